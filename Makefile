@@ -1,0 +1,58 @@
+# Everything a developer needs: `make help` lists it. Needs Python 3.11 or newer, nothing else.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+LOCK := requirements-dev.lock
+SOURCES := $(wildcard src tests bench)
+WORKERS ?= auto
+
+.DEFAULT_GOAL := help
+.PHONY: help install up test check format bench lock clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' Makefile | expand -t 12
+
+install: $(STAMP) ## make .venv with the locked development environment and the product in it
+
+$(STAMP): pyproject.toml $(LOCK)
+	@command -v $(PYTHON) >/dev/null || { \
+	  echo "make: no $(PYTHON) here: install Python 3.11 or newer, or name one: make install PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "make: $$($(PYTHON) --version) is too old: Sexton needs Python 3.11 or newer; name one: make install PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "make: $(PYTHON) cannot make virtual environments: install its venv package (on Debian: apt install python3-venv)" >&2; exit 1; }
+	@$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(LOCK)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+up: $(STAMP) ## start Sexton on this machine
+	@$(BIN)/sexton up
+
+test: check ## check, then all tests
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+check: $(STAMP) ## format, lint, types and import rules
+	$(BIN)/python -m ruff format --check $(SOURCES)
+	$(BIN)/python -m ruff check $(SOURCES)
+	$(BIN)/python -m mypy $(SOURCES)
+	$(BIN)/python -m pytest -q -p no:cacheprovider tests/test_imports.py
+
+format: $(STAMP) ## rewrite the sources in the house format
+	$(BIN)/python -m ruff format $(SOURCES)
+	$(BIN)/python -m ruff check --fix $(SOURCES)
+
+bench: $(STAMP) ## measure the schedule engine against other libraries
+	@if test -f bench/schedules.py; then $(BIN)/python bench/schedules.py; else echo "no benchmark yet"; fi
+
+lock: ## renew requirements-dev.lock from pyproject.toml
+	@test -x .venv-lock/bin/uv || { $(PYTHON) -m venv .venv-lock && .venv-lock/bin/pip install --quiet uv; }
+	UV_CUSTOM_COMPILE_COMMAND="make lock" .venv-lock/bin/uv pip compile --quiet --upgrade --universal --generate-hashes \
+	  --no-emit-index-url --no-emit-find-links --python-version 3.11 --extra dev pyproject.toml -o $(LOCK)
+	@! grep -nE '(https?|file)://' $(LOCK) || { echo "make: the lock names a host" >&2; exit 1; }
+
+clean: ## remove the environment, caches and builds
+	rm -rf $(VENV) .venv-lock .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

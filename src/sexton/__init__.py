@@ -1,0 +1,49 @@
+"""Sexton: a distributed scheduler that fires every job on time in its own time zone.
+
+What is public is listed in `__all__`; the schedule engine is a library of its own in
+`sexton.schedules`. Names are loaded when first used, so that importing `sexton` costs nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sexton.errors import ScheduleError, SextonError
+    from sexton.schedules import Calendar, Occurrence, Schedule, next_after_many, parse
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Calendar",
+    "Occurrence",
+    "Schedule",
+    "ScheduleError",
+    "SextonError",
+    "__version__",
+    "next_after_many",
+    "parse",
+]
+
+_HOMES = {
+    "Calendar": "sexton.schedules",
+    "Occurrence": "sexton.schedules",
+    "Schedule": "sexton.schedules",
+    "ScheduleError": "sexton.errors",
+    "SextonError": "sexton.errors",
+    "next_after_many": "sexton.schedules",
+    "parse": "sexton.schedules",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'sexton' has no attribute {name!r}")
+    value: object = getattr(importlib.import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

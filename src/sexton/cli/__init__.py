@@ -1,0 +1,7 @@
+"""The command `sexton`."""
+
+from __future__ import annotations
+
+
+def main() -> None:
+    raise SystemExit("sexton: not yet")
