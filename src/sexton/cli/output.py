@@ -1,0 +1,150 @@
+"""Writing to a terminal, to a pipe and as JSON. Nothing is wider than 80 columns unless the terminal is."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime, timedelta
+
+    from rich.console import Console
+
+    from sexton.errors import ScheduleError
+
+WIDTH = 80
+
+
+class RefusedError(Exception):
+    """A schedule or an option was refused; `text` is the schedule, for showing where."""
+
+    def __init__(self, error: ScheduleError, text: str | None) -> None:
+        super().__init__(str(error))
+        self.error = error
+        self.text = text
+
+
+class Table:
+    """Left-aligned columns; a row may be dimmed and may have a note below it."""
+
+    def __init__(self, *headings: str) -> None:
+        self._rows: list[tuple[Sequence[str], str | None, str]] = [(headings, None, "bold")]
+
+    def add(self, *cells: str, note: str | None = None, style: str = "") -> None:
+        self._rows.append((cells, note, style))
+
+    def print(self, console: Console) -> None:
+        widths = [
+            max(map(len, column)) for column in zip(*(cells for cells, _, _ in self._rows), strict=True)
+        ]
+        for cells, note, style in self._rows:
+            line = "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
+            write(console, line.rstrip(), style)
+            for part in textwrap.wrap(note or "", WIDTH - 4):
+                write(console, f"    {part}", style or "yellow")
+
+
+def console(*, error: bool = False) -> Console:
+    """Colours only on a terminal that wants them; rich is loaded only for people."""
+    from rich.console import Console
+
+    return Console(stderr=error, highlight=False, markup=False, emoji=False)
+
+
+def write(console: Console, line: str, style: str = "") -> None:
+    console.print(line, style=style or None, soft_wrap=True)
+
+
+def paragraph(console: Console, text: str, style: str = "") -> None:
+    for line in textwrap.wrap(text, WIDTH, break_on_hyphens=False) or [""]:
+        write(console, line, style)
+
+
+def write_json(value: dict[str, Any]) -> None:
+    """One object on one line, in UTF-8 whatever the terminal speaks."""
+    sys.stdout.flush()
+    # Arguments that are not UTF-8 arrive as lone surrogates, which JSON cannot carry.
+    sys.stdout.buffer.write(msgspec.json.encode(_without_surrogates(value)) + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def show_refusal(refused: RefusedError, *, as_json: bool) -> None:
+    """Say what is wrong, where, and what to do about it."""
+    error, text = refused.error, refused.text
+    if as_json:
+        write_json({"error": error.to_dict()})
+    lines = [f"sexton: {_printable(error.message)}"]
+    if text is not None and error.position is not None and error.field == "schedule":
+        lines += _pointed_at(text, error.position)
+    if error.hint:
+        lines.append(f"  {_printable(error.hint)}")
+    _complain(lines)
+
+
+def show_usage_error(message: str, *, as_json: bool) -> None:
+    if as_json:
+        write_json(
+            {
+                "error": {
+                    "code": "bad_usage",
+                    "message": message,
+                    "hint": None,
+                    "position": None,
+                    "field": None,
+                }
+            }
+        )
+    _complain([f"sexton: {_printable(message)}", "  sexton COMMAND --help shows what a command takes"])
+
+
+def wall(moment: datetime, *, seconds: bool) -> str:
+    """`Tue 2026-10-20 09:00`."""
+    day = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")[moment.weekday()]
+    return f"{day} {moment.replace(tzinfo=None).isoformat(' ', 'seconds' if seconds else 'minutes')}"
+
+
+def distance(ahead: timedelta) -> str:
+    """`in 3 h 20 min`: the two largest units."""
+    minutes, seconds = divmod(ahead.seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    units = [(ahead.days, "d"), (hours, "h"), (minutes, "min"), (seconds, "s")]
+    while len(units) > 1 and units[0][0] == 0:
+        units.pop(0)
+    (large, unit), *rest = units
+    small = f" {rest[0][0]} {rest[0][1]}" if rest and rest[0][0] else ""
+    return f"in {large} {unit}{small}"
+
+
+def _pointed_at(text: str, position: int) -> list[str]:
+    """The line of `text` that holds `position`, cut to fit, and a caret under it."""
+    position = min(position, len(text))
+    start = text.rfind("\n", 0, position) + 1
+    line, column = text[start:].split("\n", 1)[0], position - start
+    room = WIDTH - 4
+    shift = max(0, min(column - room // 2, len(line) - room))
+    return [f"  {_printable(line[shift : shift + room])}", f"  {' ' * (column - shift)}^"]
+
+
+def _printable(text: str) -> str:
+    """Each character that would move the cursor or worse becomes one that does not."""
+    return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in text)
+
+
+def _without_surrogates(value: Any) -> Any:
+    match value:
+        case str():
+            return value.encode("utf-8", "replace").decode()
+        case dict():
+            return {key: _without_surrogates(each) for key, each in value.items()}
+        case list():
+            return [_without_surrogates(each) for each in value]
+        case _:
+            return value
+
+
+def _complain(lines: Iterable[str]) -> None:
+    print("\n".join(lines), file=sys.stderr)

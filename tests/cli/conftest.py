@@ -1,0 +1,58 @@
+"""Running the command: in this process, quickly, or as its users do."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import pytest
+
+from sexton import cli
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+
+@dataclass(frozen=True)
+class Result:
+    code: int
+    out: str
+    err: str
+
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+    def lines(self) -> list[Any]:
+        return [json.loads(line) for line in self.out.splitlines()]
+
+
+class Sexton(Protocol):
+    def __call__(self, *arguments: str, stdin: str = "") -> Result: ...
+
+
+@pytest.fixture
+def sexton(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Sexton:
+    """Run `sexton` with these arguments inside this process."""
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def run(*arguments: str, stdin: str = "") -> Result:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
+        code = cli.run(list(arguments))
+        sys.stdout.flush()
+        return Result(code, *capsys.readouterr())
+
+    return run
+
+
+@pytest.fixture
+def at(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Set what the clock says: `at(moment)`."""
+
+    def set_now(moment: datetime) -> None:
+        monkeypatch.setattr("sexton.clock.now", lambda: moment)
+
+    return set_now
