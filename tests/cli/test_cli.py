@@ -39,7 +39,6 @@ def test_overview_names_every_command(sexton: Sexton, arguments: tuple[str, ...]
 
 def test_every_command_loads_and_has_the_summary_of_the_overview() -> None:
     app = cli.app()
-    app.resolve_commands()
     for name, command in cli.COMMANDS.items():
         function = app[name].default_command
         assert function is not None

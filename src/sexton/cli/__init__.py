@@ -40,7 +40,7 @@ COMMANDS = {
     "next": Command(
         "sexton.cli.schedules:next_occurrences", "Show when a schedule fires next, in words and as a table."
     ),
-    "diff": Command("sexton.cli.schedules:diff", "Show where two schedules differ."),
+    "diff": Command("sexton.cli.schedules:diff", "Show where two schedules differ in a range of time."),
     "up": Command("sexton.cli.up:up", "Start Sexton on this machine."),
 }
 
@@ -119,4 +119,8 @@ Options:
   --help     Show this, or what a command takes: sexton COMMAND --help
   --version  Show the version.
 
-Exit codes: 0 done, 1 not done, 2 refused (usage, schedule or time), 130 interrupted."""
+Exit codes:
+  0    done
+  1    not done, or `diff --exit-code` found a difference
+  2    refused: wrong usage, or a schedule or time that cannot be read
+  130  interrupted"""

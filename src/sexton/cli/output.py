@@ -52,7 +52,11 @@ def console(*, error: bool = False) -> Console:
     """Colours only on a terminal that wants them; rich is loaded only for people."""
     from rich.console import Console
 
-    return Console(stderr=error, highlight=False, markup=False, emoji=False)
+    class Pipe(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # rich would leave with 1; that a reader has gone is for `main` to judge
+
+    return Pipe(stderr=error, highlight=False, markup=False, emoji=False)
 
 
 def write(console: Console, line: str, style: str = "") -> None:
