@@ -1,0 +1,46 @@
+"""Every error Sexton raises on purpose.
+
+    SextonError                 has a stable `code`, a message and, where one is known, a `hint`
+    └── ScheduleError           a schedule that cannot be read, or can be read in two ways
+
+A message says what happened and why; the hint says what to do about it. Codes never change once
+released: the HTTP API, the command line and the logs all show them.
+"""
+
+from __future__ import annotations
+
+
+class SextonError(Exception):
+    """The root of the tree: `code` is stable, `hint` says what to type next."""
+
+    def __init__(self, code: str, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message} ({self.hint})" if self.hint else self.message
+
+    def to_dict(self) -> dict[str, object]:
+        return {"code": self.code, "message": self.message, "hint": self.hint}
+
+
+class ScheduleError(SextonError):
+    """A schedule was refused: `position` is the offset in its text, `field` the option at fault."""
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        position: int | None = None,
+        field: str = "schedule",
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(code, message, hint=hint)
+        self.position = position
+        self.field = field
+
+    def to_dict(self) -> dict[str, object]:
+        return {**super().to_dict(), "position": self.position, "field": self.field}

@@ -1,0 +1,117 @@
+"""Intervals: elapsed time from an anchor, the same on every clock. `every 15m`, `@every 1h30m`, `PT15M`."""
+
+from __future__ import annotations
+
+import re
+
+from sexton.errors import ScheduleError
+from sexton.schedules import words
+from sexton.schedules.wall import LAST_WALL, Budget, Rule
+
+UNITS = {
+    "w": 604_800, "week": 604_800, "weeks": 604_800,
+    "d": 86_400, "day": 86_400, "days": 86_400,
+    "h": 3600, "hr": 3600, "hrs": 3600, "hour": 3600, "hours": 3600,
+    "m": 60, "min": 60, "mins": 60, "minute": 60, "minutes": 60,
+    "s": 1, "sec": 1, "secs": 1, "second": 1, "seconds": 1,
+}  # fmt: skip
+
+LONGEST = 100 * 366 * 86_400
+
+ISO_DURATION = re.compile(
+    r"P(?:([0-9]+)Y)?(?:([0-9]+)M)?(?:([0-9]+)W)?(?:([0-9]+)D)?(?:T(?:([0-9]+)H)?(?:([0-9]+)M)?(?:([0-9.,]+)S)?)?",
+    re.IGNORECASE,
+)
+
+
+class Interval(Rule):
+    """Every so many seconds from the anchor on. Its wall time is UTC, so no clock change touches it."""
+
+    def __init__(self, seconds: int, anchor: int) -> None:
+        self.seconds = seconds
+        self.first = anchor
+
+    def next(self, wall: int, budget: Budget) -> int | None:
+        if wall < self.first:
+            return self.first
+        following = wall + self.seconds - (wall - self.first) % self.seconds
+        return following if following < LAST_WALL else None
+
+    def canonical(self) -> tuple[object, ...]:
+        # Anchors a whole number of intervals apart give the same times, but each only from its own start on.
+        return ("interval", self.seconds, self.first)
+
+    def words(self) -> str:
+        return words.interval(self.seconds)
+
+
+def is_interval(text: str) -> bool:
+    return bool(re.match(r"@?every\s|P[0-9T]", text, re.IGNORECASE))
+
+
+def read_seconds(text: str) -> int:
+    """The length of an interval in seconds."""
+    match = re.match(r"@?every\s+", text, re.IGNORECASE)
+    if match:
+        seconds = _read_units(text, match.end())
+    elif text[:1] in "Pp":
+        seconds = _read_iso(text)
+    else:
+        raise ScheduleError("bad_interval", f"{text!r} is not an interval", position=0, hint="write every 15m or PT15M")
+    if seconds < 1:
+        raise ScheduleError("bad_interval", "an interval is at least one second", position=0, hint="write every 1s or more")
+    if seconds > LONGEST:
+        raise ScheduleError("bad_interval", "an interval is at most 100 years", position=0, hint="use a shorter one")
+    return seconds
+
+
+def _read_units(text: str, position: int) -> int:
+    seconds = 0
+    if text[position : position + 1].isalpha():  # every hour
+        text = f"{text[:position]}1{text[position:]}"
+    end = position
+    for match in re.finditer(r"\s*([0-9.,]+)\s*([a-zA-Z]*)", text[position:]):
+        if match.start() + position != end:
+            break
+        end = position + match.end()
+        number, unit = match[1], match[2].lower()
+        if not number.isdigit():
+            raise ScheduleError(
+                "bad_interval",
+                f"{number} is not a whole number",
+                position=position + match.start(1),
+                hint="use smaller units: 1h30m, not 1.5h",
+            )
+        if unit not in UNITS:
+            raise ScheduleError(
+                "bad_interval",
+                f"unknown unit {match[2]!r}" if unit else f"{number} has no unit",
+                position=position + match.start(2),
+                hint="use s, m, h, d or w: every 15m" + ("; months are for cron or RRULE" if unit.startswith("mo") else ""),
+            )
+        seconds += int(number[:15]) * UNITS[unit]
+    if end == position or text[end:].strip():
+        raise ScheduleError(
+            "bad_interval", f"{text[end:].strip()!r} is not understood", position=end, hint="write for example every 1h30m"
+        )
+    return seconds
+
+
+def _read_iso(text: str) -> int:
+    match = ISO_DURATION.fullmatch(text)
+    if not match or not any(match.groups()):
+        raise ScheduleError("bad_interval", f"{text!r} is not an ISO-8601 duration", position=0, hint="write for example PT15M")
+    years, months, weeks, days, hours, minutes, seconds = match.groups()
+    if years or months:
+        raise ScheduleError(
+            "bad_interval",
+            "months and years have no fixed length",
+            position=match.start(1 if years else 2),
+            hint="use cron or an RRULE, such as FREQ=MONTHLY",
+        )
+    if seconds and not seconds.isdigit():
+        raise ScheduleError(
+            "bad_interval", f"{seconds} is not a whole number", position=match.start(7), hint="use whole seconds"
+        )
+    numbers = [int((group or "0")[:15]) for group in (weeks, days, hours, minutes, seconds)]
+    return sum(number * size for number, size in zip(numbers, (604_800, 86_400, 3600, 60, 1), strict=True))

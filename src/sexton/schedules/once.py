@@ -1,0 +1,71 @@
+"""One instant: ISO-8601 with an offset, or a local date and time in the schedule's zone."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+
+from sexton.errors import ScheduleError
+from sexton.schedules import words
+from sexton.schedules.wall import to_wall
+from sexton.schedules.zone import EPOCH, Zone
+
+
+def is_once(text: str) -> bool:
+    return bool(re.match(r"[0-9]{4}-?[0-9]{2}-?[0-9]{2}(?:[T ]|$)", text, re.IGNORECASE))
+
+
+def read_time(text: str, field: str = "schedule") -> datetime:
+    """An ISO-8601 date and time; naive if it has no offset."""
+    position = None if field != "schedule" else 0
+    if re.fullmatch(r"[0-9]{4}-?[0-9]{2}-?[0-9]{2}", text):
+        raise ScheduleError(
+            "bad_time", f"{text} is a date without a time", position=position, field=field, hint=f"write {text}T09:00"
+        )
+    try:
+        if not re.match(r"[0-9]{4}-?[0-9]{2}-?[0-9]{2}[T ]", text, re.IGNORECASE) or not text.isascii():
+            raise ValueError("not a date and a time")
+        return datetime.fromisoformat(text)
+    except ValueError as error:
+        raise ScheduleError(
+            "bad_time",
+            f"{text!r} is not an ISO-8601 time: {error}",
+            position=position,
+            field=field,
+            hint="write for example 2026-12-24T18:00:00Z, or 2026-12-24T18:00 with a timezone",
+        ) from None
+
+
+def refuse_unclear(naive: datetime, zone: Zone) -> None:
+    """A local time that exists twice or not at all needs a word about which one is meant."""
+    wall = to_wall(naive)
+    instants = zone.instants_of(wall)
+    if len(instants) == 1:
+        return
+    place = words.place(zone.name).removesuffix(" time")
+    when = f"{naive:%H:%M} on {naive:%Y-%m-%d}"
+    if instants:
+        first, second = (_utc(at, naive) for at in instants)
+        raise ScheduleError(
+            "ambiguous_time",
+            f"{when} happens twice in {place}: {first} or {second}, choose fold=first or second",
+            position=0,
+            hint=f"pass fold=first or fold=second, or write the instant: {naive:%Y-%m-%d}T{first}",
+        )
+    after = zone.first_instant(wall)
+    before = zone.period(after - 1).offset
+    first, second = _utc(after, naive), _utc(wall - before, naive)
+    raise ScheduleError(
+        "nonexistent_time",
+        f"{when} does not exist in {place}: the clock jumps over it; "
+        f"choose gap=after ({first}) or gap=shift ({second})",
+        position=0,
+        hint="pass gap=after or gap=shift, or another time",
+    )
+
+
+def _utc(at: int, near: datetime) -> str:
+    """An instant as briefly as it can be said: the date is left out if it is the one asked for."""
+    instant = EPOCH + timedelta(seconds=at)
+    time = f"{instant.astimezone(UTC):%H:%M:%S}".removesuffix(":00")
+    return f"{time}Z" if instant.date() == near.date() else f"{instant:%Y-%m-%d}T{time}Z"

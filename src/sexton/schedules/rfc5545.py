@@ -1,0 +1,258 @@
+"""Reading RFC 5545: the lines DTSTART, RRULE, RDATE and EXDATE, or a bare rule.
+
+Also accepted: lines parted by spaces, and folded lines. EXRULE and what RFC 7529 added are refused.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+
+from sexton.errors import ScheduleError
+from sexton.schedules.recurrence import WEEKDAYS, Frequency, Parts, Until
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """A DATE or DATE-TIME as it was written: naive, with what was said about its zone."""
+
+    at: datetime
+    utc: bool = False
+    tzid: str | None = None
+    whole_day: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RecurrenceText:
+    """What the lines of a recurrence say."""
+
+    parts: Parts | None
+    dtstart: Stamp | None = None
+    rdates: tuple[Stamp, ...] = ()
+    exdates: tuple[Stamp, ...] = ()
+
+
+def is_recurrence(text: str) -> bool:
+    return bool(re.match(r"(?:DTSTART|RRULE|RDATE|EXDATE|EXRULE)[:;]|[A-Z-]+=", text, re.IGNORECASE))
+
+
+def read_recurrence(text: str) -> RecurrenceText:
+    parts: Parts | None = None
+    dtstart: Stamp | None = None
+    rdates: list[Stamp] = []
+    exdates: list[Stamp] = []
+    unfolded = re.sub(r"\r?\n[ \t]", "", text)
+    for match in re.finditer(r"\S+", unfolded):
+        line, position = match.group(), match.start()
+        head, colon, value = line.partition(":")
+        name, *parameters = head.upper().split(";")
+        at = position + len(head) + 1
+        if not colon:
+            name, value, at = "RRULE", line, position
+        match name:
+            case "RRULE":
+                if parts is not None:
+                    raise _refuse("a second RRULE", position, "make two jobs, or put the extra times into RDATE")
+                parts = read_parts(value, at)
+            case "DTSTART":
+                if dtstart is not None:
+                    raise _refuse("a second DTSTART", position, "give one DTSTART")
+                dtstart = _read_stamps(name, _tzid(head, parameters, position), value, at)[0]
+            case "RDATE":
+                rdates += _read_stamps(name, _tzid(head, parameters, position), value, at)
+            case "EXDATE":
+                exdates += _read_stamps(name, _tzid(head, parameters, position), value, at)
+            case "EXRULE":
+                raise _refuse(
+                    "EXRULE was removed from the standard (RFC 5545) and is not supported",
+                    position,
+                    "list the times in EXDATE, or exclude a calendar",
+                )
+            case _:
+                raise _refuse(f"unknown line {name!r}", position, "use DTSTART, RRULE, RDATE and EXDATE")
+    if parts is None and not rdates:
+        raise _refuse("neither RRULE nor RDATE: nothing recurs", 0, "add a line such as RRULE:FREQ=DAILY")
+    return RecurrenceText(parts, dtstart, tuple(rdates), tuple(exdates))
+
+
+def _tzid(head: str, parameters: list[str], position: int) -> str | None:
+    tzid = None
+    for parameter, original in zip(parameters, head.split(";")[1:], strict=True):
+        name, _, value = parameter.partition("=")
+        if name == "TZID":
+            tzid = original.partition("=")[2].strip('"')
+        elif name != "VALUE" or value not in ("DATE", "DATE-TIME"):
+            raise _refuse(f"{original!r} is not supported here", position, "use TZID=…, VALUE=DATE or VALUE=DATE-TIME")
+    return tzid
+
+
+def _read_stamps(name: str, tzid: str | None, value: str, position: int) -> list[Stamp]:
+    stamps = []
+    for item in value.upper().split(","):
+        at, utc, whole_day = read_stamp(item, position, name)
+        if utc and tzid:
+            raise _refuse(f"{name} has both TZID and Z", position, "use one of them")
+        stamps.append(Stamp(at, utc, tzid, whole_day))
+        position += len(item) + 1
+    return stamps
+
+
+_NUMBER_PARTS = {
+    "BYSECOND": ("second", 0, 60, False),
+    "BYMINUTE": ("minute", 0, 59, False),
+    "BYHOUR": ("hour", 0, 23, False),
+    "BYMONTHDAY": ("monthday", 1, 31, True),
+    "BYYEARDAY": ("yearday", 1, 366, True),
+    "BYWEEKNO": ("weekno", 1, 53, True),
+    "BYMONTH": ("month", 1, 12, False),
+    "BYSETPOS": ("setpos", 1, 366, True),
+}
+
+
+def read_parts(text: str, position: int = 0) -> Parts:
+    """The value of an RRULE; `position` is where it stands in the schedule's text."""
+    found: dict[str, object] = {}
+    seen: dict[str, int] = {}
+    for piece in text.split(";"):
+        name, equals, value = piece.partition("=")
+        name = name.strip().upper()
+        value = value.strip().upper()
+        at = position + piece.find("=") + 1
+        if not piece.strip():
+            raise _refuse("an empty part", position, "remove the extra ;")
+        if not equals or not value:
+            raise _refuse(f"{name or piece!r} has no value", position, "write NAME=VALUE")
+        if name in seen:
+            raise _refuse(f"{name} is given twice", position, "give every part once")
+        seen[name] = position
+        match name:
+            case "FREQ":
+                if value not in Frequency.__members__:
+                    known = ", ".join(Frequency.__members__)
+                    raise _refuse(f"unknown FREQ {value!r}", at, f"use one of {known}")
+                found["freq"] = Frequency[value]
+            case "INTERVAL" | "COUNT":
+                found[name.lower()] = _positive(name, value, at)
+            case "UNTIL":
+                found["until"] = _read_until(value, at)
+            case "WKST":
+                if value not in WEEKDAYS:
+                    raise _refuse(f"unknown weekday {value!r}", at, f"use one of {', '.join(WEEKDAYS)}")
+                found["week_start"] = WEEKDAYS.index(value)
+            case "BYDAY":
+                found["weekday"] = _read_weekdays(value, at)
+            case "RSCALE" | "SKIP":
+                raise _refuse(f"{name} (RFC 7529) is not supported", position, "leave it out")
+            case _:
+                if name not in _NUMBER_PARTS:
+                    raise _refuse(f"unknown part {name!r}", position, "RFC 5545 3.3.10 lists the parts of a rule")
+                field, low, high, negative = _NUMBER_PARTS[name]
+                numbers = _read_numbers(name, value, at, low, high, negative)
+                if name == "BYSECOND":  # a leap second is read as the second before it, as RFC 5545 advises
+                    numbers = tuple(sorted({min(number, 59) for number in numbers}))
+                found[field] = numbers
+        position += len(piece) + 1
+    if "freq" not in found:
+        raise _refuse("FREQ is missing", seen.get("INTERVAL", 0), "write for example FREQ=DAILY")
+    parts = Parts(**found)  # type: ignore[arg-type]
+    _check(parts, seen)
+    return parts
+
+
+def _check(parts: Parts, seen: dict[str, int]) -> None:
+    """Combinations that RFC 5545 forbids."""
+    freq = parts.freq
+
+    def forbid(condition: bool, name: str, why: str) -> None:
+        if condition:
+            raise _refuse(why, seen[name], "RFC 5545 3.3.10 says which parts go together")
+
+    forbid(
+        parts.count is not None and parts.until is not None, "COUNT", "COUNT and UNTIL exclude each other: use one of them"
+    )
+    forbid(
+        bool(parts.weekno) and freq is not Frequency.YEARLY, "BYWEEKNO", f"BYWEEKNO needs FREQ=YEARLY, not {freq.name}"
+    )
+    forbid(
+        bool(parts.yearday) and freq in (Frequency.DAILY, Frequency.WEEKLY, Frequency.MONTHLY),
+        "BYYEARDAY",
+        f"BYYEARDAY does not go with FREQ={freq.name}",
+    )
+    forbid(
+        bool(parts.monthday) and freq is Frequency.WEEKLY, "BYMONTHDAY", "BYMONTHDAY does not go with FREQ=WEEKLY"
+    )
+    numbered = any(nth for nth, _ in parts.weekday)
+    forbid(
+        numbered and freq not in (Frequency.MONTHLY, Frequency.YEARLY),
+        "BYDAY",
+        f"a numbered BYDAY needs FREQ=MONTHLY or YEARLY, not {freq.name}",
+    )
+    forbid(numbered and bool(parts.weekno), "BYDAY", "a numbered BYDAY does not go with BYWEEKNO")
+    limits = (parts.second, parts.minute, parts.hour, parts.weekday, parts.monthday, parts.yearday, parts.weekno, parts.month)
+    forbid(bool(parts.setpos) and not any(limits), "BYSETPOS", "BYSETPOS needs another BY part to choose from")
+
+
+def _positive(name: str, value: str, position: int) -> int:
+    if not re.fullmatch(r"[0-9]{1,12}", value) or int(value) == 0:
+        raise _refuse(f"{name} {value!r} is not a number from 1 on", position, f"write for example {name}=2")
+    return int(value)
+
+
+def _read_numbers(
+    name: str, value: str, position: int, low: int, high: int, negative: bool
+) -> tuple[int, ...]:
+    numbers = set()
+    for item in value.split(","):
+        if not re.fullmatch(r"[+-]?[0-9]{1,4}" if negative else r"[0-9]{1,4}", item) or not (
+            low <= abs(int(item)) <= high
+        ):
+            also = f" or -{high} to -{low}" if negative else ""
+            raise ScheduleError(
+                "out_of_range", f"{name} {item!r}", position=position, hint=f"use {low} to {high}{also}"
+            )
+        numbers.add(int(item))
+        position += len(item) + 1
+    return tuple(sorted(numbers))
+
+
+def _read_weekdays(value: str, position: int) -> tuple[tuple[int, int], ...]:
+    days = set()
+    for item in value.split(","):
+        match = re.fullmatch(r"([+-]?[0-9]{1,2})?(MO|TU|WE|TH|FR|SA|SU)", item)
+        if not match:
+            raise _refuse(f"unknown weekday {item!r}", position, f"use {', '.join(WEEKDAYS)}, or 1MO, -1FR")
+        nth = int(match[1]) if match[1] else 0
+        if match[1] and not 1 <= abs(nth) <= 53:
+            raise ScheduleError("out_of_range", f"BYDAY {item!r}", position=position, hint="use 1 to 53 or -53 to -1")
+        days.add((nth, WEEKDAYS.index(match[2])))
+        position += len(item) + 1
+    return tuple(sorted(days))
+
+
+def _read_until(value: str, position: int) -> Until:
+    at, utc, whole_day = read_stamp(value, position, "UNTIL")
+    return Until(at.replace(hour=23, minute=59, second=59) if whole_day else at, utc)
+
+
+def read_stamp(value: str, position: int, name: str) -> tuple[datetime, bool, bool]:
+    """An RFC 5545 DATE or DATE-TIME as (naive time, is UTC, is a date)."""
+    match = re.fullmatch(r"([0-9]{8})(?:T([0-9]{6})(Z?))?", value)
+    try:
+        if not match:
+            raise ValueError
+        if match[2] is None:
+            return datetime.strptime(match[1], "%Y%m%d"), False, True
+        time = match[2][:4] + ("59" if match[2][4:] == "60" else match[2][4:])
+        return datetime.strptime(match[1] + time, "%Y%m%d%H%M%S"), match[3] == "Z", False
+    except ValueError:
+        raise ScheduleError(
+            "bad_date",
+            f"{name} {value!r} is not a date or time",
+            position=position,
+            hint="write 20261231, 20261231T235959 or 20261231T235959Z",
+        ) from None
+
+
+def _refuse(what: str, position: int, hint: str) -> ScheduleError:
+    return ScheduleError("bad_recurrence", what, position=position, hint=hint)

@@ -1,0 +1,329 @@
+"""A schedule: a rule in a zone, under a policy for clock changes, within bounds and around calendars.
+
+    wall.Rule  ──►  zone.Mapping  ──►  Schedule
+    which wall      which instants,    which of them count
+    times match     gap and fold
+
+Pure: no state, no clock. The same question always has the same answer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from itertools import takewhile
+
+from sexton.errors import ScheduleError
+from sexton.schedules import words
+from sexton.schedules.calendar import Calendar, Rolled
+from sexton.schedules.wall import DAY, FIRST_WALL, STEPS, Budget, Rule, from_wall
+from sexton.schedules.zone import EPOCH, WIDEST, Change, Fold, Gap, Hit, Mapping, Zone, zone
+
+SECOND = timedelta(seconds=1)
+MICROSECOND = timedelta(microseconds=1)
+NOTHING: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """One nominal time. `local` is what the rule says, even where the clock on the wall never showed it."""
+
+    at: datetime
+    local: datetime
+    note: str | None = None
+    skipped: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Dates:
+    """Times listed beside a rule (RDATE) or struck from it (EXDATE): wall seconds, instants and whole days."""
+
+    walls: frozenset[int] = NOTHING
+    instants: frozenset[int] = NOTHING
+    days: frozenset[int] = NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a schedule was made with beside its text, as given."""
+
+    timezone: str = "UTC"
+    anchor: datetime | None = None
+    gap: Gap | None = None
+    fold: Fold | None = None
+    starts_at: datetime | None = None
+    ends_at: datetime | None = None
+    exclude: tuple[Calendar, ...] = ()
+    key: str | None = None
+    seconds: str = "first"
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """Made by `parse`. Equal `timing_key`s give equal answers."""
+
+    kind: str
+    text: str
+    options: Options
+    mappings: tuple[Mapping, ...]
+    #: Only instants up to here come from the first mapping (UNTIL in UTC).
+    until: int | None = None
+    struck: Dates = Dates()
+    needs_anchor: bool = False
+    fraction: timedelta = timedelta(0)
+    zone: Zone = field(init=False)
+    timing_key: str = field(init=False)
+    _low: int = field(init=False)
+    _high: int | None = field(init=False)
+    _plain: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        set_, options = object.__setattr__, self.options
+        set_(self, "zone", zone(options.timezone))
+        set_(self, "_low", FIRST_WALL if options.starts_at is None else self._floor(options.starts_at - MICROSECOND))
+        set_(self, "_high", None if options.ends_at is None else self._floor(options.ends_at))
+        plain = len(self.mappings) == 1 and self.until is None and self.struck == Dates() and self._high is None
+        set_(self, "_plain", plain)
+        set_(self, "timing_key", self._make_timing_key())
+
+    @property
+    def timezone(self) -> str:
+        return self.options.timezone
+
+    @property
+    def anchor(self) -> datetime | None:
+        return self.options.anchor
+
+    @property
+    def gap(self) -> str:
+        return self.mappings[0].gap.value
+
+    @property
+    def fold(self) -> str:
+        return self.mappings[0].fold.value
+
+    def next_after(self, instant: datetime) -> datetime | None:
+        """The first occurrence strictly after an instant."""
+        for at in self._fired(self._floor(_aware(instant, "instant")), Budget()):
+            return self._instant(at)
+        return None
+
+    def previous_before(self, instant: datetime) -> datetime | None:
+        """The last occurrence strictly before an instant: found by halving, since `next_after` only grows."""
+        last = self._floor(_aware(instant, "instant") - MICROSECOND)
+        earliest = max(min(mapping.rule.first for mapping in self.mappings) - WIDEST, self._low - 1)
+        budget = Budget(4 * STEPS)
+
+        def first_from(at: int) -> int | None:
+            found = next(self._fired(at - 1, budget), None)
+            return found if found is not None and found <= last else None
+
+        reach = 1
+        while (found := first_from(max(last - reach + 1, earliest))) is None:
+            if last - reach < earliest:
+                return None
+            reach *= 2
+        beyond = last + 1
+        while beyond - found > 1:
+            middle = (found + beyond) // 2
+            later = first_from(middle)
+            if later is None:
+                beyond = middle
+            else:
+                found = later
+        return self._instant(found)
+
+    def between(self, start: datetime, end: datetime) -> Iterator[datetime]:
+        """Occurrences with start < t <= end."""
+        last = self._floor(_aware(end, "end"))
+        budget = Budget()
+        for at in self._fired(self._floor(_aware(start, "start")), budget):
+            if at > last:
+                return
+            budget.left = STEPS
+            yield self._instant(at)
+
+    def occurrences(self, start: datetime, end: datetime) -> Iterator[Occurrence]:
+        """As `between`, with notes, and with what a clock change or a calendar took away."""
+        last = self._floor(_aware(end, "end"))
+        budget = Budget()
+        fired: int | None = None
+        for hit in self._hits(self._floor(_aware(start, "start")), budget):
+            if hit.at > last:
+                return
+            budget.left = STEPS
+            calendar = self._excluding(hit)
+            if hit.change is Change.SKIPPED:
+                yield self._occurrence(hit, "dst_gap")
+            elif calendar is not None:
+                yield self._occurrence(hit, "excluded", calendar[0])
+            elif hit.at != fired:
+                fired = hit.at
+                yield self._occurrence(hit, None)
+
+    def explain(self) -> str:
+        """The schedule in English."""
+        rule = self.mappings[0].rule.words()
+        return rule if self.kind == "interval" else f"{rule}, {words.place(self.timezone)}"
+
+    def to_dict(self) -> dict[str, object]:
+        """What `parse` needs to make this schedule again; calendars by name."""
+        options = self.options
+        return {
+            "schedule": self.text,
+            "kind": self.kind,
+            "timezone": options.timezone,
+            "anchor": _iso(options.anchor),
+            "gap": options.gap and options.gap.value,
+            "fold": options.fold and options.fold.value,
+            "starts_at": _iso(options.starts_at),
+            "ends_at": _iso(options.ends_at),
+            "exclude": [calendar.name for calendar in options.exclude],
+            "key": options.key,
+            "seconds": options.seconds,
+            "timing_key": self.timing_key,
+        }
+
+    def covers_wall(self, wall: int, seconds: int) -> bool:
+        """Whether a nominal time lies in the `seconds` up to and including a wall time: for calendars."""
+        self._check_anchor()
+        for mapping in self.mappings:
+            budget = Budget()
+            found = mapping.rule.next(wall - seconds, budget)
+            while found is not None and found <= wall:
+                if found not in self.struck.walls and found // DAY not in self.struck.days:
+                    return True
+                found = mapping.rule.next(found, budget)
+        return False
+
+    def _hits(self, at: int, budget: Budget) -> Iterator[Hit]:
+        """Every hit after an instant, within the bounds, in order."""
+        self._check_anchor()
+        first, *others = self.mappings
+        hits = first.walk(max(at, self._low), budget)
+        if self._plain:
+            return hits
+        if (until := self.until) is not None:
+            hits = takewhile(lambda hit: hit.at <= until, hits)
+        if others:
+            hits = heapq.merge(hits, *(mapping.walk(max(at, self._low), budget) for mapping in others))
+        if self.struck != Dates():
+            hits = (hit for hit in hits if not self._is_struck(hit))
+        if (high := self._high) is not None:
+            hits = takewhile(lambda hit: hit.at <= high, hits)
+        return hits
+
+    def _fired(self, at: int, budget: Budget) -> Iterator[int]:
+        """The instants of `_hits` that count: long exclusions are jumped over."""
+        fired: int | None = None
+        again = True
+        while again:
+            again = False
+            for hit in self._hits(at, budget):
+                if hit.change is Change.SKIPPED or hit.at == fired:
+                    continue
+                excluding = self._excluding(hit)
+                if excluding is None:
+                    fired = hit.at
+                    yield fired
+                else:
+                    budget.spend()
+                    at, again = excluding[1] - 1, True
+                    break
+
+    def _excluding(self, hit: Hit) -> tuple[Calendar, int] | None:
+        """The calendar that excludes a hit, and until when."""
+        for calendar in self.options.exclude:
+            if calendar.roll == "skip":
+                until = calendar.excluded_until(hit.at, hit.at + self.zone.period(hit.at).offset, self.zone)
+                if until is not None:
+                    return calendar, max(until, hit.at + 1)
+        return None
+
+    def _is_struck(self, hit: Hit) -> bool:
+        struck = self.struck
+        return hit.at in struck.instants or hit.wall in struck.walls or hit.wall // DAY in struck.days
+
+    def _occurrence(self, hit: Hit, skipped: str | None, calendar: Calendar | None = None) -> Occurrence:
+        at = self._instant(hit.at)
+        local = at.astimezone(self.zone.info)
+        note = None
+        if hit.change is not None:
+            actual, local = local, self.zone.local(hit) + self.fraction
+            note = _CHANGE_NOTES[hit.change].format(nominal=_time(local), day=f"{local:%Y-%m-%d}", actual=_time(actual))
+        elif calendar is not None:
+            note = f"excluded by {calendar.name}"
+        else:
+            rule = self.mappings[0].rule
+            if isinstance(rule, Rolled) and rule.rule.next(hit.wall - 1, Budget()) != hit.wall:
+                note = f"moved from a day excluded by {rule.calendar.name}"
+        return Occurrence(at, local, note, skipped)
+
+    def _floor(self, instant: datetime) -> int:
+        return (instant - EPOCH - self.fraction) // SECOND
+
+    def _instant(self, at: int) -> datetime:
+        return EPOCH + timedelta(0, at) + self.fraction if self.fraction else EPOCH + timedelta(0, at)
+
+    def _check_anchor(self) -> None:
+        if self.needs_anchor:
+            raise ScheduleError(
+                "anchor_missing",
+                f"{self.text!r} counts from a start that was not given",
+                field="anchor",
+                hint="pass anchor=, or begin the text with DTSTART" if self.kind == "recurrence" else "pass anchor=",
+            )
+
+    def _make_timing_key(self) -> str:
+        in_zone = self.options.timezone if self.options.exclude else None
+        inputs = (
+            [(mapping.rule.canonical(), mapping.zone.name, mapping.gap.value, mapping.fold.value) for mapping in self.mappings],
+            (in_zone, self.until, self._low, self._high, self.fraction, self.needs_anchor),
+            [sorted(dates) for dates in (self.struck.walls, self.struck.instants, self.struck.days)],
+            [(calendar.version, calendar.roll.value) for calendar in self.options.exclude],
+        )
+        return hashlib.blake2b(repr(inputs).encode(), digest_size=16).hexdigest()
+
+
+def next_after_many(schedules: Sequence[Schedule], instant: datetime) -> list[datetime | None]:
+    """`next_after` for many schedules: computed once for each distinct `timing_key`."""
+    answers: dict[str, datetime | None] = {}
+    for schedule in schedules:
+        if schedule.timing_key not in answers:
+            answers[schedule.timing_key] = schedule.next_after(instant)
+    return [answers[schedule.timing_key] for schedule in schedules]
+
+
+def first_wall_text(rule: Rule) -> str:
+    """For error messages."""
+    return from_wall(rule.first).isoformat()
+
+
+_CHANGE_NOTES = {
+    Change.MOVED: "{nominal} does not exist on {day}: moved to {actual}",
+    Change.SKIPPED: "{nominal} does not exist on {day}: skipped",
+    Change.FIRST_OF_TWO: "{nominal} happens twice on {day}: this is the first",
+    Change.SECOND_OF_TWO: "{nominal} happens twice on {day}: this is the second",
+}
+
+
+def _time(when: datetime) -> str:
+    return f"{when:%H:%M:%S}".removesuffix(":00")
+
+
+def _iso(instant: datetime | None) -> str | None:
+    return None if instant is None else instant.isoformat().replace("+00:00", "Z")
+
+
+def _aware(instant: datetime, field: str) -> datetime:
+    if instant.tzinfo is None:
+        raise ScheduleError(
+            "naive_time",
+            f"{instant.isoformat()} has no time zone",
+            field=field,
+            hint="pass an aware datetime, such as datetime(…, tzinfo=UTC)",
+        )
+    return instant.astimezone(UTC) if instant.tzinfo is not UTC else instant

@@ -1,0 +1,314 @@
+"""Time zones: the mapping between the clock on the wall and the instants of UTC.
+
+A zone is a sequence of periods of constant offset. Where one ends, the clock jumps: forward, and some wall
+times do not exist (a gap); back, and some happen twice (a fold). `Mapping` walks a rule through the periods
+and applies the declared policy at their ends; within a period the mapping is a subtraction.
+
+    gap   after   the first instant after the gap            fold  first   only the first of the two
+          shift   as far past the gap as it was into it            second  only the second
+          skip    not at all                                       both    both
+
+Zone data always comes from the tzdata wheel, never from the operating system, whose copy may be older on
+one node than on another. Instants and wall times are whole seconds since 1970.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import heapq
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from functools import lru_cache
+from importlib import resources
+from typing import NamedTuple
+from zoneinfo import ZoneInfo
+
+from sexton.errors import ScheduleError
+from sexton.schedules.wall import DAY, FIRST_WALL, LAST_WALL, Budget, Rule
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+# Periods are looked for one stretch of about a year at a time, by sampling. A stretch ends a period without
+# changing its offset, which is a clock change by nothing and does no harm.
+STRETCH = 400 * DAY
+SAMPLE = 7 * DAY
+
+# No two offsets of a zone are further apart than this.
+WIDEST = 2 * DAY
+
+
+class Gap(StrEnum):
+    AFTER = "after"
+    SHIFT = "shift"
+    SKIP = "skip"
+
+
+class Fold(StrEnum):
+    FIRST = "first"
+    SECOND = "second"
+    BOTH = "both"
+
+
+class Change(StrEnum):
+    """What a clock change did to a wall time."""
+
+    MOVED = "moved"
+    SKIPPED = "skipped"
+    FIRST_OF_TWO = "first_of_two"
+    SECOND_OF_TWO = "second_of_two"
+
+
+class Hit(NamedTuple):
+    """One wall time of a rule, placed on the line of instants."""
+
+    at: int
+    wall: int
+    change: Change | None
+
+
+class Period(NamedTuple):
+    """Instants from `start` up to `end` share `offset`; `before` and `after` are the neighbours' offsets."""
+
+    start: int
+    end: int
+    offset: int
+    before: int
+    after: int
+
+
+class Zone:
+    """One IANA zone. Get it with `zone(name)`."""
+
+    def __init__(self, name: str, info: ZoneInfo) -> None:
+        self.name = name
+        self.info = info
+        self._stretches: dict[int, tuple[Period, ...]] = {}
+        self._latest = Period(0, 0, 0, 0, 0)
+
+    def period(self, at: int) -> Period:
+        """The period that holds an instant."""
+        latest = self._latest
+        if latest.start <= at < latest.end:
+            return latest
+        number = at // STRETCH
+        periods = self._stretches.get(number)
+        if periods is None:
+            periods = self._stretches[number] = self._find_periods(number * STRETCH)
+        for period in periods:
+            if at < period.end:
+                self._latest = period
+                return period
+        raise AssertionError("the periods of a stretch cover it")
+
+    def first_instant(self, wall: int) -> int:
+        """The first instant at which the clock on the wall shows `wall` or later."""
+        period = self.period(wall - WIDEST)
+        while period.end + period.offset <= wall:
+            period = self.period(period.end)
+        return max(period.start, wall - period.offset)
+
+    def instants_of(self, wall: int) -> tuple[int, ...]:
+        """The instants at which the clock shows exactly `wall`: none in a gap, two in a fold."""
+        found = []
+        period = self.period(wall - WIDEST)
+        while period.start <= wall + WIDEST:
+            if period.start <= wall - period.offset < period.end:
+                found.append(wall - period.offset)
+            period = self.period(period.end)
+        return tuple(found)
+
+    def local(self, hit: Hit) -> datetime:
+        """The nominal local time of a hit: in a gap, the one that does not exist."""
+        naive = (EPOCH + timedelta(seconds=hit.wall)).replace(tzinfo=self.info)
+        return naive.replace(fold=1) if hit.change is Change.SECOND_OF_TWO else naive
+
+    def fingerprint(self, start: int, end: int) -> str:
+        """A hash of the clock changes in a range: it differs exactly where a new zone database does."""
+        changes = []
+        period = self.period(start)
+        while period.start < end:
+            if period.after != period.offset:
+                changes.append((period.end, period.after))
+            period = self.period(period.end)
+        return hashlib.blake2b(repr(changes).encode(), digest_size=16).hexdigest()
+
+    def _offset(self, at: int) -> int:
+        at = min(max(at, FIRST_WALL), LAST_WALL)
+        offset = (EPOCH + timedelta(seconds=at)).astimezone(self.info).utcoffset()
+        assert offset is not None
+        return offset // timedelta(seconds=1)
+
+    def _find_periods(self, start: int) -> tuple[Period, ...]:
+        changes: list[tuple[int, int]] = []  # (instant, offset from then on)
+        before = offset = self._offset(start - 1)
+        if (now := self._offset(start)) != offset:
+            offset = now
+        first_offset = offset
+        for sample in range(start + SAMPLE, start + STRETCH + SAMPLE, SAMPLE):
+            sample = min(sample, start + STRETCH)
+            while (there := self._offset(sample)) != offset:
+                # Halve the way to the first change: samples are close enough that there is only one.
+                low, high = (changes[-1][0] if changes else start), sample
+                while high - low > 1:
+                    middle = (low + high) // 2
+                    if self._offset(middle) == offset:
+                        low = middle
+                    else:
+                        high = middle
+                offset = self._offset(high)
+                changes.append((high, offset))
+                if offset == there:
+                    break
+        if changes and changes[-1][0] == start + STRETCH:
+            after = changes.pop()[1]
+        else:
+            after = offset
+        edges = [start, *(at for at, _ in changes), start + STRETCH]
+        offsets = [before, first_offset, *(new for _, new in changes), after]
+        return tuple(
+            Period(edges[i], edges[i + 1], offsets[i + 1], offsets[i], offsets[i + 2])
+            for i in range(len(edges) - 1)
+        )
+
+
+@lru_cache(maxsize=1024)
+def zone(name: str) -> Zone:
+    """The zone of that name, or an error that suggests one."""
+    names = zone_names()
+    if name not in names:
+        raise ScheduleError(
+            "unknown_timezone",
+            f"unknown time zone {name!r}",
+            field="timezone",
+            hint=_suggest(name, names),
+        )
+    *folders, file = name.split("/")
+    source = resources.files("tzdata.zoneinfo").joinpath(*folders, file)
+    with source.open("rb") as data:
+        return Zone(name, ZoneInfo.from_file(data, key=name))
+
+
+@lru_cache(maxsize=1)
+def zone_names() -> frozenset[str]:
+    return frozenset(resources.files("tzdata").joinpath("zones").read_text("utf-8").split())
+
+
+def _suggest(name: str, names: frozenset[str]) -> str:
+    wanted = name.strip().replace(" ", "_").casefold()
+    by_lower = {known.casefold(): known for known in names}
+    if wanted in by_lower:
+        return f"did you mean {by_lower[wanted]}?"
+    by_city = {known.rsplit("/", 1)[-1].casefold(): known for known in sorted(names, reverse=True)}
+    close = difflib.get_close_matches(wanted, by_lower, 1, 0.75) or difflib.get_close_matches(
+        wanted.rsplit("/", 1)[-1], by_city, 1, 0.75
+    )
+    if close:
+        return f"did you mean {by_lower.get(close[0]) or by_city[close[0]]}?"
+    return "use a name of the IANA zone database such as America/New_York"
+
+
+class Mapping:
+    """A rule in a zone under a policy: the order in which its wall times become instants."""
+
+    __slots__ = ("fold", "gap", "rule", "zone")
+
+    def __init__(self, rule: Rule, zone: Zone, gap: Gap, fold: Fold) -> None:
+        self.rule = rule
+        self.zone = zone
+        self.gap = gap
+        self.fold = fold
+
+    def walk(self, at: int, budget: Budget) -> Iterator[Hit]:
+        """Every hit strictly after the instant `at`, in order; also those that the gap took away.
+
+        Hits of one instant come one after the other: a time moved out of a gap, then the regular one.
+        """
+        rule = self.rule
+        period = self.zone.period(at)
+        while True:
+            start, end, offset, before, after = period
+            if before < offset and at < start + offset - before:
+                regular = self._regular(period, at, budget)
+                yield from heapq.merge(self._gap(period, at, budget), regular, key=_instant)
+            else:
+                low, high, once_more, first_pass = self._bounds(period)
+                wall = rule.next(max(at + offset, low - 1), budget)
+                while wall is not None and wall < high:
+                    if once_more <= wall < first_pass:
+                        yield Hit(wall - offset, wall, None)
+                    else:
+                        second = wall < once_more
+                        yield Hit(wall - offset, wall, Change.SECOND_OF_TWO if second else Change.FIRST_OF_TWO)
+                    wall = rule.next(wall, budget)
+            # What comes next lies in a later period. Unless the clock goes back at the end of this one, the
+            # rule has nothing between here and its next wall time, so whole periods can be passed over.
+            at = end - 1
+            if after >= offset:
+                wall = rule.next(at + offset, budget)
+                if wall is None:
+                    return
+                at = max(at, wall - offset - WIDEST)
+            elif rule.next(end + after - 1, budget) is None:
+                return
+            if at >= LAST_WALL:
+                return
+            period = self.zone.period(at + 1)
+
+    def count_skipped(self, first: int, last: int) -> int:
+        """How many wall times between two wall times lie in gaps."""
+        count = 0
+        budget = Budget()
+        period = self.zone.period(first - WIDEST)
+        while period.start + period.offset <= last:
+            if period.before < period.offset:
+                wall = self.rule.next(max(period.start + period.before, first) - 1, budget)
+                while wall is not None and wall < min(period.start + period.offset, last + 1):
+                    budget.spend()
+                    count += 1
+                    wall = self.rule.next(wall, budget)
+            period = self.zone.period(period.end)
+        return count
+
+    def _bounds(self, period: Period) -> tuple[int, int, int, int]:
+        """The wall times a period is responsible for, [low, high), and where in it a fold makes them the
+        second (before `once_more`) or the first (from `first_pass` on) of two."""
+        start, end, offset, before, after = period
+        low, high = start + offset, end + offset
+        once_more, first_pass = low, high
+        if before > offset:
+            once_more = start + before
+            if self.fold is Fold.FIRST:
+                low = once_more
+        if after < offset:
+            first_pass = end + after
+            if self.fold is Fold.SECOND:
+                high = first_pass
+        return low, high, once_more, first_pass
+
+    def _regular(self, period: Period, at: int, budget: Budget) -> Iterator[Hit]:
+        _, high, _, first_pass = self._bounds(period)
+        wall = self.rule.next(max(at, period.start - 1) + period.offset, budget)
+        while wall is not None and wall < high:
+            yield Hit(wall - period.offset, wall, None if wall < first_pass else Change.FIRST_OF_TWO)
+            wall = self.rule.next(wall, budget)
+
+    def _gap(self, period: Period, at: int, budget: Budget) -> Iterator[Hit]:
+        """The wall times that the clock jumped over at the start of a period."""
+        start, _, offset, before, _ = period
+        if self.gap is Gap.AFTER:
+            if at < start:
+                wall = self.rule.next(start + before - 1, budget)
+                if wall is not None and wall < start + offset:
+                    yield Hit(start, wall, Change.MOVED)
+            return
+        change = Change.MOVED if self.gap is Gap.SHIFT else Change.SKIPPED
+        wall = self.rule.next(max(at, start - 1) + before, budget)
+        while wall is not None and wall < start + offset:
+            yield Hit(wall - before, wall, change)
+            wall = self.rule.next(wall, budget)
+
+
+def _instant(hit: Hit) -> int:
+    return hit.at
