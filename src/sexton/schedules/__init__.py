@@ -6,8 +6,8 @@
     schedule.next_after(instant)
 
 Follow one question through the files: `parse` tells the kind and makes a rule (`cron`, `recurrence` read by
-`rfc5545`, `interval`, `once`) of wall times (`wall`), `zone` places it among the instants, and `schedule` keeps
-to bounds and calendars (`calendar`, `ics`).
+`rfc5545`, `interval`, `once`) of wall times (`wall`), `zone` places it among the instants, and `schedule`
+keeps to bounds and calendars (`calendar`, `ics`).
 """
 
 from sexton.schedules.calendar import Calendar

@@ -69,7 +69,9 @@ class Calendar:
             if not isinstance(start, datetime) or not isinstance(end, datetime):
                 walls.append((_day(start) * DAY, (_day(end) + 1) * DAY))
             elif start.tzinfo:
-                instants.append(((start - EPOCH) // timedelta(seconds=1), -((EPOCH - end) // timedelta(seconds=1))))
+                instants.append(
+                    ((start - EPOCH) // timedelta(seconds=1), -((EPOCH - end) // timedelta(seconds=1)))
+                )
             else:
                 walls.append((to_wall(start), to_wall(end)))
         set_ = object.__setattr__
@@ -278,7 +280,11 @@ def _read_range(name: str, value: tuple[object, object]) -> tuple[date, date]:
         raise _refuse(name, f"{value!r} is not a range", "give a pair of dates or of times") from error
     if isinstance(start, datetime) != isinstance(end, datetime):
         raise _refuse(name, f"{start} to {end} mixes a day and a time", "give two days or two times")
-    if isinstance(start, datetime) and isinstance(end, datetime) and (start.tzinfo is None) != (end.tzinfo is None):
+    if (
+        isinstance(start, datetime)
+        and isinstance(end, datetime)
+        and (start.tzinfo is None) != (end.tzinfo is None)
+    ):
         raise _refuse(name, f"{start} to {end} has one offset", "give both times an offset, or neither")
     if end < start:
         raise _refuse(name, f"{start} to {end} ends before it begins", "put the earlier one first")

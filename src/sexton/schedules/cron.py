@@ -4,10 +4,10 @@ Dialects part in many places; these are the readings taken here:
 
 - Day of month and day of week as in Debian's cron: a day matches either, unless one of the two fields starts
   with `*`, then it must match both.
-- Ranges may wrap (`22-4`, `FRI-MON`); steps go on over the wrap. `N/s` runs to the end of the field, for the
-  day of week to Saturday. 0 and 7 are Sunday. `?` is `*`.
-- `15W` is the weekday nearest to the 15th within the same month; no 31st, no `31W`. `L` is the last day, `L-3`
-  three before it, `LW` the weekday nearest to it, `5L` the last Friday, `5#2` the second Friday.
+- Ranges may wrap (`22-4`, `FRI-MON`); steps go on over the wrap. `N/s` runs to the end of the field, for
+  the day of week to Saturday. 0 and 7 are Sunday. `?` is `*`.
+- `15W` is the weekday nearest to the 15th within the same month; no 31st, no `31W`. `L` is the last day,
+  `L-3` three before it, `LW` the weekday nearest to it, `5L` the last Friday, `5#2` the second Friday.
 - `H` stands for a number hashed from the schedule's key, so that many `H H * * *` spread over the day.
 """
 
@@ -29,12 +29,16 @@ from sexton.schedules.wall import (
     DayFilter,
     Rule,
     TimesOfDay,
-    is_leap,
     month_length,
 )
 
-MONTHS = {n: i for i, n in enumerate("JAN FEB MAR APR MAY JUN JUL AUG SEP OCT NOV DEC".split(), 1)}
-DAYS = {n: i for i, n in enumerate("SUN MON TUE WED THU FRI SAT".split())}
+MONTHS = {
+    n: i
+    for i, n in enumerate(
+        ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"], 1
+    )
+}
+DAYS = {n: i for i, n in enumerate(["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"])}
 
 MACROS = {
     "@yearly": "0 0 1 1 *",
@@ -88,7 +92,9 @@ SPECS = (SECOND, MINUTE, HOUR, DAY_OF_MONTH, MONTH, DAY_OF_WEEK)
 class Cron(Rule):
     """A cron line as a set of wall seconds."""
 
-    def __init__(self, second: Field, minute: Field, hour: Field, dom: Field, month: Field, dow: Field) -> None:
+    def __init__(
+        self, second: Field, minute: Field, hour: Field, dom: Field, month: Field, dow: Field
+    ) -> None:
         self.fields = (second, minute, hour, dom, month, dow)
         self.running = minute.star or hour.star
         self._times = TimesOfDay(hour.values, minute.values, second.values)
@@ -125,17 +131,24 @@ class Cron(Rule):
             raise _wrong_count(tokens, text)
         elif seconds == "last":
             tokens.insert(0, tokens.pop())
-        return cls(*(_FieldReader(spec, token, key).read() for spec, token in zip(SPECS, tokens, strict=True)))
+        return cls(
+            *(_FieldReader(spec, token, key).read() for spec, token in zip(SPECS, tokens, strict=True))
+        )
 
     @classmethod
     def _macro(cls, tokens: list[Token]) -> Cron:
         name = tokens[0].text.lower()
         if name not in MACROS:
             known = " ".join(MACROS)
-            raise ScheduleError("bad_macro", f"unknown name {tokens[0].text!r}", position=0, hint=f"known: {known}")
+            raise ScheduleError(
+                "bad_macro", f"unknown name {tokens[0].text!r}", position=0, hint=f"known: {known}"
+            )
         if len(tokens) > 1:
             raise ScheduleError(
-                "bad_macro", f"nothing may follow {name}", position=tokens[1].position, hint=f"write {name} alone"
+                "bad_macro",
+                f"nothing may follow {name}",
+                position=tokens[1].position,
+                hint=f"write {name} alone",
             )
         return cls.parse(MACROS[name])
 
@@ -238,7 +251,9 @@ class _FieldReader:
             if match := re.fullmatch(r"L(?:-([0-9]{1,2}))?(W?)", upper):
                 back = int(match[1] or 0)
                 if back > 30:
-                    raise self._error(f"L-{back} is before the 1st of every month", position, "use L-0 to L-30")
+                    raise self._error(
+                        f"L-{back} is before the 1st of every month", position, "use L-0 to L-30"
+                    )
                 self.special.add(("LW" if match[2] else "L", back, 0))
                 return True
             if match := re.fullmatch(r"([0-9]{1,2})W", upper):
@@ -251,7 +266,9 @@ class _FieldReader:
                 return True
             if match := re.fullmatch(r"([0-9]{1,2}|[A-Z]{3})#([0-9]+)", upper):
                 if match[2] not in ("1", "2", "3", "4", "5"):
-                    raise self._error(f"#{match[2]}: a month has the 1st to the 5th of a weekday", position, "use #1 to #5")
+                    raise self._error(
+                        f"#{match[2]}: a month has the 1st to the 5th of a weekday", position, "use #1 to #5"
+                    )
                 self.special.add(("#", self._number(match[1], position) % 7, int(match[2])))
                 return True
         return False
@@ -289,7 +306,7 @@ class _FieldReader:
         if not self.spec.low <= number <= high:
             raise ScheduleError(
                 "out_of_range",
-                f"{self.spec.name} {number}: {self.spec.low}–{high}",  # noqa: RUF001
+                f"{self.spec.name} {number}: {self.spec.low}–{high}",
                 position=position,
                 hint=f"use a {self.spec.name} from {self.spec.low} to {high}",
             )
@@ -308,14 +325,20 @@ class _FieldReader:
             raise self._error(f"{item!r} is not understood", position, "write H, H(0-29), H/15 or H(0-29)/10")
         if self.key is None:
             raise ScheduleError(
-                "key_missing", "H needs a key to hash", position=position, field="key", hint="pass key=, such as the job's name"
+                "key_missing",
+                "H needs a key to hash",
+                position=position,
+                field="key",
+                hint="pass key=, such as the job's name",
             )
         # The 28th is the last day that every month has.
         low, high = self.spec.low, 28 if self.spec is DAY_OF_MONTH else self.spec.high
         if match[1]:
             low, high = self._in_range(int(match[1]), position), self._in_range(int(match[2]), position)
             if high < low:
-                raise self._error(f"{item!r} ends before it begins", position, "write the smaller number first")
+                raise self._error(
+                    f"{item!r} ends before it begins", position, "write the smaller number first"
+                )
         digest = hashlib.blake2b(f"{self.key}\0{self.spec.name}".encode(), digest_size=8).digest()
         number = int.from_bytes(digest, "big")
         if match[3] is None:
@@ -326,10 +349,12 @@ class _FieldReader:
     def _hint(self, text: str) -> str:
         upper = text.upper()
         if self.spec.names:
-            close = next((name for name in self.spec.names if len(upper) >= 2 and name.startswith(upper[:2])), None)
+            close = next(
+                (name for name in self.spec.names if len(upper) >= 2 and name.startswith(upper[:2])), None
+            )
             if close:
                 return f"did you mean {close}?"
-            return f"use {self.spec.low}–{self.spec.high} or {', '.join(self.spec.names)}"  # noqa: RUF001
+            return f"use {self.spec.low}–{self.spec.high} or {', '.join(self.spec.names)}"
         if upper in ("L", "W", "LW") or "#" in upper:
             return f"L, W and # are for days, not for the {self.spec.name}"
         return f"use numbers from {self.spec.low} to {self.spec.high}, lists, ranges and steps"
@@ -349,7 +374,9 @@ def never_comes(rule: Cron) -> str:
 
 def _wrong_count(tokens: list[Token], text: str) -> ScheduleError:
     if not tokens:
-        return ScheduleError("empty", "the schedule is empty", position=0, hint="write for example 0 9 * * 1-5")
+        return ScheduleError(
+            "empty", "the schedule is empty", position=0, hint="write for example 0 9 * * 1-5"
+        )
     if len(tokens) == 7:
         return ScheduleError(
             "bad_cron",

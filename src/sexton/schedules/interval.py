@@ -57,11 +57,17 @@ def read_seconds(text: str) -> int:
     elif text[:1] in "Pp":
         seconds = _read_iso(text)
     else:
-        raise ScheduleError("bad_interval", f"{text!r} is not an interval", position=0, hint="write every 15m or PT15M")
+        raise ScheduleError(
+            "bad_interval", f"{text!r} is not an interval", position=0, hint="write every 15m or PT15M"
+        )
     if seconds < 1:
-        raise ScheduleError("bad_interval", "an interval is at least one second", position=0, hint="write every 1s or more")
+        raise ScheduleError(
+            "bad_interval", "an interval is at least one second", position=0, hint="write every 1s or more"
+        )
     if seconds > LONGEST:
-        raise ScheduleError("bad_interval", "an interval is at most 100 years", position=0, hint="use a shorter one")
+        raise ScheduleError(
+            "bad_interval", "an interval is at most 100 years", position=0, hint="use a shorter one"
+        )
     return seconds
 
 
@@ -87,12 +93,16 @@ def _read_units(text: str, position: int) -> int:
                 "bad_interval",
                 f"unknown unit {match[2]!r}" if unit else f"{number} has no unit",
                 position=position + match.start(2),
-                hint="use s, m, h, d or w: every 15m" + ("; months are for cron or RRULE" if unit.startswith("mo") else ""),
+                hint="use s, m, h, d or w: every 15m"
+                + ("; months are for cron or RRULE" if unit.startswith("mo") else ""),
             )
         seconds += int(number[:15]) * UNITS[unit]
     if end == position or text[end:].strip():
         raise ScheduleError(
-            "bad_interval", f"{text[end:].strip()!r} is not understood", position=end, hint="write for example every 1h30m"
+            "bad_interval",
+            f"{text[end:].strip()!r} is not understood",
+            position=end,
+            hint="write for example every 1h30m",
         )
     return seconds
 
@@ -100,7 +110,12 @@ def _read_units(text: str, position: int) -> int:
 def _read_iso(text: str) -> int:
     match = ISO_DURATION.fullmatch(text)
     if not match or not any(match.groups()):
-        raise ScheduleError("bad_interval", f"{text!r} is not an ISO-8601 duration", position=0, hint="write for example PT15M")
+        raise ScheduleError(
+            "bad_interval",
+            f"{text!r} is not an ISO-8601 duration",
+            position=0,
+            hint="write for example PT15M",
+        )
     years, months, weeks, days, hours, minutes, seconds = match.groups()
     if years or months:
         raise ScheduleError(
@@ -111,7 +126,10 @@ def _read_iso(text: str) -> int:
         )
     if seconds and not seconds.isdigit():
         raise ScheduleError(
-            "bad_interval", f"{seconds} is not a whole number", position=match.start(7), hint="use whole seconds"
+            "bad_interval",
+            f"{seconds} is not a whole number",
+            position=match.start(7),
+            hint="use whole seconds",
         )
     numbers = [int((group or "0")[:15]) for group in (weeks, days, hours, minutes, seconds)]
     return sum(number * size for number, size in zip(numbers, (604_800, 86_400, 3600, 60, 1), strict=True))

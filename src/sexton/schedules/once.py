@@ -3,12 +3,34 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 
 from sexton.errors import ScheduleError
 from sexton.schedules import words
-from sexton.schedules.wall import to_wall
+from sexton.schedules.wall import Budget, Rule, from_wall, to_wall
 from sexton.schedules.zone import EPOCH, Zone
+
+
+class Listed(Rule):
+    """Wall seconds given one by one."""
+
+    def __init__(self, walls: Collection[int]) -> None:
+        self.walls = tuple(sorted(set(walls)))
+        self.first = self.walls[0]
+
+    def next(self, wall: int, budget: Budget) -> int | None:
+        place = bisect_right(self.walls, wall)
+        return self.walls[place] if place < len(self.walls) else None
+
+    def canonical(self) -> tuple[object, ...]:
+        return ("listed", self.walls)
+
+    def words(self) -> str:
+        others = len(self.walls) - 1
+        more = f" and {others} more time{'s' if others > 1 else ''}" if others else ""
+        return words.once(from_wall(self.walls[0])) + more
 
 
 def is_once(text: str) -> bool:
@@ -20,7 +42,11 @@ def read_time(text: str, field: str = "schedule") -> datetime:
     position = None if field != "schedule" else 0
     if re.fullmatch(r"[0-9]{4}-?[0-9]{2}-?[0-9]{2}", text):
         raise ScheduleError(
-            "bad_time", f"{text} is a date without a time", position=position, field=field, hint=f"write {text}T09:00"
+            "bad_time",
+            f"{text} is a date without a time",
+            position=position,
+            field=field,
+            hint=f"write {text}T09:00",
         )
     try:
         if not re.match(r"[0-9]{4}-?[0-9]{2}-?[0-9]{2}[T ]", text, re.IGNORECASE) or not text.isascii():

@@ -13,12 +13,12 @@ from sexton.errors import ScheduleError
 from sexton.schedules.calendar import Calendar, Roll, Rolled
 from sexton.schedules.cron import Cron, never_comes
 from sexton.schedules.interval import Interval, is_interval, read_seconds
-from sexton.schedules.once import is_once, read_time, refuse_unclear
+from sexton.schedules.once import Listed, is_once, read_time, refuse_unclear
 from sexton.schedules.recurrence import Recurrence
 from sexton.schedules.rfc5545 import RecurrenceText, Stamp, is_recurrence, read_recurrence
 from sexton.schedules.schedule import Dates, Options, Schedule
-from sexton.schedules.wall import DAY, EPOCH_ORDINAL, Budget, Listed, Rule, from_wall, to_wall
-from sexton.schedules.zone import EPOCH, Change, Fold, Gap, Mapping, Zone, zone
+from sexton.schedules.wall import DAY, Budget, Rule, to_wall
+from sexton.schedules.zone import EPOCH, Fold, Gap, Mapping, Zone, zone
 
 LONGEST_TEXT = 2048
 
@@ -50,9 +50,10 @@ def parse(
     """Read a schedule, or raise `ScheduleError` with what is wrong, where, and what to write instead.
 
     `timezone` is UTC unless the text names one (TZID, CRON_TZ). `anchor` is where intervals and recurrences
-    without DTSTART start. `gap` (after, shift, skip) and `fold` (first, second, both) say what happens at clock changes.
-    `starts_at` and `ends_at` are inclusive; naive times are wall times of the zone. `exclude` takes dates, ranges and
-    calendars. `key` is what the `H` of cron hashes; `seconds="last"` reads six fields in croniter's order.
+    without DTSTART start. `gap` (after, shift, skip) and `fold` (first, second, both) say what happens at
+    clock changes. `starts_at` and `ends_at` are inclusive; naive times are wall times of the zone. `exclude`
+    takes dates, ranges and calendars. `key` is what the `H` of cron hashes; `seconds="last"` reads six
+    fields in croniter's order.
     """
     calendars = _calendars(exclude)
     return _parse(text, timezone, kind, anchor, gap, fold, starts_at, ends_at, calendars, key, seconds)
@@ -76,7 +77,9 @@ def _parse(
     body, timezone = _split_zone(text, timezone)
     which = _choose(Kind, kind, "kind") or kind_of(body)
     if _choose_one(seconds, ("first", "last"), "seconds") == "last" and which is not Kind.CRON:
-        raise ScheduleError("bad_option", "seconds=last is for cron alone", field="seconds", hint="leave it out")
+        raise ScheduleError(
+            "bad_option", "seconds=last is for cron alone", field="seconds", hint="leave it out"
+        )
     lines = read_recurrence(body) if which is Kind.RECURRENCE else None
     if lines is not None:
         timezone = _zone_of(lines, timezone)
@@ -142,8 +145,13 @@ def _recurrence(text: str, lines: RecurrenceText, options: Options, in_zone: Zon
                 _end_after(rule, lines.parts.count, mappings[0])
             # A complete text of its own is taken as it is, though it may be over or empty; a rule is not.
             if rule.next(rule.first - 1, Budget()) is None and lines.dtstart is None:
-                raise ScheduleError("never_fires", "no time matches this rule", position=0, hint="check BYMONTH and the days")
-    listed, struck = _dates(lines.rdates, in_zone, midnight=True), _dates(lines.exdates, in_zone, midnight=False)
+                raise ScheduleError(
+                    "never_fires", "no time matches this rule", position=0, hint="check BYMONTH and the days"
+                )
+    listed, struck = (
+        _dates(lines.rdates, in_zone, midnight=True),
+        _dates(lines.exdates, in_zone, midnight=False),
+    )
     if listed.walls:
         mappings.append(_mapping(Listed(listed.walls), options, in_zone))
     if listed.instants:
@@ -168,6 +176,13 @@ def _end_after(rule: Recurrence, count: int, mapping: Mapping) -> None:
 
 def _interval(text: str, body: str, options: Options) -> Schedule:
     length = read_seconds(body)
+    if any(calendar.roll is not Roll.SKIP for calendar in options.exclude):
+        raise ScheduleError(
+            "bad_option",
+            "an interval counts elapsed time and cannot move to another day",
+            field="exclude",
+            hint="use a calendar with roll=skip, or cron",
+        )
     needs_anchor = options.anchor is None
     anchor = 0 if options.anchor is None else (options.anchor - EPOCH) // timedelta(seconds=1)
     rule = Interval(length, anchor)
@@ -183,7 +198,9 @@ def _once(text: str, body: str, options: Options, in_zone: Zone) -> Schedule:
         mapping = Mapping(Listed((at,)), zone("UTC"), Gap.AFTER, Fold.FIRST)
     else:
         if options.fold is Fold.BOTH:
-            raise ScheduleError("bad_option", "one time cannot be two", field="fold", hint="use fold=first or second")
+            raise ScheduleError(
+                "bad_option", "one time cannot be two", field="fold", hint="use fold=first or second"
+            )
         if options.gap is None and options.fold is None:
             refuse_unclear(moment, in_zone)
         mapping = _mapping(Listed((to_wall(moment),)), options, in_zone)
@@ -200,7 +217,7 @@ def _mapping(rule: Rule, options: Options, in_zone: Zone) -> Mapping:
 
 
 def _dates(stamps: tuple[Stamp, ...], in_zone: Zone, *, midnight: bool) -> Dates:
-    """RDATE and EXDATE. A date alone means midnight where it is listed, and the whole day where it is struck."""
+    """RDATE and EXDATE. A date alone is midnight where it is listed, and the whole day where it is struck."""
     walls, instants, days = set(), set(), set()
     for stamp in stamps:
         if stamp.whole_day and not midnight:
@@ -250,11 +267,20 @@ def _split_zone(text: str, timezone: str | None) -> tuple[str, str | None]:
 
 def _check_text(text: str) -> None:
     if not isinstance(text, str):
-        raise ScheduleError("bad_text", f"a schedule is text, not {type(text).__name__}", hint="write for example 0 9 * * 1-5")
+        raise ScheduleError(
+            "bad_text", f"a schedule is text, not {type(text).__name__}", hint="write for example 0 9 * * 1-5"
+        )
     if not text.strip():
-        raise ScheduleError("empty", "the schedule is empty", position=0, hint="write for example 0 9 * * 1-5")
+        raise ScheduleError(
+            "empty", "the schedule is empty", position=0, hint="write for example 0 9 * * 1-5"
+        )
     if len(text.encode("utf-8", "replace")) > LONGEST_TEXT:
-        raise ScheduleError("too_long", f"the schedule is longer than {LONGEST_TEXT} bytes", position=LONGEST_TEXT, hint="split it")
+        raise ScheduleError(
+            "too_long",
+            f"the schedule is longer than {LONGEST_TEXT} bytes",
+            position=LONGEST_TEXT,
+            hint="split it",
+        )
 
 
 def _instant(value: Time, in_zone: Zone, field: str) -> datetime | None:
@@ -263,7 +289,9 @@ def _instant(value: Time, in_zone: Zone, field: str) -> datetime | None:
         return None
     moment = read_time(value, field) if isinstance(value, str) else value
     if not isinstance(moment, datetime):
-        raise ScheduleError("bad_time", f"{value!r} is not a time", field=field, hint="pass a datetime or ISO-8601 text")
+        raise ScheduleError(
+            "bad_time", f"{value!r} is not a time", field=field, hint="pass a datetime or ISO-8601 text"
+        )
     if moment.tzinfo is not None:
         return moment.astimezone(UTC)
     at = in_zone.first_instant(to_wall(moment))
@@ -280,7 +308,9 @@ def _choose(choices: type[Choice], value: str | None, field: str) -> Choice | No
 def _choose_one(value: str, choices: tuple[str, ...], field: str) -> str:
     if value not in choices:
         known = ", ".join(choices)
-        raise ScheduleError("bad_option", f"{field} {value!r} is unknown", field=field, hint=f"use one of {known}")
+        raise ScheduleError(
+            "bad_option", f"{field} {value!r} is unknown", field=field, hint=f"use one of {known}"
+        )
     return value
 
 

@@ -2,15 +2,15 @@
 
 The readings taken here:
 
-- DTSTART is the anchor. It is an occurrence only if the rule yields it. What the rule leaves open (the time of
-  day, the weekday, the day of the month, the month) is taken from it.
+- DTSTART is the anchor. It is an occurrence only if the rule yields it. What the rule leaves open (the time
+  of day, the weekday, the day of the month, the month) is taken from it.
 - UNTIL is inclusive. With Z it is an instant, without it wall time, and a date means that whole day.
 - COUNT counts the wall times that the rule yields; times that a gap skips are not counted, a time that a
   fold doubles counts once. EXDATE takes occurrences away after COUNT has counted them.
 
 Nothing here walks from DTSTART: a question is answered by moving the anchor by whole multiples of INTERVAL.
-Days and coarser frequencies are a filter of days over times of day; hours and finer are aligned units filtered
-by day and time. COUNT is turned into an end once, when the schedule is made.
+Days and coarser frequencies are a filter of days over times of day; hours and finer are aligned units
+filtered by day and time. COUNT is turned into an end once, when the schedule is made.
 """
 
 from __future__ import annotations
@@ -127,7 +127,9 @@ class Recurrence(Rule):
         base = anchor or 0
         self._base = base
         filled = parts.with_days_of(date.fromordinal(base // DAY + EPOCH_ORDINAL))
-        self._days = RecurrenceDays(filled, numbered_in_year=parts.freq is Frequency.YEARLY and not parts.month)
+        self._days = RecurrenceDays(
+            filled, numbered_in_year=parts.freq is Frequency.YEARLY and not parts.month
+        )
         self._cycle = _cycle(parts)
         time = base % DAY
         second = parts.second or (time % 60,)
@@ -136,7 +138,7 @@ class Recurrence(Rule):
         if parts.freq <= Frequency.DAILY:
             self._times = TimesOfDay(hour, minute, second)
         else:
-            self._prepare_units(hour, minute, second)
+            self._prepare_units(minute, second)
         self._latest_set: tuple[int, int, tuple[int, ...]] = (0, 0, ())
 
     def next(self, wall: int, budget: Budget) -> int | None:
@@ -261,11 +263,9 @@ class Recurrence(Rule):
 
     # Hours and finer
 
-    def _prepare_units(
-        self, hour: tuple[int, ...], minute: tuple[int, ...], second: tuple[int, ...]
-    ) -> None:
-        """A unit is one hour, minute or second: aligned by INTERVAL, filtered by day and by `_unit_times`, and it
-        holds `_offsets`."""
+    def _prepare_units(self, minute: tuple[int, ...], second: tuple[int, ...]) -> None:
+        """A unit is one hour, minute or second: aligned by INTERVAL, filtered by day and by `_unit_times`,
+        and it holds `_offsets`."""
         freq, parts = self.parts.freq, self.parts
         unit = self._unit = UNIT_SECONDS[freq]
         self._step = unit * parts.interval
@@ -325,8 +325,8 @@ class Recurrence(Rule):
     # COUNT
 
     def _nth(self, count: int) -> int:
-        """The `count`-th wall time: by arithmetic where the rule is regular, otherwise by counting whole days and
-        months."""
+        """The `count`-th wall time: by arithmetic where the rule is regular, otherwise by counting whole
+        days and months."""
         if self.parts.setpos or (self.running and (not self._every_unit or not self._offsets)):
             return self._nth_by_walking(count)
         if self.running:
@@ -408,7 +408,9 @@ class RecurrenceDays(DayFilter):
         self._parts = parts
         self._numbered_in_year = numbered_in_year
         self._masks: dict[tuple[bool, bool, int, int], int] = {}
-        self.everything = not (parts.month or parts.monthday or parts.yearday or parts.weekno or parts.weekday)
+        self.everything = not (
+            parts.month or parts.monthday or parts.yearday or parts.weekno or parts.weekday
+        )
 
     def mask(self, year: int, month: int) -> int:
         parts = self._parts
@@ -424,7 +426,7 @@ class RecurrenceDays(DayFilter):
             mask = self._masks[key] = sum(
                 1 << (day - 1)
                 for day in range(1, length + 1)
-                if self._allows(year, month, day, length, first + day - 1, january_first)
+                if self._allows(year, day, length, first + day - 1, january_first)
             )
         return mask
 
@@ -455,7 +457,7 @@ class RecurrenceDays(DayFilter):
         mask = self.mask(when.year, when.month) >> (when.day - 1)
         return mask.bit_count(), day - when.day + 1 + month_length(when.year, when.month)
 
-    def _allows(self, year: int, month: int, day: int, length: int, yearday: int, january_first: int) -> bool:
+    def _allows(self, year: int, day: int, length: int, yearday: int, january_first: int) -> bool:
         parts = self._parts
         year_length = 365 + is_leap(year)
         if parts.monthday and day not in parts.monthday and day - length - 1 not in parts.monthday:

@@ -53,7 +53,9 @@ def read_recurrence(text: str) -> RecurrenceText:
         match name:
             case "RRULE":
                 if parts is not None:
-                    raise _refuse("a second RRULE", position, "make two jobs, or put the extra times into RDATE")
+                    raise _refuse(
+                        "a second RRULE", position, "make two jobs, or put the extra times into RDATE"
+                    )
                 parts = read_parts(value, at)
             case "DTSTART":
                 if dtstart is not None:
@@ -83,7 +85,9 @@ def _tzid(head: str, parameters: list[str], position: int) -> str | None:
         if name == "TZID":
             tzid = original.partition("=")[2].strip('"')
         elif name != "VALUE" or value not in ("DATE", "DATE-TIME"):
-            raise _refuse(f"{original!r} is not supported here", position, "use TZID=…, VALUE=DATE or VALUE=DATE-TIME")
+            raise _refuse(
+                f"{original!r} is not supported here", position, "use TZID=…, VALUE=DATE or VALUE=DATE-TIME"
+            )
     return tzid
 
 
@@ -146,7 +150,9 @@ def read_parts(text: str, position: int = 0) -> Parts:
                 raise _refuse(f"{name} (RFC 7529) is not supported", position, "leave it out")
             case _:
                 if name not in _NUMBER_PARTS:
-                    raise _refuse(f"unknown part {name!r}", position, "RFC 5545 3.3.10 lists the parts of a rule")
+                    raise _refuse(
+                        f"unknown part {name!r}", position, "RFC 5545 3.3.10 lists the parts of a rule"
+                    )
                 field, low, high, negative = _NUMBER_PARTS[name]
                 numbers = _read_numbers(name, value, at, low, high, negative)
                 if name == "BYSECOND":  # a leap second is read as the second before it, as RFC 5545 advises
@@ -169,10 +175,14 @@ def _check(parts: Parts, seen: dict[str, int]) -> None:
             raise _refuse(why, seen[name], "RFC 5545 3.3.10 says which parts go together")
 
     forbid(
-        parts.count is not None and parts.until is not None, "COUNT", "COUNT and UNTIL exclude each other: use one of them"
+        parts.count is not None and parts.until is not None,
+        "COUNT",
+        "COUNT and UNTIL exclude each other: use one of them",
     )
     forbid(
-        bool(parts.weekno) and freq is not Frequency.YEARLY, "BYWEEKNO", f"BYWEEKNO needs FREQ=YEARLY, not {freq.name}"
+        bool(parts.weekno) and freq is not Frequency.YEARLY,
+        "BYWEEKNO",
+        f"BYWEEKNO needs FREQ=YEARLY, not {freq.name}",
     )
     forbid(
         bool(parts.yearday) and freq in (Frequency.DAILY, Frequency.WEEKLY, Frequency.MONTHLY),
@@ -180,7 +190,9 @@ def _check(parts: Parts, seen: dict[str, int]) -> None:
         f"BYYEARDAY does not go with FREQ={freq.name}",
     )
     forbid(
-        bool(parts.monthday) and freq is Frequency.WEEKLY, "BYMONTHDAY", "BYMONTHDAY does not go with FREQ=WEEKLY"
+        bool(parts.monthday) and freq is Frequency.WEEKLY,
+        "BYMONTHDAY",
+        "BYMONTHDAY does not go with FREQ=WEEKLY",
     )
     numbered = any(nth for nth, _ in parts.weekday)
     forbid(
@@ -189,8 +201,19 @@ def _check(parts: Parts, seen: dict[str, int]) -> None:
         f"a numbered BYDAY needs FREQ=MONTHLY or YEARLY, not {freq.name}",
     )
     forbid(numbered and bool(parts.weekno), "BYDAY", "a numbered BYDAY does not go with BYWEEKNO")
-    limits = (parts.second, parts.minute, parts.hour, parts.weekday, parts.monthday, parts.yearday, parts.weekno, parts.month)
-    forbid(bool(parts.setpos) and not any(limits), "BYSETPOS", "BYSETPOS needs another BY part to choose from")
+    limits = (
+        parts.second,
+        parts.minute,
+        parts.hour,
+        parts.weekday,
+        parts.monthday,
+        parts.yearday,
+        parts.weekno,
+        parts.month,
+    )
+    forbid(
+        bool(parts.setpos) and not any(limits), "BYSETPOS", "BYSETPOS needs another BY part to choose from"
+    )
 
 
 def _positive(name: str, value: str, position: int) -> int:
@@ -224,7 +247,9 @@ def _read_weekdays(value: str, position: int) -> tuple[tuple[int, int], ...]:
             raise _refuse(f"unknown weekday {item!r}", position, f"use {', '.join(WEEKDAYS)}, or 1MO, -1FR")
         nth = int(match[1]) if match[1] else 0
         if match[1] and not 1 <= abs(nth) <= 53:
-            raise ScheduleError("out_of_range", f"BYDAY {item!r}", position=position, hint="use 1 to 53 or -53 to -1")
+            raise ScheduleError(
+                "out_of_range", f"BYDAY {item!r}", position=position, hint="use 1 to 53 or -53 to -1"
+            )
         days.add((nth, WEEKDAYS.index(match[2])))
         position += len(item) + 1
     return tuple(sorted(days))

@@ -19,7 +19,7 @@ from itertools import takewhile
 from sexton.errors import ScheduleError
 from sexton.schedules import words
 from sexton.schedules.calendar import Calendar, Rolled
-from sexton.schedules.wall import DAY, FIRST_WALL, STEPS, Budget, Rule, from_wall
+from sexton.schedules.wall import DAY, FIRST_WALL, STEPS, Budget
 from sexton.schedules.zone import EPOCH, WIDEST, Change, Fold, Gap, Hit, Mapping, Zone, zone
 
 SECOND = timedelta(seconds=1)
@@ -39,7 +39,7 @@ class Occurrence:
 
 @dataclass(frozen=True, slots=True)
 class Dates:
-    """Times listed beside a rule (RDATE) or struck from it (EXDATE): wall seconds, instants and whole days."""
+    """Times listed beside a rule (RDATE) or struck from it (EXDATE)."""
 
     walls: frozenset[int] = NOTHING
     instants: frozenset[int] = NOTHING
@@ -83,9 +83,15 @@ class Schedule:
     def __post_init__(self) -> None:
         set_, options = object.__setattr__, self.options
         set_(self, "zone", zone(options.timezone))
-        set_(self, "_low", FIRST_WALL if options.starts_at is None else self._floor(options.starts_at - MICROSECOND))
+        set_(
+            self,
+            "_low",
+            FIRST_WALL if options.starts_at is None else self._floor(options.starts_at - MICROSECOND),
+        )
         set_(self, "_high", None if options.ends_at is None else self._floor(options.ends_at))
-        plain = len(self.mappings) == 1 and self.until is None and self.struck == Dates() and self._high is None
+        plain = (
+            len(self.mappings) == 1 and self.until is None and self.struck == Dates() and self._high is None
+        )
         set_(self, "_plain", plain)
         set_(self, "timing_key", self._make_timing_key())
 
@@ -253,7 +259,9 @@ class Schedule:
         note = None
         if hit.change is not None:
             actual, local = local, self.zone.local(hit) + self.fraction
-            note = _CHANGE_NOTES[hit.change].format(nominal=_time(local), day=f"{local:%Y-%m-%d}", actual=_time(actual))
+            note = _CHANGE_NOTES[hit.change].format(
+                nominal=_time(local), day=f"{local:%Y-%m-%d}", actual=_time(actual)
+            )
         elif calendar is not None:
             note = f"excluded by {calendar.name}"
         else:
@@ -274,13 +282,18 @@ class Schedule:
                 "anchor_missing",
                 f"{self.text!r} counts from a start that was not given",
                 field="anchor",
-                hint="pass anchor=, or begin the text with DTSTART" if self.kind == "recurrence" else "pass anchor=",
+                hint="pass anchor=, or begin the text with DTSTART"
+                if self.kind == "recurrence"
+                else "pass anchor=",
             )
 
     def _make_timing_key(self) -> str:
         in_zone = self.options.timezone if self.options.exclude else None
         inputs = (
-            [(mapping.rule.canonical(), mapping.zone.name, mapping.gap.value, mapping.fold.value) for mapping in self.mappings],
+            [
+                (mapping.rule.canonical(), mapping.zone.name, mapping.gap.value, mapping.fold.value)
+                for mapping in self.mappings
+            ],
             (in_zone, self.until, self._low, self._high, self.fraction, self.needs_anchor),
             [sorted(dates) for dates in (self.struck.walls, self.struck.instants, self.struck.days)],
             [(calendar.version, calendar.roll.value) for calendar in self.options.exclude],
@@ -295,11 +308,6 @@ def next_after_many(schedules: Sequence[Schedule], instant: datetime) -> list[da
         if schedule.timing_key not in answers:
             answers[schedule.timing_key] = schedule.next_after(instant)
     return [answers[schedule.timing_key] for schedule in schedules]
-
-
-def first_wall_text(rule: Rule) -> str:
-    """For error messages."""
-    return from_wall(rule.first).isoformat()
 
 
 _CHANGE_NOTES = {

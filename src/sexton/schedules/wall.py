@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Collection
 from datetime import date, datetime, timedelta
 from functools import lru_cache
 
 from sexton.errors import ScheduleError
-from sexton.schedules import words
 
 DAY = 86_400
 EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
@@ -68,30 +67,19 @@ class Rule(ABC):
         """The rule in English, without its zone."""
 
 
-class Listed(Rule):
-    """Wall seconds given one by one."""
-
-    def __init__(self, walls: Collection[int]) -> None:
-        self.walls = tuple(sorted(set(walls)))
-        self.first = self.walls[0]
-
-    def next(self, wall: int, budget: Budget) -> int | None:
-        place = bisect_right(self.walls, wall)
-        return self.walls[place] if place < len(self.walls) else None
-
-    def canonical(self) -> tuple[object, ...]:
-        return ("listed", self.walls)
-
-    def words(self) -> str:
-        others = len(self.walls) - 1
-        more = f" and {others} more time{'s' if others > 1 else ''}" if others else ""
-        return words.once(from_wall(self.walls[0])) + more
-
-
 class TimesOfDay:
     """Seconds of the day given as the product of hours, minutes and seconds."""
 
-    __slots__ = ("_after_hour", "_after_minute", "_after_second", "first", "hours", "minutes", "seconds", "size")
+    __slots__ = (
+        "_after_hour",
+        "_after_minute",
+        "_after_second",
+        "first",
+        "hours",
+        "minutes",
+        "seconds",
+        "size",
+    )
 
     def __init__(self, hours: Collection[int], minutes: Collection[int], seconds: Collection[int]) -> None:
         self.hours = tuple(sorted(set(hours)))
@@ -160,7 +148,7 @@ def _successors(values: tuple[int, ...], size: int) -> tuple[int, ...]:
 
 
 class DayFilter(ABC):
-    """The days a rule allows. Answers come month by month from masks that a subclass makes: bit 0 is the 1st."""
+    """The days a rule allows, month by month: a subclass makes masks in which bit 0 is the 1st."""
 
     __slots__ = ("_latest",)
 

@@ -240,7 +240,9 @@ class Mapping:
                         yield Hit(wall - offset, wall, None)
                     else:
                         second = wall < once_more
-                        yield Hit(wall - offset, wall, Change.SECOND_OF_TWO if second else Change.FIRST_OF_TWO)
+                        yield Hit(
+                            wall - offset, wall, Change.SECOND_OF_TWO if second else Change.FIRST_OF_TWO
+                        )
                     wall = rule.next(wall, budget)
             # What comes next lies in a later period. Unless the clock goes back at the end of this one, the
             # rule has nothing between here and its next wall time, so whole periods can be passed over.
