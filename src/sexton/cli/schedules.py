@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 DEFAULT_RANGE = timedelta(days=30)
 DEFAULT_ROWS = 20
 
-SKIPPED_BECAUSE = {"dst_gap": "skipped by a clock change", "excluded": "excluded"}
-
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
@@ -187,10 +185,10 @@ def _show_next(loaded: Loaded, start: datetime, occurrences: list[Occurrence]) -
         return
     seconds = any(each.at.second for each in occurrences)
     table = Table("local time", "zone", "UTC", "distance")
-    for each in occurrences:
+    for each in _as_read(occurrences):
         if each.skipped:
-            reason = SKIPPED_BECAUSE.get(each.skipped, each.skipped)
-            table.add(wall(each.local, seconds=seconds), "-", "-", reason, note=each.note, style="dim")
+            note = each.note or each.skipped
+            table.add(wall(each.local, seconds=seconds), "-", "-", "skipped", note=note, style="dim")
             continue
         local = each.at.astimezone(zone)
         table.add(
@@ -202,6 +200,21 @@ def _show_next(loaded: Loaded, start: datetime, occurrences: list[Occurrence]) -
         )
     write(out, "")
     table.print(out)
+
+
+def _as_read(occurrences: list[Occurrence]) -> list[Occurrence]:
+    """What a gap took away comes before what follows the gap, although its instant may be the later one."""
+    rows: list[Occurrence] = []
+    for each in occurrences:
+        place = len(rows)
+        if each.skipped == "dst_gap":
+            local = each.local.replace(tzinfo=None)
+            while (
+                place and not rows[place - 1].skipped and rows[place - 1].local.replace(tzinfo=None) > local
+            ):
+                place -= 1
+        rows.insert(place, each)
+    return rows
 
 
 def _show_diff(comparison: Comparison) -> None:
