@@ -8,14 +8,15 @@ cycle ("every 15 minutes from 09:00 to 17:45"), and at last field by field ("at 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
-from datetime import date, datetime
-from math import prod
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sexton.schedules.wall import from_wall
+from sexton.schedules.wall import DAY, from_wall
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Sequence
+    from datetime import datetime
+
     from sexton.schedules.cron import Field
     from sexton.schedules.recurrence import Parts
 
@@ -26,9 +27,9 @@ MONTH_NAMES = (
 DAY_NAMES = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 PLACES = ("", "first", "second", "third", "fourth", "fifth")
 UNITS = ("year", "month", "week", "day", "hour", "minute", "second")
-SECONDS_IN = {"day": 86_400, "hour": 3600, "minute": 60, "second": 1}
+YEARLY, MONTHLY, WEEKLY, DAILY, HOURLY, MINUTELY, SECONDLY = range(7)  # as the frequencies of recurrences
+SECONDS_IN = {"day": DAY, "hour": 3600, "minute": 60, "second": 1}
 
-YEARLY, MONTHLY, WEEKLY, DAILY, HOURLY, MINUTELY, SECONDLY = range(7)
 EVERY_DAY = frozenset(range(7))
 WEEKDAYS = frozenset(range(5))
 WEEKEND = frozenset({5, 6})
@@ -43,53 +44,59 @@ COUNTRIES = {"US", "Canada", "Brazil", "Chile", "Mexico", "Australia"}
 def cron(second: Field, minute: Field, hour: Field, dom: Field, month: Field, dow: Field) -> str:
     times, named = _times(hour.values, minute.values, second.values)
     months = _months(month.values)
-    dates = [] if len(dom.values) == 31 else _dates(dom.values, [_special_date(*each) for each in dom.special])
+    dates = _dates(dom.values, [_special_date(form, number) for form, number, _ in dom.special])
     plain = frozenset((number - 1) % 7 for number in dow.values)
     numbered = [(nth or -1, (number - 1) % 7) for _, number, nth in dow.special]
-    weekdays = _weekdays(plain, numbered) if plain != EVERY_DAY else []
-    if not (dom.star or dow.star) and not (dates and weekdays):
-        dates = weekdays = []  # either of two, and one of them is every day
-    if dates and weekdays and not (dom.star or dow.star):
-        each = _weekdays(plain, numbered, "every ")
-        both = f"{_list(dates)}{'' if months else ' of the month'} and on {_list(each)}"
-        days = f" in {months}, on {both}" if months else f" on {both}"
-    elif dates:
-        days = f" on {_dated(dom.values, dates, months) or _list(dates) + ' of ' + (months or 'the month')}"
-        if weekdays:
-            days += f" if it is {_list(_weekdays(plain, numbered, 'a '), 'or')}"
-    elif weekdays:
-        days = f" on {_list(weekdays)}" + (f" in {months}" if months else " of the month" if numbered else "")
-    else:
+    any_date, any_weekday = len(dom.values) == 31, plain == EVERY_DAY
+    either = not (dom.star or dow.star)
+    if (any_date and any_weekday) or (either and (any_date or any_weekday)):
         days = (" every day" if named else "") + (f" in {months}" if months else "")
+    elif any_date:
+        days = f" on {_list(_weekdays(plain, numbered))}"
+        days += f" in {months}" if months else " of the month" if numbered else ""
+    elif any_weekday:
+        days = f" on {_dates_of(dates, months or 'the month')}"
+    elif not either:
+        days = f" on {_dates_of(dates, months or 'the month')} if it is {_list(_weekdays(plain, numbered, 'a '), 'or')}"
+    else:
+        days = f" in {months}, on {_list(dates)}" if months else f" on {_list(dates)} of the month"
+        days += f" and on {_list(_weekdays(plain, numbered, 'every '))}"
     return _sentence(times + days)
 
 
 def recurrence(parts: Parts, anchor: int | None) -> str:
-    """What the rule leaves open is taken from the anchor; without one it is not said."""
-    start = None if anchor is None else from_wall(anchor)
-    freq, unit = int(parts.freq), UNITS[parts.freq]
-    days, only = _recurring_days(parts if start is None else parts.with_days_of(start.date()), start)
-    times = _recurring_times(parts, start)
-    text = f"every {_several(parts.interval, unit)}{days}" + (times if times.startswith(" at ") else f"{times and ','}{times}")
-    for number, (values, finer) in {HOURLY: (parts.hour, freq), MINUTELY: (parts.minute, freq), SECONDLY: (parts.second, freq)}.items():
-        if values and finer >= number:
-            only.append(f"only in {_members(UNITS[number], values, 0)}")
+    """What the rule leaves open is taken from the anchor; without one it is left unsaid."""
+    if anchor is not None:
+        parts = _filled(parts, from_wall(anchor))
+    freq, unit = parts.freq, UNITS[parts.freq]
+    days, times = _recurring_days(parts), _recurring_times(parts)
+    text = f"every {_several(parts.interval, unit)}"
+    if days and freq <= WEEKLY:
+        text += f" {days}"
+    if times:
+        text += f" {times}" if times.startswith("at") else f", {times}"
+    clauses = [text]
+    if days and freq >= DAILY:
+        clauses.append(f"only {days}")
+    if parts.month and not _owns_months(parts):
+        clauses.append(f"only in {_months(parts.month) or 'January through December'}")
+    for finest, values in ((HOURLY, parts.hour), (MINUTELY, parts.minute), (SECONDLY, parts.second)):
+        if values and freq >= finest:
+            clauses.append(f"only in {_members(UNITS[finest], values)}")
     if parts.setpos and not _chosen_day(parts):
-        only.append(f"only the {_list(_place(each) for each in parts.setpos)} of each {unit}")
+        clauses.append(f"only the {_list(map(_place, parts.setpos))} of each {unit}")
     if parts.week_start and (parts.weekno or (freq == WEEKLY and (parts.interval > 1 or parts.setpos))):
-        only.append(f"weeks starting on {DAY_NAMES[parts.week_start]}")
+        clauses.append(f"weeks starting on {DAY_NAMES[parts.week_start]}")
     if parts.count:
-        only.append("once" if parts.count == 1 else f"{parts.count} times")
+        clauses.append("once" if parts.count == 1 else f"{parts.count} times")
     if parts.until:
-        at = parts.until.at
-        whole_day = not parts.until.utc and (at.hour, at.minute, at.second) == (23, 59, 59)
-        only.append(f"until {_date(at)}" + ("" if whole_day else f" {_time(at)}") + (" UTC" if parts.until.utc else ""))
-    return _sentence(", ".join([text, *only]))
+        clauses.append(_until(parts.until.at, parts.until.utc))
+    return _sentence(", ".join(clauses))
 
 
 def interval(seconds: int) -> str:
     """Elapsed time: a day of it is said as 24 hours, which it is also when clocks change."""
-    if seconds == SECONDS_IN["day"]:
+    if seconds == DAY:
         return "Every 24 hours"
     amounts = []
     rest = seconds
@@ -99,7 +106,7 @@ def interval(seconds: int) -> str:
             amounts.append((number, unit))
     if len(amounts) == 1:
         return f"Every {_several(*amounts[0])}"
-    return f"Every {_list(f'{number} {unit}' + 's' * (number != 1) for number, unit in amounts)}"
+    return f"Every {_list(f'{number} {unit}' + 's' * (number > 1) for number, unit in amounts)}"
 
 
 def once(at: datetime) -> str:
@@ -112,8 +119,8 @@ def place(timezone: str) -> str:
         return "UTC"
     area, _, city = timezone.replace("_", " ").rpartition("/")
     if area == "Etc":  # its signs are the wrong way round: Etc/GMT+5 is five hours behind
-        return city.translate(str.maketrans("+-", "-+")) if city[-1].isdigit() else city
-    if area in COUNTRIES and city != "Lord Howe":
+        return city.translate(str.maketrans("+-", "-+"))
+    if area in COUNTRIES:
         city = f"{area} {city}"
     return f"{city} time" if area or city.istitle() else city
 
@@ -122,196 +129,222 @@ def place(timezone: str) -> str:
 
 
 def _times(hours: Collection[int], minutes: Collection[int], seconds: Collection[int]) -> tuple[str, bool]:
-    """A product of hours, minutes and seconds, and whether times of day are named in it."""
-    size = prod(map(len, (hours, minutes, seconds)))
-    step, offset = _cycle(minutes, seconds)
-    apart = _spacing(hours) if step == 3600 else int(step > 0)
-    if apart and offset == 0 and min(hours) == 0 and apart * len(hours) == 24 and size > 2:
-        return f"every {_span(step * apart)}", False
+    """A product of hours, minutes and seconds in words, and whether they name times of day."""
+    size = len(hours) * len(minutes) * len(seconds)
+    step, stretches = _step_in_hour(minutes, seconds), _runs(hours)
+    if step == 3600:
+        if apart := _spacing(hours):
+            step, stretches = step * apart, [(min(hours), max(hours))]
+        elif min(last - first for first, last in stretches) < 2:
+            step = 0
     first, last = min(minutes) * 60 + min(seconds), max(minutes) * 60 + max(seconds)
-    precise = set(seconds) != {0}
+    if size > 2 and size * step == DAY and first == min(hours) == 0:
+        return f"every {_span(step)}", False
 
     def clock(hour: int, rest: int) -> str:
-        return f"{hour:02}:{rest // 60:02}" + (f":{rest % 60:02}" if precise else "")
+        return f"{hour:02}:{rest // 60:02}" + (f":{rest % 60:02}" if set(seconds) != {0} else "")
 
-    def stretch(from_hour: int, to_hour: int) -> list[str]:
-        if step == 3600 and to_hour - from_hour < 2 and not apart > 1:
-            return [f"at {clock(hour, first)}" for hour in range(from_hour, to_hour + 1)]
-        return [f"from {clock(from_hour, first)} to {clock(to_hour, last)}"]
-
-    if size > 3 and step and len(hours) < 24:
-        runs = [(min(hours), max(hours))] if apart > 1 else _runs(hours)
-        pieces = [piece for run in runs for piece in stretch(*run)]
-        if len(pieces) <= MOST_STRETCHES and pieces[0].startswith("from"):
-            return f"every {_span(step * max(apart, 1))} {_list(pieces)}", True
+    if size > 3 and step and len(hours) < 24 and len(stretches) <= MOST_STRETCHES:
+        pieces = [f"from {clock(begin, first)} to {clock(end, last)}" for begin, end in stretches]
+        return f"every {_span(step)} {_list(pieces)}", True
     if size <= LONGEST_LIST:
-        every = sorted((hour, minute * 60 + second) for hour in hours for minute in minutes for second in seconds)
-        return f"at {_list(clock(*each) for each in every)}", True
-    return _field_by_field(seconds, minutes, hours), False
+        times = [(hour, minute * 60 + second) for hour in hours for minute in minutes for second in seconds]
+        return f"at {_list(clock(*time) for time in sorted(times))}", True
+    return _field_by_field(hours, minutes, seconds), False
 
 
-def _field_by_field(seconds: Collection[int], minutes: Collection[int], hours: Collection[int]) -> str:
-    """Fields left out are empty."""
-    levels = [("second", seconds if set(seconds) != {0} else (), 60), ("minute", minutes, 60), ("hour", hours, 24)]
-    said = " of ".join(_members(*level) for level in levels if level[1])
+def _field_by_field(hours: Collection[int], minutes: Collection[int], seconds: Collection[int]) -> str:
+    """A field that is empty is not mentioned, nor is second 0."""
+    levels = [
+        ("second", seconds if set(seconds) != {0} else (), 60),
+        ("minute", minutes, 60),
+        ("hour", hours, 24),
+    ]
+    said = " of ".join(_members(noun, values, size) for noun, values, size in levels if values)
     said = said.replace("every minute of every hour", "every minute")
-    return said if said.startswith("every") else f"at {said}"
+    return said if said.startswith("every") or not said else f"at {said}"
 
 
-def _members(noun: str, values: Collection[int], size: int) -> str:
-    """Some numbers of a field; `size` is how many it has (0: always name them)."""
-    runs = _runs(values)
+def _members(noun: str, values: Collection[int], size: int = 0) -> str:
+    """Numbers of a field of that size; without a size, as a plain list."""
     if len(values) == size:
         return f"every {noun}"
     if size and len(values) > 3 and (step := _spacing(values)):
-        nth = "" if step == 1 else f"{_ordinal(step)} "
-        return f"every {nth}{noun} from {min(values)} to {max(values)}"
-    return f"{noun}{'s' * (len(values) > 1)} {_list(_series(runs, str))}"
+        return f"every {'' if step == 1 else _ordinal(step) + ' '}{noun} from {min(values)} to {max(values)}"
+    return f"{noun}{'s' * (len(values) > 1)} {_list(_series(values, str))}"
 
 
-def _cycle(minutes: Collection[int], seconds: Collection[int]) -> tuple[int, int]:
-    """The (step, offset) in seconds at which an hour is cut into equal parts, (0, 0) if it is not."""
-    for values, unit, offset in ((seconds, 1, 0), (minutes, 60, min(seconds))):
-        step = 60 // len(values)
-        if set(values) == set(range(min(values), 60, step)) and 60 % len(values) == 0:
-            if unit == 1 and len(minutes) == 60:
-                return step, min(values)
-            if unit == 60 and len(seconds) == 1:
-                return step * 60, min(values) * 60 + offset
-    return 0, 0
+def _step_in_hour(minutes: Collection[int], seconds: Collection[int]) -> int:
+    """The seconds from one to the next if they cut the hour into equal parts, else 0."""
+    values, unit = (seconds, 1) if len(minutes) == 60 else (minutes, 60)
+    step = 60 // len(values)
+    even = 60 % len(values) == 0 and set(values) == set(range(min(values), 60, step))
+    return step * unit if even and (unit == 1 or len(seconds) == 1) else 0
 
 
-def _spacing(values: Collection[int]) -> int:
-    """How far apart evenly spaced values are, 0 if they are not; one value is 1 apart."""
-    ordered = sorted(values)
-    steps = {later - earlier for earlier, later in zip(ordered, ordered[1:], strict=False)}
-    return 1 if not steps else steps.pop() if len(steps) == 1 else 0
+def _filled(parts: Parts, start: datetime) -> Parts:
+    """What the rule expands but does not say comes from its anchor."""
+    return replace(
+        parts.with_days_of(start.date()),
+        hour=parts.hour or ((start.hour,) if parts.freq < HOURLY else ()),
+        minute=parts.minute or ((start.minute,) if parts.freq < MINUTELY else ()),
+        second=parts.second or ((start.second,) if parts.freq < SECONDLY else ()),
+    )
 
 
-def _recurring_times(parts: Parts, start: datetime | None) -> str:
-    given = [parts.hour, parts.minute, parts.second]
-    if start:
-        given = [values or (open_,) for values, open_ in zip(given, (start.hour, start.minute, start.second), strict=True)]
-    elif not any(given[max(parts.freq - DAILY, 0) :]):
-        return ""
-    hours, minutes, seconds = given
-    seconds = seconds or (0,)
-    if parts.freq <= DAILY:
-        if hours and minutes:
-            return f" {_times(hours, minutes, seconds)[0]}"
-        return f" {_field_by_field(seconds, minutes, hours)}"
-    if parts.freq == SECONDLY or (parts.freq == MINUTELY and set(seconds) == {0}):
-        return ""
-    if parts.freq == MINUTELY or not minutes:
-        return f" {_field_by_field(seconds, (), ())}"
-    return "" if (set(minutes), set(seconds)) == ({0}, {0}) else f" {_field_by_field(seconds, minutes, ())}"
+def _recurring_times(parts: Parts) -> str:
+    freq = parts.freq
+    hours = parts.hour if freq < HOURLY else ()
+    minutes = parts.minute if freq < MINUTELY else ()
+    seconds = (parts.second if freq < SECONDLY else ()) or (0,)
+    if hours and minutes:
+        return _times(hours, minutes, seconds)[0]
+    on_the_hour = freq == HOURLY and (minutes, seconds) == ((0,), (0,))
+    return "" if on_the_hour else _field_by_field(hours, minutes, seconds)
+
+
+def _until(at: datetime, utc: bool) -> str:
+    whole_day = not utc and (at.hour, at.minute, at.second) == (23, 59, 59)
+    return f"until {_date(at)}" + ("" if whole_day else f" {_time(at)}") + (" UTC" if utc else "")
 
 
 # Days
 
 
-def _dates(values: Iterable[int], others: list[str]) -> list[str]:
+def _dates(values: Collection[int], others: Sequence[str]) -> list[str]:
     """Days of the month, as what can follow "on"."""
-    numbers = sorted(values)
-    if len(numbers) > 3 and (step := _spacing(numbers)) > 1:
-        numbered = [f"every {_ordinal(step)} day from the {_ordinal(numbers[0])} to the {_ordinal(numbers[-1])}"]
+    if len(values) > 3 and (step := _spacing(values)) > 1:
+        numbers = [
+            f"every {_ordinal(step)} day from the {_ordinal(min(values))} to the {_ordinal(max(values))}"
+        ]
     else:
-        numbered = [f"the {_list(_series(_runs(numbers), _ordinal))}"] if numbers else []
-    return numbered + others
+        numbers = [f"the {_list(_series(values, _ordinal))}"] if values else []
+    return [*numbers, *others]
 
 
-def _special_date(form: str, number: int, _: int) -> str:
-    last = f"the {_ordinal(number)} day before the last day" if number else "the last day"
-    match form:
-        case "W":
-            return f"the weekday nearest the {_ordinal(number)}"
-        case "LW":
-            return f"the weekday nearest {last}" if number else "the last weekday"
-    return last
+def _special_date(form: str, number: int) -> str:
+    if form == "W":
+        return f"the weekday nearest the {_ordinal(number)}"
+    if form == "LW" and number == 0:
+        return "the last weekday"
+    day = f"the {_ordinal(number)} day before the last day" if number else "the last day"
+    return day if form == "L" else f"the weekday nearest {day}"
 
 
-def _dated(values: Collection[int], dates: list[str], months: str) -> str:
-    """One day of one month: 25 December."""
-    if len(dates) == len(values) == 1 and min(values) > 0 and months in MONTH_NAMES:
-        return f"{min(values)} {months}"
-    return ""
+def _dates_of(dates: Sequence[str], owner: str) -> str:
+    """`the 1st and 15th of the month`; one day of one month is `25 December`."""
+    number = dates[0].removeprefix("the ")[:-2]
+    if len(dates) == 1 and number.isdigit() and owner in MONTH_NAMES:
+        return f"{number} {owner}"
+    return f"{_list(dates)} of {owner}"
 
 
 def _weekdays(plain: Collection[int], numbered: Iterable[tuple[int, int]], article: str = "") -> list[str]:
-    """`numbered` holds (nth, weekday); with an article, plain days are each of them: "a Monday", "every Monday"."""
+    """Days from Monday, and (nth, day) of the month; an article says whether any or every such day is meant."""
     if set(plain) == WEEKDAYS:
         names = [f"{article}weekday" if article else "weekdays"]
     else:
-        names = _series(_runs(plain, 7), DAY_NAMES.__getitem__)
+        names = _series(plain, lambda day: DAY_NAMES[day % 7], cycle=7)
         names[:1] = [article + name for name in names[:1]]
     return names + [f"the {_place(nth)} {DAY_NAMES[day]}" for nth, day in numbered]
 
 
 def _months(values: Collection[int]) -> str:
-    return "" if len(values) in (0, 12) else _list(_series(_runs([number - 1 for number in values], 12), MONTH_NAMES.__getitem__))
+    if len(values) in (0, 12):
+        return ""
+    return _list(_series([number - 1 for number in values], lambda month: MONTH_NAMES[month % 12], cycle=12))
 
 
-def _recurring_days(parts: Parts, start: datetime | None) -> tuple[str, list[str]]:
-    """What follows "every month", and what only narrows it down."""
-    freq, months = parts.freq, _months(parts.month)
-    last_days = [f"the {_place(number)} day" for number in reversed(parts.monthday) if number < 0]
-    dates = _dates([number for number in parts.monthday if number > 0], last_days)
-    plain = [day for nth, day in parts.weekday if not nth]
-    numbered = [each for each in parts.weekday if each[0]]
-    owned = freq == YEARLY and months and (dates or plain or numbered) and not (parts.yearday or parts.weekno)
-    said = [f"the {_list(_place(day) for day in parts.yearday)} day of the year"] if parts.yearday else []
-    if dates:
-        open_month = start is None and not (parts.weekday or parts.yearday or parts.weekno)
-        owner = months if owned else "the month it starts in" if open_month else "any month"
-        date_alone = owned and not parts.weekday and _dated(parts.monthday, dates, months)
-        said.append(date_alone or _list(dates) + (f" of {owner}" if freq == YEARLY else " of the month" if freq > MONTHLY else ""))
+def _owns_months(parts: Parts) -> bool:
+    """Whether the months are said with the days: `on 25 December`."""
+    days = parts.monthday or parts.weekday
+    return bool(parts.freq == YEARLY and days and not parts.yearday and not parts.weekno)
+
+
+def _recurring_days(parts: Parts) -> str:
+    """Every part that is given narrows the days down."""
+    freq = parts.freq
+    months = _months(parts.month) if _owns_months(parts) else ""
+    said = []
+    if parts.yearday:
+        said.append(f"the {_list(map(_place, parts.yearday))} day of the year")
+    if parts.monthday:
+        last_days = [f"the {_place(number)} day" for number in reversed(parts.monthday) if number < 0]
+        dates = _dates([number for number in parts.monthday if number > 0], last_days)
+        if freq == MONTHLY:
+            said.append(_list(dates))
+        else:
+            said.append(_dates_of(dates, months or ("any month" if freq == YEARLY else "the month")))
     if parts.weekday:
+        numbered = [(nth, day) for nth, day in parts.weekday if nth]
         article = "a " if said else "every " if freq <= MONTHLY else ""
-        owner = f" {'of' if numbered else 'in'} {months}" if owned and not dates else " of the year" if numbered and freq == YEARLY else ""
-        names = [_chosen_day(parts)] if _chosen_day(parts) else _weekdays(plain, numbered, article)
-        said.append(_list(names, "or" if said else "and") + owner)
-    days = " if it is ".join(said)
+        names = _weekdays([day for nth, day in parts.weekday if not nth], numbered, article)
+        owner = ""
+        if months and not parts.monthday:
+            owner = f" in {months}"
+        elif numbered and freq == YEARLY:
+            owner = f" of {'the month' if parts.month else 'the year'}"
+        said.append((_chosen_day(parts) or _list(names, "or" if said else "and")) + owner)
+    days = f"on {' if it is '.join(said)}" if said else ""
     if parts.weekno:
-        numbers = [f"week {number}" if number > 0 else f"the {_place(number)} week" for number in parts.weekno]
-        days += f" in {_list(numbers)} of the year"
-    only = [f"only on {days}"] if days and freq >= DAILY else []
-    if months and not owned:
-        only.append(f"only in {months}")
-    if not days or only[:1] == [f"only on {days}"]:
-        return "", only
-    return f" on {days}" if said else days, only
+        weeks = [f"week {number}" if number > 0 else f"the {_place(number)} week" for number in parts.weekno]
+        days += f" in {_list(weeks)} of the year"
+    return days.strip()
 
 
 def _chosen_day(parts: Parts) -> str:
-    """BYSETPOS where it picks whole days of a month: the last weekday."""
+    """BYSETPOS where it picks whole days of a month: `the last weekday`."""
     days = frozenset(day for _, day in parts.weekday)
-    nouns = {WEEKDAYS: "weekday", WEEKEND: "weekend day", EVERY_DAY: "day"}
-    noun = nouns.get(days) or (DAY_NAMES[min(days)] if len(days) == 1 else "")
-    others = parts.monthday or any(nth for nth, _ in parts.weekday) or max(map(len, (parts.hour, parts.minute, parts.second))) > 1
-    if not parts.setpos or not noun or others or parts.freq != MONTHLY:
+    noun = {WEEKDAYS: "weekday", WEEKEND: "weekend day", EVERY_DAY: "day"}.get(days)
+    if noun is None and len(days) == 1:
+        noun = DAY_NAMES[min(days)]
+    one_time = all(len(values) <= 1 for values in (parts.hour, parts.minute, parts.second))
+    numbered = any(nth for nth, _ in parts.weekday)
+    if (
+        noun is None
+        or parts.freq != MONTHLY
+        or not parts.setpos
+        or parts.monthday
+        or numbered
+        or not one_time
+    ):
         return ""
-    return f"the {_list(_place(each) for each in parts.setpos)} {noun}"
+    return f"the {_list(map(_place, parts.setpos))} {noun}"
 
 
 # Numbers and lists
 
 
-def _runs(values: Iterable[int], cycle: int = 0) -> list[tuple[int, int]]:
-    """Neighbours as (first, last); in a cycle a single run may go over its end."""
+def _runs(values: Iterable[int]) -> list[tuple[int, int]]:
+    """Neighbours as (first, last)."""
     runs: list[tuple[int, int]] = []
     for value in sorted(values):
         if runs and runs[-1][1] == value - 1:
             runs[-1] = (runs[-1][0], value)
         else:
             runs.append((value, value))
-    if len(runs) == 2 and cycle and runs[0][0] == 0 and runs[1][1] == cycle - 1:
-        return [(runs[1][0], runs[0][1] + cycle)]
     return runs
 
 
-def _series(runs: Iterable[tuple[int, int]], name: Callable[[int], str]) -> list[str]:
-    """Names, with "through" for three or more neighbours."""
-    ...
+def _series(values: Iterable[int], name: Callable[[int], str], cycle: int = 0) -> list[str]:
+    """Names, three neighbours or more as `Monday through Wednesday`. In a cycle one run may go over its end."""
+    runs = _runs(values)
+    if len(runs) == 2 and runs[0][0] == 0 and runs[1][1] == cycle - 1:
+        runs = [(runs[1][0], runs[0][1] + cycle)]
+    names = []
+    for first, last in runs:
+        if last - first >= 2:
+            names.append(f"{name(first)} through {name(last)}")
+        else:
+            names += [name(number) for number in range(first, last + 1)]
+    return names
+
+
+def _spacing(values: Iterable[int]) -> int:
+    """How far evenly spaced values are apart, 0 if they are not."""
+    ordered = sorted(values)
+    steps = {later - earlier for earlier, later in zip(ordered, ordered[1:], strict=False)}
+    return max(steps, default=1) if len(steps) <= 1 else 0
 
 
 def _list(items: Iterable[str], last: str = "and") -> str:
@@ -325,7 +358,7 @@ def _ordinal(number: int) -> str:
 
 
 def _place(number: int) -> str:
-    """first, 12th; -1 is last, -2 second-to-last."""
+    """first, 12th, and from the end: last, second-to-last."""
     if number == -1:
         return "last"
     name = PLACES[abs(number)] if abs(number) < len(PLACES) else _ordinal(abs(number))
@@ -341,7 +374,7 @@ def _span(seconds: int) -> str:
     return _several(seconds // size, unit)
 
 
-def _date(at: date) -> str:
+def _date(at: datetime) -> str:
     return f"{at.day} {MONTH_NAMES[at.month - 1]} {at.year}"
 
 
