@@ -14,13 +14,14 @@ from sexton.schedules.calendar import Calendar, Roll, Rolled
 from sexton.schedules.cron import Cron, never_comes
 from sexton.schedules.interval import Interval, is_interval, read_seconds
 from sexton.schedules.once import Listed, is_once, read_time, refuse_unclear
-from sexton.schedules.recurrence import Recurrence
+from sexton.schedules.recurrence import Recurrence, count_too_large
 from sexton.schedules.rfc5545 import RecurrenceText, Stamp, is_recurrence, read_recurrence
 from sexton.schedules.schedule import Dates, Options, Schedule
 from sexton.schedules.wall import DAY, Budget, Rule, to_wall
 from sexton.schedules.zone import EPOCH, Fold, Gap, Mapping, Zone, zone
 
 LONGEST_TEXT = 2048
+LONGEST_COUNT = 100 * 366 * DAY
 
 Time = datetime | str | None
 Excluded = date | str | tuple[object, object] | Calendar
@@ -141,13 +142,9 @@ def _recurrence(text: str, lines: RecurrenceText, options: Options, in_zone: Zon
             until = (lines.parts.until.at.replace(tzinfo=UTC) - EPOCH) // timedelta(seconds=1)
         mappings.append(_mapping(rule, options, in_zone))
         if not needs_anchor:
+            _check_comes(rule, complete=lines.dtstart is not None)
             if lines.parts.count is not None:
                 _end_after(rule, lines.parts.count, mappings[0])
-            # A complete text of its own is taken as it is, though it may be over or empty; a rule is not.
-            if rule.next(rule.first - 1, Budget()) is None and lines.dtstart is None:
-                raise ScheduleError(
-                    "never_fires", "no time matches this rule", position=0, hint="check BYMONTH and the days"
-                )
     listed, struck = (
         _dates(lines.rdates, in_zone, midnight=True),
         _dates(lines.exdates, in_zone, midnight=False),
@@ -159,15 +156,29 @@ def _recurrence(text: str, lines: RecurrenceText, options: Options, in_zone: Zon
     return Schedule(Kind.RECURRENCE.value, text, options, tuple(mappings), until, struck, needs_anchor)
 
 
+def _check_comes(rule: Recurrence, *, complete: bool) -> None:
+    """Refuse a rule that never comes, or too rarely. A complete text with DTSTART may be over or empty."""
+    first = rule.next(rule.first - 1, Budget())
+    if first is not None:
+        rule.next(first, Budget())
+    elif complete:
+        rule.last = rule.first - 1
+    else:
+        hint = "check BYMONTH and the days"
+        raise ScheduleError("never_fires", "no time matches this rule", position=0, hint=hint)
+
+
 def _end_after(rule: Recurrence, count: int, mapping: Mapping) -> None:
     """Turn COUNT into an end. Times that a gap skips are not counted, so the end moves on by as many."""
-    counted = count
-    rule.end_after(counted)
-    if mapping.gap is not Gap.SKIP:
+    if rule.last < rule.first:
         return
+    rule.end_after(count)
     skipped = 0
-    while True:
-        missing = mapping.count_skipped(rule.first, rule.last)
+    while mapping.gap is Gap.SKIP:
+        if rule.last - rule.first > LONGEST_COUNT:
+            raise count_too_large("it ends more than 100 years after its start")
+        gaps = mapping.zone.gaps(rule.first, rule.last)
+        missing = sum(rule.count(start, end) for start, end in gaps)
         if missing == skipped:
             return
         skipped = missing

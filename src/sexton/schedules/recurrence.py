@@ -16,19 +16,18 @@ filtered by day and time. COUNT is turned into an end once, when the schedule is
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
-from dataclasses import dataclass, replace
-from datetime import date, datetime
-from enum import IntEnum
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from datetime import date
 
 from sexton.errors import ScheduleError
 from sexton.schedules import words
+from sexton.schedules.rfc5545 import Frequency, Parts
 from sexton.schedules.wall import (
     DAY,
     EPOCH_ORDINAL,
     FIRST_WALL,
     LAST_WALL,
-    STEPS,
     Budget,
     DayFilter,
     Rule,
@@ -39,77 +38,10 @@ from sexton.schedules.wall import (
     weekday_of,
 )
 
-WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
-
-
-class Frequency(IntEnum):
-    YEARLY = 0
-    MONTHLY = 1
-    WEEKLY = 2
-    DAILY = 3
-    HOURLY = 4
-    MINUTELY = 5
-    SECONDLY = 6
-
+# Counting costs more than looking: this keeps it well under 50 ms.
+COUNT_STEPS = 6_000
 
 UNIT_SECONDS = {Frequency.HOURLY: 3600, Frequency.MINUTELY: 60, Frequency.SECONDLY: 1}
-
-
-@dataclass(frozen=True, slots=True)
-class Until:
-    """An inclusive end: an instant (`utc`) or wall time, as it was written."""
-
-    at: datetime
-    utc: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """An RRULE as it was written; what it leaves out is empty."""
-
-    freq: Frequency
-    interval: int = 1
-    count: int | None = None
-    until: Until | None = None
-    second: tuple[int, ...] = ()
-    minute: tuple[int, ...] = ()
-    hour: tuple[int, ...] = ()
-    weekday: tuple[tuple[int, int], ...] = ()  # (nth or 0, weekday from Monday)
-    monthday: tuple[int, ...] = ()
-    yearday: tuple[int, ...] = ()
-    weekno: tuple[int, ...] = ()
-    month: tuple[int, ...] = ()
-    setpos: tuple[int, ...] = ()
-    week_start: int = 0
-
-    @property
-    def needs_anchor(self) -> bool:
-        """Whether anything is taken from DTSTART."""
-        freq = self.freq
-        return bool(
-            self.interval > 1
-            or self.count
-            or not (self.second or freq >= Frequency.SECONDLY)
-            or not (self.minute or freq >= Frequency.MINUTELY)
-            or not (self.hour or freq >= Frequency.HOURLY)
-            or self.with_days_of(date(1970, 1, 1)) != self
-        )
-
-    def with_days_of(self, anchor: date) -> Parts:
-        """The rule with the days it leaves open filled in from the anchor."""
-        month, monthday, weekday = self.month, self.monthday, self.weekday
-        if self.freq is Frequency.YEARLY:
-            if self.weekno:
-                if not (weekday or monthday or self.yearday):
-                    weekday = ((0, anchor.weekday()),)
-            elif not self.yearday and (monthday or not weekday):
-                month = month or (anchor.month,)
-                monthday = monthday or (anchor.day,)
-        elif self.freq is Frequency.MONTHLY and not (monthday or weekday):
-            monthday = (anchor.day,)
-        elif self.freq is Frequency.WEEKLY and not weekday:
-            weekday = ((0, anchor.weekday()),)
-        return replace(self, month=month, monthday=monthday, weekday=weekday)
 
 
 class Recurrence(Rule):
@@ -137,6 +69,8 @@ class Recurrence(Rule):
         hour = parts.hour or (time // 3600,)
         if parts.freq <= Frequency.DAILY:
             self._times = TimesOfDay(hour, minute, second)
+            if parts.setpos and self._times.size * self._most_days() < min(map(abs, parts.setpos)):
+                self.last = self.first - 1  # no set is ever that large
         else:
             self._prepare_units(minute, second)
         self._latest_set: tuple[int, int, tuple[int, ...]] = (0, 0, ())
@@ -162,7 +96,22 @@ class Recurrence(Rule):
     def end_after(self, count: int) -> None:
         """Let the `count`-th wall time be the last."""
         self.last = LAST_WALL - 1
-        self.last = min(self.last, self._nth(count))
+        try:
+            self.last = min(self.last, self._nth(count, Budget(COUNT_STEPS)))
+        except ScheduleError:
+            raise count_too_large(f"it takes more than {COUNT_STEPS:,} steps to count") from None
+
+    def count(self, start: int, end: int) -> int:
+        """How many wall times there are from `start` up to `end`: both in one day or so, as gaps are."""
+        if self.running and self._every_unit:
+            return self._rank(end) - self._rank(start)
+        count = 0
+        budget = Budget()
+        wall = self.next(start - 1, budget)
+        while wall is not None and wall < end:
+            count += 1
+            wall = self.next(wall, budget)
+        return count
 
     # Days and coarser
 
@@ -218,6 +167,17 @@ class Recurrence(Rule):
     def _week(self, day: int) -> int:
         """The first day of the week that holds `day`."""
         return day - (weekday_of(day) - self.parts.week_start) % 7
+
+    def _most_days(self) -> int:
+        """How many days one set can have at the most."""
+        match self.parts.freq:
+            case Frequency.DAILY:
+                return 1
+            case Frequency.WEEKLY:
+                return len(self.parts.weekday) or 1
+            case Frequency.MONTHLY:
+                return 31
+        return 366
 
     def _next_in_set(self, wall: int, budget: Budget) -> int | None:
         """BYSETPOS: each year, month, week or day is a set, of which some places are taken."""
@@ -324,56 +284,82 @@ class Recurrence(Rule):
 
     # COUNT
 
-    def _nth(self, count: int) -> int:
-        """The `count`-th wall time: by arithmetic where the rule is regular, otherwise by counting whole
-        days and months."""
-        if self.parts.setpos or (self.running and (not self._every_unit or not self._offsets)):
-            return self._nth_by_walking(count)
-        if self.running:
-            before = bisect_right(self._offsets, self._base - self._origin - 1)
-            units, place = divmod(count + before - 1, len(self._offsets))
-            return min(self._origin + units * self._step + self._offsets[place], LAST_WALL)
-        # Whole days: those of the anchor's own day that came before it count as used up.
-        remaining = count
-        day: int | None = self._base // DAY
-        budget = Budget()
-        if self._aligned_day(self._base // DAY, budget) == day:
-            remaining += self._times.rank(self._base % DAY)
-        size = self._times.size
-        skip, place = divmod(remaining - 1, size)
+    def _rank(self, wall: int) -> int:
+        """How many wall times come before one, when every unit counts."""
+        units = -((self._origin - wall) // self._step)  # that begin before `wall`
+        if units <= 0:
+            return 0
+        last_unit = self._origin + (units - 1) * self._step
+        return (units - 1) * len(self._offsets) + bisect_left(self._offsets, wall - last_unit)
+
+    def _nth(self, count: int, budget: Budget) -> int:
+        """The `count`-th wall time: by arithmetic where every day is alike, otherwise one by one."""
+        if self.running and self._every_unit:
+            units, place = divmod(count + self._rank(self._base) - 1, len(self._offsets))
+            return self._origin + units * self._step + self._offsets[place]
+        if DAY % self._step if self.running else self.parts.setpos:
+            return self._nth_by_walking(count, budget)
+        times = self._times_of_units() if self.running else self._times
+        first = self._base // DAY
+        # Those of the anchor's own day that came before it count as used up.
+        if self._counted_day(first, budget) == first:
+            count += times.rank(self._base % DAY)
+        skip, place = divmod(count - 1, times.size)
         day = self._nth_day(skip, budget)
-        return LAST_WALL if day is None else day * DAY + self._times.nth(place)
+        return LAST_WALL if day is None else day * DAY + times.nth(place)
 
     def _nth_day(self, skip: int, budget: Budget) -> int | None:
         """The allowed day that comes `skip` allowed days after the first one."""
         parts = self.parts
         if self._days.everything and parts.freq is Frequency.DAILY:
             return self._base // DAY + skip * parts.interval
-        day = self._aligned_day(self._base // DAY, budget)
-        by_month = parts.interval == 1 or parts.freq <= Frequency.MONTHLY
+        day = self._counted_day(self._base // DAY, budget)
+        by_month = self.running or parts.interval == 1 or parts.freq <= Frequency.MONTHLY
         while day is not None and skip > 0:
-            _too_many(budget)
-            if by_month:
-                left, end = self._days.left_in_month(day)
-                if left <= skip:
-                    skip -= left
-                    day = self._aligned_day(end, budget)
-                    continue
-            skip -= 1
-            day = self._aligned_day(day + 1, budget)
+            budget.spend()
+            left, end = self._days.left_in_month(day) if by_month else (1, day + 1)
+            if left > skip:
+                left, end = 1, day + 1
+            skip -= left
+            day = self._counted_day(end, budget)
         return day
 
-    def _nth_by_walking(self, count: int) -> int:
-        budget = Budget()
+    def _counted_day(self, day: int, budget: Budget) -> int | None:
+        return self._days.at_or_after(day, budget) if self.running else self._aligned_day(day, budget)
+
+    def _times_of_units(self) -> _ListedTimes:
+        """The times of one day, when INTERVAL divides the day."""
+        origin, step, units = self._origin, self._step, self._unit_times
+        candidates = range(origin % step, DAY, step)
+        if units.size == DAY // self._unit and self._offsets == [0]:
+            return _ListedTimes(candidates)
+        allowed = [time for time in candidates if units.at_or_after(time) == time]
+        return _ListedTimes([unit + offset for unit in allowed for offset in self._offsets])
+
+    def _nth_by_walking(self, count: int, budget: Budget) -> int:
         wall: int | None = self.first - 1
         for _ in range(count):
             assert wall is not None
-            _too_many(budget)
+            budget.spend()
             wall = self.next(wall, Budget())
             if wall is None:
                 return LAST_WALL
         assert wall is not None
         return wall
+
+
+class _ListedTimes:
+    """Times of day one by one, with what `TimesOfDay` offers for counting."""
+
+    def __init__(self, times: Sequence[int]) -> None:
+        self._times = times
+        self.size = len(times)
+
+    def nth(self, index: int) -> int:
+        return self._times[index]
+
+    def rank(self, time: int) -> int:
+        return bisect_left(self._times, time)
 
 
 def _cycle(parts: Parts) -> int:
@@ -388,14 +374,12 @@ def _cycle(parts: Parts) -> int:
     return math.lcm(146_097, parts.interval) + 1
 
 
-def _too_many(budget: Budget) -> None:
-    budget.left -= 1
-    if budget.left < 0:
-        raise ScheduleError(
-            "count_too_large",
-            f"COUNT is too large to be counted in {STEPS:,} steps",
-            hint="end the rule with UNTIL, or leave COUNT out",
-        )
+def count_too_large(why: str) -> ScheduleError:
+    return ScheduleError(
+        "count_too_large",
+        f"COUNT is too large: {why}",
+        hint="end the rule with UNTIL, or leave COUNT out",
+    )
 
 
 class RecurrenceDays(DayFilter):

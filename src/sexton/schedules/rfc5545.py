@@ -6,11 +6,81 @@ Also accepted: lines parted by spaces, and folded lines. EXRULE and what RFC 752
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from enum import IntEnum
 
 from sexton.errors import ScheduleError
-from sexton.schedules.recurrence import WEEKDAYS, Frequency, Parts, Until
+
+
+WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
+
+
+class Frequency(IntEnum):
+    YEARLY = 0
+    MONTHLY = 1
+    WEEKLY = 2
+    DAILY = 3
+    HOURLY = 4
+    MINUTELY = 5
+    SECONDLY = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Until:
+    """An inclusive end: an instant (`utc`) or wall time, as it was written."""
+
+    at: datetime
+    utc: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """An RRULE as it was written; what it leaves out is empty."""
+
+    freq: Frequency
+    interval: int = 1
+    count: int | None = None
+    until: Until | None = None
+    second: tuple[int, ...] = ()
+    minute: tuple[int, ...] = ()
+    hour: tuple[int, ...] = ()
+    weekday: tuple[tuple[int, int], ...] = ()  # (nth or 0, weekday from Monday)
+    monthday: tuple[int, ...] = ()
+    yearday: tuple[int, ...] = ()
+    weekno: tuple[int, ...] = ()
+    month: tuple[int, ...] = ()
+    setpos: tuple[int, ...] = ()
+    week_start: int = 0
+
+    @property
+    def needs_anchor(self) -> bool:
+        """Whether anything is taken from DTSTART."""
+        freq = self.freq
+        return bool(
+            self.interval > 1
+            or self.count
+            or not (self.second or freq >= Frequency.SECONDLY)
+            or not (self.minute or freq >= Frequency.MINUTELY)
+            or not (self.hour or freq >= Frequency.HOURLY)
+            or self.with_days_of(date(1970, 1, 1)) != self
+        )
+
+    def with_days_of(self, anchor: date) -> Parts:
+        """The rule with the days it leaves open filled in from the anchor."""
+        month, monthday, weekday = self.month, self.monthday, self.weekday
+        if self.freq is Frequency.YEARLY:
+            if self.weekno:
+                if not (weekday or monthday or self.yearday):
+                    weekday = ((0, anchor.weekday()),)
+            elif not self.yearday and (monthday or not weekday):
+                month = month or (anchor.month,)
+                monthday = monthday or (anchor.day,)
+        elif self.freq is Frequency.MONTHLY and not (monthday or weekday):
+            monthday = (anchor.day,)
+        elif self.freq is Frequency.WEEKLY and not weekday:
+            weekday = ((0, anchor.weekday()),)
+        return replace(self, month=month, monthday=monthday, weekday=weekday)
 
 
 @dataclass(frozen=True, slots=True)

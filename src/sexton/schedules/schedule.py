@@ -121,7 +121,7 @@ class Schedule:
         """The last occurrence strictly before an instant: found by halving, since `next_after` only grows."""
         last = self._floor(_aware(instant, "instant") - MICROSECOND)
         earliest = max(min(mapping.rule.first for mapping in self.mappings) - WIDEST, self._low - 1)
-        budget = Budget(4 * STEPS)
+        budget = Budget(2 * STEPS)
 
         def first_from(at: int) -> int | None:
             found = next(self._fired(at - 1, budget), None)
@@ -173,7 +173,7 @@ class Schedule:
     def explain(self) -> str:
         """The schedule in English."""
         rule = self.mappings[0].rule.words()
-        return rule if self.kind == "interval" else f"{rule}, {words.place(self.timezone)}"
+        return rule if self.kind == "interval" else f"{rule}, {words.place(self.mappings[0].zone.name)}"
 
     def to_dict(self) -> dict[str, object]:
         """What `parse` needs to make this schedule again; calendars by name."""

@@ -24,7 +24,7 @@ EPOCH_WALL = datetime(1970, 1, 1)
 FIRST_WALL = (date(1, 1, 3).toordinal() - EPOCH_ORDINAL) * DAY
 LAST_WALL = (date(9999, 12, 30).toordinal() - EPOCH_ORDINAL) * DAY
 
-STEPS = 20_000
+STEPS = 10_000
 
 
 class Budget:

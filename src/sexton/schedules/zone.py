@@ -119,6 +119,14 @@ class Zone:
             period = self.period(period.end)
         return tuple(found)
 
+    def gaps(self, first: int, last: int) -> Iterator[tuple[int, int]]:
+        """The wall times that the clock jumps over between two wall times, as half-open ranges."""
+        period = self.period(first - WIDEST)
+        while period.start + period.before <= last:
+            if period.before < period.offset:
+                yield max(period.start + period.before, first), min(period.start + period.offset, last + 1)
+            period = self.period(period.end)
+
     def local(self, hit: Hit) -> datetime:
         """The nominal local time of a hit: in a gap, the one that does not exist."""
         naive = (EPOCH + timedelta(seconds=hit.wall)).replace(tzinfo=self.info)
@@ -232,6 +240,7 @@ class Mapping:
             if before < offset and at < start + offset - before:
                 regular = self._regular(period, at, budget)
                 yield from heapq.merge(self._gap(period, at, budget), regular, key=_instant)
+                wall = rule.next(end - 1 + offset, budget)
             else:
                 low, high, once_more, first_pass = self._bounds(period)
                 wall = rule.next(max(at + offset, low - 1), budget)
@@ -245,33 +254,17 @@ class Mapping:
                         )
                     wall = rule.next(wall, budget)
             # What comes next lies in a later period. Unless the clock goes back at the end of this one, the
-            # rule has nothing between here and its next wall time, so whole periods can be passed over.
+            # rule has nothing between here and `wall`, so whole periods can be passed over.
             at = end - 1
-            if after >= offset:
-                wall = rule.next(at + offset, budget)
-                if wall is None:
-                    return
-                at = max(at, wall - offset - WIDEST)
-            elif rule.next(end + after - 1, budget) is None:
+            if after < offset:
+                wall = rule.next(end + after - 1, budget)
+            if wall is None:
                 return
+            if after >= offset:
+                at = max(at, wall - offset - WIDEST)
             if at >= LAST_WALL:
                 return
             period = self.zone.period(at + 1)
-
-    def count_skipped(self, first: int, last: int) -> int:
-        """How many wall times between two wall times lie in gaps."""
-        count = 0
-        budget = Budget()
-        period = self.zone.period(first - WIDEST)
-        while period.start + period.offset <= last:
-            if period.before < period.offset:
-                wall = self.rule.next(max(period.start + period.before, first) - 1, budget)
-                while wall is not None and wall < min(period.start + period.offset, last + 1):
-                    budget.spend()
-                    count += 1
-                    wall = self.rule.next(wall, budget)
-            period = self.zone.period(period.end)
-        return count
 
     def _bounds(self, period: Period) -> tuple[int, int, int, int]:
         """The wall times a period is responsible for, [low, high), and where in it a fold makes them the
