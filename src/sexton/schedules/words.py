@@ -1,14 +1,15 @@
 """Schedules in English: "At 09:00 on Monday", "Every 15 minutes".
 
-The words are made from the values that a field stands for, not from how it was written, so `*/15` and
-`0,15,30,45` read alike, and rules that fire at different times do not. A set of times is said in the first
-of these ways that fits it: a whole cycle ("every 15 minutes"), a list ("at 09:00 and 17:00"), stretches of a
-cycle ("every 15 minutes from 09:00 to 17:45"), and at last field by field ("at minute 7 of hours 1, 5 and 6").
+The words come from the values that a field stands for, not from how it was written: `*/15` and `0,15,30,45`
+read alike, rules that match different times do not. A set of times is said in the first way that fits: a
+whole cycle ("every 15 minutes"), stretches of a cycle ("every 15 minutes from 09:00 to 17:45"), a list ("at
+09:00 and 17:00"), and at last field by field ("at minutes 7 and 9 of every hour").
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from sexton.schedules.wall import DAY, from_wall
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from sexton.schedules.cron import Field
-    from sexton.schedules.recurrence import Parts
+    from sexton.schedules.rfc5545 import Parts
 
 MONTH_NAMES = (
     "January", "February", "March", "April", "May", "June",
@@ -27,18 +28,17 @@ MONTH_NAMES = (
 DAY_NAMES = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 PLACES = ("", "first", "second", "third", "fourth", "fifth")
 UNITS = ("year", "month", "week", "day", "hour", "minute", "second")
-YEARLY, MONTHLY, WEEKLY, DAILY, HOURLY, MINUTELY, SECONDLY = range(7)  # as the frequencies of recurrences
+YEARLY, MONTHLY, WEEKLY, DAILY, HOURLY, MINUTELY, SECONDLY = range(7)  # the frequencies of recurrences
 SECONDS_IN = {"day": DAY, "hour": 3600, "minute": 60, "second": 1}
 
-EVERY_DAY = frozenset(range(7))
-WEEKDAYS = frozenset(range(5))
-WEEKEND = frozenset({5, 6})
+EVERY_DAY, WEEKDAYS, WEEKEND = frozenset(range(7)), frozenset(range(5)), frozenset({5, 6})
+SETS_OF_DAYS = {EVERY_DAY: "day", WEEKDAYS: "weekday", WEEKEND: "weekend day"}
 
-LONGEST_LIST = 6
+LONGEST_LIST = 8
 MOST_STRETCHES = 3
 
 UTC_NAMES = {"UTC", "UCT", "Zulu", "Universal", "Etc/UTC", "Etc/UCT", "Etc/Zulu", "Etc/Universal"}
-COUNTRIES = {"US", "Canada", "Brazil", "Chile", "Mexico", "Australia"}
+COUNTRIES = {"US", "Canada", "Brazil", "Chile", "Mexico"}
 
 
 def cron(second: Field, minute: Field, hour: Field, dom: Field, month: Field, dow: Field) -> str:
@@ -54,10 +54,9 @@ def cron(second: Field, minute: Field, hour: Field, dom: Field, month: Field, do
     elif any_date:
         days = f" on {_list(_weekdays(plain, numbered))}"
         days += f" in {months}" if months else " of the month" if numbered else ""
-    elif any_weekday:
-        days = f" on {_dates_of(dates, months or 'the month')}"
     elif not either:
-        days = f" on {_dates_of(dates, months or 'the month')} if it is {_list(_weekdays(plain, numbered, 'a '), 'or')}"
+        days = f" on {_dates_of(dates, months or 'the month')}"
+        days += "" if any_weekday else f" if it is {_list(_weekdays(plain, numbered, 'a '), 'or')}"
     else:
         days = f" in {months}, on {_list(dates)}" if months else f" on {_list(dates)} of the month"
         days += f" and on {_list(_weekdays(plain, numbered, 'every '))}"
@@ -72,41 +71,33 @@ def recurrence(parts: Parts, anchor: int | None) -> str:
     days, times = _recurring_days(parts), _recurring_times(parts)
     text = f"every {_several(parts.interval, unit)}"
     if days and freq <= WEEKLY:
-        text += f" {days}"
+        text += f" {days.pop(0)}"
     if times:
         text += f" {times}" if times.startswith("at") else f", {times}"
     clauses = [text]
-    if days and freq >= DAILY:
-        clauses.append(f"only {days}")
-    if parts.month and not _owns_months(parts):
-        clauses.append(f"only in {_months(parts.month) or 'January through December'}")
+    if days:
+        clauses.append(f"{'only ' if freq >= DAILY else ''}{' '.join(days)}")
+    if (months := _months(parts.month)) and not _months_with_days(parts):
+        clauses.append(f"only in {months}")
     for finest, values in ((HOURLY, parts.hour), (MINUTELY, parts.minute), (SECONDLY, parts.second)):
         if values and freq >= finest:
             clauses.append(f"only in {_members(UNITS[finest], values)}")
     if parts.setpos and not _chosen_day(parts):
-        clauses.append(f"only the {_list(map(_place, parts.setpos))} of each {unit}")
+        clauses.append(f"only the {_list(_places(parts.setpos))} of each {unit}")
     if parts.week_start and (parts.weekno or (freq == WEEKLY and (parts.interval > 1 or parts.setpos))):
         clauses.append(f"weeks starting on {DAY_NAMES[parts.week_start]}")
     if parts.count:
-        clauses.append("once" if parts.count == 1 else f"{parts.count} times")
+        clauses.append("only once" if parts.count == 1 else f"{parts.count} times")
     if parts.until:
-        clauses.append(_until(parts.until.at, parts.until.utc))
+        at, utc = parts.until.at, parts.until.utc
+        whole_day = not utc and (at.hour, at.minute, at.second) == (23, 59, 59)
+        clauses.append(f"until {_date(at)}{'' if whole_day else ' ' + _time(at)}{' UTC' if utc else ''}")
     return _sentence(", ".join(clauses))
 
 
 def interval(seconds: int) -> str:
     """Elapsed time: a day of it is said as 24 hours, which it is also when clocks change."""
-    if seconds == DAY:
-        return "Every 24 hours"
-    amounts = []
-    rest = seconds
-    for unit, size in SECONDS_IN.items():
-        number, rest = divmod(rest, size)
-        if number:
-            amounts.append((number, unit))
-    if len(amounts) == 1:
-        return f"Every {_several(*amounts[0])}"
-    return f"Every {_list(f'{number} {unit}' + 's' * (number > 1) for number, unit in amounts)}"
+    return "Every 24 hours" if seconds == DAY else f"Every {_span(seconds)}"
 
 
 def once(at: datetime) -> str:
@@ -135,7 +126,7 @@ def _times(hours: Collection[int], minutes: Collection[int], seconds: Collection
     if step == 3600:
         if apart := _spacing(hours):
             step, stretches = step * apart, [(min(hours), max(hours))]
-        elif min(last - first for first, last in stretches) < 2:
+        elif any(first == last for first, last in stretches):
             step = 0
     first, last = min(minutes) * 60 + min(seconds), max(minutes) * 60 + max(seconds)
     if size > 2 and size * step == DAY and first == min(hours) == 0:
@@ -155,12 +146,8 @@ def _times(hours: Collection[int], minutes: Collection[int], seconds: Collection
 
 def _field_by_field(hours: Collection[int], minutes: Collection[int], seconds: Collection[int]) -> str:
     """A field that is empty is not mentioned, nor is second 0."""
-    levels = [
-        ("second", seconds if set(seconds) != {0} else (), 60),
-        ("minute", minutes, 60),
-        ("hour", hours, 24),
-    ]
-    said = " of ".join(_members(noun, values, size) for noun, values, size in levels if values)
+    fields = (("second", set(seconds) - {0} and seconds, 60), ("minute", minutes, 60), ("hour", hours, 24))
+    said = " of ".join(_members(noun, values, size) for noun, values, size in fields if values)
     said = said.replace("every minute of every hour", "every minute")
     return said if said.startswith("every") or not said else f"at {said}"
 
@@ -203,23 +190,18 @@ def _recurring_times(parts: Parts) -> str:
     return "" if on_the_hour else _field_by_field(hours, minutes, seconds)
 
 
-def _until(at: datetime, utc: bool) -> str:
-    whole_day = not utc and (at.hour, at.minute, at.second) == (23, 59, 59)
-    return f"until {_date(at)}" + ("" if whole_day else f" {_time(at)}") + (" UTC" if utc else "")
-
-
 # Days
 
 
 def _dates(values: Collection[int], others: Sequence[str]) -> list[str]:
     """Days of the month, as what can follow "on"."""
     if len(values) > 3 and (step := _spacing(values)) > 1:
-        numbers = [
+        numbers = (
             f"every {_ordinal(step)} day from the {_ordinal(min(values))} to the {_ordinal(max(values))}"
-        ]
+        )
     else:
-        numbers = [f"the {_list(_series(values, _ordinal))}"] if values else []
-    return [*numbers, *others]
+        numbers = f"the {_list(_series(values, _ordinal))}" if values else ""
+    return [numbers, *others] if numbers else [*others]
 
 
 def _special_date(form: str, number: int) -> str:
@@ -240,7 +222,7 @@ def _dates_of(dates: Sequence[str], owner: str) -> str:
 
 
 def _weekdays(plain: Collection[int], numbered: Iterable[tuple[int, int]], article: str = "") -> list[str]:
-    """Days from Monday, and (nth, day) of the month; an article says whether any or every such day is meant."""
+    """Days from Monday, and (nth, day) of the month; the article of plain days is "a" or "every"."""
     if set(plain) == WEEKDAYS:
         names = [f"{article}weekday" if article else "weekdays"]
     else:
@@ -255,61 +237,52 @@ def _months(values: Collection[int]) -> str:
     return _list(_series([number - 1 for number in values], lambda month: MONTH_NAMES[month % 12], cycle=12))
 
 
-def _owns_months(parts: Parts) -> bool:
-    """Whether the months are said with the days: `on 25 December`."""
-    days = parts.monthday or parts.weekday
-    return bool(parts.freq == YEARLY and days and not parts.yearday and not parts.weekno)
-
-
-def _recurring_days(parts: Parts) -> str:
-    """Every part that is given narrows the days down."""
-    freq = parts.freq
-    months = _months(parts.month) if _owns_months(parts) else ""
+def _recurring_days(parts: Parts) -> list[str]:
+    """All that narrows the days down: `on the 13th`, `if it is a Friday`."""
+    freq, months = parts.freq, _months_with_days(parts)
     said = []
     if parts.yearday:
-        said.append(f"the {_list(map(_place, parts.yearday))} day of the year")
+        numbers = _series([number for number in parts.yearday if number > 0], _ordinal)
+        last = _places(number for number in parts.yearday if number < 0)
+        said.append(f"the {_list(numbers + last)} day of the year")
     if parts.monthday:
-        last_days = [f"the {_place(number)} day" for number in reversed(parts.monthday) if number < 0]
-        dates = _dates([number for number in parts.monthday if number > 0], last_days)
-        if freq == MONTHLY:
-            said.append(_list(dates))
-        else:
-            said.append(_dates_of(dates, months or ("any month" if freq == YEARLY else "the month")))
+        last = [f"the {name} day" for name in _places(number for number in parts.monthday if number < 0)]
+        dates = _dates([number for number in parts.monthday if number > 0], last)
+        open_month = "any month" if parts.yearday or parts.weekno else "the month it starts in"
+        owner = months or (open_month if freq == YEARLY else "the month")
+        said.append(_list(dates) if freq == MONTHLY else _dates_of(dates, owner))
     if parts.weekday:
-        numbered = [(nth, day) for nth, day in parts.weekday if nth]
+        numbered = sorted((each for each in parts.weekday if each[0]), key=lambda each: (each[0] < 0, each))
         article = "a " if said else "every " if freq <= MONTHLY else ""
         names = _weekdays([day for nth, day in parts.weekday if not nth], numbered, article)
-        owner = ""
-        if months and not parts.monthday:
-            owner = f" in {months}"
-        elif numbered and freq == YEARLY:
-            owner = f" of {'the month' if parts.month else 'the year'}"
+        of_year = numbered and freq == YEARLY and not parts.month
+        owner = " of the year" if of_year else f" in {months}" if months and not parts.monthday else ""
         said.append((_chosen_day(parts) or _list(names, "or" if said else "and")) + owner)
-    days = f"on {' if it is '.join(said)}" if said else ""
+    phrases = [f"{'if it is' if place else 'on'} {days}" for place, days in enumerate(said)]
     if parts.weekno:
-        weeks = [f"week {number}" if number > 0 else f"the {_place(number)} week" for number in parts.weekno]
-        days += f" in {_list(weeks)} of the year"
-    return days.strip()
+        weeks = [f"week {number}" for number in parts.weekno if number > 0]
+        weeks += [f"the {name} week" for name in _places(number for number in parts.weekno if number < 0)]
+        phrases[:1] = [" ".join([*phrases[:1], f"in {_list(weeks)} of the year"])]
+    return phrases
+
+
+def _months_with_days(parts: Parts) -> str:
+    """The months, where they are said with the days: `on 25 December`."""
+    days = parts.monthday or parts.weekday
+    if parts.freq != YEARLY or not (days and parts.month) or parts.yearday or parts.weekno:
+        return ""
+    return _months(parts.month) or "any month"
 
 
 def _chosen_day(parts: Parts) -> str:
     """BYSETPOS where it picks whole days of a month: `the last weekday`."""
     days = frozenset(day for _, day in parts.weekday)
-    noun = {WEEKDAYS: "weekday", WEEKEND: "weekend day", EVERY_DAY: "day"}.get(days)
-    if noun is None and len(days) == 1:
-        noun = DAY_NAMES[min(days)]
+    noun = DAY_NAMES[min(days)] if len(days) == 1 else SETS_OF_DAYS.get(days)
+    others = parts.monthday or any(nth for nth, _ in parts.weekday)
     one_time = all(len(values) <= 1 for values in (parts.hour, parts.minute, parts.second))
-    numbered = any(nth for nth, _ in parts.weekday)
-    if (
-        noun is None
-        or parts.freq != MONTHLY
-        or not parts.setpos
-        or parts.monthday
-        or numbered
-        or not one_time
-    ):
-        return ""
-    return f"the {_list(map(_place, parts.setpos))} {noun}"
+    if noun and parts.setpos and parts.freq == MONTHLY and one_time and not others:
+        return f"the {_list(_places(parts.setpos))} {noun}"
+    return ""
 
 
 # Numbers and lists
@@ -327,7 +300,7 @@ def _runs(values: Iterable[int]) -> list[tuple[int, int]]:
 
 
 def _series(values: Iterable[int], name: Callable[[int], str], cycle: int = 0) -> list[str]:
-    """Names, three neighbours or more as `Monday through Wednesday`. In a cycle one run may go over its end."""
+    """Names, with `Monday through Wednesday` for neighbours. In a cycle a single run may go over its end."""
     runs = _runs(values)
     if len(runs) == 2 and runs[0][0] == 0 and runs[1][1] == cycle - 1:
         runs = [(runs[1][0], runs[0][1] + cycle)]
@@ -342,8 +315,7 @@ def _series(values: Iterable[int], name: Callable[[int], str], cycle: int = 0) -
 
 def _spacing(values: Iterable[int]) -> int:
     """How far evenly spaced values are apart, 0 if they are not."""
-    ordered = sorted(values)
-    steps = {later - earlier for earlier, later in zip(ordered, ordered[1:], strict=False)}
+    steps = {later - earlier for earlier, later in pairwise(sorted(values))}
     return max(steps, default=1) if len(steps) <= 1 else 0
 
 
@@ -365,13 +337,23 @@ def _place(number: int) -> str:
     return name if number > 0 else f"{name}-to-last"
 
 
+def _places(numbers: Iterable[int]) -> list[str]:
+    return [_place(number) for number in sorted(numbers, key=lambda number: (number < 0, number))]
+
+
 def _several(number: int, unit: str) -> str:
     return unit if number == 1 else f"{number} {unit}s"
 
 
 def _span(seconds: int) -> str:
-    unit, size = next((unit, size) for unit, size in SECONDS_IN.items() if seconds % size == 0)
-    return _several(seconds // size, unit)
+    amounts = []
+    for unit, size in SECONDS_IN.items():
+        number, seconds = divmod(seconds, size)
+        if number:
+            amounts.append((number, unit))
+    if len(amounts) == 1:
+        return _several(*amounts[0])
+    return _list(f"{number} {unit}" + "s" * (number > 1) for number, unit in amounts)
 
 
 def _date(at: datetime) -> str:
