@@ -50,11 +50,11 @@ class Calendar:
     """
 
     name: str
-    dates: tuple[date, ...] = ()
-    ranges: tuple[tuple[date, date], ...] = ()
+    dates: tuple[date | str, ...] = ()
+    ranges: tuple[tuple[date | str, date | str], ...] = ()
     schedule: Schedule | None = None
     only: bool = False
-    roll: Roll = Roll.SKIP
+    roll: str = Roll.SKIP
     events: tuple[Event, ...] = ()
     _walls: _Spans = field(init=False, repr=False, compare=False)
     _instants: _Spans = field(init=False, repr=False, compare=False)
@@ -80,23 +80,23 @@ class Calendar:
         set_(self, "roll", Roll(self.roll))
         set_(self, "_walls", _Spans(walls))
         set_(self, "_instants", _Spans(instants))
-        if self.roll is not Roll.SKIP and not self._whole_days():
+        if self.roll != Roll.SKIP and not self._whole_days():
             raise _refuse(self.name, "only whole days can roll", "use roll=skip, or dates instead of times")
 
     @classmethod
-    def from_ics(cls, name: str, text: str, *, only: bool = False, roll: Roll | str = Roll.SKIP) -> Calendar:
+    def from_ics(cls, name: str, text: str, *, only: bool = False, roll: str = Roll.SKIP) -> Calendar:
         """The events of an iCalendar file: each one's days, or its hours if it has times."""
         from sexton.schedules.ics import read_events
 
         dates, ranges, events = read_events(name, text)
-        return cls(name, tuple(dates), tuple(ranges), None, only, Roll(roll), tuple(events))
+        return cls(name, tuple(dates), tuple(ranges), None, only, roll, tuple(events))
 
     @property
     def version(self) -> str:
         """A hash of everything in the calendar, its name aside."""
         recurring = [(event.schedule.timing_key, event.seconds, event.whole_days) for event in self.events]
         schedule = self.schedule.timing_key if self.schedule else None
-        content = (self._walls.spans, self._instants.spans, schedule, self.only, self.roll.value, recurring)
+        content = (self._walls.spans, self._instants.spans, schedule, self.only, str(self.roll), recurring)
         return hashlib.blake2b(repr(content).encode(), digest_size=16).hexdigest()
 
     def excluded_until(self, at: int, wall: int, zone: Zone) -> int | None:
@@ -166,12 +166,12 @@ class Rolled(Rule):
         self.rule = rule
         self.calendar = calendar
         self.running = rule.running
-        self.first = rule.first - (LONGEST_RUN * DAY if calendar.roll is Roll.PREVIOUS else 0)
+        self.first = rule.first - (LONGEST_RUN * DAY if calendar.roll == Roll.PREVIOUS else 0)
 
     def next(self, wall: int, budget: Budget) -> int | None:
         """On an allowed day come its own times and those of the excluded days that roll onto it."""
         excluded = self.calendar.excludes_day
-        forward = self.calendar.roll is Roll.NEXT
+        forward = self.calendar.roll == Roll.NEXT
         while True:
             day, time = divmod(wall + 1, DAY)
             if not excluded(day):
@@ -209,7 +209,7 @@ class Rolled(Rule):
 
     def _time_on(self, day: int, time: int, budget: Budget) -> int | None:
         """The first time from `time` on among this day's and those of the excluded days beside it."""
-        step = -1 if self.calendar.roll is Roll.NEXT else 1
+        step = -1 if self.calendar.roll == Roll.NEXT else 1
         best: int | None = None
         source = day
         for _ in range(LONGEST_RUN):

@@ -187,7 +187,7 @@ def _end_after(rule: Recurrence, count: int, mapping: Mapping) -> None:
 
 def _interval(text: str, body: str, options: Options) -> Schedule:
     length = read_seconds(body)
-    if any(calendar.roll is not Roll.SKIP for calendar in options.exclude):
+    if any(calendar.roll != Roll.SKIP for calendar in options.exclude):
         raise ScheduleError(
             "bad_option",
             "an interval counts elapsed time and cannot move to another day",
@@ -220,7 +220,7 @@ def _once(text: str, body: str, options: Options, in_zone: Zone) -> Schedule:
 
 def _mapping(rule: Rule, options: Options, in_zone: Zone) -> Mapping:
     for calendar in options.exclude:
-        if calendar.roll is not Roll.SKIP:
+        if calendar.roll != Roll.SKIP:
             rule = Rolled(rule, calendar)
     if options.gap is None and options.fold is None and rule.running:
         return Mapping(rule, in_zone, Gap.SKIP, Fold.BOTH)

@@ -12,7 +12,6 @@ from enum import IntEnum
 
 from sexton.errors import ScheduleError
 
-
 WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 
 

@@ -18,7 +18,7 @@ from itertools import takewhile
 
 from sexton.errors import ScheduleError
 from sexton.schedules import words
-from sexton.schedules.calendar import Calendar, Rolled
+from sexton.schedules.calendar import Calendar, Roll, Rolled
 from sexton.schedules.wall import DAY, FIRST_WALL, STEPS, Budget
 from sexton.schedules.zone import EPOCH, WIDEST, Change, Fold, Gap, Hit, Mapping, Zone, zone
 
@@ -243,7 +243,7 @@ class Schedule:
     def _excluding(self, hit: Hit) -> tuple[Calendar, int] | None:
         """The calendar that excludes a hit, and until when."""
         for calendar in self.options.exclude:
-            if calendar.roll == "skip":
+            if calendar.roll == Roll.SKIP:
                 until = calendar.excluded_until(hit.at, hit.at + self.zone.period(hit.at).offset, self.zone)
                 if until is not None:
                     return calendar, max(until, hit.at + 1)
@@ -296,7 +296,7 @@ class Schedule:
             ],
             (in_zone, self.until, self._low, self._high, self.fraction, self.needs_anchor),
             [sorted(dates) for dates in (self.struck.walls, self.struck.instants, self.struck.days)],
-            [(calendar.version, calendar.roll.value) for calendar in self.options.exclude],
+            [(calendar.version, str(calendar.roll)) for calendar in self.options.exclude],
         )
         return hashlib.blake2b(repr(inputs).encode(), digest_size=16).hexdigest()
 

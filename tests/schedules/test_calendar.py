@@ -1,0 +1,264 @@
+"""Calendars: what they exclude, what they allow, and where excluded occurrences go."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sexton.errors import ScheduleError
+from sexton.schedules import Calendar, Schedule, parse
+
+ICS = """BEGIN:VCALENDAR
+VERSION:2.0
+PRODID:-//Sexton//tests//EN
+BEGIN:VEVENT
+UID:christmas
+SUMMARY:Christmas
+DTSTART;VALUE=DATE:20201225
+DTEND;VALUE=DATE:20201227
+RRULE:FREQ=YEARLY
+EXDATE;VALUE=DATE:20271225
+END:VEVENT
+BEGIN:VEVENT
+UID:freeze
+SUMMARY:Release freeze
+DTSTART;TZID=Europe/Berlin:20261201T120000
+DTEND;TZID=Europe/Berlin:20261201T180000
+END:VEVENT
+BEGIN:VEVENT
+UID:maintenance
+SUMMARY:Maintenance
+DTSTART;TZID=America/New_York:20261203T070000
+DURATION:PT2H
+RRULE:FREQ=WEEKLY
+END:VEVENT
+BEGIN:VEVENT
+UID:off
+SUMMARY:Called off
+STATUS:CANCELLED
+DTSTART;VALUE=DATE:20261205
+END:VEVENT
+END:VCALENDAR
+"""
+
+
+def utc(text: str) -> datetime:
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+def locals_of(schedule: Schedule, start: str, end: str) -> list[str]:
+    """The fired occurrences of a range as local times."""
+    return [
+        f"{occurrence.local:%Y-%m-%d %H:%M}"
+        for occurrence in schedule.occurrences(utc(start), utc(end))
+        if occurrence.skipped is None
+    ]
+
+
+def skipped_of(schedule: Schedule, start: str, end: str) -> list[str]:
+    found = [one for one in schedule.occurrences(utc(start), utc(end)) if one.skipped]
+    assert all(one.skipped == "excluded" and one.note for one in found)
+    return [f"{one.local:%Y-%m-%d %H:%M}" for one in found]
+
+
+def test_dates_are_days_of_the_schedules_zone() -> None:
+    schedule = parse("0 23 * * *", timezone="America/New_York", exclude=["2026-12-25"])
+    assert skipped_of(schedule, "2026-12-24", "2026-12-28") == ["2026-12-25 23:00"]
+    assert schedule.next_after(utc("2026-12-25T12:00")) == utc("2026-12-27T04:00")
+
+
+@pytest.mark.parametrize(
+    "days",
+    [
+        [("2026-12-24", "2026-12-26")],
+        ["2026-12-24..2026-12-26"],
+        ["2026-12-24/2026-12-26"],
+        [date(2026, 12, 24), date(2026, 12, 25), "2026-12-26"],
+        Calendar("break", ranges=((date(2026, 12, 24), date(2026, 12, 26)),)),
+        [Calendar("a", ("2026-12-24",)), Calendar("b", ("2026-12-25", "2026-12-26"))],
+    ],
+)
+def test_ranges_of_days_include_both_ends(days: object) -> None:
+    schedule = parse("0 9 * * *", exclude=days)
+    assert skipped_of(schedule, "2026-12-23", "2026-12-28") == [
+        "2026-12-24 09:00",
+        "2026-12-25 09:00",
+        "2026-12-26 09:00",
+    ]
+
+
+def test_ranges_of_times_exclude_their_end() -> None:
+    wall = parse("0 * * * *", timezone="Europe/Berlin", exclude=[("2026-12-01T12:00", "2026-12-01T14:00")])
+    assert skipped_of(wall, "2026-12-01", "2026-12-02") == ["2026-12-01 12:00", "2026-12-01 13:00"]
+    instants = parse(
+        "0 * * * *", timezone="Europe/Berlin", exclude=[("2026-12-01T12:00Z", "2026-12-01T14:00Z")]
+    )
+    assert skipped_of(instants, "2026-12-01", "2026-12-02") == ["2026-12-01 13:00", "2026-12-01 14:00"]
+
+
+def test_a_calendar_of_allowed_days() -> None:
+    office = Calendar("office days", schedule=parse("0 0 * * 1-5"), only=True)
+    schedule = parse("every 8h", anchor=utc("2026-07-31"), exclude=office)
+    assert locals_of(schedule, "2026-07-31", "2026-08-03T09:00") == [
+        "2026-07-31 08:00",
+        "2026-07-31 16:00",
+        "2026-08-03 00:00",
+        "2026-08-03 08:00",
+    ]
+    days = Calendar("two days", ("2026-08-10", "2030-01-01"), only=True)
+    hourly = parse("0 */12 * * *", exclude=days)
+    assert hourly.next_after(utc("2026-08-10T12:00")) == utc("2030-01-01")
+    assert hourly.next_after(utc("2030-01-01T12:00")) is None
+
+
+def test_events_of_a_file() -> None:
+    calendar = Calendar.from_ics("company", ICS)
+    schedule = parse("0 13 * * *", timezone="Europe/Berlin", exclude=calendar)
+    # The freeze of 1 December, Thursdays from 13:00 to 15:00 in Berlin, Christmas but for 2027.
+    assert skipped_of(schedule, "2026-11-30", "2026-12-12") == [
+        "2026-12-01 13:00",
+        "2026-12-03 13:00",
+        "2026-12-10 13:00",
+    ]
+    assert skipped_of(schedule, "2028-12-24", "2028-12-28") == ["2028-12-25 13:00", "2028-12-26 13:00"]
+    assert "2027-12-25 13:00" in locals_of(schedule, "2027-12-24", "2027-12-28")
+
+
+WEEKEND = parse("0 0 * * 6,0")
+
+
+@pytest.mark.parametrize(
+    ("roll", "expected"),
+    [
+        ("skip", ["2026-09-01", "2026-09-15", "2026-10-01", "2026-10-15"]),
+        (
+            "next",
+            [
+                "2026-08-03",
+                "2026-08-17",
+                "2026-09-01",
+                "2026-09-15",
+                "2026-10-01",
+                "2026-10-15",
+                "2026-11-02",
+            ],
+        ),
+        (
+            "previous",
+            [
+                "2026-07-31",
+                "2026-08-14",
+                "2026-09-01",
+                "2026-09-15",
+                "2026-10-01",
+                "2026-10-15",
+                "2026-10-30",
+            ],
+        ),
+    ],
+)
+def test_the_first_and_the_fifteenth_around_weekends(roll: str, expected: list[str]) -> None:
+    weekend = Calendar("weekend", schedule=WEEKEND, roll=roll)
+    schedule = parse("0 9 1,15 * *", timezone="America/New_York", exclude=weekend)
+    assert [day[:10] for day in locals_of(schedule, "2026-07-30", "2026-11-10")] == expected
+
+
+def test_times_that_roll_onto_one_day_are_sorted_and_merged() -> None:
+    weekend = Calendar("weekend", schedule=WEEKEND, roll="next")
+    schedule = parse("0 9,17 * * 5-1", exclude=weekend)  # Friday to Monday
+    assert locals_of(schedule, "2026-08-07", "2026-08-11") == [
+        "2026-08-07 09:00",
+        "2026-08-07 17:00",
+        "2026-08-10 09:00",
+        "2026-08-10 17:00",
+    ]
+    moved = list(parse("0 10 * * 6", exclude=weekend).occurrences(utc("2026-08-08"), utc("2026-08-11")))
+    assert [one.note for one in moved] == ["moved from a day excluded by weekend"]
+
+
+@given(
+    minute=st.sampled_from(["0", "*/30", "15,45"]),
+    hour=st.sampled_from(["9", "*", "0,23", "8-10"]),
+    days=st.sampled_from(["* *", "1,15 *", "L *", "* 6", "* 0,3", "13 5"]),
+    excluded=st.sets(st.integers(0, 40), max_size=25),
+    roll=st.sampled_from(["skip", "next", "previous"]),
+    zone=st.sampled_from(["UTC", "America/New_York", "Pacific/Apia"]),
+    start=st.integers(0, 40 * 24 * 60),
+)
+def test_rolling_against_a_day_by_day_reading(
+    minute: str, hour: str, days: str, excluded: set[int], roll: str, zone: str, start: int
+) -> None:
+    first = date(2026, 6, 1)
+    off = {first + timedelta(days=number) for number in excluded}
+    day_of_month, day_of_week = days.split()
+    text = f"{minute} {hour} {day_of_month} * {day_of_week}"
+    plain = parse(text, timezone=zone)
+    calendar = Calendar("off", tuple(sorted(off)), roll=roll)
+    schedule = parse(text, timezone=zone, exclude=calendar)
+    expected = set()
+    for one in plain.occurrences(utc("2026-04-01"), utc("2026-09-15")):
+        day = one.local.date()
+        if day in off and roll == "skip":
+            continue
+        while day in off:
+            day += timedelta(days=1 if roll == "next" else -1)
+        expected.add(datetime.combine(day, one.local.time(), one.local.tzinfo).astimezone(UTC))
+    begin, end = utc("2026-06-01") + timedelta(minutes=start), utc("2026-07-20")
+    wanted = sorted(at for at in expected if begin < at <= end)
+    assert list(schedule.between(begin, end)) == wanted
+    assert [one.at for one in schedule.occurrences(begin, end) if not one.skipped] == wanted
+    if wanted:
+        assert schedule.next_after(begin) == wanted[0]
+        assert schedule.previous_before(end + timedelta(seconds=1)) == wanted[-1]
+
+
+def test_a_long_exclusion_is_jumped_over() -> None:
+    schedule = parse("* * * * * *", timezone="America/New_York", exclude=[("2026-01-01", "2046-01-01")])
+    assert schedule.next_after(utc("2026-07-01")) == utc("2046-01-02T05:00")
+    assert schedule.previous_before(utc("2036-07-01")) == utc("2026-01-01T04:59:59")
+
+
+def test_calendars_are_part_of_the_timing_key() -> None:
+    def key(calendar: Calendar) -> str:
+        return parse("0 9 * * *", exclude=calendar).timing_key
+
+    christmas = Calendar("christmas", (date(2026, 12, 25),))
+    assert key(christmas) == key(Calendar("noel", (date(2026, 12, 25),))) != parse("0 9 * * *").timing_key
+    assert key(christmas) != key(Calendar("christmas", (date(2026, 12, 26),)))
+    assert key(christmas) != key(Calendar("christmas", (date(2026, 12, 25),), roll="next"))
+    assert key(christmas) != key(Calendar("christmas", (date(2026, 12, 25),), only=True))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Calendar("c", ("2026-02-30",)), "'2026-02-30' is not a date"),
+        (lambda: Calendar("c", (utc("2026-01-01"),)), "is a time, not a day"),
+        (lambda: Calendar("c", ranges=(("2026-01-02", "2026-01-01"),)), "ends before it begins"),
+        (lambda: Calendar("c", ranges=(("2026-01-02", "2026-01-03T10:00"),)), "mixes a day and a time"),
+        (lambda: Calendar("c", ranges=(("2026-01-02T10:00", "2026-01-03T10:00Z"),)), "has one offset"),
+        (lambda: Calendar("c", ranges=(("2026-01-02",),)), "is not a range"),
+        (lambda: Calendar("c", ranges=(("2026-01-02T99:00", "2026-01-03T00:00"),)), "is not a range"),
+        (lambda: Calendar("c", roll="nearest"), "unknown roll"),
+        (
+            lambda: Calendar("c", ranges=(("2026-01-02T10:00", "2026-01-03T10:00"),), roll="next"),
+            "only whole days can roll",
+        ),
+        (lambda: Calendar.from_ics("c", "no calendar at all"), "not an iCalendar file"),
+        (lambda: Calendar.from_ics("c", ICS.replace("FREQ=YEARLY", "FREQ=YEARLY;BYMONTH=13")), "Christmas"),
+    ],
+)
+def test_bad_calendars_are_refused(make: object, message: str) -> None:
+    with pytest.raises(ScheduleError, match=message) as refused:
+        make()
+    assert refused.value.code == "bad_calendar"
+    assert refused.value.field == "exclude"
+    assert refused.value.hint
+
+
+def test_an_interval_does_not_roll() -> None:
+    with pytest.raises(ScheduleError, match="cannot move to another day"):
+        parse("every 1d", exclude=Calendar("weekend", schedule=WEEKEND, roll="next"))
