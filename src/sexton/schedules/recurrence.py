@@ -19,6 +19,7 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from datetime import date
+from functools import lru_cache
 
 from sexton.errors import ScheduleError
 from sexton.schedules import words
@@ -422,17 +423,14 @@ class RecurrenceDays(DayFilter):
 
     def between(self, start: int, end: int) -> list[int]:
         """The allowed days of a year, a month, a week or a day."""
-        days = []
+        days: list[int] = []
         while start < end:
             when = date.fromordinal(start + EPOCH_ORDINAL)
-            following = start - when.day + 1 + month_length(when.year, when.month)
             mask = self.mask(when.year, when.month) >> (when.day - 1)
-            while mask:
-                day = start + (mask & -mask).bit_length() - 1
-                if day < end:
-                    days.append(day)
-                mask &= mask - 1
-            start = following
+            days += [start + place for place in _places(mask)]
+            start += month_length(when.year, when.month) - when.day + 1
+        while days and days[-1] >= end:
+            days.pop()
         return days
 
     def left_in_month(self, day: int) -> tuple[int, int]:
@@ -473,3 +471,9 @@ class RecurrenceDays(DayFilter):
         january_first = (date(year, 1, 1).weekday() - self._parts.week_start) % 7
         weeks = 53 if january_first == 3 or (january_first == 2 and is_leap(year)) else 52
         return number in self._parts.weekno or number - weeks - 1 in self._parts.weekno
+
+
+@lru_cache(maxsize=1024)
+def _places(mask: int) -> tuple[int, ...]:
+    """Which bits of a mask are set."""
+    return tuple(place for place in range(mask.bit_length()) if mask >> place & 1)

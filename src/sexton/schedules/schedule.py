@@ -258,7 +258,7 @@ class Schedule:
         local = at.astimezone(self.zone.info)
         note = None
         if hit.change is not None:
-            actual, local = local, self.zone.local(hit) + self.fraction
+            actual, local = local, self.zone.local(hit).replace(microsecond=at.microsecond)
             note = _CHANGE_NOTES[hit.change].format(
                 nominal=_time(local), day=f"{local:%Y-%m-%d}", actual=_time(actual)
             )
