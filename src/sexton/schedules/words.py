@@ -205,11 +205,10 @@ def _dates(values: Collection[int], others: Sequence[str]) -> list[str]:
 
 
 def _special_date(form: str, number: int) -> str:
-    if form == "W":
-        return f"the weekday nearest the {_ordinal(number)}"
+    """`L-1` is the second-to-last day; the weekday nearest the last day is the last weekday."""
     if form == "LW" and number == 0:
         return "the last weekday"
-    day = f"the {_ordinal(number)} day before the last day" if number else "the last day"
+    day = f"the {_ordinal(number)}" if form == "W" else f"the {_place(-1 - number)} day"
     return day if form == "L" else f"the weekday nearest {day}"
 
 
