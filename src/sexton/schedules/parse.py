@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import TypeVar
 
 from sexton.errors import ScheduleError
+from sexton.schedules import words
 from sexton.schedules.calendar import Calendar, Roll, Rolled
 from sexton.schedules.cron import Cron, never_comes
 from sexton.schedules.interval import Interval, is_interval, read_seconds
@@ -84,15 +85,16 @@ def _parse(
     lines = read_recurrence(body) if which is Kind.RECURRENCE else None
     if lines is not None:
         timezone = _zone_of(lines, timezone)
-    in_zone = zone(timezone or "UTC")
-    start = _instant(starts_at, in_zone, "starts_at")
+    in_zone = _named_zone(timezone, text)
+    zone_given = timezone is not None
+    start = _instant(starts_at, in_zone, "starts_at", zone_given)
     options = Options(
         timezone=in_zone.name,
-        anchor=_instant(anchor, in_zone, "anchor") or start,
+        anchor=_instant(anchor, in_zone, "anchor", zone_given) or start,
         gap=_choose(Gap, gap, "gap"),
         fold=_choose(Fold, fold, "fold"),
         starts_at=start,
-        ends_at=_instant(ends_at, in_zone, "ends_at"),
+        ends_at=_instant(ends_at, in_zone, "ends_at", zone_given),
         exclude=calendars,
         key=key,
         seconds=seconds,
@@ -108,7 +110,7 @@ def _parse(
         case Kind.INTERVAL:
             return _interval(text, body, options)
         case Kind.ONCE:
-            return _once(text, body, options, in_zone)
+            return _once(text, body, options, in_zone, zone_given)
 
 
 def kind_of(text: str) -> Kind:
@@ -123,7 +125,10 @@ def kind_of(text: str) -> Kind:
 def _cron(text: str, body: str, options: Options, in_zone: Zone) -> Schedule:
     rule = Cron.parse(body, key=options.key, seconds=options.seconds)
     if rule.next(0, Budget()) is None:
-        raise ScheduleError("never_fires", never_comes(rule), position=0, hint="check the days and months")
+        position = [match.start() for match in re.finditer(r"\S+", body)][-3]
+        raise ScheduleError(
+            "never_fires", never_comes(rule), position=position, hint="check the days and months"
+        )
     return Schedule(Kind.CRON.value, text, options, (_mapping(rule, options, in_zone),))
 
 
@@ -164,8 +169,10 @@ def _check_comes(rule: Recurrence, *, complete: bool) -> None:
     elif complete:
         rule.last = rule.first - 1
     else:
+        month, day = rule.parts.month, rule.parts.monthday
+        single = len(month) == len(day) == 1 and f"{day[0]} {words.MONTH_NAMES[month[0] - 1]} never comes"
         hint = "check BYMONTH and the days"
-        raise ScheduleError("never_fires", "no time matches this rule", position=0, hint=hint)
+        raise ScheduleError("never_fires", single or "no time matches this rule", position=0, hint=hint)
 
 
 def _end_after(rule: Recurrence, count: int, mapping: Mapping) -> None:
@@ -201,13 +208,15 @@ def _interval(text: str, body: str, options: Options) -> Schedule:
     return Schedule(Kind.INTERVAL.value, text, options, (mapping,), needs_anchor=needs_anchor)
 
 
-def _once(text: str, body: str, options: Options, in_zone: Zone) -> Schedule:
+def _once(text: str, body: str, options: Options, in_zone: Zone, zone_given: bool) -> Schedule:
     moment = read_time(body)
     fraction = timedelta(microseconds=moment.microsecond)
     if moment.tzinfo is not None:
         at = (moment.astimezone(UTC) - EPOCH) // timedelta(seconds=1)
         mapping = Mapping(Listed((at,)), zone("UTC"), Gap.AFTER, Fold.FIRST)
     else:
+        if not zone_given:
+            raise _naive(body, "schedule")
         if options.fold is Fold.BOTH:
             raise ScheduleError(
                 "bad_option", "one time cannot be two", field="fold", hint="use fold=first or second"
@@ -294,7 +303,25 @@ def _check_text(text: str) -> None:
         )
 
 
-def _instant(value: Time, in_zone: Zone, field: str) -> datetime | None:
+def _named_zone(name: str | None, text: str) -> Zone:
+    """The zone; one that the text itself names is pointed at if it is unknown."""
+    if name is not None and not isinstance(name, str):
+        hint = "write for example America/New_York"
+        raise ScheduleError("unknown_timezone", f"{name!r} is not a time zone", field="timezone", hint=hint)
+    try:
+        return zone(name or "UTC")
+    except ScheduleError as error:
+        found = text.find(f"TZ={name}") + 3 or text.find(f"TZID={name}") + 5
+        error.position = found if name and text[found:].startswith(name) else None
+        raise
+
+
+def _naive(value: str, field: str) -> ScheduleError:
+    hint = "add Z or an offset, or give a timezone"
+    return ScheduleError("naive_time", f"{value} has no time zone", field=field, hint=hint)
+
+
+def _instant(value: Time, in_zone: Zone, field: str, zone_given: bool) -> datetime | None:
     """An option that is a time; a naive one is wall time in the zone, and the first one if there are two."""
     if value is None:
         return None
@@ -305,6 +332,8 @@ def _instant(value: Time, in_zone: Zone, field: str) -> datetime | None:
         )
     if moment.tzinfo is not None:
         return moment.astimezone(UTC)
+    if not zone_given:
+        raise _naive(moment.isoformat(), field)
     at = in_zone.first_instant(to_wall(moment))
     return EPOCH + timedelta(seconds=at, microseconds=moment.microsecond)
 
