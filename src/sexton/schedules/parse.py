@@ -311,8 +311,8 @@ def _named_zone(name: str | None, text: str) -> Zone:
     try:
         return zone(name or "UTC")
     except ScheduleError as error:
-        found = text.find(f"TZ={name}") + 3 or text.find(f"TZID={name}") + 5
-        error.position = found if name and text[found:].startswith(name) else None
+        named = re.search(rf'TZ(?:ID)?="?({re.escape(name or "")})', text)
+        error.position = named.start(1) if named else None
         raise
 
 
