@@ -1,7 +1,11 @@
 """Every error Sexton raises on purpose.
 
     SextonError                 has a stable `code`, a message and, where one is known, a `hint`
-    └── ScheduleError           a schedule that cannot be read, or can be read in two ways
+    ├── InvalidField            input that was refused; `field` names what is wrong
+    │   └── ScheduleError       a schedule that cannot be read, or can be read in two ways
+    ├── NotFound                there is no such job, run or dead letter
+    ├── Conflict                it clashes with what is there: a name taken, another revision, a state
+    └── Unavailable             the database cannot be reached, or is not ready
 
 A message says what happened and why; the hint says what to do about it. Codes never change once
 released: the HTTP API, the command line and the logs all show them.
@@ -26,7 +30,18 @@ class SextonError(Exception):
         return {"code": self.code, "message": self.message, "hint": self.hint}
 
 
-class ScheduleError(SextonError):
+class InvalidField(SextonError):
+    """Input that was refused: `field` is the one at fault."""
+
+    def __init__(self, code: str, message: str, *, field: str, hint: str | None = None) -> None:
+        super().__init__(code, message, hint=hint)
+        self.field = field
+
+    def to_dict(self) -> dict[str, object]:
+        return {**super().to_dict(), "field": self.field}
+
+
+class ScheduleError(InvalidField):
     """A schedule was refused: `position` is the offset in its text, `field` the option at fault."""
 
     def __init__(
@@ -38,9 +53,20 @@ class ScheduleError(SextonError):
         field: str = "schedule",
         hint: str | None = None,
     ) -> None:
-        super().__init__(code, message, hint=hint)
+        super().__init__(code, message, field=field, hint=hint)
         self.position = position
-        self.field = field
 
     def to_dict(self) -> dict[str, object]:
-        return {**super().to_dict(), "position": self.position, "field": self.field}
+        return {**super().to_dict(), "position": self.position}
+
+
+class NotFound(SextonError):
+    """There is no such thing."""
+
+
+class Conflict(SextonError):
+    """It clashes with what is there."""
+
+
+class Unavailable(SextonError):
+    """The database cannot be reached, or is not ready."""

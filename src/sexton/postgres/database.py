@@ -1,0 +1,124 @@
+"""The one store: a pool of connections to PostgreSQL, and the statements that Sexton runs on it.
+
+Statements are files, one each, in `statements/`. Every wait has a deadline. A lost connection is reported as
+`Unavailable`, so that callers have one thing to catch and try again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import lru_cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+import asyncpg
+
+from sexton.errors import Unavailable
+
+if TYPE_CHECKING:
+    from asyncpg.pool import PoolConnectionProxy
+
+    Connection = asyncpg.Connection[asyncpg.Record] | PoolConnectionProxy[asyncpg.Record]
+
+OLDEST = 14
+
+LOST = (
+    OSError,
+    TimeoutError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.InterfaceError,
+    asyncpg.CannotConnectNowError,
+    asyncpg.AdminShutdownError,
+    asyncpg.CrashShutdownError,
+    asyncpg.TooManyConnectionsError,
+    asyncpg.IdleInTransactionSessionTimeoutError,
+)
+
+
+class Database:
+    """Open it with `Database.open`; share it by everything in a process."""
+
+    def __init__(self, url: str, schema: str, pool: asyncpg.Pool[asyncpg.Record], timeout: float) -> None:
+        self.url = url
+        self.schema = schema
+        self.pool = pool
+        self.timeout = timeout
+
+    @classmethod
+    async def open(
+        cls, url: str, *, schema: str = "sexton", size: int = 10, timeout: float = 30, name: str = "sexton"
+    ) -> Database:
+        try:
+            pool = await asyncpg.create_pool(
+                url,
+                min_size=1,
+                max_size=size,
+                timeout=10,
+                command_timeout=timeout,
+                max_inactive_connection_lifetime=600,
+                server_settings={"application_name": name, "timezone": "UTC", "jit": "off"},
+            )
+        except (*LOST, asyncpg.PostgresError) as error:
+            raise unavailable(error) from error
+        database = cls(url, schema, pool, timeout)
+        async with database.connection() as connection:
+            version = connection.get_server_version()
+        if version.major < OLDEST:
+            await pool.close()
+            raise Unavailable(
+                "old_postgres",
+                f"PostgreSQL {version.major} is too old",
+                hint=f"use version {OLDEST} or newer",
+            )
+        return database
+
+    async def close(self) -> None:
+        await self.pool.close()
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Connection]:
+        try:
+            async with self.pool.acquire(timeout=10) as connection:
+                yield connection
+        except LOST as error:
+            raise unavailable(error) from error
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Connection]:
+        async with self.connection() as connection, connection.transaction():
+            yield connection
+
+    async def fetch(self, name: str, *arguments: Any) -> list[asyncpg.Record]:
+        async with self.connection() as connection:
+            return await connection.fetch(self.statement(name), *arguments)
+
+    async def fetchrow(self, name: str, *arguments: Any) -> asyncpg.Record | None:
+        async with self.connection() as connection:
+            return await connection.fetchrow(self.statement(name), *arguments)
+
+    def statement(self, name: str) -> str:
+        """The text of `statements/NAME.sql` for this database's schema."""
+        return _statement(name, self.schema)
+
+    def sql(self, text: str) -> str:
+        """A short piece of SQL that is not worth a file, for this database's schema."""
+        return in_schema(text, self.schema)
+
+
+@lru_cache(maxsize=512)
+def _statement(name: str, schema: str) -> str:
+    text = resources.files("sexton.postgres").joinpath("statements", f"{name}.sql").read_text("utf-8")
+    return in_schema(text, schema)
+
+
+def in_schema(text: str, schema: str) -> str:
+    """Statements are written for the schema `sexton`."""
+    return text if schema == "sexton" else text.replace("sexton.", f"{schema}.")
+
+
+def unavailable(error: BaseException) -> Unavailable:
+    reason = str(error) or type(error).__name__
+    return Unavailable(
+        "database_unavailable", f"the database cannot be reached: {reason}", hint="it is tried again"
+    )

@@ -1,0 +1,135 @@
+"""Numbered SQL files, each applied once, in order, in a transaction of its own.
+
+A file that begins with `-- no transaction` is run outside one (CREATE INDEX CONCURRENTLY). An advisory lock keeps
+two runners apart; checksums keep an applied file from being changed afterwards.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from importlib import resources
+
+from sexton.errors import Unavailable
+from sexton.postgres.database import Connection, Database, in_schema
+
+LOCK = 7_390_001
+NO_TRANSACTION = "-- no transaction"
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    number: int
+    name: str
+    text: str
+
+    @property
+    def checksum(self) -> str:
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+def migrations() -> list[Migration]:
+    """All that this version of Sexton knows, in order."""
+    found = []
+    for file in resources.files("sexton.postgres").joinpath("migrations").iterdir():
+        if file.name.endswith(".sql"):
+            number, _, name = file.name.removesuffix(".sql").partition("_")
+            found.append(Migration(int(number), name, file.read_text("utf-8")))
+    return sorted(found, key=lambda migration: migration.number)
+
+
+async def pending(database: Database) -> list[Migration]:
+    """What has not been applied; refuses a database that a newer or a changed Sexton has migrated."""
+    async with database.connection() as connection:
+        return await _pending(database, connection)
+
+
+async def migrate(database: Database, *, shards: int = 64) -> list[Migration]:
+    """Apply what is pending. Safe to run from several processes at once."""
+    async with database.connection() as connection:
+        await connection.execute("select pg_advisory_lock($1)", LOCK)
+        try:
+            await connection.execute(database.sql("create schema if not exists sexton"))
+            await connection.execute(
+                database.sql(
+                    """create table if not exists sexton.migrations (
+                        number integer primary key, name text not null, checksum text not null,
+                        applied_at timestamptz not null default clock_timestamp())"""
+                )
+            )
+            todo = await _pending(database, connection)
+            for migration in todo:
+                await _apply(database, connection, migration)
+            await _make_shards(database, connection, shards)
+            return todo
+        finally:
+            await connection.execute("select pg_advisory_unlock($1)", LOCK)
+
+
+async def require_migrated(database: Database) -> None:
+    todo = await pending(database)
+    if todo:
+        raise Unavailable(
+            "not_migrated",
+            f"the database is not migrated: {len(todo)} step{'s' if len(todo) > 1 else ''} to go",
+            hint="run: sexton migrate",
+        )
+
+
+async def _pending(database: Database, connection: Connection) -> list[Migration]:
+    exists = await connection.fetchval("select to_regclass($1)", f"{database.schema}.migrations")
+    applied = (
+        {
+            row["number"]: row
+            for row in await connection.fetch(database.sql("select * from sexton.migrations"))
+        }
+        if exists
+        else {}
+    )
+    known = migrations()
+    newer = set(applied) - {migration.number for migration in known}
+    if newer:
+        raise Unavailable(
+            "newer_database",
+            f"the database was migrated by a newer Sexton (step {max(newer)})",
+            hint="upgrade this Sexton",
+        )
+    for migration in known:
+        row = applied.get(migration.number)
+        if row is not None and row["checksum"] != migration.checksum:
+            raise Unavailable(
+                "changed_migration",
+                f"migration {migration.number} was changed after it had been applied",
+                hint="restore the file, and add a new migration instead",
+            )
+    return [migration for migration in known if migration.number not in applied]
+
+
+async def _apply(database: Database, connection: Connection, migration: Migration) -> None:
+    text = in_schema(migration.text, database.schema)
+    record = database.sql("insert into sexton.migrations (number, name, checksum) values ($1, $2, $3)")
+    if migration.text.startswith(NO_TRANSACTION):
+        await connection.execute(text)
+        await connection.execute(record, migration.number, migration.name, migration.checksum)
+        return
+    async with connection.transaction():
+        await connection.execute(text)
+        await connection.execute(record, migration.number, migration.name, migration.checksum)
+
+
+async def _make_shards(database: Database, connection: Connection, shards: int) -> None:
+    """How many shards there are is fixed when the database is made."""
+    async with connection.transaction():
+        fixed = await connection.fetchval(
+            database.sql(
+                """insert into sexton.settings (name, value) values ('shards', to_jsonb($1::int))
+                on conflict (name) do update set value = settings.value returning value::int"""
+            ),
+            shards,
+        )
+        await connection.execute(
+            database.sql(
+                "insert into sexton.shards (id) select generate_series(0, $1::int - 1) on conflict do nothing"
+            ),
+            fixed,
+        )

@@ -1,0 +1,244 @@
+-- The engine's tables. Firing and running touch only narrow rows: timers, runs and history; jobs change when
+-- people change them. There are no foreign keys on the hot tables: their rows are written by one statement each.
+
+create table sexton.settings (
+    name text primary key,
+    value jsonb not null
+);
+
+create sequence sexton.job_ids cache 100;
+create sequence sexton.run_ids cache 1000;
+create sequence sexton.node_ids;
+
+-- What to do, and when. `options` holds the policies that differ from their defaults (sexton.model.JobSpec).
+create table sexton.jobs (
+    id bigint primary key default nextval('sexton.job_ids'),
+    namespace text not null default 'default',
+    name text not null,
+    app text,
+    status text not null default 'active' check (status in ('active', 'paused', 'completed', 'deleted')),
+    revision integer not null default 1,
+    kind text not null,
+    schedule text not null,
+    timezone text not null,
+    anchor timestamptz,
+    timing_key uuid not null,
+    target jsonb not null,
+    payload jsonb,
+    options jsonb not null default '{}',
+    labels jsonb,
+    description text,
+    owner text,
+    paused_reason text,
+    paused_until timestamptz,
+    declaration text,
+    created_at timestamptz not null default clock_timestamp(),
+    updated_at timestamptz not null default clock_timestamp(),
+    completed_at timestamptz,
+    deleted_at timestamptz
+);
+
+create unique index jobs_name on sexton.jobs (namespace, name) where status <> 'deleted';
+create index jobs_app on sexton.jobs (app) where app is not null;
+create index jobs_paused_until on sexton.jobs (paused_until) where paused_until is not null;
+create index jobs_completed on sexton.jobs (completed_at) where status = 'completed';
+
+-- What a job was before an edit: `definition` is the whole row as JSON.
+create table sexton.job_revisions (
+    job_id bigint not null,
+    revision integer not null,
+    definition jsonb not null,
+    valid_until timestamptz not null default clock_timestamp(),
+    primary key (job_id, revision)
+);
+
+-- The first unaccounted occurrence of every job that is neither completed nor deleted. due_at is scheduled_at
+-- plus the job's own jitter; infinity while the job is paused. What firing needs of the job stands here too.
+create table sexton.timers (
+    job_id bigint primary key,
+    shard smallint not null,
+    revision integer not null,
+    timing_key uuid not null,
+    scheduled_at timestamptz not null,
+    due_at timestamptz not null,
+    fired_count integer not null default 0,
+    max_runs integer,
+    lane integer not null,
+    priority smallint not null,
+    overlap smallint not null default 0,
+    expires_seconds integer
+) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05);
+
+create index timers_due on sexton.timers (shard, due_at);
+
+-- A queue together with the handler (or the kind of target) that its runs need: what a worker can claim by.
+create table sexton.lanes (
+    id integer generated always as identity primary key,
+    queue text not null,
+    target text not null,       -- handler, http
+    handler text not null default '',
+    unique (queue, target, handler)
+);
+
+-- Live runs only; a row leaves when the run ends. `slot` is set where runs of a job must not overlap:
+-- 0 is the live one, 1 the queued one, which waits with available_at infinity.
+create table sexton.runs (
+    id bigint primary key default nextval('sexton.run_ids'),
+    job_id bigint not null,
+    state text not null default 'pending',   -- pending, running, failed, waiting
+    lane integer not null,
+    priority smallint not null,
+    available_at timestamptz not null,
+    scheduled_at timestamptz not null,
+    due_at timestamptz not null,
+    fired_at timestamptz not null default clock_timestamp(),
+    expires_at timestamptz,
+    revision integer not null,
+    trigger text not null default 'schedule',  -- schedule, catch_up, manual, backfill, redrive
+    missed boolean not null default false,
+    slot smallint,
+    attempt smallint not null default 0,
+    crashes smallint not null default 0,
+    claim integer not null default 0,
+    node bigint,
+    claimed_at timestamptz,
+    deadline_at timestamptz,
+    cancel_requested_at timestamptz,
+    cancel_reason text,
+    concurrency_key text,
+    idempotency_key text,
+    parent_run bigint,
+    payload jsonb,
+    error text,
+    progress jsonb
+) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000);
+
+create index runs_claimable on sexton.runs (lane, priority, available_at) where state in ('pending', 'failed');
+create index runs_job on sexton.runs (job_id);
+create unique index runs_slot on sexton.runs (job_id, slot) where slot is not null;
+
+-- One row per ended run and per skipped occurrence, or counted range of them. Append-only.
+create table sexton.history (
+    recorded_at timestamptz not null default clock_timestamp(),
+    run_id bigint,              -- null: the occurrence was skipped
+    job_id bigint not null,
+    scheduled_at timestamptz not null,
+    status text not null,       -- success, dead, cancelled, expired, skipped
+    reason text,
+    trigger text,
+    missed boolean not null default false,
+    revision integer,
+    attempt smallint,
+    claim integer,
+    node bigint,
+    fired_at timestamptz,
+    started_at timestamptz,
+    finished_at timestamptz,
+    until_at timestamptz,       -- the last occurrence of a counted range
+    occurrences integer,        -- how many the range holds
+    error text,
+    result jsonb,
+    idempotency_key text,
+    parent_run bigint,
+    payload jsonb
+) partition by range (recorded_at);
+
+create index history_job on sexton.history (job_id, recorded_at);
+create index history_run on sexton.history using brin (run_id) with (pages_per_range = 16);
+
+-- Tries that failed. A first-try success has no row here.
+create table sexton.attempts (
+    recorded_at timestamptz not null default clock_timestamp(),
+    run_id bigint not null,
+    attempt smallint not null,
+    node bigint,
+    started_at timestamptz,
+    finished_at timestamptz,
+    outcome text not null,      -- failed, snoozed, crashed, timeout, …
+    error text
+) partition by range (recorded_at);
+
+create index attempts_run on sexton.attempts (run_id);
+
+create table sexton.run_logs (
+    recorded_at timestamptz not null default clock_timestamp(),
+    run_id bigint not null,
+    attempt smallint not null,
+    at timestamptz not null,
+    level text not null default 'info',
+    message text not null
+) partition by range (recorded_at);
+
+create index run_logs_run on sexton.run_logs (run_id);
+
+-- Runs that could not be saved, with what it takes to dig them up again.
+create table sexton.dead (
+    run_id bigint primary key,
+    job_id bigint not null,
+    died_at timestamptz not null default clock_timestamp(),
+    reason text not null,       -- exhausted, permanent, poison
+    error text,
+    error_group text not null,
+    lane integer not null,
+    priority smallint not null,
+    scheduled_at timestamptz not null,
+    due_at timestamptz not null,
+    revision integer not null,
+    trigger text not null,
+    missed boolean not null,
+    attempt smallint not null,
+    idempotency_key text,
+    parent_run bigint,
+    payload jsonb
+);
+
+create index dead_job on sexton.dead (job_id);
+create index dead_died on sexton.dead (died_at, run_id);
+
+-- The fence: written only by takeover and hand-over, never deleted; epochs never go back.
+create table sexton.shards (
+    id smallint primary key,
+    epoch bigint not null default 0,
+    holder bigint,
+    taken_at timestamptz
+);
+
+create table sexton.nodes (
+    id bigint primary key default nextval('sexton.node_ids'),
+    name text not null,         -- host:pid:random
+    roles text[] not null,
+    app text,
+    handlers text[] not null default '{}',
+    queues text[] not null default '{}',
+    state text not null default 'live',   -- live, draining, dead
+    lease_until timestamptz not null,
+    heartbeat_at timestamptz not null default clock_timestamp(),
+    started_at timestamptz not null default clock_timestamp(),
+    capacity integer not null default 0,
+    running integer not null default 0,
+    version text not null,
+    backend_pids integer[] not null default '{}'
+) with (fillfactor = 50);
+
+-- Answers to requests with an Idempotency-Key, written in the transaction of their effect.
+create table sexton.requests (
+    namespace text not null default 'default',
+    key text not null,
+    fingerprint text not null,
+    status integer not null,
+    headers jsonb not null,
+    body text not null,
+    created_at timestamptz not null default clock_timestamp(),
+    primary key (namespace, key)
+);
+
+create table sexton.audit (
+    at timestamptz not null default clock_timestamp(),
+    actor text not null,
+    action text not null,
+    job_id bigint,
+    run_id bigint,
+    detail jsonb
+);
+
+create index audit_job on sexton.audit (job_id, at);
