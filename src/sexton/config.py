@@ -67,9 +67,9 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
 
 _NUMBERS = (
-    "shards", "concurrency", "batch_size", "claim_size", "lease_seconds", "renew_seconds", "worker_lease_seconds",
-    "heartbeat_seconds", "sweep_seconds", "poll_seconds", "horizon_seconds", "refill_seconds", "retention_days",
-    "catch_up_rate", "statement_timeout_seconds",
+    "shards", "concurrency", "batch_size", "claim_size", "lease_seconds", "renew_seconds",
+    "worker_lease_seconds", "heartbeat_seconds", "sweep_seconds", "poll_seconds", "horizon_seconds",
+    "refill_seconds", "retention_days", "catch_up_rate", "statement_timeout_seconds",
 )  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """Numbered SQL files, each applied once, in order, in a transaction of its own.
 
-A file that begins with `-- no transaction` is run outside one (CREATE INDEX CONCURRENTLY). An advisory lock keeps
-two runners apart; checksums keep an applied file from being changed afterwards.
+A file that begins with `-- no transaction` is run outside one (CREATE INDEX CONCURRENTLY). An advisory lock
+keeps two runners apart; checksums keep an applied file from being changed afterwards.
 """
 
 from __future__ import annotations

@@ -102,6 +102,8 @@ class Cron(Rule):
 
     def next(self, wall: int, budget: Budget) -> int | None:
         wall = max(wall, FIRST_WALL) + 1
+        if wall >= LAST_WALL:
+            return None
         day, time = divmod(wall, DAY)
         allowed = self._days.at_or_after(day, budget)
         if allowed == day:

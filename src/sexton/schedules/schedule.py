@@ -119,7 +119,10 @@ class Schedule:
 
     def previous_before(self, instant: datetime) -> datetime | None:
         """The last occurrence strictly before an instant: found by halving, since `next_after` only grows."""
-        last = self._floor(_aware(instant, "instant") - MICROSECOND)
+        moment = _aware(instant, "instant")
+        last = self._floor(moment)
+        if moment <= self._instant(last):
+            last -= 1
         earliest = max(min(mapping.rule.first for mapping in self.mappings) - WIDEST, self._low - 1)
         budget = Budget(2 * STEPS)
 
@@ -334,4 +337,12 @@ def _aware(instant: datetime, field: str) -> datetime:
             field=field,
             hint="pass an aware datetime, such as datetime(…, tzinfo=UTC)",
         )
-    return instant.astimezone(UTC) if instant.tzinfo is not UTC else instant
+    try:
+        return instant.astimezone(UTC) if instant.tzinfo is not UTC else instant
+    except OverflowError:
+        raise ScheduleError(
+            "out_of_range",
+            f"{instant.isoformat()} is outside the years 1 to 9999",
+            field=field,
+            hint="use another",
+        ) from None
