@@ -91,6 +91,13 @@ class Calendar:
         dates, ranges, events = read_events(name, text)
         return cls(name, tuple(dates), tuple(ranges), None, only, roll, tuple(events))
 
+    def described(self) -> list[str]:
+        """Its name; without one, its days and ranges as ISO-8601 text."""
+        if self.name:
+            return [self.name]
+        ranges = [f"{start.isoformat()}/{end.isoformat()}" for start, end in self.ranges]  # type: ignore[union-attr]
+        return [day.isoformat() for day in self.dates] + ranges  # type: ignore[union-attr]
+
     @property
     def version(self) -> str:
         """A hash of everything in the calendar, its name aside."""
@@ -301,4 +308,5 @@ def _read_edge(name: str, value: object) -> date:
 
 
 def _refuse(name: str, what: str, hint: str) -> ScheduleError:
-    return ScheduleError("bad_calendar", f"calendar {name!r}: {what}", field="exclude", hint=hint)
+    where = f"calendar {name!r}" if name else "exclude"
+    return ScheduleError("bad_calendar", f"{where}: {what}", field="exclude", hint=hint)

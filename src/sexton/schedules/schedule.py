@@ -48,7 +48,7 @@ class Dates:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a schedule was made with beside its text, as given."""
+    """What a schedule was made with beside its text. A naive anchor is wall time."""
 
     timezone: str = "UTC"
     anchor: datetime | None = None
@@ -119,9 +119,8 @@ class Schedule:
 
     def previous_before(self, instant: datetime) -> datetime | None:
         """The last occurrence strictly before an instant: found by halving, since `next_after` only grows."""
-        moment = _aware(instant, "instant")
-        last = self._floor(moment)
-        if moment <= self._instant(last):
+        last, rest = divmod(_aware(instant, "instant") - EPOCH - self.fraction, SECOND)
+        if not rest:
             last -= 1
         earliest = max(min(mapping.rule.first for mapping in self.mappings) - WIDEST, self._low - 1)
         budget = Budget(2 * STEPS)
@@ -179,7 +178,7 @@ class Schedule:
         return rule if self.kind == "interval" else f"{rule}, {words.place(self.mappings[0].zone.name)}"
 
     def to_dict(self) -> dict[str, object]:
-        """What `parse` needs to make this schedule again; calendars by name."""
+        """What `parse` needs to make this schedule again; calendars that have a name by their name."""
         options = self.options
         return {
             "schedule": self.text,
@@ -190,7 +189,7 @@ class Schedule:
             "fold": options.fold and options.fold.value,
             "starts_at": _iso(options.starts_at),
             "ends_at": _iso(options.ends_at),
-            "exclude": [calendar.name for calendar in options.exclude],
+            "exclude": [item for calendar in options.exclude for item in calendar.described()],
             "key": options.key,
             "seconds": options.seconds,
             "timing_key": self.timing_key,
@@ -253,8 +252,11 @@ class Schedule:
         return None
 
     def _is_struck(self, hit: Hit) -> bool:
-        struck = self.struck
-        return hit.at in struck.instants or hit.wall in struck.walls or hit.wall // DAY in struck.days
+        if hit.at in self.struck.instants:
+            return True
+        return (
+            bool(self.struck.days) and (hit.at + self.zone.period(hit.at).offset) // DAY in self.struck.days
+        )
 
     def _occurrence(self, hit: Hit, skipped: str | None, calendar: Calendar | None = None) -> Occurrence:
         at = self._instant(hit.at)
@@ -266,7 +268,7 @@ class Schedule:
                 nominal=_time(local), day=f"{local:%Y-%m-%d}", actual=_time(actual)
             )
         elif calendar is not None:
-            note = f"excluded by {calendar.name}"
+            note = f"excluded by {calendar.name}" if calendar.name else "on an excluded day"
         else:
             rule = self.mappings[0].rule
             if isinstance(rule, Rolled) and rule.rule.next(hit.wall - 1, Budget()) != hit.wall:
