@@ -19,7 +19,7 @@ from sexton.schedules.recurrence import Recurrence, count_too_large
 from sexton.schedules.rfc5545 import RecurrenceText, Stamp, is_recurrence, read_recurrence
 from sexton.schedules.schedule import Dates, Options, Schedule
 from sexton.schedules.wall import DAY, Budget, Rule, to_wall
-from sexton.schedules.zone import EPOCH, Fold, Gap, Mapping, Zone, zone
+from sexton.schedules.zone import EPOCH, WIDEST, Change, Fold, Gap, Mapping, Zone, zone
 
 LONGEST_TEXT = 2048
 LONGEST_COUNT = 100 * 366 * DAY
@@ -90,7 +90,7 @@ def _parse(
     start = _instant(starts_at, in_zone, "starts_at", zone_given)
     options = Options(
         timezone=in_zone.name,
-        anchor=_instant(anchor, in_zone, "anchor", zone_given) or start,
+        anchor=_anchor(anchor, which, in_zone, zone_given) or start,
         gap=_choose(Gap, gap, "gap"),
         fold=_choose(Fold, fold, "fold"),
         starts_at=start,
@@ -137,8 +137,7 @@ def _recurrence(text: str, lines: RecurrenceText, options: Options, in_zone: Zon
     if lines.dtstart is not None:
         anchor = _wall_of(lines.dtstart, in_zone)
     elif options.anchor is not None and lines.parts is not None and lines.parts.needs_anchor:
-        at = (options.anchor - EPOCH) // timedelta(seconds=1)
-        anchor = at + in_zone.period(at).offset
+        anchor = _wall_of_anchor(options.anchor, in_zone)
     mappings, until, needs_anchor = [], None, False
     if lines.parts is not None:
         rule = Recurrence(lines.parts, anchor)
@@ -154,6 +153,10 @@ def _recurrence(text: str, lines: RecurrenceText, options: Options, in_zone: Zon
         _dates(lines.rdates, in_zone, midnight=True),
         _dates(lines.exdates, in_zone, midnight=False),
     )
+    if struck.walls:
+        hits = _mapping(Listed(struck.walls), options, in_zone).walk(min(struck.walls) - WIDEST, Budget())
+        instants = struck.instants | {hit.at for hit in hits if hit.change is not Change.SKIPPED}
+        struck = Dates(struck.walls, instants, struck.days)
     if listed.walls:
         mappings.append(_mapping(Listed(listed.walls), options, in_zone))
     if listed.instants:
@@ -316,6 +319,22 @@ def _named_zone(name: str | None, text: str) -> Zone:
         raise
 
 
+def _anchor(value: Time, kind: Kind, in_zone: Zone, zone_given: bool) -> datetime | None:
+    """A naive anchor of a recurrence stays wall time, as a DTSTART would: also where the clock jumps over it."""
+    if kind is Kind.RECURRENCE and zone_given and value is not None:
+        moment = read_time(value, "anchor") if isinstance(value, str) else value
+        if isinstance(moment, datetime) and moment.tzinfo is None:
+            return moment
+    return _instant(value, in_zone, "anchor", zone_given)
+
+
+def _wall_of_anchor(anchor: datetime, in_zone: Zone) -> int:
+    if anchor.tzinfo is None:
+        return to_wall(anchor)
+    at = (anchor - EPOCH) // timedelta(seconds=1)
+    return at + in_zone.period(at).offset
+
+
 def _naive(value: str, field: str) -> ScheduleError:
     hint = "add Z or an offset, or give a timezone"
     return ScheduleError("naive_time", f"{value} has no time zone", field=field, hint=hint)
@@ -369,7 +388,7 @@ def _calendars(exclude: Iterable[Excluded] | Excluded) -> tuple[Calendar, ...]:
         else:
             dates.append(item)
     if dates or ranges:
-        named.append(Calendar("excluded dates", tuple(dates), tuple(ranges)))  # type: ignore[arg-type]
+        named.append(Calendar("", tuple(dates), tuple(ranges)))  # type: ignore[arg-type]
     return tuple(named)
 
 
