@@ -320,10 +320,10 @@ def _named_zone(name: str | None, text: str) -> Zone:
 
 
 def _anchor(value: Time, kind: Kind, in_zone: Zone, zone_given: bool) -> datetime | None:
-    """A naive anchor of a recurrence stays wall time, as a DTSTART would: also where the clock jumps over it."""
+    """A naive anchor of a recurrence stays wall time, as a DTSTART would, also in a gap."""
     if kind is Kind.RECURRENCE and zone_given and value is not None:
         moment = read_time(value, "anchor") if isinstance(value, str) else value
-        if isinstance(moment, datetime) and moment.tzinfo is None:
+        if getattr(moment, "tzinfo", UTC) is None:
             return moment
     return _instant(value, in_zone, "anchor", zone_given)
 
