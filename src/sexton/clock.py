@@ -1,10 +1,27 @@
-"""The only place that reads the time."""
+"""The only place that reads the time or waits for it."""
 
 from __future__ import annotations
 
+import asyncio
+import time
 from datetime import UTC, datetime
 
 
 def now() -> datetime:
     """The current instant, aware, in UTC."""
     return datetime.now(UTC)
+
+
+def monotonic() -> float:
+    """Seconds that only grow, whatever happens to the wall clock; for measuring how long something takes."""
+    return time.monotonic()
+
+
+async def sleep(seconds: float) -> None:
+    """Wait and let others run."""
+    await asyncio.sleep(seconds)
+
+
+def block(seconds: float) -> None:
+    """Wait with the whole thread: only where there is no event loop."""
+    time.sleep(seconds)
