@@ -1,0 +1,447 @@
+"""From what people write to a `JobSpec`: everything that can be refused without looking at the database.
+
+Reading is one call of msgspec; only input that it refuses, or that is out of range, is looked at again to say
+which field is wrong and what to write instead.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from sexton.errors import InvalidField, ScheduleError
+from sexton.idempotency import check_template
+from sexton.model import HttpTarget, JobSpec, Target, decode_id
+from sexton.schedules import Schedule, parse
+from sexton.schedules.zone import EPOCH
+
+LARGEST_PAYLOAD = 256 * 1024
+LARGEST_BODY = 64 * 1024
+TEN_YEARS = 10 * 366 * 86_400
+
+# The smallest and the largest value of every number.
+RANGES = {
+    "priority": (0, 3),
+    "max_retries": (0, 100),
+    "retry_base_seconds": (0, 30 * 86_400),
+    "retry_max_seconds": (0, 30 * 86_400),
+    "timeout_seconds": (1, 30 * 86_400),
+    "max_missed": (0, 10_000),
+    "catch_up_seconds": (0, TEN_YEARS),
+    "grace_seconds": (0, 86_400),
+    "jitter_seconds": (0, 86_400),
+    "expires_seconds": (1, TEN_YEARS),
+    "max_runs": (1, 2**31 - 1),
+    "keep_completed_seconds": (0, TEN_YEARS),
+}
+
+# The longest text of every field that has one.
+LENGTHS = {
+    "name": 200,
+    "queue": 100,
+    "timezone": 100,
+    "description": 10_000,
+    "owner": 200,
+}
+
+# What other schedulers call it.
+OTHER_NAMES = {
+    **dict.fromkeys(
+        ("cron", "cron_expr", "cron_expression", "crontab", "rrule", "recurrence_rule", "recurrence",
+         "interval", "trigger", "run_at", "run_date", "at"),
+        "schedule",
+    ),
+    **dict.fromkeys(("user_timezone", "tz", "time_zone", "zone", "tzid"), "timezone"),
+    **dict.fromkeys(("max_delay_minutes", "max_delay_seconds", "catchup_window"), "catch_up_seconds"),
+    **dict.fromkeys(("misfire_grace_time", "starting_deadline_seconds"), "grace_seconds"),
+    **dict.fromkeys(("misfire_policy", "misfire_instruction", "coalesce", "backfill"), "missed_window"),
+    **dict.fromkeys(("no_overlap", "concurrency_policy", "max_instances", "overlap_policy"), "overlap"),
+    **dict.fromkeys(("staleness_threshold", "ttl", "expires", "expires_in"), "expires_seconds"),
+    **dict.fromkeys(("handler", "handler_type", "function", "func", "task", "worker"), "target.handler"),
+    **dict.fromkeys(("url", "webhook", "webhook_url", "http", "endpoint", "uri"), "target.http.url"),
+    **dict.fromkeys(("args", "kwargs", "data", "body", "params", "input", "job_data"), "payload"),
+    **dict.fromkeys(("retries", "max_attempts", "attempts", "retry_limit", "retry_count"), "max_retries"),
+    **dict.fromkeys(("backoff", "retry_policy", "retry_strategy"), "retry_backoff"),
+    **dict.fromkeys(("retry_delay", "retry_interval", "retry_delay_seconds"), "retry_base_seconds"),
+    **dict.fromkeys(("timeout", "max_runtime", "time_limit", "execution_timeout"), "timeout_seconds"),
+    **dict.fromkeys(("jitter",), "jitter_seconds"),
+    **dict.fromkeys(("start_date", "start_time", "start_at", "not_before"), "starts_at"),
+    **dict.fromkeys(("end_date", "end_time", "end_at", "not_after"), "ends_at"),
+    **dict.fromkeys(("tags", "metadata", "annotations"), "labels"),
+    **dict.fromkeys(("idempotency_key", "dedup_key", "unique_key"), "idempotency_key_template"),
+    **dict.fromkeys(("job_name", "title", "id", "job_id"), "name"),
+    **dict.fromkeys(("calendar", "calendars", "holidays", "excluded_dates"), "exclude"),
+}  # fmt: skip
+
+EXAMPLES = {
+    "retry_backoff": "fixed, linear or exponential",
+    "retry_jitter": "none or full",
+    "missed_window": "SKIP, RUN_ONCE or RUN_ALL",
+    "overlap": "ALLOW, SKIP, QUEUE_ONE or CANCEL_RUNNING",
+    "target": 'write {"handler": "name"} or {"http": {"url": "https://…"}}',
+    "target.http.method": "GET, POST, PUT, PATCH or DELETE",
+    "starts_at": "write for example 2026-12-24T18:00:00Z",
+    "ends_at": "write for example 2026-12-24T18:00:00Z",
+    "anchor": "write for example 2026-12-24T18:00:00Z",
+    "labels": 'write {"team": "billing"}: names and values are text',
+    "exclude": 'write ["2026-12-25", "2026-12-24/2027-01-02"]',
+}
+
+_DECODER = msgspec.json.Decoder(JobSpec)
+
+
+def read_spec(data: Mapping[str, Any] | bytes | str | JobSpec) -> JobSpec:
+    """A job as JSON or as a mapping; refused input raises `InvalidField` with the field and what to do."""
+    if isinstance(data, JobSpec):
+        return check_spec(data)
+    if isinstance(data, bytes | str):
+        try:
+            return check_spec(_DECODER.decode(data))
+        except msgspec.ValidationError as error:
+            raise _explain(_decode(data), error) from None
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise _bad_json(error) from None
+    return _convert(_plain(data))
+
+
+def read_changes(spec: JobSpec, changes: Mapping[str, Any]) -> JobSpec:
+    """A job with some fields changed. null puts a field back to its default."""
+    plain = _plain(changes)
+    known = {field: getattr(spec, field) for field in spec.__struct_fields__ if field not in plain}
+    _check_names(plain)
+    given = {name: value for name, value in plain.items() if value is not None}
+    missing = [name for name in ("name", "schedule") if name in plain and plain[name] is None]
+    if missing:
+        raise InvalidField(
+            "missing_field", f"a job needs a {missing[0]}", field=missing[0], hint="leave it out to keep it"
+        )
+    return _convert({**msgspec.to_builtins(_only(spec, known)), **given})
+
+
+def check_spec(spec: JobSpec) -> JobSpec:
+    """Ranges, lengths, names, target, payload."""
+    _check_name(spec.name)
+    for field, (least, most) in RANGES.items():
+        value = getattr(spec, field)
+        if value is not None and not least <= value <= most:
+            raise InvalidField(
+                "out_of_range",
+                f"{field} is {value}",
+                field=field,
+                hint=f"give a number from {least} to {most}",
+            )
+    for field, longest in LENGTHS.items():
+        text = getattr(spec, field)
+        if text is not None:
+            check_text(text, field, longest)
+    if spec.target is not None:
+        _check_target(spec.target)
+    if spec.labels:
+        _check_labels(spec.labels)
+    if len(spec.exclude) > 1000:
+        raise InvalidField(
+            "too_many", "more than 1000 exclusions", field="exclude", hint="merge days into ranges"
+        )
+    if spec.payload is not None:
+        encode_payload(spec.payload)
+    if spec.idempotency_key_template is not None:
+        check_template(spec.idempotency_key_template, spec.payload)
+    return spec
+
+
+def encode_payload(payload: Any, field: str = "payload") -> str:
+    """A payload as the JSON that is stored."""
+    try:
+        encoded = msgspec.json.encode(payload)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidField(
+            "bad_payload",
+            f"the {field} is not JSON: {error}",
+            field=field,
+            hint="use objects, lists, text, numbers",
+        ) from None
+    if len(encoded) > LARGEST_PAYLOAD:
+        raise InvalidField(
+            "payload_too_large",
+            f"the {field} has {len(encoded):,} bytes as JSON",
+            field=field,
+            hint=f"at most {LARGEST_PAYLOAD:,} are kept: store the data elsewhere and pass a reference",
+        )
+    if b"u0000" in encoded and re.search(rb"(?<!\\)(?:\\\\)*\\u0000", encoded):
+        raise InvalidField(
+            "nul_character", f"the {field} contains a NUL character", field=field, hint="remove it"
+        )
+    return encoded.decode()
+
+
+def read_schedule(spec: JobSpec, now: datetime) -> tuple[Schedule, datetime]:
+    """The schedule of a new job, and the anchor from which it counts."""
+    for field in ("starts_at", "ends_at", "anchor"):
+        moment = getattr(spec, field)
+        if moment is not None and not 1970 <= moment.year <= 9000:
+            raise ScheduleError(
+                "bad_time", f"{field} is in the year {moment.year}", field=field, hint="check the year"
+            )
+    schedule = make_schedule(spec, spec.anchor)
+    if spec.anchor is None and schedule.needs_anchor:
+        schedule = make_schedule(spec, _cut(now, schedule.kind))
+    return schedule, _anchor_of(schedule, spec) or _cut(now, schedule.kind)
+
+
+def make_schedule(spec: JobSpec, anchor: datetime | None) -> Schedule:
+    """A job's schedule from its fields. Cached: jobs alike share one."""
+    return parse(
+        spec.schedule,
+        timezone=spec.timezone,
+        kind=spec.kind,
+        anchor=anchor,
+        gap=spec.gap,
+        fold=spec.fold,
+        starts_at=spec.starts_at,
+        ends_at=spec.ends_at,
+        exclude=tuple(spec.exclude),
+        key=spec.name if "H" in spec.schedule else None,
+    )
+
+
+def first_occurrence(spec: JobSpec, schedule: Schedule, now: datetime) -> datetime:
+    """Where a new job begins. A single time in the past needs a word about what is to become of it."""
+    first = schedule.next_after(now)
+    if first is not None:
+        return first
+    past = schedule.previous_before(now + timedelta(microseconds=1))
+    if past is None:
+        raise ScheduleError(
+            "never_fires", "no time is left between the bounds and exclusions of this schedule",
+            hint="check starts_at, ends_at and exclude",
+        )  # fmt: skip
+    if schedule.kind != "once":
+        raise ScheduleError(
+            "never_fires",
+            f"the last time of this schedule was {_iso(past)}",
+            hint="check UNTIL, COUNT and ends_at",
+        )
+    if spec.missed_window is None:
+        raise ScheduleError(
+            "in_the_past",
+            f"{_iso(past)} is over: it is {_iso(now)} now",
+            hint="give a later time, or missed_window: RUN_ONCE runs it at once, SKIP records it as missed",
+        )
+    return past
+
+
+def check_text(text: str, field: str, longest: int) -> str:
+    """A line of text that people read: no longer than it may be, no control characters but line ends."""
+    if not text.strip():
+        raise InvalidField("empty", f"{field} is empty", field=field, hint="write something, or leave it out")
+    if len(text) > longest:
+        raise InvalidField(
+            "too_long", f"{field} has {len(text)} characters", field=field, hint=f"at most {longest}"
+        )
+    for character in text:
+        if (character < " " and character not in "\n\t") or "\ud800" <= character <= "\udfff":
+            raise InvalidField(
+                "nul_character" if character == "\0" else "bad_text",
+                f"{field} contains the character U+{ord(character):04X}",
+                field=field,
+                hint="remove it",
+            )
+    return text
+
+
+def _check_name(name: str) -> None:
+    if not name.strip():
+        raise InvalidField("empty", "the name is empty", field="name", hint="give the job a name")
+    if name != name.strip() or any(character in "\n\t" for character in name):
+        raise InvalidField(
+            "bad_name",
+            "the name begins or ends with a space, or has a line end",
+            field="name",
+            hint="remove it",
+        )
+    if decode_id("j", name) is not None:
+        raise InvalidField(
+            "bad_name", f"{name} looks like the id of a job", field="name", hint="do not begin it with j_"
+        )
+
+
+def _check_target(target: Target) -> None:
+    if (target.handler is None) == (target.http is None):
+        both = "both handler and http" if target.handler is not None else "neither handler nor http"
+        raise InvalidField("bad_target", f"the target has {both}", field="target", hint=EXAMPLES["target"])
+    if target.handler is not None:
+        check_text(target.handler, "target.handler", 200)
+    if target.http is not None:
+        _check_http(target.http)
+
+
+def _check_http(http: HttpTarget) -> None:
+    field = "target.http.url"
+    check_text(http.url, field, 2048)
+    if re.search(r"[\s\\]", http.url):
+        raise InvalidField(
+            "bad_url", "the URL has a space, a line end or a backslash", field=field, hint="encode it as %20"
+        )
+    try:
+        parts = urlsplit(http.url)
+        valid = parts.scheme.lower() in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        valid = False
+    if not valid:
+        raise InvalidField(
+            "bad_url",
+            f"{http.url!r} is not an http or https URL",
+            field=field,
+            hint="write https://host/path",
+        )
+    for name, value in http.headers.items():
+        if not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name) or re.search(r"[\r\n\0]", value):
+            raise InvalidField(
+                "bad_header",
+                f"{name!r} is not a header",
+                field="target.http.headers",
+                hint="no line ends, no spaces",
+            )
+        if name.lower() in ("content-length", "transfer-encoding", "connection", "idempotency-key"):
+            raise InvalidField(
+                "bad_header", f"{name} is set by Sexton", field="target.http.headers", hint="leave it out"
+            )
+    if http.body is not None and (len(http.body) > LARGEST_BODY or "\0" in http.body):
+        raise InvalidField(
+            "bad_body",
+            f"the body template is longer than {LARGEST_BODY} characters or contains a NUL character",
+            field="target.http.body",
+            hint="use the payload instead",
+        )
+    codes = http.success_codes
+    if codes is not None and (not codes or not all(100 <= code <= 599 for code in codes)):
+        raise InvalidField(
+            "out_of_range",
+            f"success_codes is {codes}",
+            field="target.http.success_codes",
+            hint="list HTTP statuses, for example [200, 204], or leave it out for 2xx",
+        )
+
+
+def _check_labels(labels: dict[str, str]) -> None:
+    if len(labels) > 64:
+        raise InvalidField("too_many", f"{len(labels)} labels", field="labels", hint="at most 64")
+    for name, value in labels.items():
+        check_text(name, "labels", 100)
+        if value:
+            check_text(value, f"labels.{name}", 500)
+
+
+def _plain(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Python values as JSON has them: enums, datetimes and dataclasses become text and objects."""
+    if not isinstance(data, Mapping):
+        raise InvalidField(
+            "bad_type", "a job is a JSON object", field="body", hint='write {"name": …, "schedule": …}'
+        )
+    try:
+        return dict(msgspec.to_builtins(dict(data), str_keys=True))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidField(
+            "bad_payload", f"not JSON: {error}", field="payload", hint="use objects, lists, text, numbers"
+        ) from None
+
+
+def _convert(plain: dict[str, Any]) -> JobSpec:
+    try:
+        return check_spec(msgspec.convert(plain, JobSpec))
+    except msgspec.ValidationError as error:
+        raise _explain(plain, error) from None
+
+
+def _only(spec: JobSpec, fields: Mapping[str, Any]) -> JobSpec:
+    defaults = {"name": spec.name, "schedule": spec.schedule}
+    return JobSpec(**{**defaults, **fields})
+
+
+def _decode(data: bytes | str) -> Any:
+    try:
+        return msgspec.json.decode(data)
+    except msgspec.DecodeError as error:
+        raise _bad_json(error) from None
+
+
+def _bad_json(error: Exception) -> InvalidField:
+    return InvalidField("bad_json", f"this is not JSON: {error}", field="body", hint="send one JSON object")
+
+
+def _explain(data: Any, error: msgspec.ValidationError) -> InvalidField:
+    """The same refusal in our words."""
+    if not isinstance(data, Mapping):
+        return InvalidField(
+            "bad_type", "a job is a JSON object", field="body", hint='write {"name": …, "schedule": …}'
+        )
+    try:
+        _check_names(data)
+    except InvalidField as named:
+        return named
+    text = str(error)
+    message, _, path = text.partition(" - at `$")
+    field = path.rstrip("`").lstrip(".").replace("[...]", "") or "body"
+    if missing := re.search(r"missing required field `(\w+)`", message):
+        field = f"{field}.{missing[1]}".removeprefix("body.")
+        hint = {"name": "give the job a name", "schedule": "write for example 0 9 * * 1-5, or every 15m"}
+        return InvalidField(
+            "missing_field", f"{field} is missing", field=field, hint=hint.get(field, "add it")
+        )
+    if unknown := re.search(r"unknown field `(\w+)`", message):
+        parent = HttpTarget if field == "target.http" else Target
+        return _unknown(f"{field}.{unknown[1]}", unknown[1], parent.__struct_fields__, f"{field}.")
+    message = re.sub(r"`(.*?)`", r"\1", message).replace("RFC3339 encoded ", "").replace(" | null", "")
+    example = EXAMPLES.get(field) or EXAMPLES.get(field.split("[")[0].split(".")[0])
+    wanted = re.search(r"Expected (\w+)", message)
+    hint_text = example or (f"give {_ARTICLES.get(wanted[1], wanted[1])}" if wanted else "check the value")
+    return InvalidField(
+        "bad_time" if "datetime" in message else "bad_type" if wanted else "bad_value",
+        f"{field}: {message[:1].lower()}{message[1:]}",
+        field=field,
+        hint=hint_text,
+    )
+
+
+_ARTICLES = {"int": "a whole number", "str": "text", "array": "a list", "object": "an object"}
+
+
+def _check_names(data: Mapping[str, Any]) -> None:
+    known = JobSpec.__struct_fields__
+    for name in data:
+        if name not in known:
+            raise _unknown(str(name), str(name), known, "")
+
+
+def _unknown(field: str, name: str, known: tuple[str, ...], prefix: str) -> InvalidField:
+    plain = re.sub(r"(?<=[a-z])(?=[A-Z])|-", "_", name).lower()
+    other = None if prefix else plain if plain in known else OTHER_NAMES.get(plain)
+    if other is None:
+        close = difflib.get_close_matches(plain, known, n=1, cutoff=0.75)
+        other = prefix + close[0] if close else None
+    seconds = " (in seconds)" if other and other.endswith("_seconds") and "minute" in plain else ""
+    hint = f"did you mean {other}{seconds}?" if other else f"known fields: {', '.join(known)}"
+    return InvalidField("unknown_field", f"there is no field {field}", field=field, hint=hint)
+
+
+def _anchor_of(schedule: Schedule, spec: JobSpec) -> datetime | None:
+    """DTSTART, or what was given."""
+    if schedule.kind == "recurrence" and re.search(r"DTSTART", spec.schedule, re.IGNORECASE):
+        mapping = schedule.mappings[0]
+        return EPOCH + timedelta(seconds=mapping.zone.first_instant(mapping.rule.first))
+    return schedule.anchor
+
+
+def _cut(now: datetime, kind: str) -> datetime:
+    now = now.astimezone(UTC).replace(microsecond=0)
+    return now if kind == "interval" else now.replace(second=0)
+
+
+def _iso(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

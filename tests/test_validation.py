@@ -1,0 +1,255 @@
+"""What is refused, and that the refusal names the field and says what to do."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from sexton.errors import InvalidField, ScheduleError
+from sexton.model import JobSpec, MissedWindow, Overlap, Target
+from sexton.validation import LARGEST_PAYLOAD, first_occurrence, read_changes, read_schedule, read_spec
+
+NOW = datetime(2026, 6, 3, 12, 34, 56, 789, tzinfo=UTC)
+JOB = {"name": "report", "schedule": "0 9 * * 1"}
+
+
+def http(**fields: Any) -> dict[str, Any]:
+    return {"target": {"http": {"url": "http://x", **fields}}}
+
+
+def refused(**fields: Any) -> InvalidField:
+    with pytest.raises(InvalidField) as caught:
+        read_spec({**JOB, **fields})
+    assert caught.value.hint
+    with pytest.raises(InvalidField) as again:
+        read_spec(json.dumps({**JOB, **fields}))
+    assert again.value.to_dict() == caught.value.to_dict()
+    return caught.value
+
+
+def test_the_example_of_the_documentation() -> None:
+    spec = read_spec(
+        b"""{"name": "send-weekly-report", "schedule": "0 9 * * 1", "timezone": "America/New_York",
+        "payload": {"report_type": "weekly"}, "idempotency_key_template": "report-{{week}}",
+        "max_retries": 3, "retry_backoff": "exponential", "missed_window": "RUN_ONCE",
+        "timeout_seconds": 120}"""
+    )
+    assert spec.payload == {"report_type": "weekly"}
+    assert spec.missed_window is MissedWindow.RUN_ONCE
+    assert (spec.timeout_seconds, spec.retry_base_seconds, spec.priority) == (120, 60, 2)
+
+
+def test_python_values_are_taken_too() -> None:
+    at = datetime(2026, 7, 1, tzinfo=UTC)
+    spec = read_spec({**JOB, "overlap": Overlap.SKIP, "starts_at": at, "target": Target(handler="x")})
+    assert (spec.overlap, spec.starts_at, spec.target) == (Overlap.SKIP, at, Target(handler="x"))
+    assert read_spec(spec) is spec
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("cron_expr", "schedule"),
+        ("cron", "schedule"),
+        ("rrule", "schedule"),
+        ("recurrence_rule", "schedule"),
+        ("user_timezone", "timezone"),
+        ("tz", "timezone"),
+        ("max_delay_minutes", "catch_up_seconds (in seconds)"),
+        ("no_overlap", "overlap"),
+        ("staleness_threshold", "expires_seconds"),
+        ("handler_type", "target.handler"),
+        ("maxRetries", "max_retries"),
+        ("timezon", "timezone"),
+        ("missed_windows", "missed_window"),
+    ],
+)
+def test_an_unknown_field_is_refused_with_the_one_that_is_meant(given: str, meant: str) -> None:
+    error = refused(**{given: "x"})
+    assert (error.code, error.field, error.hint) == ("unknown_field", given, f"did you mean {meant}?")
+
+
+def test_an_unknown_field_like_no_other_is_refused_with_the_list() -> None:
+    error = refused(zzz=1)
+    assert error.hint is not None
+    assert error.hint.startswith("known fields: name, schedule, ")
+
+
+@pytest.mark.parametrize(
+    ("fields", "code", "field"),
+    [
+        ({"priority": "1"}, "bad_type", "priority"),
+        ({"priority": True}, "bad_type", "priority"),
+        ({"priority": 4}, "out_of_range", "priority"),
+        ({"priority": -1}, "out_of_range", "priority"),
+        ({"max_retries": -1}, "out_of_range", "max_retries"),
+        ({"max_retries": 101}, "out_of_range", "max_retries"),
+        ({"timeout_seconds": 0}, "out_of_range", "timeout_seconds"),
+        ({"grace_seconds": -5}, "out_of_range", "grace_seconds"),
+        ({"max_runs": 0}, "out_of_range", "max_runs"),
+        ({"max_runs": 2**40}, "out_of_range", "max_runs"),
+        ({"expires_seconds": 0}, "out_of_range", "expires_seconds"),
+        ({"retry_backoff": "double"}, "bad_value", "retry_backoff"),
+        ({"missed_window": "run_once"}, "bad_value", "missed_window"),
+        ({"overlap": True}, "bad_type", "overlap"),
+        ({"name": ""}, "empty", "name"),
+        ({"name": "x" * 201}, "too_long", "name"),
+        ({"name": "j_abc"}, "bad_name", "name"),
+        ({"name": " x"}, "bad_name", "name"),
+        ({"name": "a\0b"}, "nul_character", "name"),
+        ({"name": None}, "bad_type", "name"),
+        ({"schedule": 5}, "bad_type", "schedule"),
+        ({"starts_at": "tomorrow"}, "bad_time", "starts_at"),
+        ({"queue": ""}, "empty", "queue"),
+        ({"labels": {"a": 1}}, "bad_type", "labels"),
+        ({"labels": {"a\0": "x"}}, "nul_character", "labels"),
+        ({"description": "a\0"}, "nul_character", "description"),
+        ({"exclude": [5]}, "bad_type", "exclude[0]"),
+        ({"payload": {"a": "x\0y"}}, "nul_character", "payload"),
+        ({"payload": {"a\0": 1}}, "nul_character", "payload"),
+        ({"payload": "x" * LARGEST_PAYLOAD}, "payload_too_large", "payload"),
+        ({"target": "x"}, "bad_type", "target"),
+        ({"target": {}}, "bad_target", "target"),
+        ({"target": {"handler": "a", "http": {"url": "http://x"}}}, "bad_target", "target"),
+        ({"target": {"handler": ""}}, "empty", "target.handler"),
+        ({"target": {"hander": "x"}}, "unknown_field", "target.hander"),
+        ({"target": {"http": {}}}, "missing_field", "target.http.url"),
+        ({"target": {"http": {"url": "x", "verb": "GET"}}}, "unknown_field", "target.http.verb"),
+        ({"target": {"http": {"url": "ftp://x/y"}}}, "bad_url", "target.http.url"),
+        ({"target": {"http": {"url": "http://"}}}, "bad_url", "target.http.url"),
+        ({"target": {"http": {"url": "http://x:99999/"}}}, "bad_url", "target.http.url"),
+        ({"target": {"http": {"url": "http://x/a b"}}}, "bad_url", "target.http.url"),
+        ({"target": {"http": {"url": "http://x", "method": "get"}}}, "bad_value", "target.http.method"),
+        (http(headers={"a b": "c"}), "bad_header", "target.http.headers"),
+        (http(headers={"a": "c\r\nd"}), "bad_header", "target.http.headers"),
+        (http(success_codes=[]), "out_of_range", "target.http.success_codes"),
+        ({"idempotency_key_template": "{{wek}}"}, "bad_template", "idempotency_key_template"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_refused_by_field(fields: dict[str, Any], code: str, field: str) -> None:
+    error = refused(**fields)
+    assert (error.code, error.field) == (code, field)
+    assert "`" not in error.message
+
+
+def test_a_payload_may_have_exactly_the_size_that_is_kept_and_speak_of_nul() -> None:
+    assert read_spec({**JOB, "payload": "x" * (LARGEST_PAYLOAD - 2)})
+    assert read_spec({**JOB, "payload": "a literal \\u0000 in the text"})
+
+
+@pytest.mark.parametrize("data", [b"[]", b"5", b"null"])
+def test_a_job_is_an_object(data: bytes) -> None:
+    with pytest.raises(InvalidField, match="JSON object") as caught:
+        read_spec(data)
+    assert (caught.value.code, caught.value.field) == ("bad_type", "body")
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b'{"name": "\xff"}', b'{"name": NaN}'])
+def test_what_is_not_json_is_refused(data: bytes) -> None:
+    with pytest.raises(InvalidField) as caught:
+        read_spec(data)
+    assert caught.value.code == "bad_json"
+
+
+@pytest.mark.parametrize("missing", ["name", "schedule"])
+def test_name_and_schedule_are_needed(missing: str) -> None:
+    with pytest.raises(InvalidField) as caught:
+        read_spec({key: value for key, value in JOB.items() if key != missing})
+    assert (caught.value.code, caught.value.field) == ("missing_field", missing)
+
+
+def test_a_payload_that_is_not_json_is_refused() -> None:
+    with pytest.raises(InvalidField) as caught:
+        read_spec({**JOB, "payload": object()})
+    assert (caught.value.code, caught.value.field) == ("bad_payload", "payload")
+
+
+def test_changes_keep_the_rest_and_null_restores_a_default() -> None:
+    spec = read_spec({**JOB, "priority": 0, "payload": {"a": 1}, "starts_at": "2026-07-01T00:00:00Z"})
+    changed = read_changes(spec, {"payload": {"b": 2}, "priority": None})
+    assert (changed.payload, changed.priority, changed.starts_at) == ({"b": 2}, 2, spec.starts_at)
+    with pytest.raises(InvalidField, match="needs a name"):
+        read_changes(spec, {"name": None})
+    with pytest.raises(InvalidField, match="no field zzz"):
+        read_changes(spec, {"zzz": 1})
+    with pytest.raises(InvalidField, match="priority is 9"):
+        read_changes(spec, {"priority": 9})
+
+
+@pytest.mark.parametrize(
+    ("fields", "code", "field"),
+    [
+        ({"timezone": "Europe/Belin"}, "unknown_timezone", "timezone"),
+        ({"schedule": "0 25 * * *"}, "out_of_range", "schedule"),
+        ({"schedule": "0 0 30 2 *"}, "never_fires", "schedule"),
+        ({"schedule": "every 0.5s"}, "bad_interval", "schedule"),
+        ({"schedule": "2026-11-01T01:30", "timezone": "America/New_York"}, "ambiguous_time", "schedule"),
+        ({"schedule": "2027-03-14T02:30", "timezone": "America/New_York"}, "nonexistent_time", "schedule"),
+        ({"schedule": "2026-11-01T01:30"}, "naive_time", "schedule"),
+        ({"gap": "jump"}, "bad_option", "gap"),
+        ({"starts_at": "9999-12-31T23:59:59Z"}, "bad_time", "starts_at"),
+    ],
+)
+def test_a_schedule_that_cannot_be_is_refused(fields: dict[str, Any], code: str, field: str) -> None:
+    with pytest.raises(ScheduleError) as caught:
+        read_schedule(read_spec({**JOB, **fields}), NOW)
+    assert (caught.value.field, bool(caught.value.hint)) == (field, True)
+    assert caught.value.code == code
+
+
+def first(**fields: Any) -> datetime:
+    spec = read_spec({**JOB, **fields})
+    return first_occurrence(spec, read_schedule(spec, NOW)[0], NOW)
+
+
+def test_a_single_time_in_the_past_needs_a_word() -> None:
+    with pytest.raises(ScheduleError) as caught:
+        first(schedule="2026-06-01T00:00:00Z")
+    assert caught.value.code == "in_the_past"
+    assert first(schedule="2026-06-01T00:00:00Z", missed_window="RUN_ONCE") == datetime(
+        2026, 6, 1, tzinfo=UTC
+    )
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"ends_at": "2026-06-02T00:00:00Z"},
+        {"schedule": "DTSTART:20260101T090000Z\nRRULE:FREQ=DAILY;COUNT=3"},
+        {"schedule": "2026-12-24T00:00:00Z", "exclude": ["2026-12-24"]},
+    ],
+)
+def test_a_schedule_that_is_over_is_refused(fields: dict[str, Any]) -> None:
+    with pytest.raises(ScheduleError) as caught:
+        first(**fields)
+    assert caught.value.code == "never_fires"
+
+
+@pytest.mark.parametrize(
+    ("fields", "anchor"),
+    [
+        ({"schedule": "every 15m"}, NOW.replace(microsecond=0)),
+        ({"schedule": "FREQ=DAILY"}, NOW.replace(second=0, microsecond=0)),
+        ({}, NOW.replace(second=0, microsecond=0)),
+        ({"starts_at": "2026-07-01T00:00:00Z"}, datetime(2026, 7, 1, tzinfo=UTC)),
+        ({"schedule": "every 1h", "anchor": "2026-01-01T00:00:00Z"}, datetime(2026, 1, 1, tzinfo=UTC)),
+        (
+            {"schedule": "DTSTART;TZID=Europe/Berlin:20260101T090000\nRRULE:FREQ=DAILY"},
+            datetime(2026, 1, 1, 8, tzinfo=UTC),
+        ),
+    ],
+)
+def test_the_anchor_is_given_or_the_time_of_making(fields: dict[str, Any], anchor: datetime) -> None:
+    assert read_schedule(read_spec({**JOB, **fields}), NOW)[1] == anchor
+
+
+def test_an_interval_first_fires_one_interval_after_it_was_made() -> None:
+    assert first(schedule="every 15m") == NOW.replace(microsecond=0) + timedelta(minutes=15)
+
+
+def test_a_specification_made_in_code_is_checked_too() -> None:
+    with pytest.raises(InvalidField, match="max_retries is -1"):
+        read_spec(JobSpec(name="x", schedule="0 9 * * *", max_retries=-1))
