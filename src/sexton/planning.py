@@ -21,12 +21,15 @@ into it. Long outages are counted, not listed: neighbouring skips of one reason 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Any
+
+import msgspec
 
 from sexton.model import JobSpec, MissedWindow, SkipReason, Trigger
-from sexton.schedules import Schedule
+from sexton.schedules import Schedule, parse
 
 DAY = timedelta(days=1)
 
@@ -142,3 +145,22 @@ class _Skips:
             self.ranges[-1] = PlannedSkip(first.scheduled_at, reason, at, first.occurrences + 1)
         else:
             self.ranges.append(PlannedSkip(at, reason))
+
+
+def schedule_of(row: Mapping[str, Any]) -> Schedule:
+    """The schedule of a job's row; `options` may still be JSON text."""
+    options = row["options"]
+    if isinstance(options, str):
+        options = msgspec.json.decode(options)
+    return parse(
+        row["schedule"],
+        timezone=row["timezone"],
+        kind=row["kind"],
+        anchor=row["anchor"],
+        gap=options.get("gap"),
+        fold=options.get("fold"),
+        starts_at=options.get("starts_at"),
+        ends_at=options.get("ends_at"),
+        exclude=options.get("exclude", ()),
+        key=row["name"],
+    )

@@ -17,7 +17,7 @@ MICROSECONDS = 1_000_000
 
 @dataclass(slots=True)
 class Entries:
-    """Timers as columns. Times are microseconds since 1970; `timing` is the scheduler's number for a timing key."""
+    """Timers as columns: times in microseconds since 1970; `timing` numbers a timing key."""
 
     job_ids: array[int] = field(default_factory=lambda: array("q"))
     due: array[int] = field(default_factory=lambda: array("q"))
@@ -75,6 +75,13 @@ class Wheel:
     def next_due(self) -> int | None:
         """When the first entry falls due."""
         return min(self._slots[self._order[0]].due) if self._order else None
+
+    def first_cases(self) -> set[tuple[int, int]]:
+        """The distinct (timing, scheduled) of the first slot."""
+        if not self._order:
+            return set()
+        slot = self._slots[self._order[0]]
+        return set(zip(slot.timings, slot.scheduled, strict=True))
 
     def pop_due(self, now: int) -> Entries:
         """Take out everything due by now."""

@@ -66,7 +66,8 @@ create table sexton.timers (
     lane integer not null,
     priority smallint not null,
     overlap smallint not null default 0,
-    expires_seconds integer
+    expires_seconds integer,
+    grace_seconds integer       -- null: the default, 60
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05);
 
 create index timers_due on sexton.timers (shard, due_at);

@@ -1,0 +1,97 @@
+-- Catch up in one transaction: each timer jumps to the future if it is still what the plan was made for; only then
+-- its missed runs go in, lowest priority and spread over time, and what was not run is recorded.
+-- Timers: $1 jobs, $2 revisions, $3 scheduled, $4 due, $5 next scheduled (null: it ends), $6 next due, $7 runs of each.
+-- Runs: $8 jobs, $9 scheduled, $10 due, $11 trigger, $12 missed, $13 available, $14 priority (null: the job's).
+-- Skips: $15 jobs, $16 scheduled, $17 until, $18 occurrences, $19 reason. Fence: $20 shards, $21 epochs.
+with fence as materialized (
+    select count(*) = cardinality($20::smallint[]) as held
+    from (
+        select 1
+        from sexton.shards s
+        join unnest($20::smallint[], $21::bigint[]) as wanted (id, epoch) on s.id = wanted.id and s.epoch = wanted.epoch
+        order by s.id
+        for share of s
+    ) locked
+),
+batch as materialized (
+    select b.*
+    from unnest($1::bigint[], $2::integer[], $3::timestamptz[], $4::timestamptz[], $5::timestamptz[], $6::timestamptz[], $7::integer[])
+         as b (job_id, revision, scheduled_at, due_at, next_at, next_due_at, runs), fence
+    where fence.held
+),
+moved as (
+    update sexton.timers t
+    set scheduled_at = b.next_at, due_at = b.next_due_at, fired_count = t.fired_count + b.runs
+    from batch b
+    where t.job_id = b.job_id and t.scheduled_at = b.scheduled_at and t.due_at = b.due_at and t.revision = b.revision
+      and b.next_at is not null
+    returning t.job_id, t.revision, t.lane, t.priority, t.overlap, t.expires_seconds
+),
+ended as (
+    delete from sexton.timers t
+    using batch b
+    where t.job_id = b.job_id and t.scheduled_at = b.scheduled_at and t.due_at = b.due_at and t.revision = b.revision
+      and b.next_at is null
+    returning t.job_id, t.revision, t.lane, t.priority, t.overlap, t.expires_seconds
+),
+completed as (
+    update sexton.jobs j set status = 'completed', completed_at = clock_timestamp() from ended e where j.id = e.job_id
+),
+held as materialized (
+    select * from moved
+    union all
+    select * from ended
+),
+wanted as materialized (
+    select h.job_id, h.revision, h.lane, coalesce(r.priority, h.priority) as priority, h.overlap,
+           r.scheduled_at, r.due_at, r.trigger, r.missed, r.available_at,
+           r.due_at + h.expires_seconds * interval '1 second' as expires_at,
+           row_number() over (partition by h.job_id order by r.scheduled_at) - 1 as place
+    from unnest($8::bigint[], $9::timestamptz[], $10::timestamptz[], $11::text[], $12::boolean[], $13::timestamptz[], $14::smallint[])
+         as r (job_id, scheduled_at, due_at, trigger, missed, available_at, priority)
+    join held h on h.job_id = r.job_id
+),
+free as (
+    insert into sexton.runs (job_id, lane, priority, available_at, scheduled_at, due_at, expires_at, revision, trigger, missed)
+    select job_id, lane, priority, available_at, scheduled_at, due_at, expires_at, revision, trigger, missed
+    from wanted
+    where overlap = 0
+),
+live as (
+    insert into sexton.runs
+        (job_id, lane, priority, available_at, scheduled_at, due_at, expires_at, revision, trigger, missed, slot)
+    select job_id, lane, priority, available_at, scheduled_at, due_at, expires_at, revision, trigger, missed, 0
+    from wanted
+    where overlap <> 0 and place = 0
+    on conflict (job_id, slot) where slot is not null do nothing
+    returning job_id, scheduled_at
+),
+queued as (
+    insert into sexton.runs
+        (job_id, lane, priority, available_at, scheduled_at, due_at, expires_at, revision, trigger, missed, slot)
+    select distinct on (job_id) job_id, lane, priority, 'infinity'::timestamptz, scheduled_at, due_at, expires_at,
+           revision, trigger, missed, 1
+    from wanted
+    where overlap in (2, 3) and (job_id, scheduled_at) not in (select job_id, scheduled_at from live)
+    order by job_id, scheduled_at
+    on conflict (job_id, slot) where slot is not null do nothing
+    returning job_id, scheduled_at
+),
+overlapped as (
+    insert into sexton.history (job_id, scheduled_at, status, reason, trigger, revision)
+    select job_id, scheduled_at, 'skipped', 'overlap', trigger, revision
+    from wanted
+    where overlap <> 0
+      and (job_id, scheduled_at) not in (select job_id, scheduled_at from live)
+      and (job_id, scheduled_at) not in (select job_id, scheduled_at from queued)
+),
+skipped as (
+    insert into sexton.history (job_id, scheduled_at, until_at, occurrences, status, reason, revision)
+    select h.job_id, s.scheduled_at, s.until_at, s.occurrences, 'skipped', s.reason, h.revision
+    from unnest($15::bigint[], $16::timestamptz[], $17::timestamptz[], $18::integer[], $19::text[])
+         as s (job_id, scheduled_at, until_at, occurrences, reason)
+    join held h on h.job_id = s.job_id
+)
+select fence.held, (select count(*) from held) as moved,
+       (select pg_notify('sexton_runs', string_agg(distinct lane::text, ',')) from wanted having count(*) > 0)
+from fence
