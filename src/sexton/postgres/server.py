@@ -56,6 +56,9 @@ STOP_SECONDS = 120
 POLL_SECONDS = 0.01
 
 
+_SYNC_METHOD = "syncfs" if sys.platform == "linux" else "fsync"
+
+
 def default_data_directory() -> Path:
     """The one directory of this user, where the platform keeps such things."""
     if base := os.environ.get("XDG_DATA_HOME"):
@@ -199,20 +202,28 @@ class PrivateServer:
             shutil.rmtree(making)
         making.mkdir(mode=0o700)
         account.own(making)
-        self._run(binaries, account, making, ["initdb", "--no-sync", *INITDB])
-        account.write(
-            making / "postgresql.conf",
-            "include_if_exists 'sexton.conf'  # written anew at every start\n# What stands below wins.\n",
-        )
-        account.write(
-            making / "pg_hba.conf",
-            "# The socket's directory is closed to everybody else.\nlocal all all trust\n",
-        )
-        create = f"CREATE DATABASE {DATABASE}\n"
-        self._run(binaries, account, making, ["postgres", "--single", "-F", "postgres"], statements=create)
-        # All of it at once, at the end: file by file it takes seconds.
-        method = "syncfs" if sys.platform == "linux" else "fsync"
-        self._run(binaries, account, making, ["initdb", "--sync-only", "--sync-method", method])
+        # Held by the programs too: if this process is killed, the next one waits for them.
+        with _Lock.exclusive(self.data / "server.lock", seconds=0) as lock:
+
+            def run(program: str, *arguments: str, statements: str = "") -> None:
+                command = [binaries.program(program), *arguments]
+                done = account.run(command, cluster=making, statements=statements, keep=(lock.descriptor,))
+                if done.returncode != 0:
+                    message = f"{program} could not make the private PostgreSQL in {self.data}"
+                    raise _failure(message, done.stdout.decode(errors="replace"), self.data)
+
+            run("initdb", "--no-sync", *INITDB)
+            account.write(
+                making / "postgresql.conf",
+                "include_if_exists 'sexton.conf'  # written anew at every start\n# What stands below wins.\n",
+            )
+            account.write(
+                making / "pg_hba.conf",
+                "# The socket's directory is closed to everybody else.\nlocal all all trust\n",
+            )
+            run("postgres", "--single", "-F", "postgres", statements=f"CREATE DATABASE {DATABASE}\n")
+            # All of it at once, at the end: file by file it takes seconds.
+            run("initdb", "--sync-only", "--sync-method", _SYNC_METHOD)
         if self.cluster.exists():
             self.cluster.rmdir()
         making.rename(self.cluster)
@@ -227,30 +238,15 @@ class PrivateServer:
         with _Lock.exclusive(self.data / "server.lock", seconds=0) as lock, log.open("wb") as output:
             # pg_ctl gives the server a session of its own: Ctrl-C in this terminal does not reach it.
             code = account.run(
-                [
-                    binaries.program("pg_ctl"),
-                    "start",
-                    "-D",
-                    account.name_of(self.cluster),
-                    "--no-wait",
-                    "--silent",
-                ],
+                [binaries.program("pg_ctl"), "start", "--no-wait", "-D", account.name_of(self.cluster)],
                 cluster=self.cluster,
                 output=output.fileno(),
                 keep=(lock.descriptor,),
             ).returncode
         if code == 0 and self._wait_until_settled():
             return
+        self._remove_socket_directory()
         raise _failure(f"The private PostgreSQL in {self.data} did not start", self._said(), self.data)
-
-    def _run(
-        self, binaries: _Binaries, account: _Account, cluster: Path, command: list[str], statements: str = ""
-    ) -> None:
-        program, *arguments = command
-        done = account.run([binaries.program(program), *arguments], cluster=cluster, statements=statements)
-        if done.returncode != 0:
-            said = done.stdout.decode(errors="replace")
-            raise _failure(f"{program} could not make the private PostgreSQL in {self.data}", said, self.data)
 
     def _socket_directory(self, account: _Account) -> Path:
         """The one used before, if it is still ours alone, or a new one."""
@@ -259,6 +255,8 @@ class PrivateServer:
             directory = Path(record.read_text(encoding="utf-8").strip())
             status = directory.lstat()
             if (status.st_uid, status.st_mode) == (account.uid, 0o040700):
+                for leftover in directory.iterdir():
+                    leftover.unlink()
                 return directory
         base = next(each for each in ("/tmp", tempfile.gettempdir()) if os.access(each, os.W_OK))
         directory = Path(tempfile.mkdtemp(prefix="sexton-", dir=base))
@@ -278,6 +276,9 @@ class PrivateServer:
             if clock.monotonic() > deadline:
                 return  # It is still writing; the next start waits for it.
             clock.block(POLL_SECONDS)
+        self._remove_socket_directory()
+
+    def _remove_socket_directory(self) -> None:
         with contextlib.suppress(OSError):
             Path((self.data / "socket").read_text(encoding="utf-8").strip()).rmdir()
 
@@ -404,25 +405,21 @@ class _Binaries(NamedTuple):
             return self
         package = self.directory.parent
         stamp = (package / "__init__.py").stat().st_mtime_ns
-        for base in (Path("/var/cache"), Path(tempfile.gettempdir())):
-            copy = base / "sexton" / f"{self.directory.name}-{stamp}"
-            if not os.access(base, os.W_OK):
-                continue
-            copied = _Binaries(copy / package.name / self.directory.name)
-            if not copy.exists():
-                copy.parent.mkdir(mode=0o755, exist_ok=True)
-                making = Path(tempfile.mkdtemp(dir=copy.parent))
-                making.chmod(0o755)
-                # The libraries are found by their place relative to the programs.
-                for part in (self.directory, package.with_name(f"{package.name}.libs")):
-                    if part.exists():
-                        target = making / part.relative_to(package.parent)
-                        shutil.copytree(part, target, symlinks=True)
-                (making / package.name).chmod(0o755)
-                with contextlib.suppress(OSError):
-                    making.rename(copy)
-            if account.can_execute(copied.program("postgres")):
-                return copied
+        copy = Path("/var/cache/sexton") / f"{self.directory.name}-{stamp}"
+        if not copy.exists():
+            copy.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+            making = Path(tempfile.mkdtemp(dir=copy.parent))
+            # The libraries are found by their place relative to the programs.
+            for part in (self.directory, package.with_name(f"{package.name}.libs")):
+                if part.exists():
+                    shutil.copytree(part, making / part.relative_to(package.parent), symlinks=True)
+            for directory in (making, making / package.name):
+                directory.chmod(0o755)
+            with contextlib.suppress(FileExistsError):
+                making.rename(copy)
+        copied = _Binaries(copy / package.name / self.directory.name)
+        if account.can_execute(copied.program("postgres")):
+            return copied
         raise Unavailable(
             "private_server_unreachable",
             f"The system user {account.name} cannot execute the programs in {self.directory / 'bin'}.",
@@ -602,6 +599,10 @@ unix_socket_directories = '{socket_directory}'
 unix_socket_permissions = 0700
 max_connections = 200
 timezone = 'UTC'
+lc_messages = 'C'
+lc_monetary = 'C'
+lc_numeric = 'C'
+lc_time = 'C'
 
 fsync = on
 synchronous_commit = on
@@ -610,6 +611,7 @@ wal_compression = on
 max_wal_size = 4GB
 min_wal_size = 256MB
 checkpoint_timeout = 15min
+recovery_init_sync_method = {_SYNC_METHOD}  # after a crash; file by file it takes seconds
 random_page_cost = 1.1
 jit = off
 # Statements are short. Workers of parallel queries need /dev/shm, of which a container has 64 MB.
