@@ -1,0 +1,74 @@
+"""Why a live run has not started: who is there to take it, and what is in its way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from asyncpg import Record
+
+from sexton.ledger.views import NodeView
+from sexton.ledger.words import span, stamp
+from sexton.model import RunStatus, encode_id
+from sexton.postgres.database import Connection, Database
+
+
+@dataclass(slots=True)
+class Situation:
+    """What it takes to say why a run has not started: who is there, and what is in its way."""
+
+    now: datetime
+    nodes: list[NodeView]
+
+    @classmethod
+    async def read(cls, database: Database, connection: Connection, now: datetime) -> Situation:
+        rows = await connection.fetch(database.statement("list_nodes"), now)
+        return cls(now, [node_of(row) for row in rows])
+
+    def waiting(self, row: Record) -> str | None:
+        """What a live run waits for; None while it runs."""
+        match row["status"]:
+            case RunStatus.RUNNING:
+                return None
+            case RunStatus.WAITING:
+                return "it waits for an outside report"
+        if row["slot"] == 1:
+            blocker = row["blocker"]
+            return (
+                f"it is queued behind {encode_id('r', blocker)}"
+                if blocker
+                else "the run before it has not ended"
+            )
+        available = row["available_at"]
+        if row["status"] == RunStatus.FAILED and available is not None and available > self.now:
+            return f"the retry is at {stamp(available)}, in {span(available - self.now)}"
+        if available is not None and available > self.now:
+            return f"its turn comes at {stamp(available)}, in {span(available - self.now)}"
+        return self._worker_wanted(row)
+
+    def _worker_wanted(self, row: Record) -> str:
+        workers = [node for node in self.nodes if node.state == "live" and "worker" in node.roles]
+        if not workers:
+            return "no worker is running"
+        if row["target"] == "handler" and not any(row["handler"] in node.handlers for node in workers):
+            return f"no worker knows handler {row['handler']}"
+        if not any(serves(node, row) for node in workers):
+            return f"no worker serves queue {row['queue']}"
+        return "all workers are busy"
+
+
+def serves(node: NodeView, lane: Record) -> bool:
+    return (
+        node.state == "live"
+        and "worker" in node.roles
+        and (not node.queues or lane["queue"] in node.queues)
+        and (lane["target"] != "handler" or lane["handler"] in node.handlers)
+    )
+
+
+def node_of(row: Record) -> NodeView:
+    return NodeView(**{name: row[name] for name in NodeView.__struct_fields__})
+
+
+def worker_of(row: Record) -> str | None:
+    return row["worker"] or (None if row["node"] is None else f"node {row['node']}")

@@ -1,0 +1,35 @@
+"""Times and lengths of time as people read them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+
+def stamp(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def span(length: timedelta) -> str:
+    """`3 h 20 min`: the two largest units; below a minute, seconds with one decimal."""
+    seconds = length.total_seconds()
+    if seconds < 59.95:
+        return f"{seconds:.1f} s".replace(".0 s", " s")
+    whole = round(seconds)
+    parts = [
+        f"{number} {unit}"
+        for number, unit in (
+            (whole // 86_400, "d"),
+            (whole // 3600 % 24, "h"),
+            (whole // 60 % 60, "min"),
+            (whole % 60, "s"),
+        )
+    ]
+    while parts[0].startswith("0 "):
+        parts.pop(0)
+    return " ".join(each for each in parts[:2] if not each.startswith("0 "))
+
+
+def last_line(text: str | None, most: int = 120) -> str:
+    """The line of an error that says most: the last one, cut to fit."""
+    lines = (text or "").strip().splitlines() or ["no error recorded"]
+    return lines[-1] if len(lines[-1]) <= most else lines[-1][: most - 1] + "…"

@@ -1,0 +1,15 @@
+-- How much waits in each lane, counted up to $2 per lane so that asking stays cheap. $1 is the time.
+select l.id, l.queue, l.target, l.handler, w.waiting, w.oldest_available_at
+from sexton.lanes l
+cross join lateral (
+    select count(*) as waiting, min(available_at) as oldest_available_at
+    from (
+        select r.available_at
+        from sexton.runs r
+        where r.lane = l.id and r.state in ('pending', 'failed') and r.available_at <= coalesce($1, clock_timestamp())
+        limit $2
+    ) some
+) w
+where w.waiting > 0
+order by w.waiting desc, l.id
+limit 100

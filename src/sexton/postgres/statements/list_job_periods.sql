@@ -1,0 +1,10 @@
+-- What a job was before its edits, the oldest first; of a job that is edited all the time, the latest hundred.
+select revision, definition::text, valid_until
+from (
+    select revision, definition, valid_until
+    from sexton.job_revisions
+    where job_id = $1
+    order by revision desc
+    limit 100
+) latest
+order by revision
