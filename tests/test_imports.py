@@ -21,20 +21,11 @@ PACKAGE = Path(__file__).parent.parent / "src" / "sexton"
 LAYERS = (
     {"errors", "clock"},
     {"schedules"},
-    {"planning", "wheel", "model"},
+    {"planning", "wheel", "model", "config", "telemetry", "loop"},
     {"postgres"},
-    {
-        "scheduler",
-        "worker",
-        "execution",
-        "cluster",
-        "queues",
-        "targets",
-        "maintenance",
-        "telemetry",
-        "config",
-    },
-    {"node"},
+    {"jobs", "ledger", "validation", "idempotency"},
+    {"scheduler", "worker", "execution", "cluster", "queues", "targets", "maintenance"},
+    {"node", "app", "supervisor"},
     {"api", "cli", "client", "content", "notifications", "testing", "__main__"},
 )
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
