@@ -24,7 +24,7 @@ LAYERS = (
     {"planning", "wheel", "model", "config", "telemetry", "loop"},
     {"postgres"},
     {"jobs", "ledger", "validation", "idempotency"},
-    {"scheduler", "worker", "execution", "cluster", "queues", "targets", "maintenance"},
+    {"scheduler", "worker", "heartbeat", "execution", "cluster", "queues", "targets", "maintenance"},
     {"node", "app", "supervisor"},
     {"api", "cli", "client", "content", "notifications", "testing", "__main__"},
 )

@@ -145,7 +145,7 @@ create table sexton.history (
 ) partition by range (recorded_at);
 
 create index history_job on sexton.history (job_id, recorded_at);
-create index history_run on sexton.history using brin (run_id) with (pages_per_range = 16);
+create index history_run on sexton.history using brin (recorded_at, run_id) with (pages_per_range = 16);
 
 -- Tries that failed. A first-try success has no row here.
 create table sexton.attempts (
