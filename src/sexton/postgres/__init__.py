@@ -1,0 +1,1 @@
+"""The one store: the private server, the pool, the statements and the migrations."""
