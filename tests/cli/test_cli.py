@@ -63,13 +63,6 @@ def test_json_does_not_load_what_is_only_for_people() -> None:
     assert "rich" not in _loaded_by("next", "--jsonl")
 
 
-def test_up_says_that_it_is_not_there_yet(sexton: Sexton) -> None:
-    result = sexton("up")
-    assert (result.code, result.out) == (1, "")
-    assert "not yet" in result.err
-    assert "sexton next" in result.err
-
-
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [

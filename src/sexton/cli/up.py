@@ -1,20 +1,125 @@
-"""`sexton up`."""
+"""`sexton up`: everything on this machine, under one supervisor."""
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import os
+import shlex
+import shutil
 import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from sexton.cli import NOT_DONE
+from cyclopts import Parameter
+
+from sexton.cli import DONE, NOT_DONE, REFUSED
+from sexton.config import Settings, load
+from sexton.errors import InvalidField, SextonError
+
+if TYPE_CHECKING:
+    from sexton.supervisor import Up
+
+TRY = "jobs add hello --schedule 'every 5s' --handler sexton.log --follow"
 
 
-def up() -> int:
-    """Start Sexton on this machine. Not yet: the engine that stores and fires jobs is still to come."""
-    print(
-        "sexton up: not yet. This version reads schedules; it does not fire jobs.\n"
-        "What works today:\n"
-        '  sexton next "0 9 * * 1-5" --timezone Europe/Berlin    when a schedule fires\n'
-        '  sexton diff "0 9 * * *" "0 9 * * 1-5"                 where two schedules differ\n'
-        "  from sexton.schedules import parse                    the same in Python",
-        file=sys.stderr,
-    )
-    return NOT_DONE
+def up(
+    *,
+    data: Annotated[Path | None, Parameter(help="Directory of the private PostgreSQL.")] = None,
+    database_url: Annotated[str | None, Parameter(help="Use this PostgreSQL instead.")] = None,
+    host: Annotated[str | None, Parameter(help="Address to listen on. Default: 127.0.0.1.")] = None,
+    port: Annotated[int | None, Parameter(help="Default: 7390, or the next free one.")] = None,
+    workers: Annotated[int | None, Parameter(help="Worker processes. Default: cores less one.")] = None,
+    app: Annotated[str | None, Parameter(help="Your jobs and handlers: module:name.")] = None,
+) -> int:
+    """Start Sexton on this machine.
+
+    Runs the api, a scheduler and workers, on a private PostgreSQL unless you name one, and restarts what
+    dies. Ctrl-C stops it in good order; a second Ctrl-C stops it at once.
+    """
+    from sexton.supervisor import supervise
+
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
+    given = {
+        "data": data.absolute() if data else None,
+        "database_url": database_url,
+        "host": host,
+        "port": port,
+        "workers": workers,
+        "app": app,
+    }
+    try:
+        settings = load(given)
+        if settings.workers is not None and settings.workers < 1:
+            raise InvalidField("bad_config", "workers must be at least 1", field="workers")
+        other = asyncio.run(
+            supervise(settings, given=given, announce=lambda running: announce(running, settings))
+        )
+    except SextonError as error:
+        explain(error, database_url)
+        return REFUSED if isinstance(error, InvalidField) else NOT_DONE
+    if other is not None:
+        print(
+            f"Sexton is already running on {other.data}: process {other.pid}, {other.address}\n"
+            f"  {command(other.address)} status    shows how it is\n"
+            f"  kill {other.pid}    stops it"
+        )
+    return DONE
+
+
+def announce(running: Up, settings: Settings) -> None:
+    """Where it is, and the one thing to paste."""
+    lines = []
+    if running.moved_from is not None:
+        lines.append(f"Port {running.moved_from} is taken: using {running.address.rsplit(':', 1)[1]}.")
+    lines += [
+        f"Sexton is up: {running.address}",
+        f"  data     {_short(running.data)}, a private PostgreSQL"
+        if running.data
+        else "  data     your PostgreSQL",
+        f"  workers  {running.workers}" + (f", with {settings.app}" if settings.app else ""),
+        "Try it from another terminal:",
+        f"  {command(running.address)} {TRY}",
+        "Ctrl-C stops everything.",
+    ]
+    print("\n".join(lines), flush=True)
+
+
+def command(address: str | None = None) -> str:
+    """What to type to get this very program, from the present directory, talking to this address."""
+    program = Path(sys.argv[0])
+    if program.name == "sexton" and program.exists():
+        found = shutil.which("sexton")
+        if found and Path(found).samefile(program):
+            words = "sexton"
+        else:
+            words = shlex.quote(_relative(program))
+    else:
+        words = f"{shlex.quote(_relative(Path(sys.executable)))} -m sexton"
+    if address is None or address == "http://127.0.0.1:7390":
+        return words
+    return f"SEXTON_URL={shlex.quote(address)} {words}"
+
+
+def explain(error: SextonError, database_url: str | None) -> None:
+    hint = error.hint
+    if error.code == "not_migrated":
+        option = " --database-url …" if database_url else ""
+        hint = f"run: {command()} migrate{option}"
+    print(f"sexton: {error.message}" + (f"\n  {hint}" if hint else ""), file=sys.stderr)
+
+
+def _relative(path: Path) -> str:
+    """Shorter, if it is below the present directory; links stay, since an environment's python is one."""
+    absolute = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would leave the environment
+    try:
+        return str(absolute.relative_to(Path.cwd()))
+    except ValueError:
+        return str(absolute)
+
+
+def _short(path: Path) -> str:
+    try:
+        return f"~/{path.relative_to(Path.home())}"
+    except (ValueError, RuntimeError):
+        return str(path)
