@@ -1,0 +1,108 @@
+"""Everything up to now is put down before a job changes, under the definition that was valid until then.
+
+The caller holds the job and its timer, so that no firing comes between; it moves the timer to `next_at`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sexton.jobs.change import Held
+from sexton.jobs.stored import Stored, overlap_of
+from sexton.model import PRIORITY_LOWEST, JobStatus, Trigger
+from sexton.planning import Plan, PlannedRun, PlannedSkip, paused, plan
+from sexton.postgres.database import Connection, Database
+
+LONG = timedelta(hours=6)
+SPREAD = timedelta(milliseconds=10)  # between runs that are caught up
+
+
+@dataclass(frozen=True, slots=True)
+class Accounted:
+    """The first occurrence that is still open (None: there is none), and how many have fired by now."""
+
+    next_at: datetime | None
+    fired_count: int
+
+
+async def account(
+    database: Database, connection: Connection, held: Held, *, close: bool = False
+) -> Accounted:
+    """Put down what is due. With `close`, also what has come but waits for the end of its jitter: it fires
+    then, since the schedule it belongs to is about to change."""
+    timer = held.timer
+    if timer is None:
+        return Accounted(None, held.job.spec.max_runs or 0)
+    place: datetime = timer["scheduled_at"]
+    if held.now - place > LONG:
+        decided = await asyncio.to_thread(_decide, held.job, place, timer["fired_count"], held.now)
+    else:
+        decided = _decide(held.job, place, timer["fired_count"], held.now)
+    if close and held.job.status == JobStatus.ACTIVE:
+        decided = _close(held.job, decided, timer["fired_count"], held.now)
+    await record(database, connection, held.job, timer["lane"], decided, held.now)
+    return Accounted(decided.next_at, timer["fired_count"] + len(decided.runs))
+
+
+async def record(
+    database: Database, connection: Connection, job: Stored, lane: int, decided: Plan, now: datetime
+) -> None:
+    """Write runs and skipped occurrences."""
+    if not decided.runs and not decided.skips:
+        return
+    spec, jitter = job.spec, job.jitter
+    behind = 0
+    available = []
+    for run in decided.runs:
+        behind += run.trigger is Trigger.CATCH_UP
+        due = run.scheduled_at + jitter
+        available.append(max(due, now + SPREAD * (behind - 1)) if run.trigger is Trigger.CATCH_UP else due)
+    await connection.execute(
+        database.statement("account"),
+        job.id,
+        job.revision,
+        lane,
+        overlap_of(spec),
+        spec.expires_seconds,
+        [run.scheduled_at for run in decided.runs],
+        [run.scheduled_at + jitter for run in decided.runs],
+        [run.trigger.value for run in decided.runs],
+        [run.missed for run in decided.runs],
+        available,
+        [PRIORITY_LOWEST if run.trigger is Trigger.CATCH_UP else spec.priority for run in decided.runs],
+        [skip.scheduled_at for skip in decided.skips],
+        [skip.until_at for skip in decided.skips],
+        [skip.occurrences for skip in decided.skips],
+        [skip.reason.value for skip in decided.skips],
+        now,
+    )
+
+
+def _decide(job: Stored, place: datetime, fired: int, now: datetime) -> Plan:
+    if job.status != JobStatus.PAUSED:
+        return plan(job.schedule, job.policy, place, job.jitter, now, _remaining(job, fired))
+    skipped = paused(job.schedule, place, job.jitter, now)
+    if job.schedule.kind != "once" or not skipped.skips:
+        return skipped
+    # A single time that came during the pause follows missed_window.
+    late = plan(job.schedule, job.policy, place, job.jitter, now)
+    skips = tuple(PlannedSkip(skip.scheduled_at, skipped.skips[0].reason) for skip in late.skips)
+    return Plan(late.runs, skips, late.next_at)
+
+
+def _close(job: Stored, decided: Plan, fired: int, now: datetime) -> Plan:
+    """Fire what lies between its scheduled time and the end of its jitter."""
+    at, runs = decided.next_at, list(decided.runs)
+    remaining = _remaining(job, fired)
+    while at is not None and at <= now and (remaining is None or len(runs) < remaining):
+        runs.append(PlannedRun(at, Trigger.SCHEDULE, missed=False))
+        at = job.schedule.next_after(at)
+    if remaining is not None and len(runs) >= remaining:
+        at = None
+    return Plan(tuple(runs), decided.skips, at)
+
+
+def _remaining(job: Stored, fired: int) -> int | None:
+    return None if job.spec.max_runs is None else job.spec.max_runs - fired

@@ -1,0 +1,93 @@
+"""How every change to a job is made: one transaction, locks in one order, the time read once they are held.
+
+A command takes the connection of a transaction that is open already, if its caller writes something in the
+same one (the answer to a request with an Idempotency-Key).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeVar
+
+import asyncpg
+
+from sexton.errors import Conflict, NotFound
+from sexton.jobs.stored import Stored
+from sexton.model import decode_id
+from sexton.postgres.database import Connection, Database
+
+NAMESPACE = "default"
+HORIZON_SECONDS = 660.0  # a little more than the wheel holds: a timer due sooner is announced
+TRIES = 5
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A job whose row and timer are locked. `timer` is None if it is completed or deleted."""
+
+    job: Stored
+    timer: asyncpg.Record | None
+    now: datetime
+    shards: int
+
+
+async def within(
+    database: Database, connection: Connection | None, work: Callable[[Connection], Awaitable[Result]]
+) -> Result:
+    """Do it in the caller's transaction, or in one of our own, again if it met a deadlock."""
+    if connection is not None:
+        async with connection.transaction():
+            return await work(connection)
+    for _ in range(TRIES - 1):
+        try:
+            async with database.transaction() as own:
+                return await work(own)
+        except (asyncpg.DeadlockDetectedError, asyncpg.SerializationError):
+            continue
+    async with database.transaction() as own:
+        return await work(own)
+
+
+async def find(database: Database, connection: Connection, ref: str, namespace: str) -> int:
+    """The number of the job with this id or this name."""
+    number = decode_id("j", ref)
+    if number is None:
+        number = await connection.fetchval(database.statement("find_jobs"), namespace, ref)
+    if number is None:
+        raise not_found(ref)
+    return int(number)
+
+
+async def hold(
+    database: Database,
+    connection: Connection,
+    ref: str,
+    namespace: str,
+    now: datetime | None,
+    *,
+    deleted: bool = False,
+) -> Held:
+    """Lock a job and its timer. One that is deleted is refused, unless the caller can do with it."""
+    number = await find(database, connection, ref, namespace)
+    row = await connection.fetchrow(database.statement("lock_job"), number, now)
+    if row is None or row["namespace"] != namespace:
+        raise not_found(ref)
+    if row["status"] == "deleted" and not deleted:
+        if decode_id("j", ref) is None:
+            raise not_found(ref)
+        raise Conflict("job_deleted", f"job {ref} is deleted", hint="create it again")
+    timer = await connection.fetchrow(database.statement("lock_timer"), number)
+    return Held(Stored(dict(row)), timer, row["now"], row["shards"])
+
+
+async def lane_id(database: Database, connection: Connection, lane: tuple[str, str, str]) -> int:
+    made = await connection.fetchval(database.statement("make_lane"), *lane)
+    return int(made)
+
+
+def not_found(ref: Any) -> NotFound:
+    return NotFound("job_not_found", f"there is no job {ref}", hint="see: sexton jobs list")

@@ -1,0 +1,159 @@
+"""Jobs as they are shown: one, or a page of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from sexton.errors import InvalidField
+from sexton.jobs.change import NAMESPACE, find, not_found
+from sexton.jobs.stored import fields_of, target_of
+from sexton.jobs.view import JobView
+from sexton.model import JobSpec, JobStatus, MissedWindow, decode_id, encode_id
+from sexton.postgres.database import Connection, Database
+from sexton.schedules.zone import zone
+
+LARGEST_PAGE = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Jobs in the order in which they were made; `cursor` asks for the next page, None at the end."""
+
+    jobs: list[JobView]
+    cursor: str | None
+
+
+async def get(
+    database: Database,
+    ref: str,
+    *,
+    namespace: str = NAMESPACE,
+    connection: Connection | None = None,
+    now: datetime | None = None,
+) -> JobView:
+    """The job with this id or name. A deleted one is still shown by its id."""
+    if connection is None:
+        async with database.connection() as own:
+            return await get(database, ref, namespace=namespace, connection=own, now=now)
+    number = await find(database, connection, ref, namespace)
+    shown = await view(database, connection, number, now=now)
+    if shown is None:
+        raise not_found(ref)
+    return shown
+
+
+async def list_jobs(
+    database: Database,
+    *,
+    status: str | None = None,
+    label: str | None = None,
+    name: str | None = None,
+    target: str | None = None,
+    app: str | None = None,
+    cursor: str | None = None,
+    limit: int = 100,
+    namespace: str = NAMESPACE,
+) -> Page:
+    """`label` is `name` or `name=value`; a `name` that ends with `*` is a beginning; `target` is http,
+    handler or the name of a handler."""
+    if status is not None and status not in tuple(JobStatus):
+        hint = f"use {', '.join(JobStatus)}"
+        raise InvalidField("bad_value", f"there is no status {status}", field="status", hint=hint)
+    if not 1 <= limit <= LARGEST_PAGE:
+        raise InvalidField(
+            "out_of_range", f"limit is {limit}", field="limit", hint=f"give 1 to {LARGEST_PAGE}"
+        )
+    after = 0 if cursor is None else decode_id("j", cursor)
+    if after is None:
+        hint = "pass on the cursor of the page before"
+        raise InvalidField("bad_cursor", f"{cursor!r} is not a cursor", field="cursor", hint=hint)
+    label_name, has_value, label_value = (label or "").partition("=")
+    prefix = name[:-1] if name is not None and name.endswith("*") else None
+    kind = target if target in ("http", "handler") else None
+    async with database.connection() as connection:
+        rows = await connection.fetch(
+            database.statement("list_jobs"),
+            namespace,
+            after,
+            status,
+            label_name or None,
+            label_value if has_value else None,
+            None if prefix is not None else name,
+            prefix,
+            kind,
+            None if kind else target,
+            app,
+            limit + 1,
+        )
+        ids = [row["id"] for row in rows[:limit]]
+        jobs = await views(database, connection, ids)
+    return Page(jobs, encode_id("j", ids[-1]) if len(rows) > limit else None)
+
+
+async def view(
+    database: Database, connection: Connection, number: int, *, now: datetime | None = None
+) -> JobView | None:
+    """One job, with what its maker should know."""
+    rows = await connection.fetch(database.statement("view_jobs"), [number])
+    if not rows:
+        return None
+    shown = show(dict(rows[0]))
+    warnings = await warnings_of(database, connection, shown, now) if shown.status != "deleted" else []
+    return msgspec.structs.replace(shown, warnings=warnings) if warnings else shown
+
+
+async def views(database: Database, connection: Connection, ids: Iterable[int]) -> list[JobView]:
+    numbers = list(ids)
+    rows = await connection.fetch(database.statement("view_jobs"), numbers)
+    found = {row["id"]: show(dict(row)) for row in rows}
+    return [found[number] for number in numbers if number in found]
+
+
+def show(row: Mapping[str, Any]) -> JobView:
+    next_at = row["next_at"] if row["status"] == JobStatus.ACTIVE else None
+    fields = fields_of(row)
+    fields["missed_window"] = fields.get("missed_window") or MissedWindow.RUN_ONCE.value
+    runs = [at for at in (row["live_at"], row["last_run_at"]) if at is not None]
+    return msgspec.convert(
+        {
+            **fields,
+            "job_id": encode_id("j", row["id"]),
+            "status": row["status"],
+            "revision": row["revision"],
+            "next_run_at": next_at,
+            "next_run_local": next_at and next_at.astimezone(zone(row["timezone"]).info).isoformat(),
+            "last_run_at": max(runs, default=None),
+            "last_outcome": row["last_outcome"],
+            "paused_reason": row["paused_reason"],
+            "paused_until": row["paused_until"],
+            "app": row["app"],
+            "created_at": row["created_at"],
+            "updated_at": row["updated_at"],
+            "completed_at": row["completed_at"],
+        },
+        JobView,
+    )
+
+
+async def warnings_of(
+    database: Database, connection: Connection, spec: JobSpec, now: datetime | None
+) -> list[str]:
+    """What is allowed but probably not meant."""
+    target = target_of(spec)
+    handlers = [target.handler] if target.handler is not None else []
+    row = await connection.fetchrow(database.statement("known_handlers"), handlers, now)
+    assert row is not None
+    if target.handler is not None and target.handler not in row["known"]:
+        return [
+            f"no live worker has the handler {target.handler}: runs stay pending until one does"
+            if row["workers"]
+            else f"no worker is running: runs stay pending until one with the handler {target.handler} is"
+        ]
+    if not row["workers"]:
+        return ["no worker is running: runs stay pending until one is"]
+    return []

@@ -1,0 +1,133 @@
+"""A job between its row and its meaning: columns ⇄ `JobSpec`, and what follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import cached_property
+from typing import Any
+
+import msgspec
+
+from sexton import planning
+from sexton.idempotency import occurrence_key
+from sexton.model import COLUMNS, JobSpec, OverlapCode, Target, encode_id, jitter_of
+from sexton.planning import Policy
+from sexton.schedules import Schedule
+
+DEFAULT_GRACE = 60
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A row of `jobs`, or what `job_revisions` kept of one."""
+
+    row: Mapping[str, Any]
+
+    @property
+    def id(self) -> int:
+        return int(self.row["id"])
+
+    @property
+    def job_id(self) -> str:
+        return encode_id("j", self.id)
+
+    @property
+    def status(self) -> str:
+        return str(self.row["status"])
+
+    @property
+    def revision(self) -> int:
+        return int(self.row["revision"])
+
+    @cached_property
+    def spec(self) -> JobSpec:
+        return msgspec.convert(fields_of(self.row), JobSpec)
+
+    @cached_property
+    def schedule(self) -> Schedule:
+        return planning.schedule_of(self.row)
+
+    @property
+    def policy(self) -> Policy:
+        return Policy.of(self.spec)
+
+    @property
+    def jitter(self) -> timedelta:
+        return jitter(self.id, self.spec)
+
+    def key_of(self, scheduled_at: Any, payload: Any = msgspec.UNSET) -> str:
+        """The idempotency key of one of its occurrences."""
+        return occurrence_key(
+            self.spec.idempotency_key_template,
+            job_id=self.id,
+            job_name=self.spec.name,
+            scheduled_at=scheduled_at,
+            timezone=self.schedule.timezone,
+            payload=self.spec.payload if payload is msgspec.UNSET else payload,
+        )
+
+
+def fields_of(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a specification; zone, kind, anchor and target are filled in."""
+    return {
+        **decoded(row["options"]),
+        "name": row["name"],
+        "schedule": row["schedule"],
+        "timezone": row["timezone"],
+        "kind": row["kind"],
+        "anchor": row["anchor"],
+        "target": decoded(row["target"]),
+        "payload": decoded(row["payload"]),
+        "labels": decoded(row["labels"]) or {},
+        "description": row["description"],
+        "owner": row["owner"],
+    }
+
+
+def options_of(spec: JobSpec) -> str:
+    """What differs from the defaults and has no column of its own, as JSON."""
+    builtins = msgspec.to_builtins(spec)
+    return encoded({name: value for name, value in builtins.items() if name not in COLUMNS})
+
+
+def normal(spec: JobSpec, schedule: Schedule) -> JobSpec:
+    """The specification with bounds as instants: they are stored as such."""
+    options = schedule.options
+    if spec.starts_at == options.starts_at and spec.ends_at == options.ends_at:
+        return spec
+    return msgspec.structs.replace(spec, starts_at=options.starts_at, ends_at=options.ends_at)
+
+
+def target_of(spec: JobSpec) -> Target:
+    """None given: the handler with the job's name."""
+    return spec.target or Target(handler=spec.name)
+
+
+def lane_of(spec: JobSpec) -> tuple[str, str, str]:
+    """Queue, kind of target and handler: what a worker can claim by."""
+    target = target_of(spec)
+    return spec.queue, target.kind, target.handler or ""
+
+
+def jitter(job_id: int, spec: JobSpec) -> timedelta:
+    return timedelta(seconds=jitter_of(job_id, spec.jitter_seconds))
+
+
+def overlap_of(spec: JobSpec) -> int:
+    return OverlapCode[spec.overlap.value].value
+
+
+def grace_of(spec: JobSpec) -> int | None:
+    """As the timers hold it: null is the default."""
+    return None if spec.grace_seconds == DEFAULT_GRACE else spec.grace_seconds
+
+
+def encoded(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def decoded(value: Any) -> Any:
+    """Columns of jsonb arrive as text; inside a kept definition they are values already."""
+    return msgspec.json.decode(value) if isinstance(value, str) else value
