@@ -42,6 +42,7 @@ COMMANDS = {
     ),
     "diff": Command("sexton.cli.schedules:diff", "Show where two schedules differ in a range of time."),
     "up": Command("sexton.cli.up:up", "Start Sexton on this machine."),
+    "node": Command("sexton.cli.node:node", "Run one node in the given roles until it is told to stop."),
 }
 
 
