@@ -112,7 +112,7 @@ def refuse_open_door(settings: Settings) -> None:
         f"Whoever reaches {settings.host} could run anything here: "
         "an address beyond loopback needs API keys.",
         field="host",
-        hint="set SEXTON_API_KEYS to one or more long random words, or leave --host away",
+        hint="set SEXTON_API_KEYS to a long random text, or @FILE with one key per line; or leave --host out",
     )
 
 

@@ -34,8 +34,9 @@ def up(
 ) -> int:
     """Start Sexton on this machine.
 
-    Runs the api, a scheduler and workers, on a private PostgreSQL unless you name one, and restarts what
-    dies. Ctrl-C stops it in good order; a second Ctrl-C stops it at once.
+    Runs the api, a scheduler and workers, on a private PostgreSQL unless one is
+    given, and restarts what dies. Ctrl-C stops it in good order; a second one at
+    once.
     """
     from sexton.supervisor import supervise
 
@@ -79,7 +80,7 @@ def announce(running: Up, settings: Settings) -> None:
         else "  data     your PostgreSQL",
         f"  workers  {running.workers}" + (f", with {settings.app}" if settings.app else ""),
         "Try it from another terminal:",
-        f"  {command(running.address)} {TRY}",
+        f"  {'SEXTON_API_KEY=… ' if settings.api_keys else ''}{command(running.address)} {TRY}",
         "Ctrl-C stops everything.",
     ]
     print("\n".join(lines), flush=True)

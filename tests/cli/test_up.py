@@ -1,0 +1,226 @@
+"""`sexton up` as its users run it."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+import pytest
+
+from sexton.cli import up
+from sexton.config import Settings
+from sexton.postgres.server import PrivateServer, private_server
+from sexton.supervisor import Up, listen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.cli.conftest import Sexton
+
+INSTALLED = Path(sys.executable).parent / "sexton"
+UP = Up(pid=1, address="http://127.0.0.1:7390", workers=2, data=Path("/data"))
+
+
+class Running:
+    """`sexton up` in a process group of its own, as a shell starts it."""
+
+    def __init__(self, data: Path, *arguments: str) -> None:
+        with listen("127.0.0.1", 0) as free:
+            port = free.getsockname()[1]
+        self.process = subprocess.Popen(
+            [str(INSTALLED), "up", "--data", str(data), "--port", str(port), *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            process_group=0,
+            env={name: value for name, value in os.environ.items() if not name.startswith("SEXTON_")},
+        )
+        self.said: list[str] = []
+
+    def until(self, pattern: str, stream: IO[str] | None) -> re.Match[str]:
+        """Read until a line matches."""
+        assert stream is not None
+        for line in stream:
+            self.said.append(line)
+            if found := re.search(pattern, line):
+                return found
+        raise AssertionError(f"{pattern!r} was never said:\n{''.join(self.said)}{self._rest()}")
+
+    def address(self) -> str:
+        return self.until(r"Sexton is up: (\S+)", self.process.stdout)[1]
+
+    def children(self) -> dict[str, int]:
+        """By role."""
+        found = {}
+        for entry in Path("/proc").iterdir():
+            with contextlib.suppress(OSError, ValueError, IndexError):
+                words = (entry / "cmdline").read_bytes().decode().split("\0")
+                parent = (entry / "stat").read_text("utf-8").rsplit(")", 1)[1].split()[1]
+                if int(parent) == self.process.pid and "node" in words:
+                    found[words[words.index("--roles") + 1]] = int(entry.name)
+        return found
+
+    def interrupt(self) -> int:
+        """Ctrl-C: the whole group gets it."""
+        os.killpg(self.process.pid, signal.SIGINT)
+        return self.process.wait(60)
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        for stream in (self.process.stdout, self.process.stderr):
+            assert stream is not None
+            stream.close()
+
+    def _rest(self) -> str:
+        self.process.kill()
+        assert self.process.stderr is not None
+        return self.process.stderr.read()
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Iterator[Path]:
+    yield tmp_path / "data"
+    if PrivateServer(tmp_path / "data").running():
+        with private_server(tmp_path / "data"):
+            pass
+
+
+@pytest.fixture
+def running(data: Path) -> Iterator[Running]:
+    process = Running(data, "--workers", "1")
+    yield process
+    process.close()
+
+
+def get(address: str, path: str) -> int:
+    connection = http.client.HTTPConnection(address.removeprefix("http://"), timeout=30)
+    try:
+        connection.request("GET", path)
+        return connection.getresponse().status
+    finally:
+        connection.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_up_and_down(running: Running, data: Path) -> None:
+    address = running.address()
+    paste = running.until(r"^  (\S.*sexton jobs add hello .*)$", running.process.stdout)[1]
+    assert str(INSTALLED) in paste or "sexton" in paste
+    assert f"SEXTON_URL={address}" in paste
+    assert get(address, "/readyz") == 200
+    assert get(address, "/") == 200
+    assert set(running.children()) == {"api,scheduler", "worker"}
+
+    second = subprocess.run(
+        [str(INSTALLED), "up", "--data", str(data)], capture_output=True, text=True, check=False
+    )
+    assert second.returncode == 0
+    assert f"already running on {data}: process {running.process.pid}, {address}" in second.stdout
+
+    assert running.interrupt() == 0
+    assert running.children() == {}
+    assert not PrivateServer(data).running()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_what_is_killed_comes_back(running: Running, data: Path) -> None:
+    address = running.address()
+    before = running.children()
+    for role, name in (("worker", "worker 1"), ("api,scheduler", r"api \+ scheduler")):
+        os.kill(before[role], signal.SIGKILL)
+        running.until(f"{name} was ended by SIGKILL", running.process.stderr)
+    # The socket is the supervisor's: this waits for the new api, it is not refused.
+    assert get(address, "/healthz") == 200
+    os.kill(int((data / "postgres" / "postmaster.pid").read_text("utf-8").split()[0]), signal.SIGKILL)
+    running.until("private PostgreSQL has died", running.process.stderr)
+    assert running.interrupt() == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_everything_killed_is_repaired_by_the_next_start(running: Running, data: Path) -> None:
+    running.address()
+    killed = [
+        running.process.pid,
+        *running.children().values(),
+        int((data / "postgres" / "postmaster.pid").read_text("utf-8").split()[0]),
+    ]
+    for pid in killed:
+        os.kill(pid, signal.SIGKILL)
+    again = Running(data, "--workers", "1")
+    try:
+        assert get(again.address(), "/readyz") == 200
+        assert again.interrupt() == 0
+    finally:
+        again.close()
+
+
+def test_a_foreign_database_must_have_been_migrated(
+    sexton: Sexton, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", [str(INSTALLED)])
+    with private_server(tmp_path) as url:
+        result = sexton("up", "--database-url", url, "--port", "0")
+    assert (result.code, result.out) == (1, "")
+    assert "not migrated" in result.err
+    assert "sexton migrate --database-url" in result.err
+
+
+def test_a_database_that_cannot_be_reached(sexton: Sexton) -> None:
+    result = sexton("up", "--database-url", "postgresql://nobody@127.0.0.1:1/nothing")
+    assert (result.code, result.out) == (1, "")
+    assert "cannot be reached" in result.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--host", "0.0.0.0"), "SEXTON_API_KEYS"),
+        (("--workers", "0"), "workers must be at least 1"),
+        (("--port", "many"), "--port"),
+    ],
+)
+def test_what_cannot_work_is_refused(
+    sexton: Sexton, data: Path, arguments: tuple[str, ...], words: str
+) -> None:
+    result = sexton("up", "--data", str(data), *arguments)
+    assert (result.code, result.out) == (2, "")
+    assert words in result.err
+    assert not data.exists()
+
+
+def test_the_announcement_names_a_port_that_was_not_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    moved = Up(pid=1, address="http://127.0.0.1:7391", workers=2, data=None, moved_from=7390)
+    up.announce(moved, Settings(app="reports:app", api_keys="x" * 20))
+    said = capsys.readouterr().out
+    assert "Port 7390 is taken: using 7391." in said
+    assert "with reports:app" in said
+    assert "SEXTON_API_KEY=… SEXTON_URL=http://127.0.0.1:7391 " in said
+    up.announce(UP, Settings())
+    assert "SEXTON_" not in capsys.readouterr().out
+
+
+def test_the_command_to_paste_works_from_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = tmp_path / ".venv" / "bin" / "sexton"
+    script.parent.mkdir(parents=True)
+    script.touch(mode=0o755)
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    monkeypatch.setattr(sys, "argv", [str(script)])
+    monkeypatch.chdir(tmp_path)
+    assert up.command() == ".venv/bin/sexton"
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert up.command() == str(script)
+    monkeypatch.setenv("PATH", str(script.parent))
+    assert up.command() == "sexton"
+    assert up.command("http://127.0.0.1:7391") == "SEXTON_URL=http://127.0.0.1:7391 sexton"
+    monkeypatch.setattr(sys, "argv", ["/somewhere/sexton/__main__.py"])
+    assert up.command().endswith(" -m sexton")
