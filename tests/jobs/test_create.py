@@ -1,0 +1,196 @@
+"""A job is made with its timer or not at all."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import asyncpg
+import msgspec
+import pytest
+
+from sexton import planning
+from sexton.errors import InvalidField, ScheduleError
+from sexton.jobs.create import NameTaken, create
+from sexton.jobs.read import get
+from sexton.jobs.state import delete
+from sexton.model import jitter_of, shard_of
+from sexton.postgres.database import Database
+from tests.jobs.making import HOUR, NOW, make, number, row, rows, spec, timer, value
+
+WEEKLY: dict[str, Any] = {"schedule": "0 9 * * 1", "timezone": "America/New_York"}
+MONDAY = datetime(2026, 6, 8, 13, 0, tzinfo=UTC)
+
+
+async def test_a_job_is_shown_with_every_default(database: Database) -> None:
+    job = await make(database, **WEEKLY)
+    assert job == await get(database, "report") == await get(database, job.job_id)
+    shown = msgspec.to_builtins(job)
+    assert shown["next_run_at"] == "2026-06-08T13:00:00Z"
+    assert shown["next_run_local"] == "2026-06-08T09:00:00-04:00"
+    assert shown["target"] == {"handler": "report"}
+    assert shown["anchor"] == "2026-06-03T12:34:00Z"
+    assert (shown["status"], shown["revision"], shown["kind"]) == ("active", 1, "cron")
+    assert (shown["missed_window"], shown["max_retries"], shown["payload"]) == ("RUN_ONCE", 3, None)
+    assert shown["last_run_at"] is None
+    assert shown["last_outcome"] is None
+
+
+async def test_what_was_given_comes_back(database: Database) -> None:
+    fields: dict[str, Any] = {
+        **WEEKLY, "payload": {"a": [1, None, "é"]}, "queue": "slow", "priority": 0, "max_retries": 7,
+        "retry_backoff": "fixed", "overlap": "QUEUE_ONE", "missed_window": "RUN_ALL", "grace_seconds": 5,
+        "starts_at": "2026-07-01T00:00:00Z", "ends_at": "2027-07-01T00:00:00Z", "exclude": ["2026-12-28"],
+        "labels": {"team": "billing"}, "description": "weekly", "owner": "ops", "max_runs": 12,
+        "target": {"http": {"url": "https://example.com/hook", "method": "PUT"}}, "gap": "skip",
+        "idempotency_key_template": "report-{{week}}", "expires_seconds": 60, "catch_up_seconds": 3600,
+    }  # fmt: skip
+    shown = msgspec.to_builtins(await make(database, **fields))
+    assert {name: shown[name] for name in fields} == fields
+    assert shown["anchor"] == "2026-07-01T00:00:00Z"
+    stored = await row(database, "select * from sexton.timers")
+    assert (stored["max_runs"], stored["priority"], stored["overlap"]) == (12, 0, 2)
+    assert (stored["expires_seconds"], stored["grace_seconds"]) == (60, 5)
+    lane = await row(database, "select * from sexton.lanes where id = $1", stored["lane"])
+    assert (lane["queue"], lane["target"], lane["handler"]) == ("slow", "http", "")
+
+
+async def test_the_timer_stands_at_the_first_occurrence(database: Database) -> None:
+    job = await make(database, **WEEKLY, jitter_seconds=600)
+    stored = await timer(database, job)
+    assert stored["scheduled_at"] == MONDAY
+    assert stored["due_at"] == MONDAY + timedelta(seconds=jitter_of(number(job), 600))
+    assert stored["shard"] == shard_of(number(job), 64)
+    assert (stored["revision"], stored["fired_count"], stored["grace_seconds"]) == (1, 0, None)
+
+
+async def test_only_what_differs_from_the_defaults_is_stored(database: Database) -> None:
+    await make(database, **WEEKLY, priority=2, max_retries=3, overlap="ALLOW")
+    stored = await row(database, "select options, payload, labels from sexton.jobs")
+    assert stored == {"options": "{}", "payload": None, "labels": None}
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        WEEKLY,
+        {"schedule": "every 90s"},
+        {"schedule": "FREQ=DAILY", "timezone": "Europe/Berlin"},
+        {"schedule": "DTSTART;TZID=Europe/Berlin:20260101T090000\nRRULE:FREQ=WEEKLY;INTERVAL=2"},
+        {"schedule": "CRON_TZ=Asia/Tokyo 30 2 * * *"},
+        {"schedule": "H H * * *"},
+        {"schedule": "2026-12-24T18:00:00.25Z"},
+        {"schedule": "2026-12-24T18:00", "timezone": "America/New_York"},
+        {"schedule": "0 9 * * *", "starts_at": "2026-07-01T00:00:00", "timezone": "Europe/Berlin"},
+        {"schedule": "0 9 * * *", "exclude": ["2026-06-04", "2026-12-24/2027-01-02"]},
+        {"schedule": "0 9 * * *", "ends_at": "2028-01-01T00:00:00Z"},
+    ],
+)  # fmt: skip
+async def test_the_scheduler_reads_the_same_schedule_from_the_row(
+    database: Database, fields: dict[str, Any]
+) -> None:
+    job = await make(database, **fields)
+    stored = await row(database, "select * from sexton.jobs")
+    schedule = planning.schedule_of(stored)
+    assert schedule.timing_key == stored["timing_key"].hex
+    assert schedule.next_after(NOW) == job.next_run_at
+
+
+async def test_an_interval_counts_from_the_second_of_its_making(database: Database) -> None:
+    job = await make(database, schedule="every 15m")
+    assert job.anchor == NOW.replace(microsecond=0)
+    assert job.next_run_at == NOW.replace(microsecond=0) + timedelta(minutes=15)
+
+
+async def test_a_name_is_taken_once(database: Database) -> None:
+    first = await make(database)
+    with pytest.raises(NameTaken) as caught:
+        await make(database)
+    assert caught.value.to_dict()["job_id"] == first.job_id
+    assert first.job_id in caught.value.message
+    assert await value(database, "select count(*) from sexton.timers") == 1
+
+
+async def test_of_two_at_once_one_is_made(database: Database) -> None:
+    results = await asyncio.gather(*(make(database) for _ in range(4)), return_exceptions=True)
+    assert sum(isinstance(result, NameTaken) for result in results) == 3
+    assert await value(database, "select count(*) from sexton.jobs") == 1
+    assert await value(database, "select count(*) from sexton.timers") == 1
+
+
+async def test_a_deleted_job_frees_its_name(database: Database) -> None:
+    first = await make(database)
+    await delete(database, "report", now=NOW)
+    second = await make(database)
+    assert second.job_id != first.job_id
+    assert (await get(database, "report")).job_id == second.job_id
+    assert (await get(database, first.job_id)).status == "deleted"
+
+
+async def test_a_refused_job_leaves_nothing(database: Database) -> None:
+    with pytest.raises(ScheduleError):
+        await make(database, schedule="2026-06-01T00:00:00Z")
+    with pytest.raises(InvalidField):
+        await create(database, msgspec.structs.replace(spec(), priority=9), now=NOW)
+    for table in ("jobs", "timers", "lanes"):
+        assert await value(database, f"select count(*) from sexton.{table}") == 0
+
+
+async def test_a_single_time_in_the_past_is_due_at_once_if_that_is_wanted(database: Database) -> None:
+    job = await make(database, schedule="2026-06-01T00:00:00Z", missed_window="RUN_ONCE")
+    assert (await timer(database, job))["due_at"] == datetime(2026, 6, 1, tzinfo=UTC)
+
+
+async def test_in_the_transaction_of_the_caller_it_lives_and_dies_with_it(database: Database) -> None:
+    async def die() -> None:
+        async with database.transaction() as connection:
+            await create(database, spec(), connection=connection, now=NOW)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await die()
+    assert await rows(database, "select * from sexton.jobs") == []
+    async with database.transaction() as connection:
+        await create(database, spec(), connection=connection, now=NOW)
+        with pytest.raises(NameTaken):
+            await create(database, spec(), connection=connection, now=NOW)
+        # The refusal leaves the caller's transaction usable.
+        await create(database, spec(name="other"), connection=connection, now=NOW)
+    assert await value(database, "select count(*) from sexton.timers") == 2
+
+
+async def test_a_timer_due_soon_is_announced_with_its_shard(database: Database) -> None:
+    heard: list[tuple[str, str]] = []
+    listener: Any = await asyncpg.connect(database.url)
+    try:
+        for channel in ("sexton_timers", "sexton_lanes"):
+            await listener.add_listener(channel, lambda _c, _p, name, payload: heard.append((name, payload)))
+        soon = await make(database, schedule="every 30s")
+        await make(database, name="late", target={"handler": "report"}, schedule="0 9 1 1 *")
+        await listener.fetchval("select 1")
+    finally:
+        await listener.close()
+    lane = await value(database, "select id from sexton.lanes")
+    assert sorted(heard) == [
+        ("sexton_lanes", str(lane)),
+        ("sexton_timers", str((await timer(database, soon))["shard"])),
+    ]
+
+
+async def test_a_handler_that_no_live_worker_has_is_warned_of(database: Database) -> None:
+    assert "no worker is running" in (await make(database)).warnings[0]
+    async with database.connection() as connection:
+        await connection.execute(
+            database.sql(
+                """insert into sexton.nodes (name, roles, handlers, lease_until, version)
+                values ('w', '{worker}', '{known}', $1, '0')"""
+            ),
+            NOW + HOUR,
+        )
+    warned = await make(database, name="second")
+    assert warned.warnings == ["no live worker has the handler second: runs stay pending until one does"]
+    fine = await make(database, name="third", target={"handler": "known"})
+    assert fine.warnings == []
+    later = await get(database, "third", now=NOW + 2 * HOUR)
+    assert "no worker is running" in later.warnings[0]

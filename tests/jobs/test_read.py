@@ -1,0 +1,89 @@
+"""Looking at jobs: one, and pages of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sexton.errors import InvalidField, NotFound
+from sexton.jobs.read import get, list_jobs
+from sexton.jobs.state import delete, pause
+from sexton.postgres.database import Database
+from tests.jobs.making import NOW, make, number
+
+
+async def names(database: Database, **filters: Any) -> list[str]:
+    return [job.name for job in (await list_jobs(database, **filters)).jobs]
+
+
+@pytest.mark.parametrize("ref", ["nobody", "j_zzz", "", "j_"])
+async def test_what_is_not_there_is_not_found(database: Database, ref: str) -> None:
+    with pytest.raises(NotFound) as caught:
+        await get(database, ref)
+    assert caught.value.code == "job_not_found"
+
+
+async def test_pages_follow_each_other_without_gaps(database: Database) -> None:
+    for place in range(5):
+        await make(database, name=f"job-{place}")
+    first = await list_jobs(database, limit=2)
+    second = await list_jobs(database, limit=2, cursor=first.cursor)
+    third = await list_jobs(database, limit=2, cursor=second.cursor)
+    pages = [[job.name for job in page.jobs] for page in (first, second, third)]
+    assert pages == [["job-0", "job-1"], ["job-2", "job-3"], ["job-4"]]
+    assert third.cursor is None
+
+
+async def test_filters(database: Database) -> None:
+    await make(database, name="a-one", labels={"team": "billing", "tier": "1"})
+    await make(database, name="a-two", labels={"team": "search"}, target={"handler": "a-one"})
+    await make(database, name="b", target={"http": {"url": "http://localhost/"}})
+    await make(database, name="gone")
+    await pause(database, "a-two", now=NOW)
+    await delete(database, "gone", now=NOW)
+    assert await names(database) == ["a-one", "a-two", "b"]
+    assert await names(database, status="active") == ["a-one", "b"]
+    assert await names(database, status="paused") == ["a-two"]
+    assert await names(database, status="deleted") == ["gone"]
+    assert await names(database, label="team") == ["a-one", "a-two"]
+    assert await names(database, label="team=billing") == ["a-one"]
+    assert await names(database, name="b") == ["b"]
+    assert await names(database, name="a-*") == ["a-one", "a-two"]
+    assert await names(database, target="http") == ["b"]
+    assert await names(database, target="handler") == ["a-one", "a-two"]
+    assert await names(database, target="a-one") == ["a-one", "a-two"]
+    assert await names(database, namespace="other") == []
+
+
+@pytest.mark.parametrize(
+    ("filters", "field"),
+    [
+        ({"status": "running"}, "status"),
+        ({"limit": 0}, "limit"),
+        ({"limit": 1001}, "limit"),
+        ({"cursor": "x"}, "cursor"),
+    ],
+)
+async def test_filters_that_cannot_be_are_refused(
+    database: Database, filters: dict[str, Any], field: str
+) -> None:
+    with pytest.raises(InvalidField) as caught:
+        await list_jobs(database, **filters)
+    assert caught.value.field == field
+
+
+async def test_the_last_run_is_read_from_history_and_from_what_runs_now(database: Database) -> None:
+    job = await make(database)
+    async with database.connection() as connection:
+        await connection.execute(
+            database.sql(
+                """insert into sexton.history (recorded_at, run_id, job_id, scheduled_at, status, started_at)
+                values ($2, 1, $1, $2, 'success', $2),
+                       ($2 + interval '1 minute', null, $1, $2, 'skipped', null)"""
+            ),
+            number(job),
+            NOW,
+        )
+    shown = await get(database, job.job_id)
+    assert (shown.last_run_at, shown.last_outcome) == (NOW, "skipped")
