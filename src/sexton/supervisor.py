@@ -92,7 +92,7 @@ async def supervise(
         )
         if place is not None:
             place.write(up)
-        environment = _environment({**given, "database_url": url, "port": port})
+        environment = _environment({**given, "data": None, "database_url": url, "port": port})
         supervisor = Supervisor(_children(up, listener, environment), grace_seconds=settings.grace_seconds)
         await supervisor.run(
             stop,
