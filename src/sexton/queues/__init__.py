@@ -1,0 +1,1 @@
+"""How runs come to workers: PostgreSQL decides who claims; a doorbell only saves waiting."""

@@ -1,0 +1,204 @@
+"""The queue in PostgreSQL: claims, and what becomes of claimed runs, a batch in one statement.
+
+Everything but the claim names (run, node, claim). What is no longer held under that claim is not touched, and
+comes back as lost.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime
+from typing import Any
+
+import asyncpg
+
+from sexton.errors import Unavailable
+from sexton.maintenance import make_partitions
+from sexton.postgres.database import LOST, Connection, Database, unavailable
+from sexton.queues.base import Ring
+
+log = logging.getLogger("sexton")
+
+# Every statement here looks rows up by key, however many there are: nested loops over indexes, always. The
+# planner may not think so from statistics of a minute ago, when the table was empty.
+PLANNER = {
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
+    "enable_seqscan": "off",
+    "enable_bitmapscan": "off",
+    "jit": "off",
+    "plan_cache_mode": "force_generic_plan",
+}
+
+CHANNELS: dict[str, Ring] = {"sexton_runs": "runs", "sexton_lanes": "lanes", "sexton_cancels": "cancels"}
+
+# Columns of the arguments of `end` and `retry` after (id, claim, started, finished).
+End = tuple[int, int, float, float, str, str | None, str, str, str | None]
+Again = tuple[int, int, float, float, float, str, str | None]
+
+
+class RunQueue:
+    """The connections that a worker claims and settles with."""
+
+    def __init__(self, database: Database, pool: asyncpg.Pool[asyncpg.Record]) -> None:
+        self._database = database
+        self._pool = pool
+
+    @classmethod
+    async def open(cls, database: Database, *, size: int = 4) -> RunQueue:
+        try:
+            pool = await asyncpg.create_pool(
+                database.url,
+                min_size=0,
+                max_size=size,
+                timeout=10,
+                command_timeout=database.timeout,
+                max_inactive_connection_lifetime=600,
+                server_settings={"application_name": "sexton worker", "timezone": "UTC", **PLANNER},
+            )
+        except (*LOST, asyncpg.PostgresError) as error:
+            raise unavailable(error) from error
+        return cls(database, pool)
+
+    async def close(self) -> None:
+        self._pool.terminate()
+
+    async def lanes(self, queues: Sequence[str] | None, handlers: Sequence[str]) -> list[int]:
+        rows = await self._fetch("lanes", queues, handlers)
+        return [row["id"] for row in rows]
+
+    async def claim(
+        self, node: int, lanes: Sequence[int], limit: int, *, now: datetime | None = None
+    ) -> list[asyncpg.Record]:
+        return await self._write("claim", node, lanes, limit, now)
+
+    async def claim_alone(
+        self, node: int, lanes: Sequence[int], *, now: datetime | None = None
+    ) -> list[asyncpg.Record]:
+        """A run that may kill its worker: only for one with nothing else in its hands."""
+        return await self._write("claim_alone", node, lanes, now)
+
+    async def suspects(self, lanes: Sequence[int], *, now: datetime | None = None) -> bool:
+        rows = await self._fetch("suspects", lanes, now)
+        return bool(rows[0][0])
+
+    async def finish(
+        self,
+        node: int,
+        ids: Sequence[int],
+        claims: Sequence[int],
+        started: Sequence[float],
+        finished: Sequence[float],
+        results: Sequence[str | None],
+        *,
+        now: datetime | None = None,
+    ) -> set[int]:
+        """Successes. Returns the runs that were lost."""
+        return await self._settle("finish", node, ids, claims, started, finished, results, now)
+
+    async def end(self, node: int, rows: Sequence[End], *, now: datetime | None = None) -> set[int]:
+        """Dead and cancelled runs."""
+        return await self._settle("end", node, *zip(*rows, strict=True), now)
+
+    async def retry(self, node: int, rows: Sequence[Again], *, now: datetime | None = None) -> set[int]:
+        """Runs to be tried again, or put off by their handlers."""
+        return await self._settle("retry", node, *zip(*rows, strict=True), now)
+
+    async def release(
+        self, node: int, rows: Sequence[tuple[int, int]], *, delay: float = 0, now: datetime | None = None
+    ) -> set[int]:
+        """Runs given back as if they had not been claimed."""
+        return await self._settle("release", node, *zip(*rows, strict=True), delay, now)
+
+    async def recorded(
+        self, node: int, ids: Sequence[int], claims: Sequence[int], *, now: datetime | None = None
+    ) -> set[int]:
+        """Which of these claims of the node are in history: for when an answer was lost."""
+        rows = await self._fetch("recorded", ids, claims, node, now)
+        return {row["run_id"] for row in rows}
+
+    async def progress(self, node: int, rows: Sequence[tuple[int, int, str]]) -> None:
+        await self._write("progress", node, *zip(*rows, strict=True))
+
+    async def log(
+        self, node: int, rows: Sequence[tuple[int, int, float, str, str]], *, now: datetime | None = None
+    ) -> None:
+        await self._write("log", node, *zip(*rows, strict=True), now)
+
+    async def _settle(self, name: str, node: int, ids: Sequence[int], *arguments: Any) -> set[int]:
+        row = (await self._write(name, node, ids, *arguments))[0]
+        if row["recorded"] == len(ids):
+            return set()
+        return set(ids) - set(row["ids"] or ())
+
+    async def _write(self, name: str, *arguments: Any) -> list[asyncpg.Record]:
+        """A statement that may write to history: if today's partition is missing, it is made first."""
+        try:
+            return await self._fetch(name, *arguments)
+        except asyncpg.CheckViolationError as error:
+            if "no partition" not in str(error):
+                raise
+        now = arguments[-1] if isinstance(arguments[-1], datetime) else None
+        await make_partitions(self._database, now=now, days=1)
+        return await self._fetch(name, *arguments)
+
+    async def _fetch(self, name: str, *arguments: Any) -> list[asyncpg.Record]:
+        async with self.connection() as connection:
+            return await connection.fetch(self._database.statement(name), *arguments)
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Connection]:
+        try:
+            async with self._pool.acquire(timeout=10) as connection:
+                yield connection
+        except LOST as error:
+            raise unavailable(error) from error
+
+
+class PostgresDoorbell:
+    """LISTEN on a connection of its own."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._connection: asyncpg.Connection[asyncpg.Record] | None = None
+        self._rung: Callable[[Ring], None] = lambda ring: None
+
+    async def listen(self, rung: Callable[[Ring], None]) -> None:
+        self._rung = rung
+        await self._connect()
+
+    async def check(self) -> bool:
+        if self._connection is not None and not self._connection.is_closed():
+            return True
+        try:
+            await self._connect()
+        except Unavailable:
+            return False
+        # What rang meanwhile was not heard.
+        self._rung("lanes")
+        self._rung("runs")
+        return True
+
+    async def close(self) -> None:
+        if self._connection is not None:
+            self._connection.terminate()
+            self._connection = None
+
+    async def _connect(self) -> None:
+        try:
+            connection = await asyncpg.connect(
+                self._database.url,
+                timeout=10,
+                command_timeout=self._database.timeout,
+                server_settings={"application_name": "sexton doorbell"},
+            )
+            for channel in CHANNELS:
+                await connection.add_listener(channel, self._hear)
+        except (*LOST, asyncpg.PostgresError) as error:
+            raise unavailable(error) from error
+        self._connection = connection
+
+    def _hear(self, connection: object, pid: int, channel: str, payload: object) -> None:
+        self._rung(CHANNELS[channel])

@@ -1,0 +1,98 @@
+"""What a process counts and measures, for Prometheus. Labels are few and fixed.
+
+One `Telemetry` per process, handed to what needs it. Histograms of the hot path are kept in plain lists and
+turned into samples when somebody asks: a lock and a few calls per run would cost more than the run's own
+bookkeeping.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+
+from prometheus_client import CollectorRegistry, Counter, Gauge
+from prometheus_client.core import HistogramMetricFamily
+from prometheus_client.registry import Collector
+
+SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800)
+
+
+class Distribution(Collector):
+    """A histogram that is cheap to add to. Written by one thread."""
+
+    def __init__(
+        self, name: str, documentation: str, registry: CollectorRegistry, bounds: Sequence[float] = SECONDS
+    ) -> None:
+        self._name = name
+        self._documentation = documentation
+        self._bounds = list(bounds)
+        self._counts = [0] * (len(bounds) + 1)
+        self._sum = 0.0
+        registry.register(self)
+
+    def observe(self, value: float) -> None:
+        self._counts[bisect_left(self._bounds, value)] += 1
+        self._sum += value
+
+    def observe_many(self, values: Iterable[float]) -> None:
+        bounds, counts, total = self._bounds, self._counts, 0.0
+        for value in values:
+            counts[bisect_left(bounds, value)] += 1
+            total += value
+        self._sum += total
+
+    def describe(self) -> Iterator[HistogramMetricFamily]:
+        yield HistogramMetricFamily(self._name, self._documentation)
+
+    def collect(self) -> Iterator[HistogramMetricFamily]:
+        buckets, so_far = [], 0
+        for bound, count in zip([*map(str, self._bounds), "+Inf"], self._counts, strict=True):
+            so_far += count
+            buckets.append((bound, float(so_far)))
+        family = HistogramMetricFamily(self._name, self._documentation)
+        family.add_metric([], buckets, self._sum)
+        yield family
+
+
+class Telemetry:
+    """The metrics of a process."""
+
+    def __init__(self, registry: CollectorRegistry | None = None) -> None:
+        self.registry = registry = registry or CollectorRegistry()
+        self.claimed = Counter("sexton_runs_claimed", "Runs claimed by this worker.", registry=registry)
+        ended = Counter(
+            "sexton_runs_ended", "Runs that ended here, by status.", ["status"], registry=registry
+        )
+        self.succeeded = ended.labels("success")
+        self.died = ended.labels("dead")
+        self.cancelled = ended.labels("cancelled")
+        attempts = Counter(
+            "sexton_attempts_failed",
+            "Attempts that failed and are tried again, by outcome.",
+            ["outcome"],
+            registry=registry,
+        )
+        self.failed = attempts.labels("failed")
+        self.timed_out = attempts.labels("timeout")
+        self.snoozed = attempts.labels("snoozed")
+        self.lost = Counter(
+            "sexton_leases_lost", "Outcomes dropped because the run had been taken over.", registry=registry
+        )
+        self.released = Counter("sexton_runs_released", "Runs given back unattempted.", registry=registry)
+        self.identities = Counter(
+            "sexton_worker_identities", "Times this worker became a (new) node.", registry=registry
+        )
+        self.blocked = Counter(
+            "sexton_loop_blocked", "Times a handler blocked the event loop for a second.", registry=registry
+        )
+        self.running = Gauge("sexton_runs_running", "Runs under way in this worker.", registry=registry)
+        self.loop_lag = Gauge("sexton_loop_lag_seconds", "How late the event loop is.", registry=registry)
+        reaped = Counter("sexton_runs_reaped", "Runs of dead workers, by fate.", ["fate"], registry=registry)
+        self.reaped_back = reaped.labels("back")
+        self.reaped_poison = reaped.labels("poison")
+        self.reaped_cancelled = reaped.labels("cancelled")
+        self.expired = Counter("sexton_runs_expired", "Runs that expired waiting.", registry=registry)
+        self.run_seconds = Distribution("sexton_run_seconds", "How long attempts took.", registry)
+        self.late_seconds = Distribution(
+            "sexton_run_late_seconds", "How long after it was due an attempt began.", registry
+        )
