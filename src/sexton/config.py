@@ -94,6 +94,8 @@ def load(
         if name.startswith(PREFIX) and name[len(PREFIX) :].lower() in known:
             values[name[len(PREFIX) :].lower()] = value
     values.update({name: value for name, value in (overrides or {}).items() if value is not None})
+    if isinstance(values.get("data"), str):
+        values["data"] = Path(values["data"]).expanduser()
     try:
         return msgspec.convert(values, Settings, strict=False).check()
     except msgspec.ValidationError as error:

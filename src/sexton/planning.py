@@ -156,11 +156,11 @@ def schedule_of(row: Mapping[str, Any]) -> Schedule:
         row["schedule"],
         timezone=row["timezone"],
         kind=row["kind"],
-        anchor=row["anchor"],
+        anchor=row["anchor"] if row["kind"] in ("interval", "recurrence") else None,
         gap=options.get("gap"),
         fold=options.get("fold"),
         starts_at=options.get("starts_at"),
         ends_at=options.get("ends_at"),
         exclude=options.get("exclude", ()),
-        key=row["name"],
+        key=row["name"] if "H" in row["schedule"] else None,  # else jobs alike share the parsed schedule
     )

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import logging
 from array import array
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -109,7 +109,7 @@ class Scheduler(Loop):
         self._timing_numbers: dict[tuple[UUID, int | None], int] = {}
         self.fired = 0
         self.caught_up = 0
-        self.listening: bool = True
+        self.listening: Callable[[], bool] = lambda: True
         leadership.on_change = self.wake
 
     @property
@@ -193,7 +193,7 @@ class Scheduler(Loop):
         if now >= self._refill_at:
             self._refill_at = now + self._settings.refill_seconds
             await self._refill()
-        if not self.listening:
+        if not self.listening():
             await self._poll()
 
     async def _refill(self) -> None:
@@ -508,7 +508,7 @@ class Scheduler(Loop):
             seconds.append(max(0.0, (min(dues) - now) / MICROSECONDS))
         if self._changed:
             seconds.append(max(0.0, self._reload_at - clock.monotonic()))
-        if not self.listening:
+        if not self.listening():
             seconds.append(self._settings.poll_seconds)
         return min(seconds)
 

@@ -66,6 +66,7 @@ class Leadership(Loop):
         self._node_name = name
         self._version = version
         self._trusted_until = 0.0
+        self._steady_since = 0.0
         self.backend_pids: list[int] = []
         self.node: int | None = None
         self.led: dict[int, int] = {}
@@ -76,8 +77,13 @@ class Leadership(Loop):
         """Whether the lease is surely still ours."""
         return self.node is not None and clock.monotonic() < self._trusted_until
 
+    def steady(self, seconds: float) -> bool:
+        """Whether the lease was renewed without a gap for so long: only then may others be judged dead, for
+        after an outage of the database everybody's lease has ended."""
+        return self.trusted() and clock.monotonic() - self._steady_since >= seconds
+
     async def setup(self) -> None:
-        before = clock.monotonic()
+        before = self._steady_since = clock.monotonic()
         row = await self._database.fetchrow(
             "join",
             self._node_name,
@@ -105,6 +111,8 @@ class Leadership(Loop):
             self._lose_everything()
             await self.setup()
             return 0
+        if before >= self._trusted_until:
+            self._steady_since = before
         self._trusted_until = before + self._settings.lease_seconds - MARGIN
         await self._settle(row["others"], row["epochs"], row["holders"], set(row["holding"]))
         return self._settings.renew_seconds

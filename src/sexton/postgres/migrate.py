@@ -49,7 +49,7 @@ async def migrate(database: Database, *, shards: int = 64) -> list[Migration]:
     async with database.connection() as connection:
         await connection.execute("select pg_advisory_lock($1)", LOCK)
         try:
-            await connection.execute(database.sql("create schema if not exists sexton"))
+            await connection.execute(f"create schema if not exists {database.schema}")
             await connection.execute(
                 database.sql(
                     """create table if not exists sexton.migrations (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
 from functools import lru_cache
@@ -19,7 +20,7 @@ from sexton.schedules.recurrence import Recurrence, count_too_large
 from sexton.schedules.rfc5545 import RecurrenceText, Stamp, is_recurrence, read_recurrence
 from sexton.schedules.schedule import Dates, Options, Schedule
 from sexton.schedules.wall import DAY, Budget, Rule, to_wall
-from sexton.schedules.zone import EPOCH, WIDEST, Change, Fold, Gap, Mapping, Zone, zone
+from sexton.schedules.zone import EPOCH, Fold, Gap, Mapping, Zone, zone
 
 LONGEST_TEXT = 2048
 LONGEST_COUNT = 100 * 366 * DAY
@@ -57,6 +58,16 @@ def parse(
     takes dates, ranges and calendars. `key` is what the `H` of cron hashes; `seconds="last"` reads six
     fields in croniter's order.
     """
+    _check_text(text)
+    for field, value in (("timezone", timezone), ("kind", kind), ("gap", gap), ("fold", fold), ("key", key)):
+        if value is not None and not isinstance(value, str):
+            raise ScheduleError(
+                "bad_option", f"{field} is text, not {value!r}", field=field, hint="write it as text"
+            )
+    for field, moment in (("anchor", anchor), ("starts_at", starts_at), ("ends_at", ends_at)):
+        if not isinstance(moment, datetime | str | None):
+            hint = "pass a datetime or ISO-8601 text"
+            raise ScheduleError("bad_time", f"{moment!r} is not a time", field=field, hint=hint)
     calendars = _calendars(exclude)
     return _parse(text, timezone, kind, anchor, gap, fold, starts_at, ends_at, calendars, key, seconds)
 
@@ -75,7 +86,6 @@ def _parse(
     key: str | None,
     seconds: str,
 ) -> Schedule:
-    _check_text(text)
     body, timezone = _split_zone(text, timezone)
     which = _choose(Kind, kind, "kind") or kind_of(body)
     if _choose_one(seconds, ("first", "last"), "seconds") == "last" and which is not Kind.CRON:
@@ -154,9 +164,8 @@ def _recurrence(text: str, lines: RecurrenceText, options: Options, in_zone: Zon
         _dates(lines.exdates, in_zone, midnight=False),
     )
     if struck.walls:
-        hits = _mapping(Listed(struck.walls), options, in_zone).walk(min(struck.walls) - WIDEST, Budget())
-        instants = struck.instants | {hit.at for hit in hits if hit.change is not Change.SKIPPED}
-        struck = Dates(struck.walls, instants, struck.days)
+        shown = frozenset(at for wall in struck.walls for at in in_zone.instants_of(wall))
+        struck = replace(struck, wall_instants=shown)
     if listed.walls:
         mappings.append(_mapping(Listed(listed.walls), options, in_zone))
     if listed.instants:
@@ -308,11 +317,8 @@ def _check_text(text: str) -> None:
 
 def _named_zone(name: str | None, text: str) -> Zone:
     """The zone; one that the text itself names is pointed at if it is unknown."""
-    if name is not None and not isinstance(name, str):
-        hint = "write for example America/New_York"
-        raise ScheduleError("unknown_timezone", f"{name!r} is not a time zone", field="timezone", hint=hint)
     try:
-        return zone(name or "UTC")
+        return zone("UTC" if name is None else name)
     except ScheduleError as error:
         named = re.search(rf'TZ(?:ID)?="?({re.escape(name or "")})', text)
         error.position = named.start(1) if named else None
@@ -345,10 +351,6 @@ def _instant(value: Time, in_zone: Zone, field: str, zone_given: bool) -> dateti
     if value is None:
         return None
     moment = read_time(value, field) if isinstance(value, str) else value
-    if not isinstance(moment, datetime):
-        raise ScheduleError(
-            "bad_time", f"{value!r} is not a time", field=field, hint="pass a datetime or ISO-8601 text"
-        )
     if moment.tzinfo is not None:
         return moment.astimezone(UTC)
     if not zone_given:

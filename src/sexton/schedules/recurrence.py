@@ -130,7 +130,7 @@ class Recurrence(Rule):
         """The first day from `day` on that the filter allows and INTERVAL hits."""
         if self.parts.interval == 1:
             return self._days.at_or_after(day, budget)
-        limit = min(day + self._cycle, self.last // DAY)
+        limit = min(day + self._cycle, self.last // DAY, budget.last // DAY)
         while True:
             day = self._align(day)
             if day > limit:
@@ -183,7 +183,7 @@ class Recurrence(Rule):
     def _next_in_set(self, wall: int, budget: Budget) -> int | None:
         """BYSETPOS: each year, month, week or day is a set, of which some places are taken."""
         start = self._period((wall + 1) // DAY)[0]
-        limit = min(start + self._cycle, self.last // DAY)
+        limit = min(start + self._cycle, self.last // DAY, budget.last // DAY)
         while True:
             day = self._aligned_day(start, budget)
             if day is None or day > limit:
@@ -268,7 +268,7 @@ class Recurrence(Rule):
             unit += (self._origin - unit) % self._step
             if self._every_unit:
                 return unit
-            if unit > self.last:
+            if unit > self.last or unit > budget.last:
                 return None
             budget.spend()
             day, time = divmod(unit, DAY)

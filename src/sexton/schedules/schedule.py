@@ -44,6 +44,8 @@ class Dates:
     walls: frozenset[int] = NOTHING
     instants: frozenset[int] = NOTHING
     days: frozenset[int] = NOTHING
+    #: The instants at which the clock shows `walls`.
+    wall_instants: frozenset[int] = NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +125,7 @@ class Schedule:
         if not rest:
             last -= 1
         earliest = max(min(mapping.rule.first for mapping in self.mappings) - WIDEST, self._low - 1)
-        budget = Budget(2 * STEPS)
+        budget = Budget(2 * STEPS, last + WIDEST)
 
         def first_from(at: int) -> int | None:
             found = next(self._fired(at - 1, budget), None)
@@ -210,16 +212,13 @@ class Schedule:
     def _hits(self, at: int, budget: Budget) -> Iterator[Hit]:
         """Every hit after an instant, within the bounds, in order."""
         self._check_anchor()
-        first, *others = self.mappings
-        hits = first.walk(max(at, self._low), budget)
+        at = max(at, self._low)
         if self._plain:
-            return hits
+            return self.mappings[0].walk(at, budget)
+        walks = [self._walk(mapping, at, budget) for mapping in self.mappings]
         if (until := self.until) is not None:
-            hits = takewhile(lambda hit: hit.at <= until, hits)
-        if others:
-            hits = heapq.merge(hits, *(mapping.walk(max(at, self._low), budget) for mapping in others))
-        if self.struck != Dates():
-            hits = (hit for hit in hits if not self._is_struck(hit))
+            walks[0] = takewhile(lambda hit: hit.at <= until, walks[0])
+        hits = heapq.merge(*walks) if len(walks) > 1 else walks[0]
         if (high := self._high) is not None:
             hits = takewhile(lambda hit: hit.at <= high, hits)
         return hits
@@ -251,12 +250,17 @@ class Schedule:
                     return calendar, max(until, hit.at + 1)
         return None
 
-    def _is_struck(self, hit: Hit) -> bool:
-        if hit.at in self.struck.instants:
-            return True
-        return (
-            bool(self.struck.days) and (hit.at + self.zone.period(hit.at).offset) // DAY in self.struck.days
-        )
+    def _walk(self, mapping: Mapping, at: int, budget: Budget) -> Iterator[Hit]:
+        """One mapping's hits without those struck. A wall time strikes the wall time, both times if it
+        happens twice; beside times that are instants, it strikes the instants at which the clock shows it."""
+        struck = self.struck
+        for hit in mapping.walk(at, budget):
+            named = hit.wall in struck.walls if mapping.zone is self.zone else hit.at in struck.wall_instants
+            if named or hit.at in struck.instants:
+                continue
+            if struck.days and (hit.at + self.zone.period(hit.at).offset) // DAY in struck.days:
+                continue
+            yield hit
 
     def _occurrence(self, hit: Hit, skipped: str | None, calendar: Calendar | None = None) -> Occurrence:
         at = self._instant(hit.at)

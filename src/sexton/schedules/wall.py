@@ -28,12 +28,14 @@ STEPS = 10_000
 
 
 class Budget:
-    """Counted steps: what a rule may spend on one answer before it is refused as too sparse."""
+    """Counted steps: what a rule may spend on one answer before it is refused as too sparse. `last` is a wall
+    time past which nobody is interested: a rule need not look further."""
 
-    __slots__ = ("left",)
+    __slots__ = ("last", "left")
 
-    def __init__(self, steps: int = STEPS) -> None:
+    def __init__(self, steps: int = STEPS, last: int = LAST_WALL) -> None:
         self.left = steps
+        self.last = last
 
     def spend(self) -> None:
         self.left -= 1
@@ -182,6 +184,8 @@ class DayFilter(ABC):
             if year > 9999 or year > start.year + 401:  # the calendar repeats itself every 400 years
                 return None
             first, end, mask = self._month(year, month)
+            if first * DAY > budget.last:
+                return None
             if mask:
                 return first + (mask & -mask).bit_length() - 1
 

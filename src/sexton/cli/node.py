@@ -1,0 +1,136 @@
+"""`sexton node`: one process in some roles. `sexton up` starts these; a fleet may start them one by one."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib
+import logging
+import signal
+import socket
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from sexton.cli import DONE, NOT_DONE, REFUSED
+from sexton.config import Settings, load
+from sexton.errors import InvalidField, SextonError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from sexton.app import Sexton
+    from sexton.node import Node
+
+log = logging.getLogger("sexton")
+
+
+def node(
+    *,
+    roles: Annotated[str, Parameter(help="Some of api, scheduler, worker.")] = "api,scheduler,worker",
+    listen_fd: Annotated[int | None, Parameter(help="Serve on this inherited socket.")] = None,
+    database_url: Annotated[str | None, Parameter(help="The PostgreSQL to use.")] = None,
+    queues: Annotated[str | None, Parameter(help="Queues to work on, or * for all.")] = None,
+    concurrency: Annotated[int | None, Parameter(help="Runs at a time in a worker.")] = None,
+    app: Annotated[str | None, Parameter(help="Your jobs and handlers: module:name.")] = None,
+) -> int:
+    """Run one node in the given roles until it is told to stop."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
+    try:
+        settings = load(
+            {"database_url": database_url, "queues": queues, "concurrency": concurrency, "app": app}
+        )
+        asyncio.run(_run(settings, [role.strip() for role in roles.split(",")], listen_fd))
+    except SextonError as error:
+        print(f"sexton: {error}", file=sys.stderr)
+        return REFUSED if isinstance(error, InvalidField) else NOT_DONE
+    return DONE
+
+
+async def _run(settings: Settings, roles: list[str], listen_fd: int | None) -> None:
+    from sexton.node import ROLES, Node
+    from sexton.postgres.database import Database
+
+    unknown = [role for role in roles if role not in ROLES]
+    if unknown:
+        raise InvalidField(
+            "bad_role", f"unknown role {unknown[0]!r}", field="roles", hint=f"use some of {', '.join(ROLES)}"
+        )
+    if settings.database_url is None:
+        raise InvalidField(
+            "no_database",
+            "a node needs a database",
+            field="database_url",
+            hint="pass --database-url, or use: sexton up",
+        )
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    database = await Database.open(settings.database_url, schema=settings.schema)
+    app = _load_app(settings.app)
+    made = Node(
+        settings,
+        database,
+        roles=roles,
+        handlers=app.handlers if app else None,
+        app=app.name if app else None,
+    )
+    try:
+        await made.start()
+        if app is not None and "worker" in roles:
+            await app.declare(database)
+        async with _serving(made, listen_fd) if "api" in roles else contextlib.nullcontext():
+            await stop.wait()
+        await made.stop()
+    finally:
+        await database.close()
+
+
+@contextlib.asynccontextmanager
+async def _serving(made: Node, listen_fd: int | None) -> AsyncIterator[None]:
+    """Serve the API beside the node, in the same event loop."""
+    import uvicorn
+
+    from sexton.api import make_app
+
+    class Server(uvicorn.Server):
+        @contextlib.contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            yield  # this process has its own way of stopping
+
+    settings = made.settings
+    listener = (
+        socket.socket(fileno=listen_fd)
+        if listen_fd is not None
+        else socket.create_server((settings.host, settings.port))
+    )
+    config = uvicorn.Config(
+        make_app(made.database, settings, made), log_level="warning", access_log=False, server_header=False
+    )
+    server = Server(config)
+    serving = asyncio.create_task(server.serve(sockets=[listener]))
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        await serving
+
+
+def _load_app(path: str | None) -> Sexton | None:
+    """The object named by module:name; modules are looked for in the current directory too."""
+    from sexton.app import Sexton
+
+    if path is None:
+        return None
+    module, _, name = path.partition(":")
+    sys.path.insert(0, "")
+    hint = "write module:name, such as reports:app"
+    try:
+        found = getattr(importlib.import_module(module), name or "app")
+    except (ImportError, AttributeError) as error:
+        raise InvalidField("bad_app", f"{path} cannot be loaded: {error}", field="app", hint=hint) from error
+    if not isinstance(found, Sexton):
+        raise InvalidField("bad_app", f"{path} is not a Sexton application", field="app", hint=hint)
+    return found

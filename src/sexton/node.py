@@ -1,0 +1,95 @@
+"""One process of Sexton: the one place that puts its parts together.
+
+A node has some of the roles scheduler and worker. (Serving HTTP is a face on top of it: see `sexton.api`.)
+Inside an existing asyncio program the same node runs with the same guarantees.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+from collections.abc import Collection, Mapping
+
+from sexton import __version__
+from sexton.cluster.leadership import DatabaseClock, Leadership
+from sexton.config import Settings
+from sexton.jobs.state import resume_due
+from sexton.loop import Loop
+from sexton.maintenance import Housekeeper, Sweeper, make_partitions
+from sexton.postgres.database import Database
+from sexton.postgres.listener import Listener
+from sexton.postgres.migrate import require_migrated
+from sexton.scheduler import Scheduler
+from sexton.targets.python import Handler
+from sexton.telemetry import Telemetry
+from sexton.worker import Worker
+
+ROLES = ("api", "scheduler", "worker")
+
+
+class Node:
+    """Make it, `start` it, and `stop` it when the time has come."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        database: Database,
+        *,
+        roles: Collection[str],
+        handlers: Mapping[str, Handler] | None = None,
+        app: str | None = None,
+    ) -> None:
+        self.settings = settings
+        self.database = database
+        self.roles = tuple(roles)
+        self.telemetry = Telemetry()
+        self.name = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(3)}"
+        self.worker: Worker | None = None
+        self.scheduler: Scheduler | None = None
+        self.leadership: Leadership | None = None
+        self._own_loops: list[Loop] = []
+        if "scheduler" in roles:
+            self._add_scheduler()
+        if "worker" in roles:
+            self.worker = Worker(database, settings, handlers or {}, app=app, telemetry=self.telemetry)
+
+    @property
+    def loops(self) -> tuple[Loop, ...]:
+        """Everything that must tick for the node to be ready."""
+        return (*self._own_loops, *(self.worker.loops if self.worker else ()))
+
+    async def start(self) -> None:
+        await require_migrated(self.database)
+        await make_partitions(self.database)
+        for loop in self._own_loops:
+            loop.start()
+        if self.worker is not None:
+            await self.worker.start()
+
+    async def stop(self) -> None:
+        """Stop firing first, hand the shards over, then let runs finish."""
+        for loop in self._own_loops:
+            await loop.stop()
+        if self.worker is not None:
+            await self.worker.stop()
+
+    def _add_scheduler(self) -> None:
+        time = DatabaseClock()
+        leadership = Leadership(self.database, self.settings, time, name=self.name, version=__version__)
+        scheduler = Scheduler(self.database, self.settings, leadership, time)
+        listener = Listener(
+            self.database, ["sexton_timers"], lambda _, payload: scheduler.timers_changed(payload)
+        )
+        scheduler.listening = lambda: listener.alive
+        sweeper = Sweeper(
+            self.database,
+            self.settings,
+            self.telemetry,
+            steady=lambda: leadership.steady(self.settings.worker_lease_seconds),
+            resume=lambda: resume_due(self.database),
+        )
+        housekeeper = Housekeeper(self.database, self.settings)
+        self.leadership, self.scheduler = leadership, scheduler
+        self._own_loops = [scheduler, leadership, listener, sweeper, housekeeper]
+        self.telemetry.watch_scheduler(scheduler, leadership)
