@@ -100,11 +100,11 @@ class Account:
             old = await fetch(database.statement("list_job_periods"), job_id)
             live = await fetch(database.statement("list_fired_occurrences"), job_id, start, end, limit)
             recorded = await fetch(database.statement("list_recorded_occurrences"), job_id, start, end, limit)
-        job = Stored.of(dict(row))
+        job = Stored(dict(row))
         periods: list[_Period] = []
         since = row["created_at"]
         for each in old:
-            past = Stored.of(msgspec.json.decode(each["definition"]))
+            past = Stored(msgspec.json.decode(each["definition"]))
             periods.append(_Period(each["revision"], past.schedule, since, each["valid_until"]))
             since = each["valid_until"]
         periods.append(_Period(row["revision"], job.schedule, since, END))

@@ -118,11 +118,12 @@ async def get_run(database: Database, run_id: int, *, now: datetime | None = Non
         waiting = None
         if live is not None:
             waiting = (await Situation.read(database, connection, now or clock.now())).waiting(row)
-    base = _live(row) if live is not None else _ended(row)
+    payload = decoded(row["payload"])
+    base = _live(row, payload) if live is not None else _ended(row)
     detail: dict[str, Any] = {name: getattr(base, name) for name in Run.__struct_fields__}
     return RunDetail(
         **detail,
-        payload=decoded(row["payload"]),
+        payload=payload,
         progress=decoded(row["progress"]) if live is not None else None,
         attempts=_attempts(base, tries),
         log=[LogLine(**line) for line in lines],
@@ -199,7 +200,7 @@ async def _ended_by_window(
     return rows
 
 
-def _live(row: Record) -> Run:
+def _live(row: Record, payload: Any = None) -> Run:
     started = row["claimed_at"] if row["attempt"] else None
     running = row["status"] == RunStatus.RUNNING
     return Run(
@@ -218,7 +219,7 @@ def _live(row: Record) -> Run:
         worker_id=worker_of(row),
         claimed_at=row["claimed_at"],
         lease_until=row["lease_until"] if running else None,
-        idempotency_key=key_of(row),
+        idempotency_key=key_of(row, payload),
         reason=row["cancel_reason"],
         parent_run=row["parent_run"] and encode_id("r", row["parent_run"]),
         revision=row["revision"],
@@ -290,11 +291,18 @@ def decoded(text: str | None) -> Any:
     return None if text is None else msgspec.json.decode(text)
 
 
-def key_of(row: Record) -> str:
-    """A key that is not stored is the default one."""
+def key_of(row: Record, payload: Any = None) -> str | None:
+    """A key that is not stored is that of the occurrence; one that is made from a payload we have not read is
+    left out."""
     key: str | None = row["idempotency_key"]
-    if key is not None:
+    template = row.get("template")
+    if key is not None or (template and "payload." in template and payload is None):
         return key
     return occurrence_key(
-        None, job_id=row["job_id"], job_name="", scheduled_at=row["scheduled_at"], timezone="UTC"
+        template,
+        job_id=row["job_id"],
+        job_name=row["job_name"] or "",
+        scheduled_at=row["scheduled_at"],
+        timezone=row["timezone"] if template else "UTC",
+        payload=payload,
     )

@@ -69,7 +69,7 @@ async def _span(
         )
     if row is None:
         raise job_not_found(encode_id("j", job_id))
-    schedule = Stored.of(dict(row)).schedule
+    schedule = Stored(dict(row)).schedule
     if at is not None:
         return schedule.previous_before(at) or at, schedule.next_after(at) or at
     latest = await list_runs(database, job=job_id, skipped=True, limit=past)

@@ -8,7 +8,7 @@ cross join lateral (
         from sexton.runs r
         where r.lane = l.id and r.state in ('pending', 'failed') and r.available_at <= coalesce($1, clock_timestamp())
         limit $2
-    ) some
+    ) waiting_now
 ) w
 where w.waiting > 0
 order by w.waiting desc, l.id
