@@ -1,0 +1,45 @@
+-- Cancel run $1: one that waits ends at once, one that runs is asked to end and its worker told. No row: it is not live.
+with moment as materialized (select coalesce($3::timestamptz, clock_timestamp()) as now),
+found as materialized (
+    select run.id, run.state, run.node from sexton.runs as run where run.id = $1 for update
+),
+asked as (
+    update sexton.runs as run
+    set cancel_requested_at = coalesce(run.cancel_requested_at, (select now from moment)),
+        cancel_reason = coalesce(run.cancel_reason, $2)
+    from found
+    where run.id = found.id and found.state = 'running'
+),
+ended as (
+    delete from sexton.runs as run
+    using found
+    where run.id = found.id and found.state <> 'running'
+    returning run.*
+),
+recorded as (
+    insert into sexton.history (
+        recorded_at, run_id, job_id, scheduled_at, status, reason, trigger, missed, revision, attempt, claim,
+        fired_at, finished_at, error, idempotency_key, parent_run, payload
+    )
+    select
+        (select now from moment), run.id, run.job_id, run.scheduled_at, 'cancelled', $2, run.trigger, run.missed,
+        run.revision, run.attempt, run.claim, run.fired_at, (select now from moment), run.error, run.idempotency_key,
+        run.parent_run, run.payload
+    from ended as run
+),
+promoted as (
+    update sexton.runs as run
+    set slot = 0, available_at = (select now from moment)
+    where run.ctid = any (array(
+        select next.place
+        from ended
+        cross join lateral (
+            select next.ctid as place from sexton.runs as next where next.job_id = ended.job_id and next.slot = 1 offset 0
+        ) as next
+        where ended.slot = 0
+    ))
+)
+select
+    case when found.state = 'running' then 'requested' else 'cancelled' end as outcome,
+    case when found.state = 'running' then pg_notify('sexton_cancels', found.node::text) end is null as waiting
+from found

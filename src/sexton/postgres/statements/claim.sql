@@ -1,0 +1,102 @@
+-- Take up to $3 runs for node $1 from its lanes $2 (in the order given), the highest priority first.
+-- Lane by lane on runs_claimable, so that runs of a lane nobody serves cost nothing. The outer limit stops the
+-- scan: no row is locked that is not taken. Every claim raises `claim`; the first one fixes the revision. What has
+-- expired, or was cancelled while it waited, goes to history instead, and lets the next run of its job go.
+-- Joining on ctid keeps the plan a nested loop whatever the statistics say.
+with moment as materialized (select coalesce($4::timestamptz, clock_timestamp()) as now),
+picked as materialized (
+    select run.*
+    from (
+        select served.lane, level.priority::smallint as priority
+        from unnest($2::integer[]) with ordinality as served (lane, place)
+        cross join generate_series(0, 3) as level (priority)
+        where (select node.state from sexton.nodes as node where node.id = $1) = 'live'
+        order by level.priority, served.place
+    ) as stretch
+    cross join lateral (
+        select run.ctid as place, run.job_id, run.claim, run.revision,
+            run.cancel_requested_at is not null or run.expires_at <= (select now from moment) as gone
+        from sexton.runs as run
+        where run.lane = stretch.lane
+            and run.priority = stretch.priority
+            and run.state in ('pending', 'failed')
+            and run.available_at <= (select now from moment)
+            and run.crashes < 2
+        order by run.available_at
+        limit $3
+        for update skip locked
+    ) as run
+    limit $3
+),
+defined as materialized (
+    select
+        picked.place,
+        case when old.definition is null then job.revision else picked.revision end as revision,
+        case when old.definition is null then job.name else old.definition ->> 'name' end as name,
+        case when old.definition is null then job.target else old.definition -> 'target' end as target,
+        case when old.definition is null then job.payload else nullif(old.definition -> 'payload', 'null') end as payload,
+        case when old.definition is null then job.options else old.definition -> 'options' end as options
+    from picked
+    left join lateral (
+        select job.revision, job.name, job.target, job.payload, job.options
+        from sexton.jobs as job
+        where job.id = picked.job_id
+        offset 0
+    ) as job on true
+    left join lateral (
+        select old.definition
+        from sexton.job_revisions as old
+        where picked.claim > 0
+            and picked.revision is distinct from job.revision
+            and old.job_id = picked.job_id
+            and old.revision = picked.revision
+        offset 0
+    ) as old on true
+    where picked.gone is not true
+),
+ended as (
+    delete from sexton.runs as run
+    using picked
+    where run.ctid = picked.place and picked.gone
+    returning run.*
+),
+recorded as (
+    insert into sexton.history (
+        recorded_at, run_id, job_id, scheduled_at, status, reason, trigger, missed, revision, attempt, claim,
+        fired_at, finished_at, error, idempotency_key, parent_run, payload
+    )
+    select
+        (select now from moment), run.id, run.job_id, run.scheduled_at,
+        case when run.cancel_requested_at is null then 'expired' else 'cancelled' end,
+        case when run.cancel_requested_at is null then 'expired' else run.cancel_reason end, run.trigger, run.missed,
+        run.revision, run.attempt, run.claim, run.fired_at, (select now from moment), run.error, run.idempotency_key,
+        run.parent_run, run.payload
+    from ended as run
+),
+promoted as (
+    update sexton.runs as run
+    set slot = 0, available_at = (select now from moment)
+    where run.ctid = any (array(
+        select next.place
+        from ended
+        cross join lateral (
+            select next.ctid as place from sexton.runs as next where next.job_id = ended.job_id and next.slot = 1 offset 0
+        ) as next
+        where ended.slot = 0
+    ))
+)
+update sexton.runs as run
+set state = 'running',
+    claim = run.claim + 1,
+    attempt = run.attempt + 1,
+    node = $1,
+    revision = coalesce(defined.revision, run.revision),
+    claimed_at = (select now from moment),
+    deadline_at = (select now from moment)
+        + make_interval(secs => coalesce((defined.options ->> 'timeout_seconds')::float8, 300))
+from defined
+where run.ctid = defined.place
+returning
+    run.id, run.job_id, run.claim, run.attempt, run.crashes, run.scheduled_at, run.due_at, run.trigger, run.missed,
+    run.idempotency_key, run.revision, defined.name, defined.target::text as target, defined.options::text as options,
+    coalesce(run.payload, defined.payload)::text as payload, run.claimed_at

@@ -1,0 +1,36 @@
+-- Record the successes of node $1: the runs it still holds under the claims it names go to history, and let the next
+-- run of their job go. A run that is not deleted was lost to another claim: its result is dropped, nothing else is
+-- touched. One row comes back: how many were recorded, and which, only if some were not.
+with moment as materialized (select coalesce($7::timestamptz, clock_timestamp()) as now),
+ended as (
+    delete from sexton.runs as run
+    using unnest($2::bigint[], $3::integer[], $4::float8[], $5::float8[], $6::text[])
+        as done (id, claim, started, finished, result)
+    where run.id = done.id and run.claim = done.claim and run.node = $1
+    returning run.*, done.started, done.finished, done.result
+),
+recorded as (
+    insert into sexton.history (
+        recorded_at, run_id, job_id, scheduled_at, status, trigger, missed, revision, attempt, claim, node, fired_at,
+        started_at, finished_at, result, idempotency_key, parent_run, payload
+    )
+    select
+        (select now from moment), run.id, run.job_id, run.scheduled_at, 'success', run.trigger, run.missed, run.revision,
+        run.attempt, run.claim, run.node, run.fired_at, to_timestamp(run.started), to_timestamp(run.finished),
+        run.result::jsonb, run.idempotency_key, run.parent_run, run.payload
+    from ended as run
+),
+promoted as (
+    update sexton.runs as run
+    set slot = 0, available_at = (select now from moment)
+    where run.ctid = any (array(
+        select next.place
+        from ended
+        cross join lateral (
+            select next.ctid as place from sexton.runs as next where next.job_id = ended.job_id and next.slot = 1 offset 0
+        ) as next
+        where ended.slot = 0
+    ))
+)
+select count(*) as recorded, case when count(*) < cardinality($2) then array_agg(ended.id) end as ids
+from ended

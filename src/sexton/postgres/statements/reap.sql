@@ -1,0 +1,85 @@
+-- The runs of dead workers go back, and the crash counts; the third one makes the run poison, and dead. One that somebody
+-- asked to cancel ends as cancelled. Nodes that died a while ago are looked at again, since a claim may have been under
+-- way when its node was declared dead.
+with moment as materialized (select coalesce($1::timestamptz, clock_timestamp()) as now),
+crashed as materialized (
+    select
+        run.id, run.attempt, run.node, run.claimed_at,
+        case
+            when run.cancel_requested_at is not null then 'cancelled'
+            when run.crashes >= 2 then 'dead'
+            else 'pending'
+        end as fate,
+        'the worker ' || node.name || ' died while it ran this' as message
+    from sexton.nodes as node
+    join sexton.runs as run on run.node = node.id and run.state = 'running'
+    where node.state = 'dead' and node.lease_until > (select now from moment) - interval '5 minutes'
+    limit $2
+    for update of run skip locked
+),
+back as (
+    update sexton.runs as run
+    set state = 'pending',
+        crashes = run.crashes + 1,
+        available_at = (select now from moment),
+        node = null,
+        deadline_at = null,
+        progress = null,
+        error = crashed.message
+    from crashed
+    where run.id = crashed.id and crashed.fate = 'pending'
+),
+tried as (
+    insert into sexton.attempts (recorded_at, run_id, attempt, node, started_at, finished_at, outcome, error)
+    select
+        (select now from moment), crashed.id, crashed.attempt, crashed.node, crashed.claimed_at, (select now from moment),
+        'crashed', crashed.message
+    from crashed
+),
+ended as (
+    delete from sexton.runs as run
+    using crashed
+    where run.id = crashed.id and crashed.fate <> 'pending'
+    returning run.*, crashed.fate, crashed.message
+),
+recorded as (
+    insert into sexton.history (
+        recorded_at, run_id, job_id, scheduled_at, status, reason, trigger, missed, revision, attempt, claim, node,
+        fired_at, started_at, finished_at, error, idempotency_key, parent_run, payload
+    )
+    select
+        (select now from moment), run.id, run.job_id, run.scheduled_at, run.fate,
+        case when run.fate = 'dead' then 'poison' else run.cancel_reason end, run.trigger, run.missed, run.revision,
+        run.attempt, run.claim, run.node, run.fired_at, run.claimed_at, (select now from moment), run.message,
+        run.idempotency_key, run.parent_run, run.payload
+    from ended as run
+),
+buried as (
+    insert into sexton.dead (
+        run_id, job_id, died_at, reason, error, error_group, lane, priority, scheduled_at, due_at, revision, trigger,
+        missed, attempt, idempotency_key, parent_run, payload
+    )
+    select
+        run.id, run.job_id, (select now from moment), 'poison', run.message, 'poison', run.lane, run.priority,
+        run.scheduled_at, run.due_at, run.revision, run.trigger, run.missed, run.attempt, run.idempotency_key,
+        run.parent_run, run.payload
+    from ended as run
+    where run.fate = 'dead'
+),
+promoted as (
+    update sexton.runs as run
+    set slot = 0, available_at = (select now from moment)
+    where run.ctid = any (array(
+        select next.place
+        from ended
+        cross join lateral (
+            select next.ctid as place from sexton.runs as next where next.job_id = ended.job_id and next.slot = 1 offset 0
+        ) as next
+        where ended.slot = 0
+    ))
+)
+select
+    count(*) filter (where crashed.fate = 'pending') as back,
+    count(*) filter (where crashed.fate = 'dead') as poison,
+    count(*) filter (where crashed.fate = 'cancelled') as cancelled
+from crashed

@@ -1,0 +1,21 @@
+-- Give runs of node $1 back as if they had not been claimed: the attempt is not charged, the claim number stays. $4 puts
+-- them off by some seconds. A run whose job has moved to another lane before its first attempt goes to that lane.
+with given as (
+    update sexton.runs as run
+    set state = case when run.attempt - 1 - run.crashes > 0 then 'failed' else 'pending' end,
+        attempt = run.attempt - 1,
+        available_at = coalesce($5::timestamptz, clock_timestamp()) + make_interval(secs => $4::float8),
+        node = null,
+        claimed_at = null,
+        deadline_at = null,
+        lane = case
+            when run.attempt = 1
+            then coalesce((select timer.lane from sexton.timers as timer where timer.job_id = run.job_id), run.lane)
+            else run.lane
+        end
+    from unnest($2::bigint[], $3::integer[]) as held (id, claim)
+    where run.id = held.id and run.claim = held.claim and run.node = $1
+    returning run.id
+)
+select count(*) as recorded, case when count(*) < cardinality($2) then array_agg(given.id) end as ids
+from given

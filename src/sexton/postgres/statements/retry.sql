@@ -1,0 +1,63 @@
+-- Put runs of node $1 back for another attempt after $6 seconds, with a row for the attempt that failed. One that was
+-- put off by its handler (`snoozed`) does not use up an attempt. One that somebody asked to cancel meanwhile ends here
+-- as cancelled. Same rules as finish.sql.
+with moment as materialized (select coalesce($9::timestamptz, clock_timestamp()) as now),
+held as materialized (
+    select
+        run.id, run.attempt, run.node, run.cancel_requested_at is not null as cancelled,
+        done.started, done.finished, done.delay, done.outcome, done.message
+    from unnest($2::bigint[], $3::integer[], $4::float8[], $5::float8[], $6::float8[], $7::text[], $8::text[])
+        as done (id, claim, started, finished, delay, outcome, message)
+    join sexton.runs as run on run.id = done.id and run.claim = done.claim and run.node = $1
+    for update of run
+),
+back as (
+    update sexton.runs as run
+    set state = case when held.outcome = 'snoozed' and run.attempt - 1 = 0 then 'pending' else 'failed' end,
+        attempt = case when held.outcome = 'snoozed' then run.attempt - 1 else run.attempt end,
+        available_at = (select now from moment) + make_interval(secs => held.delay),
+        node = null,
+        deadline_at = null,
+        progress = null,
+        error = coalesce(held.message, run.error)
+    from held
+    where run.id = held.id and not held.cancelled
+),
+tried as (
+    insert into sexton.attempts (recorded_at, run_id, attempt, node, started_at, finished_at, outcome, error)
+    select
+        (select now from moment), held.id, held.attempt, held.node, to_timestamp(held.started),
+        to_timestamp(held.finished), held.outcome, held.message
+    from held
+),
+ended as (
+    delete from sexton.runs as run
+    using held
+    where run.id = held.id and held.cancelled
+    returning run.*, held.started, held.finished, held.message
+),
+recorded as (
+    insert into sexton.history (
+        recorded_at, run_id, job_id, scheduled_at, status, reason, trigger, missed, revision, attempt, claim, node,
+        fired_at, started_at, finished_at, error, idempotency_key, parent_run, payload
+    )
+    select
+        (select now from moment), run.id, run.job_id, run.scheduled_at, 'cancelled', run.cancel_reason, run.trigger,
+        run.missed, run.revision, run.attempt, run.claim, run.node, run.fired_at, to_timestamp(run.started),
+        to_timestamp(run.finished), run.message, run.idempotency_key, run.parent_run, run.payload
+    from ended as run
+),
+promoted as (
+    update sexton.runs as run
+    set slot = 0, available_at = (select now from moment)
+    where run.ctid = any (array(
+        select next.place
+        from ended
+        cross join lateral (
+            select next.ctid as place from sexton.runs as next where next.job_id = ended.job_id and next.slot = 1 offset 0
+        ) as next
+        where ended.slot = 0
+    ))
+)
+select count(*) as recorded, case when count(*) < cardinality($2) then array_agg(held.id) end as ids
+from held
