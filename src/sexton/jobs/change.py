@@ -85,8 +85,11 @@ async def hold(
 
 
 async def lane_id(database: Database, connection: Connection, lane: tuple[str, str, str]) -> int:
-    made = await connection.fetchval(database.statement("make_lane"), *lane)
-    return int(made)
+    """The lane, made if it is new. Looked up first: an upsert would lock a lane that all share."""
+    found = await connection.fetchval(database.statement("find_lane"), *lane)
+    if found is None:
+        found = await connection.fetchval(database.statement("make_lane"), *lane)
+    return int(found)
 
 
 def not_found(ref: Any) -> NotFound:

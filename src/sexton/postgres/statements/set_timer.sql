@@ -1,12 +1,12 @@
 -- Where a job goes on, made again if it had ended. The scheduler is told if that is soon.
--- $1 job, $2 shard, $3 revision, $4 timing key, $5 scheduled, $6 due, $7 fired count, $8 max runs, $9 lane, $10 priority,
+-- $1 job, $2 shard, $3 revision, $4 timing key, $5 scheduled, $6 due (null: never, it is paused), $7 fired count, $8 max runs, $9 lane, $10 priority,
 -- $11 overlap, $12 expires, $13 grace (null: 60), $14 the horizon of the wheel in seconds, $15 now.
 with placed as (
     insert into sexton.timers (
         job_id, shard, revision, timing_key, scheduled_at, due_at, fired_count, max_runs, lane, priority, overlap,
         expires_seconds, grace_seconds
     )
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+    values ($1, $2, $3, $4, $5, coalesce($6::timestamptz, 'infinity'), $7, $8, $9, $10, $11, $12, $13)
     on conflict (job_id) do update
     set revision = excluded.revision, timing_key = excluded.timing_key, scheduled_at = excluded.scheduled_at,
         due_at = excluded.due_at, fired_count = excluded.fired_count, max_runs = excluded.max_runs,

@@ -1,0 +1,238 @@
+"""Many jobs at once, by COPY: a chunk is made whole or not at all, and what is wrong is told by line."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import asyncpg
+
+from sexton.errors import InvalidField, SextonError
+from sexton.jobs.change import HORIZON_SECONDS, NAMESPACE, lane_id, within
+from sexton.jobs.create import NameTaken
+from sexton.jobs.stored import (
+    encoded,
+    grace_of,
+    jitter,
+    lane_of,
+    normal,
+    options_of,
+    overlap_of,
+    target_of,
+)
+from sexton.model import JobSpec, encode_id, shard_of
+from sexton.postgres.database import Connection, Database
+from sexton.schedules import Schedule
+from sexton.validation import encode_payload, first_occurrence, read_schedule, read_spec
+
+LARGEST_CHUNK = 20_000
+MANY = 200  # from here on the work is done in a thread, so that the others go on
+MOST_ERRORS = 100
+
+JOB_COLUMNS = (
+    "id", "namespace", "name", "app", "kind", "schedule", "timezone", "anchor", "timing_key", "target",
+    "payload", "options", "labels", "description", "owner", "declaration", "created_at", "updated_at",
+)  # fmt: skip
+TIMER_COLUMNS = (
+    "job_id", "shard", "revision", "timing_key", "scheduled_at", "due_at", "max_runs", "lane", "priority",
+    "overlap", "expires_seconds", "grace_seconds",
+)  # fmt: skip
+
+Item = bytes | str | Mapping[str, Any] | JobSpec
+Lane = tuple[str, str, str]
+
+
+class RefusedLines(InvalidField):
+    """Nothing of the chunk was made: `errors` are the lines at fault, and why."""
+
+    def __init__(self, errors: Sequence[tuple[int, SextonError]]) -> None:
+        line, first = errors[0]
+        more = f", and {len(errors) - 1} more" if len(errors) > 1 else ""
+        super().__init__(
+            "refused_lines",
+            f"line {line}: {first.message}{more}",
+            field=f"line {line}",
+            hint=first.hint or "correct these lines and send the chunk again",
+        )
+        self.errors = list(errors)
+
+    def to_dict(self) -> dict[str, object]:
+        lines = [{"line": line, **error.to_dict()} for line, error in self.errors]
+        return {**super().to_dict(), "errors": lines}
+
+
+async def create_many(
+    database: Database,
+    items: Sequence[Item],
+    *,
+    first_line: int = 1,
+    namespace: str = NAMESPACE,
+    app: str | None = None,
+    connection: Connection | None = None,
+    now: datetime | None = None,
+) -> list[str]:
+    """Make a chunk of jobs, from JSON lines, mappings or specifications; their ids, in order."""
+    if not items:
+        return []
+    if len(items) > LARGEST_CHUNK:
+        hint = f"send at most {LARGEST_CHUNK} at a time"
+        raise InvalidField("too_many", f"{len(items)} jobs in one chunk", field="lines", hint=hint)
+    specs = await _aside(len(items), _read, items, first_line)
+
+    async def work(inside: Connection) -> list[str]:
+        known = await inside.fetchrow(database.statement("prepare_jobs"), len(specs), now)
+        assert known is not None
+        await _check_names(database, inside, specs, namespace, first_line)
+        lanes = {
+            lane: await lane_id(database, inside, lane) for lane in sorted({lane_of(spec) for spec in specs})
+        }
+        chunk = _Chunk(namespace, app, known["now"], known["shards"], lanes)
+        await _aside(len(specs), chunk.add_all, specs, known["ids"], first_line)
+        try:
+            async with inside.transaction():
+                await inside.copy_records_to_table(
+                    "jobs", schema_name=database.schema, columns=JOB_COLUMNS, records=chunk.jobs
+                )
+                await inside.copy_records_to_table(
+                    "timers", schema_name=database.schema, columns=TIMER_COLUMNS, records=chunk.timers
+                )
+        except asyncpg.UniqueViolationError:
+            # Somebody took a name since it was looked up; now it can be seen.
+            await _check_names(database, inside, specs, namespace, first_line)
+            raise
+        if chunk.soon:
+            shards = ",".join(map(str, sorted(chunk.soon)))
+            await inside.execute("select pg_notify('sexton_timers', $1)", shards)
+        return [encode_id("j", number) for number in known["ids"]]
+
+    return await within(database, connection, work)
+
+
+class _Chunk:
+    """Rows in the making. Schedules alike are read once, and their first occurrence is looked for once."""
+
+    def __init__(
+        self, namespace: str, app: str | None, now: datetime, shards: int, lanes: Mapping[Lane, int]
+    ) -> None:
+        self.namespace = namespace
+        self.app = app
+        self.now = now
+        self.shards = shards
+        self.lanes = lanes
+        self.jobs: list[tuple[Any, ...]] = []
+        self.timers: list[tuple[Any, ...]] = []
+        self.soon: set[int] = set()
+        self._schedules: dict[tuple[Any, ...], tuple[Schedule, datetime, datetime]] = {}
+
+    def add_all(self, specs: Sequence[JobSpec], ids: Sequence[int], first_line: int) -> None:
+        errors: list[tuple[int, SextonError]] = []
+        for place, (spec, number) in enumerate(zip(specs, ids, strict=True)):
+            try:
+                self._add(spec, number)
+            except SextonError as error:
+                errors.append((first_line + place, error))
+                if len(errors) == MOST_ERRORS:
+                    break
+        if errors:
+            raise RefusedLines(errors)
+
+    def _add(self, spec: JobSpec, number: int) -> None:
+        schedule, anchor, first = self._schedule(spec)
+        shard = shard_of(number, self.shards)
+        due = first + jitter(number, spec) if spec.jitter_seconds else first
+        if (due - self.now).total_seconds() <= HORIZON_SECONDS:
+            self.soon.add(shard)
+        key = schedule.timing_key
+        self.jobs.append(
+            (
+                number,
+                self.namespace,
+                spec.name,
+                self.app,
+                schedule.kind,
+                spec.schedule,
+                schedule.timezone,
+                anchor,
+                key,
+                encoded(target_of(spec)),
+                None if spec.payload is None else encode_payload(spec.payload),
+                options_of(normal(spec, schedule)),
+                encoded(spec.labels) if spec.labels else None,
+                spec.description,
+                spec.owner,
+                None,
+                self.now,
+                self.now,
+            )
+        )
+        self.timers.append(
+            (
+                number,
+                shard,
+                1,
+                key,
+                first,
+                due,
+                spec.max_runs,
+                self.lanes[lane_of(spec)],
+                spec.priority,
+                overlap_of(spec),
+                spec.expires_seconds,
+                grace_of(spec),
+            )
+        )
+
+    def _schedule(self, spec: JobSpec) -> tuple[Schedule, datetime, datetime]:
+        key = (
+            spec.schedule, spec.timezone, spec.kind, spec.anchor, spec.gap, spec.fold, spec.starts_at,
+            spec.ends_at, tuple(spec.exclude), spec.missed_window,
+            spec.name if "H" in spec.schedule else None,
+        )  # fmt: skip
+        found = self._schedules.get(key)
+        if found is None:
+            schedule, anchor = read_schedule(spec, self.now)
+            found = schedule, anchor, first_occurrence(spec, schedule, self.now)
+            self._schedules[key] = found
+        return found
+
+
+def _read(items: Sequence[Item], first_line: int) -> list[JobSpec]:
+    specs: list[JobSpec] = []
+    errors: list[tuple[int, SextonError]] = []
+    for place, item in enumerate(items):
+        try:
+            specs.append(read_spec(item))
+        except SextonError as error:
+            errors.append((first_line + place, error))
+            if len(errors) == MOST_ERRORS:
+                break
+    if errors:
+        raise RefusedLines(errors)
+    return specs
+
+
+async def _check_names(
+    database: Database, connection: Connection, specs: Sequence[JobSpec], namespace: str, first_line: int
+) -> None:
+    names = [spec.name for spec in specs]
+    taken = {
+        row["name"]: encode_id("j", row["id"])
+        for row in await connection.fetch(database.statement("taken_names"), namespace, names)
+    }
+    seen: dict[str, int] = {}
+    errors: list[tuple[int, SextonError]] = []
+    for line, name in enumerate(names, first_line):
+        if name in taken:
+            errors.append((line, NameTaken(name, taken[name])))
+        elif seen.setdefault(name, line) != line:
+            hint = "give each job a name of its own"
+            message = f"line {seen[name]} has the name {name} already"
+            errors.append((line, InvalidField("name_taken", message, field="name", hint=hint)))
+    if errors:
+        raise RefusedLines(errors[:MOST_ERRORS])
+
+
+async def _aside(size: int, function: Any, *arguments: Any) -> Any:
+    return function(*arguments) if size < MANY else await asyncio.to_thread(function, *arguments)

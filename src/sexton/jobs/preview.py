@@ -1,0 +1,89 @@
+"""What a schedule comes to: the next occurrences, with what is moved or skipped and why."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+
+from sexton.errors import InvalidField
+from sexton.jobs.change import NAMESPACE, find, not_found
+from sexton.jobs.stored import Stored
+from sexton.model import JobSpec
+from sexton.postgres.database import Connection, Database
+from sexton.schedules import Schedule
+from sexton.validation import check_spec, first_occurrence, read_schedule
+
+LARGEST = 1000
+END = datetime(9000, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+
+
+class PreviewedTime(msgspec.Struct, frozen=True, kw_only=True):
+    """One occurrence. `local` is its nominal local time; `skipped` says why it does not fire."""
+
+    scheduled_at: datetime
+    local: str
+    note: str | None = None
+    skipped: str | None = None
+
+
+class Preview(msgspec.Struct, frozen=True, kw_only=True):
+    explanation: str
+    timezone: str
+    occurrences: list[PreviewedTime]
+
+
+def preview(spec: JobSpec, *, count: int = 10, now: datetime) -> Preview:
+    """Of a job that is not stored; refused as its creation would be."""
+    check_spec(spec)
+    schedule, _ = read_schedule(spec, now)
+    first = first_occurrence(spec, schedule, now)
+    return _preview(schedule, min(now, first - MICROSECOND), count, spec.max_runs)
+
+
+async def preview_job(
+    database: Database,
+    ref: str,
+    *,
+    count: int = 10,
+    namespace: str = NAMESPACE,
+    connection: Connection | None = None,
+    now: datetime | None = None,
+) -> Preview:
+    """Of a stored job, from where it stands; a paused one as if it were resumed now."""
+    if connection is None:
+        async with database.connection() as own:
+            return await preview_job(database, ref, count=count, namespace=namespace, connection=own, now=now)
+    number = await find(database, connection, ref, namespace)
+    row = await connection.fetchrow(database.statement("preview_job"), number, now)
+    if row is None:
+        raise not_found(ref)
+    job = Stored(dict(row))
+    if row["scheduled_at"] is None:
+        return Preview(explanation=job.schedule.explain(), timezone=job.schedule.timezone, occurrences=[])
+    start = row["now"] if job.status == "paused" else min(row["now"], row["scheduled_at"] - MICROSECOND)
+    left = None if job.spec.max_runs is None else job.spec.max_runs - row["fired_count"]
+    return _preview(job.schedule, start, count, left)
+
+
+def _preview(schedule: Schedule, start: datetime, count: int, left: int | None) -> Preview:
+    if not 1 <= count <= LARGEST:
+        raise InvalidField("out_of_range", f"count is {count}", field="count", hint=f"give 1 to {LARGEST}")
+    wanted = count if left is None else min(count, left)
+    found: list[PreviewedTime] = []
+    firing = 0
+    # A calendar may take away thousands in a row: they are shown as far as there is room.
+    for occurrence in schedule.occurrences(start, END):
+        if firing == wanted or len(found) == count + LARGEST:
+            break
+        firing += occurrence.skipped is None
+        found.append(
+            PreviewedTime(
+                scheduled_at=occurrence.at,
+                local=occurrence.local.isoformat(),
+                note=occurrence.note,
+                skipped=occurrence.skipped,
+            )
+        )
+    return Preview(explanation=schedule.explain(), timezone=schedule.timezone, occurrences=found)

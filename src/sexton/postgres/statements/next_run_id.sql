@@ -1,0 +1,2 @@
+-- A run's id before the run: its key may name it.
+select nextval('sexton.run_ids')

@@ -1,0 +1,22 @@
+-- Dead letters become runs again, under the keys of their occurrences and the job as it is now; they do not expire.
+-- $1 dead runs, $2 their keys, $3 available
+with taken as (
+    delete from sexton.dead using unnest($1::bigint[], $2::text[], $3::timestamptz[]) as wanted (run_id, key, available_at)
+    where dead.run_id = wanted.run_id
+    returning dead.*, wanted.key, wanted.available_at
+),
+made as (
+    insert into sexton.runs (
+        job_id, lane, priority, available_at, scheduled_at, due_at, revision, trigger, missed, idempotency_key, parent_run,
+        payload
+    )
+    select taken.job_id, taken.lane, taken.priority, taken.available_at, taken.scheduled_at, taken.due_at, job.revision,
+           'redrive', taken.missed, taken.key, taken.run_id, taken.payload
+    from taken
+    join sexton.jobs as job on job.id = taken.job_id
+    returning id, parent_run, lane
+),
+told as (
+    select pg_notify('sexton_runs', string_agg(distinct lane::text, ',')) from made having count(*) > 0
+)
+select id, parent_run, (select count(*) from told) from made

@@ -1,0 +1,287 @@
+"""An edit accounts for the past under the old definition and goes on under the new one."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from sexton import planning
+from sexton.errors import Conflict, InvalidField, NotFound, ScheduleError
+from sexton.jobs.create import NameTaken
+from sexton.jobs.edit import edit, replace
+from sexton.jobs.read import get
+from sexton.jobs.state import delete, pause, resume
+from sexton.jobs.stored import Stored
+from sexton.jobs.trigger import backfill, run_now
+from sexton.model import jitter_of
+from sexton.postgres.database import Database
+from tests.jobs.making import (
+    HOUR,
+    MINUTE,
+    NOW,
+    at,
+    history,
+    make,
+    number,
+    row,
+    rows,
+    runs,
+    spec,
+    timer,
+    value,
+)
+
+
+async def test_an_edit_keeps_the_rest_and_is_one_revision_on(database: Database) -> None:
+    job = await make(database, payload={"a": 1}, priority=1)
+    shown = await edit(database, "report", {"payload": {"b": 2}, "description": "x"}, now=NOW)
+    assert (shown.revision, shown.payload, shown.description, shown.priority) == (2, {"b": 2}, "x", 1)
+    assert (shown.anchor, shown.created_at, shown.updated_at) == (job.anchor, NOW, NOW)
+    stored = await timer(database, job)
+    assert (stored["revision"], stored["scheduled_at"]) == (2, at(1))
+    assert shown == await get(database, "report")
+
+
+async def test_what_the_job_was_is_kept_whole(database: Database) -> None:
+    await make(database, payload={"a": 1}, labels={"x": "y"}, overlap="SKIP")
+    before = await row(database, "select * from sexton.jobs")
+    await edit(database, "report", {"payload": 5, "schedule": "every 5m"}, now=NOW + timedelta(seconds=1))
+    kept = await row(database, "select * from sexton.job_revisions")
+    assert (kept["revision"], kept["valid_until"]) == (1, NOW + timedelta(seconds=1))
+    old = Stored(json.loads(kept["definition"]))
+    assert old.spec == Stored(before).spec
+    assert old.schedule.timing_key == Stored(before).schedule.timing_key
+
+
+async def test_an_edit_without_a_change_changes_nothing(database: Database) -> None:
+    job = await make(
+        database, payload={"b": 1, "a": [1.5, None]}, labels={"x": "y"}, starts_at="2026-07-01T00:00:00Z"
+    )
+    before = await row(database, "select * from sexton.jobs")
+    for changes in ({}, {"payload": {"a": [1.5, None], "b": 1}}, {"priority": 2}, {"timezone": "UTC"}):
+        assert (await edit(database, "report", changes, now=NOW + HOUR)).revision == 1
+    assert await row(database, "select * from sexton.jobs") == before
+    assert await rows(database, "select * from sexton.job_revisions") == []
+    assert (await timer(database, job))["revision"] == 1
+
+
+async def test_an_edit_of_another_revision_is_refused(database: Database) -> None:
+    await make(database)
+    await edit(database, "report", {"priority": 1}, expected_revision=1, now=NOW)
+    with pytest.raises(Conflict) as caught:
+        await edit(database, "report", {"priority": 3}, expected_revision=1, now=NOW)
+    assert caught.value.code == "revision_conflict"
+    assert (await get(database, "report")).priority == 1
+
+
+async def test_of_two_edits_of_one_revision_one_wins(database: Database) -> None:
+    await make(database)
+    results = await asyncio.gather(
+        *(edit(database, "report", {"priority": p}, expected_revision=1, now=NOW) for p in (0, 1, 3)),
+        return_exceptions=True,
+    )
+    assert sum(isinstance(result, Conflict) for result in results) == 2
+    assert (await get(database, "report")).revision == 2
+
+
+async def test_what_was_due_fires_under_the_old_definition(database: Database) -> None:
+    job = await make(database, priority=1)
+    shown = await edit(
+        database, "report", {"schedule": "0 9 * * *", "priority": 3}, now=at(2) + timedelta(seconds=30)
+    )
+    found = await runs(database, job)
+    assert [(run["scheduled_at"], run["priority"]) for run in found] == [(at(2), 1)]
+    assert await history(database, job) == [(at(1), None, 1, "skipped", "coalesced")]
+    assert shown.next_run_at == datetime(2026, 6, 4, 9, tzinfo=UTC)
+    # Nobody has claimed it yet: it will run as the job is now.
+    assert found[0]["revision"] == 2
+
+
+async def test_the_new_schedule_begins_now_and_not_in_the_past(database: Database) -> None:
+    job = await make(database, schedule="0 0 1 1 *")
+    shown = await edit(database, "report", {"schedule": "* * * * *"}, now=NOW)
+    assert shown.next_run_at == at(1)
+    assert await runs(database, job) == []
+    assert await history(database, job) == []
+
+
+async def test_the_anchor_is_kept_by_edits_unless_it_is_given(database: Database) -> None:
+    await make(database, schedule="every 15m")
+    anchor = NOW.replace(microsecond=0)
+    shown = await edit(database, "report", {"schedule": "every 10m"}, now=NOW + 25 * MINUTE)
+    assert (shown.anchor, shown.next_run_at) == (anchor, anchor + 30 * MINUTE)
+    other = datetime(2026, 6, 3, 12, 0, tzinfo=UTC)
+    shown = await edit(database, "report", {"anchor": other}, now=NOW + 25 * MINUTE)
+    assert (shown.anchor, shown.next_run_at) == (other, other + 60 * MINUTE)
+
+
+async def test_the_kind_and_the_zone_follow_the_text(database: Database) -> None:
+    await make(database, schedule="CRON_TZ=Asia/Tokyo 30 2 * * *")
+    shown = await edit(database, "report", {"schedule": "CRON_TZ=Europe/Berlin 0 9 * * *"}, now=NOW)
+    assert (shown.kind, shown.timezone) == ("cron", "Europe/Berlin")
+    shown = await edit(database, "report", {"schedule": "FREQ=DAILY;BYHOUR=9;BYMINUTE=0"}, now=NOW)
+    assert (shown.kind, shown.timezone) == ("recurrence", "Europe/Berlin")
+    shown = await edit(database, "report", {"timezone": "Asia/Tokyo"}, now=NOW)
+    assert shown.next_run_local is not None
+    assert shown.next_run_local.endswith("+09:00")
+    stored = await row(database, "select * from sexton.jobs")
+    assert planning.schedule_of(stored).timing_key == stored["timing_key"].hex
+
+
+async def test_an_occurrence_within_its_jitter_is_not_lost(database: Database) -> None:
+    job = await make(database, schedule="0 * * * *", jitter_seconds=1800)
+    offset = timedelta(seconds=jitter_of(number(job), 1800))
+    hour, between = at(26), at(26) + offset / 2
+    await edit(database, "report", {"description": "same times"}, now=between)
+    stored = await timer(database, job)
+    assert (stored["scheduled_at"], stored["due_at"]) == (hour, hour + offset)
+    await edit(database, "report", {"schedule": "0 9 * * *"}, now=between)
+    (run,) = await runs(database, job)
+    assert (run["scheduled_at"], run["available_at"], run["due_at"]) == (hour, hour + offset, hour + offset)
+    assert (await timer(database, job))["scheduled_at"] == datetime(2026, 6, 4, 9, tzinfo=UTC)
+
+
+async def test_a_paused_job_stays_paused_and_what_it_missed_is_recorded(database: Database) -> None:
+    job = await make(database)
+    await pause(database, "report", reason="freeze", now=NOW)
+    shown = await edit(database, "report", {"schedule": "*/5 * * * *"}, now=at(2))
+    assert (shown.status, shown.paused_reason, shown.next_run_at) == ("paused", "freeze", None)
+    assert await history(database, job) == [(at(1), at(2), 2, "skipped", "paused")]
+    await resume(database, "report", now=at(12))
+    assert await history(database, job) == [
+        (at(1), at(2), 2, "skipped", "paused"),
+        (at(6), at(11), 2, "skipped", "paused"),
+    ]
+
+
+async def test_unclaimed_runs_follow_the_edit_and_started_ones_do_not(database: Database) -> None:
+    job = await make(database)
+    await run_now(database, "report", now=NOW)
+    async with database.connection() as connection:
+        await connection.execute(database.sql("update sexton.runs set state = 'running', claim = 1"))
+    await run_now(database, "report", now=NOW + MINUTE / 2)
+    before = await timer(database, job)
+    await edit(database, "report", {"target": {"handler": "other"}, "queue": "slow"}, now=NOW)
+    started, waiting = await runs(database, job)
+    lane = (await timer(database, job))["lane"]
+    assert (started["revision"], started["lane"]) == (1, before["lane"])
+    assert (waiting["revision"], waiting["lane"]) == (2, lane)
+    assert lane != before["lane"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [(None, "new-{{unix}}"), ("old-{{unix}}", None), ("{{date}}", "{{week}}")]
+)
+async def test_the_key_of_what_has_fired_stays(database: Database, old: str | None, new: str | None) -> None:
+    job = await make(database, idempotency_key_template=old)
+    async with database.connection() as connection:
+        stored = Stored(dict(await connection.fetchrow(database.sql("select * from sexton.jobs")) or {}))
+    key = stored.key_of(at(1))
+    await pause(database, "report", now=at(1))
+    await edit(database, "report", {"idempotency_key_template": new}, now=at(1))
+    (run,) = await runs(database, job)
+    assert run["idempotency_key"] == key
+
+
+async def test_a_renamed_job_frees_its_name_and_keeps_its_handler(database: Database) -> None:
+    await make(database)
+    await make(database, name="other")
+    with pytest.raises(NameTaken) as caught:
+        await edit(database, "report", {"name": "other"}, now=NOW)
+    assert caught.value.job_id == (await get(database, "other")).job_id
+    assert (await get(database, "report")).revision == 1
+    shown = await edit(database, "report", {"name": "renamed"}, now=NOW)
+    assert shown.target is not None
+    assert shown.target.handler == "report"
+    with pytest.raises(NotFound):
+        await get(database, "report")
+
+
+async def test_a_completed_job_begins_again_with_another_schedule(database: Database) -> None:
+    job = await make(database, schedule="2026-06-03T13:00:00Z")
+    await pause(database, "report", now=at(27))
+    shown = await edit(database, "report", {"description": "still over"}, now=at(28))
+    assert (shown.status, shown.revision) == ("completed", 2)
+    shown = await edit(database, "report", {"schedule": "2026-06-03T15:00:00Z"}, now=at(28))
+    assert (shown.status, shown.completed_at) == ("active", None)
+    assert shown.next_run_at == datetime(2026, 6, 3, 15, tzinfo=UTC)
+    assert (await timer(database, job))["revision"] == 3
+    with pytest.raises(ScheduleError) as caught:
+        await edit(database, "report", {"schedule": "2026-06-03T12:00:00Z"}, now=at(28))
+    assert caught.value.code == "in_the_past"
+
+
+async def test_max_runs_counts_on_through_an_edit(database: Database) -> None:
+    job = await make(database, max_runs=3)
+    await edit(database, "report", {"description": "x"}, now=at(1))
+    assert (await timer(database, job))["fired_count"] == 1
+    shown = await edit(database, "report", {"max_runs": 1}, now=at(1))
+    assert shown.status == "completed"
+    shown = await edit(database, "report", {"max_runs": 5}, now=at(2))
+    assert (shown.status, shown.next_run_at) == ("active", at(3))
+    assert (await timer(database, job))["fired_count"] == 1
+
+
+async def test_a_refused_edit_changes_nothing(database: Database) -> None:
+    job = await make(database)
+    for changes in ({"schedule": "nonsense"}, {"priority": 9}, {"cron": "x"}, {"schedule": None}):
+        with pytest.raises(InvalidField):
+            await edit(database, "report", changes, now=at(5))
+    assert (await timer(database, job))["scheduled_at"] == at(1)
+    assert await runs(database, job) == []
+
+
+@pytest.mark.parametrize(
+    ("overlap", "slots", "skipped"),
+    [
+        ("ALLOW", [None, None, None], 0),
+        ("SKIP", [0], 2),
+        ("QUEUE_ONE", [0, 1], 1),
+        ("CANCEL_RUNNING", [0, 1], 1),
+    ],
+)
+async def test_what_is_caught_up_keeps_to_the_overlap(
+    database: Database, overlap: str, slots: list[Any], skipped: int
+) -> None:
+    job = await make(database, overlap=overlap, missed_window="RUN_ALL")
+    await edit(database, "report", {"description": "x"}, now=at(3) + timedelta(seconds=30))
+    assert [run["slot"] for run in await runs(database, job)] == slots
+    reasons = [entry[4] for entry in await history(database, job)]
+    assert reasons == ["overlap"] * skipped
+
+
+async def test_put_creates_then_replaces_then_leaves_alone(database: Database) -> None:
+    first, created = await replace(database, "report", spec(payload=1, priority=1), now=NOW)
+    assert created
+    same, created = await replace(database, "report", spec(payload=1, priority=1), now=NOW + HOUR)
+    assert (created, same.revision, same.job_id) == (False, 1, first.job_id)
+    other, created = await replace(database, "report", spec(payload=2), now=NOW)
+    assert (created, other.revision, other.payload, other.priority) == (False, 2, 2, 2)
+    assert (other.job_id, other.anchor) == (first.job_id, first.anchor)
+    with pytest.raises(Conflict):
+        await replace(database, "report", spec(payload=3), expected_revision=1, now=NOW)
+    with pytest.raises(Conflict):
+        await replace(database, "nobody", spec(name="nobody"), expected_revision=1, now=NOW)
+
+
+async def test_of_two_puts_at_once_one_creates(database: Database) -> None:
+    results = await asyncio.gather(*(replace(database, "report", spec(payload=n), now=NOW) for n in range(4)))
+    assert sorted(created for _, created in results) == [False, False, False, True]
+    assert await value(database, "select count(*) from sexton.timers") == 1
+
+
+async def test_an_edit_and_a_deletion_at_once_leave_a_deleted_job_without_a_timer(database: Database) -> None:
+    job = await make(database)
+    await asyncio.gather(
+        edit(database, job.job_id, {"schedule": "every 1m"}, now=NOW),
+        delete(database, job.job_id, now=NOW),
+        backfill(database, job.job_id, at(-5), at(0), now=NOW),
+        return_exceptions=True,
+    )
+    assert await rows(database, "select * from sexton.timers") == []
+    assert (await get(database, job.job_id)).status == "deleted"
+    assert await runs(database, job) == []
