@@ -22,8 +22,8 @@ async def bury(database: Database, job: JobView, run: int, **fields: Any) -> str
     row = {
         "run_id": run, "job_id": number(job), "died_at": NOW, "reason": "exhausted", "error": "x",
         "error_group": "x", "lane": (await timer(database, job))["lane"], "priority": 2,
-        "scheduled_at": at(-run), "due_at": at(-run), "revision": 1, "trigger": "schedule", "missed": False, "attempt": 4,
-        **fields,
+        "scheduled_at": at(-run), "due_at": at(-run), "revision": 1, "trigger": "schedule", "missed": False,
+        "attempt": 4, **fields,
     }  # fmt: skip
     places = ", ".join(f"${place}" for place in range(1, len(row) + 1))
     async with database.connection() as connection:

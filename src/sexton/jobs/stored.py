@@ -12,11 +12,13 @@ import msgspec
 
 from sexton import planning
 from sexton.idempotency import occurrence_key
-from sexton.model import COLUMNS, JobSpec, OverlapCode, Target, encode_id, jitter_of
+from sexton.model import COLUMNS, JobSpec, Overlap, OverlapCode, Target, encode_id, jitter_of
 from sexton.planning import Policy
 from sexton.schedules import Schedule
 
 DEFAULT_GRACE = 60
+_COLUMNS = frozenset(COLUMNS)
+_OVERLAPS = {overlap: OverlapCode[overlap.value].value for overlap in Overlap}
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,8 @@ def fields_of(row: Mapping[str, Any]) -> dict[str, Any]:
 def options_of(spec: JobSpec) -> str:
     """What differs from the defaults and has no column of its own, as JSON."""
     builtins = msgspec.to_builtins(spec)
-    return encoded({name: value for name, value in builtins.items() if name not in COLUMNS})
+    options = {name: builtins[name] for name in builtins.keys() - _COLUMNS}
+    return encoded(options) if options else "{}"
 
 
 def normal(spec: JobSpec, schedule: Schedule) -> JobSpec:
@@ -116,7 +119,7 @@ def jitter(job_id: int, spec: JobSpec) -> timedelta:
 
 
 def overlap_of(spec: JobSpec) -> int:
-    return OverlapCode[spec.overlap.value].value
+    return _OVERLAPS[spec.overlap]
 
 
 def grace_of(spec: JobSpec) -> int | None:
