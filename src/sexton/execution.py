@@ -40,6 +40,7 @@ RESULT_LIMIT = 64 * 1024
 ERROR_LIMIT = 8 * 1024
 MESSAGE_LIMIT = 16 * 1024
 LONGEST_WAIT = 86_400.0
+LONGEST_SNOOZE = 366 * 86_400.0
 
 # What a handler is to the worker: it takes the run and is awaited.
 Step = Callable[["RunContext"], Awaitable[Any]]
@@ -47,7 +48,8 @@ Stop = Literal["timeout", "cancel", "lost", "shutdown"]
 
 
 class Policy(msgspec.Struct, frozen=True):
-    """What a job's options say about its attempts, read from `jobs.options`: what differs from the defaults."""
+    """What a job's options say about its attempts, read from `jobs.options`: what differs from the
+    defaults."""
 
     max_retries: int = 3
     retry_backoff: Backoff = Backoff.EXPONENTIAL
@@ -190,8 +192,13 @@ class RunContext:
     @property
     def late_seconds(self) -> float:
         """How long after it was due the attempt began; never less than nothing."""
+        return max(0.0, self._reporter.database_seconds(self.started) - self.due_seconds)
+
+    @property
+    def due_seconds(self) -> float:
+        """When it was due, jitter included, in seconds since 1970."""
         due_at: datetime = self._record["due_at"]
-        return max(0.0, self._reporter.database_seconds(self.started) - due_at.timestamp())
+        return due_at.timestamp()
 
     @property
     def deadline(self) -> datetime:

@@ -8,10 +8,11 @@ bookkeeping.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
-from prometheus_client.core import HistogramMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.registry import Collector
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800)
@@ -54,6 +55,26 @@ class Distribution(Collector):
         yield family
 
 
+class Readings(Collector):
+    """Numbers that somebody else keeps, read when asked for."""
+
+    def __init__(
+        self,
+        registry: CollectorRegistry,
+        counters: Sequence[tuple[str, str, Callable[[], float]]],
+        gauges: Sequence[tuple[str, str, Callable[[], float]]],
+    ) -> None:
+        self._counters = counters
+        self._gauges = gauges
+        registry.register(self)
+
+    def collect(self) -> Iterator[CounterMetricFamily | GaugeMetricFamily]:
+        for name, documentation, read in self._counters:
+            yield CounterMetricFamily(name, documentation, value=read())
+        for name, documentation, read in self._gauges:
+            yield GaugeMetricFamily(name, documentation, value=read())
+
+
 class Telemetry:
     """The metrics of a process."""
 
@@ -64,17 +85,14 @@ class Telemetry:
             "sexton_runs_ended", "Runs that ended here, by status.", ["status"], registry=registry
         )
         self.succeeded = ended.labels("success")
-        self.died = ended.labels("dead")
-        self.cancelled = ended.labels("cancelled")
+        self._ended = {status: ended.labels(status) for status in ("dead", "cancelled", "expired")}
         attempts = Counter(
             "sexton_attempts_failed",
             "Attempts that failed and are tried again, by outcome.",
             ["outcome"],
             registry=registry,
         )
-        self.failed = attempts.labels("failed")
-        self.timed_out = attempts.labels("timeout")
-        self.snoozed = attempts.labels("snoozed")
+        self._failed = {outcome: attempts.labels(outcome) for outcome in ("failed", "timeout", "snoozed")}
         self.lost = Counter(
             "sexton_leases_lost", "Outcomes dropped because the run had been taken over.", registry=registry
         )
@@ -95,4 +113,27 @@ class Telemetry:
         self.run_seconds = Distribution("sexton_run_seconds", "How long attempts took.", registry)
         self.late_seconds = Distribution(
             "sexton_run_late_seconds", "How long after it was due an attempt began.", registry
+        )
+
+    def count_ends(self, statuses: Iterable[str]) -> None:
+        for status in statuses:
+            self._ended[status].inc()
+
+    def count_failures(self, outcomes: Iterable[str]) -> None:
+        for outcome in outcomes:
+            self._failed[outcome].inc()
+
+    def watch_scheduler(self, scheduler: Any, leadership: Any) -> None:
+        """Show what the scheduler and its leadership count."""
+        Readings(
+            self.registry,
+            counters=[
+                ("sexton_fired", "Occurrences fired by this node.", lambda: scheduler.fired),
+                ("sexton_caught_up", "Occurrences caught up by this node.", lambda: scheduler.caught_up),
+                ("sexton_fenced", "Shards lost to another leader.", lambda: leadership.fenced),
+            ],
+            gauges=[
+                ("sexton_wheel_entries", "Timers in the wheel.", lambda: scheduler.entries),
+                ("sexton_shards_led", "Shards led by this node.", lambda: len(leadership.led)),
+            ],
         )

@@ -15,7 +15,9 @@ recorded as (
         fired_at, started_at, finished_at, error, idempotency_key, parent_run, payload
     )
     select
-        (select now from moment), run.id, run.job_id, run.scheduled_at, run.status, run.reason, run.trigger, run.missed,
+        (select now from moment), run.id, run.job_id, run.scheduled_at, run.status,
+        case when run.status = 'cancelled' then coalesce(run.cancel_reason, run.reason) else run.reason end,
+        run.trigger, run.missed,
         run.revision, run.attempt, run.claim, run.node, run.fired_at, to_timestamp(run.started),
         to_timestamp(run.finished), run.message, run.idempotency_key, run.parent_run, run.payload
     from ended as run

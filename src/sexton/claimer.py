@@ -1,0 +1,140 @@
+"""Taking runs from the queue: when there is room, and as many as are worth a round trip.
+
+How far ahead a worker claims follows from how fast it has been lately: a few hundredths of a second of
+work, and nothing at all while its handlers are slow. A run that has crashed two workers is taken alone: the
+worker lets go of everything else first.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+from sexton import clock
+from sexton.loop import Loop
+from sexton.queues.base import Ring
+
+if TYPE_CHECKING:
+    from sexton.worker import Worker
+
+AHEAD_SECONDS = 0.05
+LANES_SECONDS = 10.0
+SUSPECTS_SECONDS = 15.0
+GIVE_WAY_SECONDS = 10.0
+GIVE_WAY_AGAIN_SECONDS = 60.0
+
+
+class Claimer(Loop):
+    """Claims on a ring, when slots became free while there was more, and every `poll_seconds`."""
+
+    name = "claimer"
+
+    def __init__(self, worker: Worker) -> None:
+        super().__init__()
+        self._worker = worker
+        self._waiting = False
+        self._ahead = 0
+        self._lanes_at = float("-inf")
+        self._suspects_at = float("-inf")
+        self._giving_way_until = float("-inf")
+        self._alone = False
+
+    async def setup(self) -> None:
+        await self._worker.doorbell.listen(self._rung)
+
+    async def teardown(self) -> None:
+        await self._worker.doorbell.close()
+
+    async def tick(self) -> float:
+        worker, settings = self._worker, self._worker.settings
+        node = worker.node
+        if node is None or worker.batch is None or not worker.heartbeat.trusted():
+            # Woken by the new identity; a lease in doubt is looked at again soon.
+            return settings.poll_seconds
+        await self._look_around()
+        if not worker.lanes or await self._alone_or_giving_way(node):
+            return settings.poll_seconds
+        room = self.room()
+        if not self._worth(room):
+            self._waiting = True
+            return settings.poll_seconds
+        limit = min(room, settings.claim_size)
+        rows = await worker.queue.claim(node, self._rotated(), limit, now=worker.now())
+        self._waiting = len(rows) == limit
+        worker.take(rows, node)
+        return 0 if self._waiting and self._worth(self.room()) else settings.poll_seconds
+
+    def room(self) -> int:
+        worker = self._worker
+        if worker.unsettled > 4 * worker.settings.claim_size:
+            return 0
+        return worker.concurrency + self._ahead - worker.in_hand
+
+    def wake_if_waiting(self) -> None:
+        """There is room again; it matters only if there was more to claim."""
+        if self._waiting:
+            self.wake()
+
+    def measured(self, runs: int, seconds: float) -> None:
+        """How fast it goes; only a worker that could have had more tells."""
+        if self._waiting:
+            wanted = runs / max(seconds, 0.001) * AHEAD_SECONDS
+            self._ahead = int(min(2 * self._worker.settings.claim_size, (self._ahead + wanted) / 2))
+
+    def slow_down(self) -> None:
+        self._ahead = 0
+
+    def _worth(self, room: int) -> bool:
+        """A small claim costs a round trip as a big one does: with work in hand, wait for more room."""
+        if self._worker.backlog:
+            return room >= self._worker.settings.claim_size // 4
+        return room > 0
+
+    def _rotated(self) -> list[int]:
+        """A lane that always has something to do must not keep the others waiting."""
+        lanes = self._worker.lanes
+        start = random.randrange(len(lanes))
+        return lanes[start:] + lanes[:start]
+
+    def _rung(self, ring: Ring) -> None:
+        match ring:
+            case "runs":
+                self.wake()
+            case "lanes":
+                self._lanes_at = float("-inf")
+                self.wake()
+            case "cancels":
+                self._worker.heartbeat.poke()
+
+    async def _look_around(self) -> None:
+        """Now and then: which lanes there are, whether the doorbell works, whether a run must run alone."""
+        worker, now = self._worker, clock.monotonic()
+        if now - self._lanes_at >= LANES_SECONDS:
+            self._lanes_at = now
+            await worker.find_lanes()
+            await worker.doorbell.check()
+        if now - self._suspects_at >= SUSPECTS_SECONDS and worker.lanes:
+            self._suspects_at = now
+            if await worker.queue.suspects(worker.lanes, now=worker.now()):
+                self._giving_way_until = clock.monotonic() + GIVE_WAY_SECONDS
+
+    async def _alone_or_giving_way(self, node: int) -> bool:
+        """Whether nothing else may be claimed for the sake of a run that must run alone."""
+        worker, now = self._worker, clock.monotonic()
+        self._waiting = True
+        if self._alone:
+            self._alone = worker.in_hand > 0
+            return self._alone
+        if now >= self._giving_way_until:
+            return False
+        if worker.in_hand:
+            # Not for too long: what runs here may take hours, and another worker may be idle.
+            self._suspects_at = now + GIVE_WAY_AGAIN_SECONDS
+            return True
+        self._giving_way_until = self._suspects_at = float("-inf")
+        rows = await worker.queue.claim_alone(node, worker.lanes, now=worker.now())
+        worker.take(rows, node, alone=True)
+        self._alone = bool(rows)
+        if not rows:
+            self._suspects_at = now
+        return self._alone

@@ -1,0 +1,261 @@
+"""Recording outcomes: gather for a moment, then one statement per kind for all of them.
+
+What could not be written because the database was away is kept and written later. As the answer may have
+been lost after the statement was carried out, history is asked first what it knows already.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, TypeVar
+
+import asyncpg
+
+from sexton import clock
+from sexton.errors import Unavailable
+from sexton.execution import (
+    LONGEST_SNOOZE,
+    SUCCESS,
+    RunContext,
+    clean,
+    encode_result,
+    error_group,
+    tries,
+    wait_before_retry,
+)
+from sexton.loop import Loop
+from sexton.model import Cancel, Expired, Failure, Outcome, Retry, Snooze, Success
+from sexton.queues.postgres import Again, End
+
+if TYPE_CHECKING:
+    from sexton.worker import Worker
+
+log = logging.getLogger("sexton")
+
+GATHER_SECONDS = 0.002
+
+Row = TypeVar("Row")
+
+
+class Batch:
+    """Outcomes that wait to be written, as the columns of their statements, under one identity."""
+
+    __slots__ = ("again", "claims", "ended", "finished", "ids", "node", "released", "results", "started")
+
+    def __init__(self, node: int) -> None:
+        self.node = node
+        self.ids: list[int] = []
+        self.claims: list[int] = []
+        self.started: list[float] = []
+        self.finished: list[float] = []
+        self.results: list[str | None] = []
+        self.ended: list[End] = []
+        self.again: list[Again] = []
+        self.released: list[tuple[int, int, float]] = []
+
+    def __len__(self) -> int:
+        return len(self.ids) + len(self.ended) + len(self.again) + len(self.released)
+
+    def add(self, run: RunContext, outcome: Outcome | None, started: float, finished: float) -> None:
+        """Sort an outcome in: done, over, again, or given back. Times are those of the database."""
+        match outcome:
+            case Success(result):
+                self.ids.append(run.id)
+                self.claims.append(run.claim)
+                self.started.append(started)
+                self.finished.append(finished)
+                self.results.append(None if outcome is SUCCESS else encode_result(result))
+            case None:
+                self.released.append((run.id, run.claim, 0.0))
+            case Snooze(seconds):
+                delay = min(max(0.0, seconds), LONGEST_SNOOZE)
+                self.again.append((run.id, run.claim, started, finished, delay, "snoozed", None))
+            case Cancel(reason):
+                why = clean(reason, 1000)
+                self.ended.append(
+                    (run.id, run.claim, started, finished, "cancelled", why, "cancelled", why, None)
+                )
+            case Retry(after, reason):
+                self.add(run, Failure(clean(reason, 8000), retry_after=after), started, finished)
+            case Failure(error, permanent, retry_after, kind):
+                how = "timeout" if kind == "timeout" else "failed"
+                times = (run.id, run.claim, started, finished)
+                if permanent or tries(run) > run.policy.max_retries:
+                    why = "permanent" if permanent else "exhausted"
+                    self.ended.append((*times, "dead", why, how, error, error_group(error)))
+                else:
+                    self.again.append((*times, wait_before_retry(run, retry_after), how, error))
+            case Expired():
+                self.ended.append(
+                    (run.id, run.claim, started, finished, "expired", "expired", "expired", "", None)
+                )
+
+    def drop(self, there: set[int]) -> int:
+        """Take out the ends that are recorded already; how many successes were among them."""
+        keep = [place for place, run in enumerate(self.ids) if run not in there]
+        dropped = len(self.ids) - len(keep)
+        self.ids = [self.ids[place] for place in keep]
+        self.claims = [self.claims[place] for place in keep]
+        self.started = [self.started[place] for place in keep]
+        self.finished = [self.finished[place] for place in keep]
+        self.results = [self.results[place] for place in keep]
+        self.ended = [row for row in self.ended if row[0] not in there]
+        return dropped
+
+
+class Settler(Loop):
+    """Writes what the worker has gathered."""
+
+    name = "settler"
+
+    def __init__(self, worker: Worker) -> None:
+        super().__init__()
+        self._worker = worker
+        self._kept: list[Batch] = []
+        self._doubtful = False
+        self._nudged = False
+        self._last = clock.monotonic()
+        self._reporting = asyncio.Lock()
+
+    @property
+    def kept(self) -> int:
+        return sum(map(len, self._kept))
+
+    def nudge(self) -> None:
+        """Something is there to be written; more may come in the next moment."""
+        if not self._nudged:
+            self._nudged = True
+            loop = self._worker.event_loop
+            if loop is not None:
+                loop.call_later(GATHER_SECONDS, self.wake)
+
+    async def stop(self) -> None:
+        await super().stop()
+        try:
+            await self.tick()
+        except Unavailable as error:
+            log.warning("settler: outcomes could not be written: %s", error.message)
+
+    async def tick(self) -> float:
+        worker = self._worker
+        self._nudged = False
+        await self.report()
+        self._kept += worker.swap()
+        if not self._kept:
+            return worker.settings.poll_seconds
+        worker.claimer.wake_if_waiting()
+        began, runs = self._last, self.kept
+        while self._kept:
+            await self._settle(self._kept[0])
+            del self._kept[0]
+        self._doubtful = False
+        self._last = clock.monotonic()
+        worker.claimer.measured(runs, self._last - began)
+        worker.claimer.wake_if_waiting()
+        return 0 if worker.unsettled else worker.settings.poll_seconds
+
+    async def report(self) -> None:
+        """Log lines and progress: before the outcomes, as they need their runs to be there."""
+        async with self._reporting:
+            logs, progress = self._worker.take_reports()
+            queue, now = self._worker.queue, self._worker.now()
+            try:
+                for node in {line[0] for line in logs}:
+                    await queue.log(node, [line[1:] for line in logs if line[0] == node], now=now)
+                logs = []
+                for node in {told[0] for told in progress.values()}:
+                    rows = [(run, *told[1:]) for run, told in progress.items() if told[0] == node]
+                    await queue.progress(node, rows)
+            except Unavailable:
+                self._worker.put_back_reports(logs, progress)
+                raise
+            except asyncpg.PostgresError:
+                log.exception("log lines could not be written")
+
+    async def _settle(self, batch: Batch) -> None:
+        """Each part is emptied once it is written, so that a part that fails does not repeat the others."""
+        worker, queue, now = self._worker, self._worker.queue, self._worker.now()
+        telemetry = worker.telemetry
+        try:
+            if self._doubtful:
+                await self._forget_recorded(batch)
+            if batch.ids:
+                lost = await self._finish(batch, now)
+                telemetry.succeeded.inc(len(batch.ids) - len(lost))
+                telemetry.run_seconds.observe_many(map(float.__sub__, batch.finished, batch.started))
+                batch.ids, batch.claims, batch.started, batch.finished, batch.results = [], [], [], [], []
+                worker.count_lost(lost)
+            if batch.ended:
+                lost = await self._each(lambda rows: queue.end(batch.node, rows, now=now), batch.ended)
+                telemetry.count_ends([row[4] for row in batch.ended if row[0] not in lost])
+                batch.ended = []
+                worker.count_lost(lost)
+            if batch.again:
+                lost = await self._each(lambda rows: queue.retry(batch.node, rows, now=now), batch.again)
+                telemetry.count_failures([row[5] for row in batch.again if row[0] not in lost])
+                batch.again = []
+                worker.count_lost(lost)
+            while batch.released:
+                delay = batch.released[0][2]
+                rows = [(run, claim) for run, claim, after in batch.released if after == delay]
+                await queue.release(batch.node, rows, delay=delay, now=now)
+                telemetry.released.inc(len(rows))
+                batch.released = [row for row in batch.released if row[2] != delay]
+        except Unavailable:
+            # The answer may have been lost after the statement was carried out.
+            self._doubtful = True
+            raise
+
+    async def _each(
+        self, write: Callable[[Sequence[Row]], Awaitable[set[int]]], rows: Sequence[Row]
+    ) -> set[int]:
+        """All at once; should PostgreSQL refuse one of them, one by one, so that the others are recorded."""
+        try:
+            return await write(rows)
+        except asyncpg.DataError:
+            log.exception("an outcome was refused; they are written one by one")
+        lost: set[int] = set()
+        for row in rows:
+            try:
+                lost |= await write([row])
+            except asyncpg.DataError:
+                log.exception("an outcome cannot be recorded: %s; its lease ends by itself", row)
+        return lost
+
+    async def _finish(self, batch: Batch, now: datetime | None) -> set[int]:
+        queue = self._worker.queue
+        try:
+            return await queue.finish(
+                batch.node,
+                batch.ids,
+                batch.claims,
+                batch.started,
+                batch.finished,
+                batch.results,
+                now=now,
+            )
+        except asyncpg.DataError as error:
+            # One result that PostgreSQL does not take must not keep the others from being recorded.
+            log.warning("results could not be kept: %s", error)
+        lost: set[int] = set()
+        for place in range(len(batch.ids)):
+            one = slice(place, place + 1)
+            ids, claims = batch.ids[one], batch.claims[one]
+            started, finished, results = batch.started[one], batch.finished[one], batch.results[one]
+            try:
+                lost |= await queue.finish(batch.node, ids, claims, started, finished, results, now=now)
+            except asyncpg.DataError as error:
+                note = encode_result({"truncated": True, "note": f"the result cannot be kept: {error}"})
+                lost |= await queue.finish(batch.node, ids, claims, started, finished, [note], now=now)
+        return lost
+
+    async def _forget_recorded(self, batch: Batch) -> None:
+        """What an unanswered statement has recorded after all is neither repeated nor counted as lost."""
+        ids = [*batch.ids, *(row[0] for row in batch.ended)]
+        claims = [*batch.claims, *(row[1] for row in batch.ended)]
+        if ids:
+            there = await self._worker.queue.recorded(batch.node, ids, claims, now=self._worker.now())
+            self._worker.telemetry.succeeded.inc(batch.drop(there))
