@@ -120,10 +120,10 @@ async def _serving(made: Node, listen_fd: int | None) -> AsyncIterator[None]:
 
 def _load_app(path: str | None) -> Sexton | None:
     """The object named by module:name; modules are looked for in the current directory too."""
-    from sexton.app import Sexton
-
     if path is None:
         return None
+    from sexton.app import Sexton
+
     module, _, name = path.partition(":")
     sys.path.insert(0, "")
     hint = "write module:name, such as reports:app"
