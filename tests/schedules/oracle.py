@@ -337,17 +337,15 @@ def recurrence_fires(
 ) -> Iterator[Fire]:
     """COUNT and UNTIL end the rule, then RDATE adds and EXDATE removes."""
     rule = read_rule(text, zone)
-    counted = 0
+    until, count = rule.parts.get("UNTIL"), int(rule.parts.get("COUNT", 10**9))
     found: list[Fire] = []
     for wall in rule_walls(rule, last):
-        if until_is_past(wall, rule.parts.get("UNTIL")):
+        if count == 0 or until_is_past(wall, until):
             break
         become = resolve(wall, zone, gap, fold)
-        if become[0].at is not None:
-            counted += 1
-        if counted > int(rule.parts.get("COUNT", counted)):
-            break
-        found.extend(fire for fire in become if not instant_is_past(fire.at, rule.parts.get("UNTIL")))
+        if become[0].why != "skip":
+            count -= 1
+        found.extend(fire for fire in become if not instant_is_past(fire, zone, until))
     for value in rule.rdates:
         if value.endswith("Z"):
             found.append(Fire(as_wall(value, zone), as_instant(value), None))
@@ -473,9 +471,14 @@ def by_days(text: str) -> list[tuple[int | None, str]]:
 def week_number(day: date, week_start: int) -> tuple[int, int]:
     """The week's number, and how many weeks its year has: a week is of the year that its fourth day is in."""
     fourth = day - (day.weekday() - week_start) % 7 * DAY + 3 * DAY
-    length = 366 if calendar.isleap(fourth.year) else 365
-    fourth_days = [d for d in days_from(date(fourth.year, 1, 1), length) if d.weekday() == fourth.weekday()]
+    fourth_days = days_of_year(fourth.year, fourth.weekday())
     return fourth_days.index(fourth) + 1, len(fourth_days)
+
+
+@cache
+def days_of_year(year: int, weekday: int) -> list[date]:
+    length = 366 if calendar.isleap(year) else 365
+    return [day for day in days_from(date(year, 1, 1), length) if day.weekday() == weekday]
 
 
 def as_instant(value: str) -> datetime:
@@ -490,9 +493,11 @@ def until_is_past(wall: datetime, until: str | None) -> bool:
     return wall > limit if "T" in until else wall.date() > limit.date()
 
 
-def instant_is_past(at: datetime | None, until: str | None) -> bool:
+def instant_is_past(fire: Fire, zone: zoneinfo.ZoneInfo, until: str | None) -> bool:
     """UNTIL in UTC is compared with the instant."""
-    return at is not None and until is not None and until.endswith("Z") and at > as_instant(until)
+    if until is None or not until.endswith("Z"):
+        return False
+    return (fire.at or end_of_gap(fire.wall, zone)) > as_instant(until)
 
 
 def is_excluded(fire: Fire, exdates: list[str]) -> bool:

@@ -1,0 +1,14 @@
+"""How hard the random tests try: the same few examples every time, or many new ones on request."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+# HYPOTHESIS_PROFILE=deep looks for new faults; what it finds becomes an @example or a case of its own.
+settings.register_profile(
+    "ci", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=False
+)
+settings.register_profile("deep", settings.get_profile("ci"), derandomize=False, print_blob=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
