@@ -54,7 +54,7 @@ async def test_one_letter_has_payload_and_attempts(database: Database) -> None:
     assert [each.error for each in letter.attempts] == ["boom"]
     with pytest.raises(NotFound) as missing:
         await get_dead(database, 2)
-    assert missing.value.code == "dead_letter_not_found"
+    assert missing.value.code == "dead_not_found"
 
 
 async def test_groups_by_cause(database: Database) -> None:

@@ -15,6 +15,8 @@ from tests.ledger.rows import HOUR, MINUTE, NOON, insert, make_ended, make_job, 
 
 pytestmark = pytest.mark.asyncio
 
+RETRY = "the retry is at 2026-06-01T13:00:00Z, in 1 h"
+
 
 async def test_live_runs_come_first_then_the_latest_ended(database: Database) -> None:
     job = await make_job(database)
@@ -156,7 +158,7 @@ async def test_a_job_is_found_by_id_and_by_name(database: Database) -> None:
         ({}, {"handlers": ["other"]}, "no worker knows handler hourly"),
         ({}, {"handlers": ["hourly"], "queues": ["mail"]}, "no worker serves queue default"),
         ({}, {"handlers": ["hourly"]}, "all workers are busy"),
-        ({"state": "failed", "available_at": NOON + HOUR}, {}, "the retry is at 2026-06-01T13:00:00Z, in 1 h"),
+        ({"state": "failed", "available_at": NOON + HOUR}, {}, RETRY),
         ({"available_at": NOON + 2 * HOUR}, {}, "its turn comes at 2026-06-01T14:00:00Z, in 2 h"),
         ({"state": "waiting"}, {}, "it waits for an outside report"),
         ({"slot": 1}, {}, "it is queued behind r_2"),

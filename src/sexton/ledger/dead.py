@@ -47,7 +47,7 @@ async def get_dead(database: Database, run_id: int) -> DeadLetter:
 
 def dead_not_found(run_id: int) -> NotFound:
     return NotFound(
-        "dead_letter_not_found",
+        "dead_not_found",
         f"there is no dead letter {encode_id('r', run_id)}: it never died, or was redriven or discarded",
         hint="sexton dead list shows those there are",
     )

@@ -1,0 +1,183 @@
+"""Dead letters over HTTP."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from sexton.api import examples
+from sexton.api.operation import Answer, Call, Query, aware, operation
+from sexton.api.runs import Cursor, Limit, Rate
+from sexton.errors import InvalidField
+from sexton.jobs import dead as commands
+from sexton.ledger import dead as ledger
+from sexton.ledger.runs import resolve, run_number
+from sexton.ledger.views import DeadGroup, DeadLetter
+
+Reason = Literal["exhausted", "permanent", "poison"]
+
+
+class DeadQuery(Query, frozen=True, kw_only=True):
+    job: Annotated[str | None, Meta(description="Only letters of this job: its id or name.")] = None
+    error_group: Annotated[str | None, Meta(description="Only letters with this cause.")] = None
+    reason: Annotated[Reason | None, Meta(description="Only letters that died like this.")] = None
+    limit: Limit = 50
+    cursor: Cursor = None
+
+
+class GroupsQuery(Query, frozen=True, kw_only=True):
+    job: Annotated[str | None, Meta(description="Only letters of this job: its id or name.")] = None
+    limit: Limit = 100
+
+
+class DeadFilter(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Which dead letters. At least one of the fields, or `all`."""
+
+    job: Annotated[str | None, Meta(description="Those of this job: its id or name.")] = None
+    error_group: Annotated[str | None, Meta(description="Those with this cause (see /dead/groups).")] = None
+    reason: Annotated[Reason | None, Meta(description="Those that died like this.")] = None
+    before: Annotated[datetime | None, Meta(description="Those that died before this instant.")] = None
+    all: Annotated[bool, Meta(description="Say that every dead letter is meant.")] = False
+
+
+class RedriveRequest(DeadFilter, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Which dead letters to run again, and how fast."""
+
+    rate: Rate = None
+
+
+class RedriveAnswer(msgspec.Struct, frozen=True):
+    """The new run."""
+
+    run_id: Annotated[str, Meta(description="The new run; it keeps the idempotency key of the dead one.")]
+    parent_run: Annotated[str, Meta(description="The dead run.")]
+
+
+class Redriven(msgspec.Struct, frozen=True):
+    """How many letters were run again."""
+
+    redriven: Annotated[int, Meta(description="How many.")]
+
+
+class Discarded(msgspec.Struct, frozen=True):
+    """How many letters were discarded."""
+
+    discarded: Annotated[int, Meta(description="How many.")]
+
+
+@operation(
+    "GET", "/dead", tag="dead letters", summary="List dead letters", query=DeadQuery, answer=list[DeadLetter],
+    errors=(404, 422), answer_example=[examples.DEAD],
+)  # fmt: skip
+async def list_dead(call: Call) -> Answer:
+    """Runs that used up their attempts, failed for good, or crashed their workers; the latest first."""
+    query = call.query(DeadQuery)
+    page = await ledger.list_dead(
+        call.database,
+        job=await _job(call, query.job),
+        group=query.error_group,
+        reason=query.reason,
+        cursor=query.cursor,
+        limit=query.limit,
+    )
+    return Answer(page.items, headers=call.next_link(cursor=page.cursor) if page.cursor else {})
+
+
+@operation(
+    "GET", "/dead/groups", tag="dead letters", summary="Group dead letters by cause", query=GroupsQuery,
+    answer=list[DeadGroup], errors=(404, 422), answer_example=[examples.DEAD_GROUP],
+)  # fmt: skip
+async def list_dead_groups(call: Call) -> Answer:
+    """One row per cause, the one with the most letters first."""
+    query = call.query(GroupsQuery)
+    return Answer(await ledger.list_groups(call.database, job=await _job(call, query.job), limit=query.limit))
+
+
+@operation(
+    "GET", "/dead/{run:str}", tag="dead letters", summary="Show a dead letter", answer=DeadLetter,
+    errors=(404,), answer_example=examples.DEAD_DETAIL,
+)  # fmt: skip
+async def get_dead(call: Call) -> Answer:
+    """One dead letter with its payload and all attempts."""
+    return Answer(await ledger.get_dead(call.database, run_number(call.path("run"))))
+
+
+@operation(
+    "POST", "/dead/{run:str}/redrive", tag="dead letters", summary="Run a dead letter again", status=201,
+    answer=RedriveAnswer, errors=(404, 409), answer_example={"run_id": "r_9hk7", "parent_run": "r_9hk2"},
+)  # fmt: skip
+async def redrive_dead(call: Call) -> Answer:
+    """Makes a new run with all its attempts, the same payload and the same idempotency key; the letter is
+    gone."""
+    run = call.path("run")
+    run_number(run)
+    new = await commands.redrive(call.database, run, connection=call.connection)
+    return Answer({"run_id": new, "parent_run": run}, headers={"Location": f"/api/v1/runs/{new}"})
+
+
+@operation(
+    "POST", "/dead/{run:str}/discard", tag="dead letters", summary="Discard a dead letter", status=204,
+    errors=(404,),
+)  # fmt: skip
+async def discard_dead(call: Call) -> Answer:
+    """Throws the letter away. The run stays in the history, as dead."""
+    run = call.path("run")
+    run_number(run)
+    await commands.discard(call.database, run, connection=call.connection)
+    return Answer()
+
+
+@operation(
+    "POST", "/dead/redrive", tag="dead letters", summary="Run many dead letters again", body=RedriveRequest,
+    answer=Redriven, errors=(404, 422), example={"error_group": "ConnectionError: …", "rate": 50},
+    answer_example={"redriven": 1200},
+)  # fmt: skip
+async def redrive_many(call: Call) -> Answer:
+    """All letters that match; `rate` spreads them so that what broke is not flooded."""
+    wish = call.json(RedriveRequest)
+    count = await commands.redrive_many(
+        call.database, **_filter(wish), rate=wish.rate, connection=call.connection
+    )
+    return Answer({"redriven": count})
+
+
+@operation(
+    "POST", "/dead/discard", tag="dead letters", summary="Discard many dead letters", body=DeadFilter,
+    answer=Discarded, errors=(404, 422), example={"job": "send-weekly-report"},
+    answer_example={"discarded": 12},
+)  # fmt: skip
+async def discard_many(call: Call) -> Answer:
+    """All letters that match."""
+    wish = call.json(DeadFilter)
+    count = await commands.discard_many(call.database, **_filter(wish), connection=call.connection)
+    return Answer({"discarded": count})
+
+
+def _filter(wish: DeadFilter) -> dict[str, Any]:
+    """What was asked for; that nothing was asked for must not mean everything by accident."""
+    chosen = {
+        "job": wish.job,
+        "error_group": wish.error_group,
+        "reason": wish.reason,
+        "before": None if wish.before is None else aware(wish.before, "before"),
+    }
+    if all(each is None for each in chosen.values()) != wish.all:
+        raise InvalidField(
+            "bad_filter",
+            "a filter and `all` contradict each other" if wish.all else "nothing says which dead letters",
+            field="all",
+            hint='give job, error_group, reason or before; or {"all": true} for every one',
+        )
+    return chosen
+
+
+async def _job(call: Call, ref: str | None) -> int | None:
+    return None if ref is None else await resolve(call.database, ref)
+
+
+OPERATIONS = (
+    list_dead, list_dead_groups, get_dead, redrive_dead, discard_dead, redrive_many, discard_many,
+)  # fmt: skip

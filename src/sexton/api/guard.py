@@ -1,0 +1,124 @@
+"""Who may talk to the API.
+
+Bound to loopback it needs no key, but a web page in a browser on the same machine must not be able to
+drive it. So the Host header must name this machine (a page whose name was rebound to 127.0.0.1 names its
+own host), an Origin must be the API's own, and a body must be declared as JSON, which a form cannot do. On
+any other address every request needs a key.
+"""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from litestar import Request
+
+from sexton.config import Settings
+from sexton.errors import InvalidField, SextonError
+
+OPEN_PATHS = frozenset({"/healthz", "/readyz"})
+JSON_TYPES = ("application/json", "application/merge-patch+json")
+LINES_TYPES = ("application/x-ndjson", "application/jsonl", "application/json-lines", *JSON_TYPES)
+
+
+class Guard:
+    """Checks every request; raises what is to be answered."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._keys = [sha256(key.encode()).digest() for key in read_keys(settings)]
+        self._host = settings.host
+        if not self._keys and not is_loopback(settings.host):
+            raise InvalidField(
+                "keys_required",
+                f"on {settings.host} the API can be reached from outside, and there are no API keys",
+                field="api_keys",
+                hint="set SEXTON_API_KEYS to a long random text (or @FILE with one key per line), "
+                "or bind to 127.0.0.1",
+            )
+
+    @property
+    def needs_keys(self) -> bool:
+        return bool(self._keys)
+
+    def check(self, request: Request[Any, Any, Any]) -> None:
+        if request.url.path in OPEN_PATHS:
+            return
+        host = request.headers.get("host", "")
+        if self._keys:
+            self._check_key(request.headers.get("authorization", ""))
+        elif not self._is_here(host):
+            raise SextonError(
+                "bad_host", f"this server is not {host or 'nameless'}", hint="use http://127.0.0.1"
+            )
+        origin = request.headers.get("origin")
+        if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
+            raise SextonError(
+                "cross_origin", f"a page of {origin} may not use this API", hint="call it from a program"
+            )
+
+    def _check_key(self, header: str) -> None:
+        scheme, _, token = header.partition(" ")
+        given = sha256(token.strip().encode()).digest()
+        # Every key is compared, so that the time says nothing about which one was near.
+        matches = [hmac.compare_digest(given, key) for key in self._keys]
+        if scheme.lower() != "bearer" or not any(matches):
+            raise SextonError(
+                "no_key",
+                "this server needs an API key",
+                hint="send Authorization: Bearer KEY (SEXTON_API_KEY)",
+            )
+
+    def _is_here(self, host: str) -> bool:
+        name = urlsplit(f"//{host}").hostname or ""
+        return name == self._host or is_loopback(name)
+
+
+def check_content_type(request: Request[Any, Any, Any], accepted: tuple[str, ...]) -> None:
+    """A body must say that it is JSON: a web form cannot, without asking first."""
+    given = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if given not in accepted:
+        raise SextonError(
+            "wrong_content_type",
+            f"the body is declared as {given}" if given else "the body is not declared",
+            hint=f"send Content-Type: {accepted[0]}",
+        )
+
+
+def read_keys(settings: Settings) -> list[str]:
+    """The keys of `api_keys`: a list with commas, or @FILE with one per line."""
+    text = (settings.api_keys or "").strip()
+    if text.startswith("@"):
+        try:
+            lines = Path(text[1:]).read_text("utf-8").splitlines()
+        except OSError as error:
+            raise InvalidField(
+                "bad_config", f"the file of API keys cannot be read: {error}", field="api_keys"
+            ) from error
+        keys = [line.strip() for line in lines if not line.lstrip().startswith("#")]
+    else:
+        keys = [key.strip() for key in text.split(",")]
+    keys = [key for key in keys if key]
+    short = [key for key in keys if len(key) < 16]
+    if short:
+        raise InvalidField(
+            "bad_config",
+            "an API key has fewer than 16 characters",
+            field="api_keys",
+            hint="make one: python -c 'import secrets; print(secrets.token_urlsafe())'",
+        )
+    if text and not keys:
+        raise InvalidField("bad_config", "there is no key in the file of API keys", field="api_keys")
+    return keys
+
+
+def is_loopback(host: str) -> bool:
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False

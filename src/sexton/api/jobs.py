@@ -1,0 +1,328 @@
+"""Jobs over HTTP."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from sexton import clock
+from sexton.api import examples
+from sexton.api.operation import PREFIX, Answer, Call, Query, aware, operation
+from sexton.api.runs import Cursor, JobRunsQuery, Limit, Rate, page_of_runs
+from sexton.errors import InvalidField
+from sexton.jobs import create as making
+from sexton.jobs import edit as editing
+from sexton.jobs import preview as previewing
+from sexton.jobs import read, state, trigger
+from sexton.jobs.view import JobView
+from sexton.ledger.occurrences import list_occurrences
+from sexton.ledger.runs import require_job, resolve
+from sexton.ledger.views import OccurrenceRecord, Run, Why
+from sexton.ledger.why import why
+from sexton.model import JobSpec
+from sexton.validation import read_spec
+
+DAY = timedelta(days=1)
+MICROSECOND = timedelta(microseconds=1)
+
+Count = Annotated[int, Meta(ge=1, le=1000, description="How many occurrences.")]
+Start = Annotated[datetime | None, Meta(description="The first instant of the range. Default: a day ago.")]
+End = Annotated[datetime | None, Meta(description="The last instant of the range. Default: in a day.")]
+
+
+class JobsQuery(Query, frozen=True, kw_only=True):
+    status: Annotated[
+        Literal["active", "paused", "completed", "deleted"] | None,
+        Meta(description="Only jobs in this status."),
+    ] = None
+    label: Annotated[str | None, Meta(description="Only jobs with this label: `name` or `name=value`.")] = (
+        None
+    )
+    name: Annotated[
+        str | None, Meta(description="Only the job of this name, or those that begin with it: `report-*`.")
+    ] = None
+    target: Annotated[
+        str | None, Meta(description="Only jobs with this target: `http`, `handler`, or a handler's name.")
+    ] = None
+    app: Annotated[str | None, Meta(description="Only jobs that this application declared.")] = None
+    limit: Limit = 100
+    cursor: Cursor = None
+
+
+class DeleteQuery(Query, frozen=True, kw_only=True):
+    cancel_running: Annotated[bool, Meta(description="Stop its running runs too.")] = False
+
+
+class PauseRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Why, and until when."""
+
+    reason: Annotated[str | None, Meta(description="Shown with the job.")] = None
+    until: Annotated[datetime | None, Meta(description="When it goes on by itself.")] = None
+
+
+class RunRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the run gets."""
+
+    payload: Annotated[Any | UnsetType, Meta(description="Instead of the job's own payload.")] = UNSET
+
+
+class RunMade(msgspec.Struct, frozen=True):
+    """The new run."""
+
+    run_id: Annotated[str, Meta(description="The run's id, `r_…`.")]
+    job: Annotated[str, Meta(description="The job, as it was named.")]
+
+
+class BackfillRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which past occurrences to run."""
+
+    start: Annotated[datetime, Meta(description="The first instant of the range.")]
+    end: Annotated[datetime, Meta(description="The last instant of the range; not in the future.")]
+    dry_run: Annotated[bool, Meta(description="Only say what would be run.")] = False
+    rate: Rate = None
+
+
+class PreviewQuery(Query, frozen=True, kw_only=True):
+    count: Count = 10
+
+
+class OccurrencesQuery(Query, frozen=True, kw_only=True):
+    start: Start = None
+    end: End = None
+    limit: Limit = 100
+
+
+class WhyQuery(Query, frozen=True, kw_only=True):
+    at: Annotated[
+        datetime | None, Meta(description="The occurrence at this instant, or those on both sides of it.")
+    ] = None
+    past: Annotated[int, Meta(ge=0, le=200, description="How many of the latest occurrences.")] = 10
+    ahead: Annotated[int, Meta(ge=0, le=200, description="How many of the next ones.")] = 3
+
+
+@operation(
+    "POST", "/jobs", tag="jobs", summary="Make a job", status=201, body=JobSpec, answer=JobView,
+    errors=(409, 422), example=examples.JOB_REQUEST, answer_example=examples.JOB,
+)  # fmt: skip
+async def create_job(call: Call) -> Answer:
+    """Only `name` and `schedule` are needed; everything else has a default. `warnings` says what is
+    allowed but probably not meant, such as a handler that no live worker knows."""
+    job = await making.create(call.database, read_spec(call.body), connection=call.connection)
+    return Answer(job, headers={**_etag(job), "Location": f"{PREFIX}/jobs/{job.job_id}"})
+
+
+@operation(
+    "GET", "/jobs", tag="jobs", summary="List jobs", query=JobsQuery, answer=list[JobView], errors=(422,),
+    answer_example=[examples.JOB],
+)  # fmt: skip
+async def list_jobs(call: Call) -> Answer:
+    """In the order in which they were made."""
+    query = call.query(JobsQuery)
+    page = await read.list_jobs(call.database, **msgspec.structs.asdict(query))
+    return Answer(page.jobs, headers=call.next_link(cursor=page.cursor) if page.cursor else {})
+
+
+@operation(
+    "GET", "/jobs/{job:str}", tag="jobs", summary="Show a job", answer=JobView, errors=(404,),
+    answer_example=examples.JOB,
+)  # fmt: skip
+async def get_job(call: Call) -> Answer:
+    """A deleted job is still shown by its id."""
+    job = await read.get(call.database, call.path("job"))
+    return Answer(job, headers=_etag(job))
+
+
+@operation(
+    "PATCH", "/jobs/{job:str}", tag="jobs", summary="Edit a job", body=dict[str, Any], answer=JobView,
+    errors=(404, 409, 412, 422), example={"schedule": "0 10 * * 1"}, answer_example=examples.JOB,
+)  # fmt: skip
+async def edit_job(call: Call) -> Answer:
+    """Changes the fields that are given, and no others; null puts one back to its default. With `If-Match`
+    the edit is refused if somebody else was faster. Runs that have started keep what they started with."""
+    changes = call.json(dict[str, Any])
+    job = await editing.edit(
+        call.database, call.path("job"), changes, expected_revision=call.expected_revision
+    )
+    return Answer(job, headers=_etag(job))
+
+
+@operation(
+    "PUT", "/jobs/by-name/{name:str}", tag="jobs", summary="Create or replace a job by its name",
+    body=JobSpec, answer=JobView, errors=(409, 412, 422), example=examples.JOB_REQUEST,
+    answer_example=examples.JOB,
+)  # fmt: skip
+async def put_job(call: Call) -> Answer:
+    """Afterwards the job is exactly what the body says: 201 if it is new, 200 if it was replaced. The same
+    again changes nothing. `name` may be left out of the body."""
+    body, name = call.json(dict[str, Any]), call.path("name")
+    if body.setdefault("name", name) != name:
+        raise InvalidField(
+            "name_differs", "the name in the body is not that of the path", field="name", hint="leave it out"
+        )
+    job, created = await editing.replace(
+        call.database, name, read_spec(body), expected_revision=call.expected_revision
+    )
+    headers = {**_etag(job), "Location": f"{PREFIX}/jobs/{job.job_id}"}
+    return Answer(job, status=201 if created else 200, headers=headers)
+
+
+@operation(
+    "DELETE", "/jobs/{job:str}", tag="jobs", summary="Delete a job", status=204, query=DeleteQuery,
+    errors=(404, 422),
+)  # fmt: skip
+async def delete_job(call: Call) -> Answer:
+    """It fires no more, its name is free, runs that wait are cancelled; running ones finish, unless
+    `cancel_running` is true. Its history stays."""
+    query = call.query(DeleteQuery)
+    await state.delete(call.database, call.path("job"), cancel_running=query.cancel_running)
+    return Answer()
+
+
+@operation(
+    "POST", "/jobs/{job:str}/pause", tag="jobs", summary="Pause a job", body=PauseRequest,
+    body_optional=True, answer=JobView, errors=(404, 409, 422),
+    example={"reason": "mail server moves", "until": "2026-06-02T06:00:00Z"},
+    answer_example={**examples.JOB, "status": "paused", "next_run_at": None, "next_run_local": None},
+)  # fmt: skip
+async def pause_job(call: Call) -> Answer:
+    """Runs that have fired go on. What falls due meanwhile is recorded as paused."""
+    wish = call.json(PauseRequest, optional=True)
+    job = await state.pause(
+        call.database, call.path("job"), reason=wish.reason, until=wish.until, connection=call.connection
+    )
+    return Answer(job, headers=_etag(job))
+
+
+@operation(
+    "POST", "/jobs/{job:str}/resume", tag="jobs", summary="Resume a job", answer=JobView, errors=(404, 409),
+    answer_example=examples.JOB,
+)  # fmt: skip
+async def resume_job(call: Call) -> Answer:
+    """Goes on with the next occurrence. A one-off job whose time has passed follows its `missed_window`."""
+    job = await state.resume(call.database, call.path("job"), connection=call.connection)
+    return Answer(job, headers=_etag(job))
+
+
+@operation(
+    "POST", "/jobs/{job:str}/run", tag="jobs", summary="Run a job now", status=201, body=RunRequest,
+    body_optional=True, answer=RunMade, errors=(404, 409, 422),
+    example={"payload": {"report_type": "monthly"}},
+    answer_example={"run_id": "r_9hk2", "job": "send-weekly-report"},
+)  # fmt: skip
+async def run_job(call: Call) -> Answer:
+    """Beside its schedule, which it does not change. Its idempotency key is its own."""
+    wish = call.json(RunRequest, optional=True)
+    ref = call.path("job")
+    run_id = await trigger.run_now(call.database, ref, payload=wish.payload, connection=call.connection)
+    return Answer({"run_id": run_id, "job": ref}, headers={"Location": f"{PREFIX}/runs/{run_id}"})
+
+
+@operation(
+    "POST", "/jobs/{job:str}/backfill", tag="jobs", summary="Run past occurrences", body=BackfillRequest,
+    answer=trigger.Backfill, errors=(404, 409, 422),
+    example={"start": "2026-05-01T00:00:00Z", "end": "2026-05-31T23:59:59Z", "dry_run": True},
+    answer_example=examples.BACKFILL,
+)  # fmt: skip
+async def backfill_job(call: Call) -> Answer:
+    """Runs the occurrences of a range in the past, with the lowest priority and the idempotency keys of those
+    occurrences. `dry_run` only lists them."""
+    wish = call.json(BackfillRequest)
+    done = await trigger.backfill(
+        call.database,
+        call.path("job"),
+        aware(wish.start, "start"),
+        aware(wish.end, "end"),
+        dry_run=wish.dry_run,
+        rate=wish.rate,
+        connection=call.connection,
+    )
+    return Answer(done)
+
+
+@operation(
+    "GET", "/jobs/{job:str}/preview", tag="jobs", summary="Preview a job", query=PreviewQuery,
+    answer=previewing.Preview, errors=(404, 422), answer_example=examples.PREVIEW,
+)  # fmt: skip
+async def preview_job(call: Call) -> Answer:
+    """When it fires next, with the local time, and what clock changes and excluded days take away."""
+    query = call.query(PreviewQuery)
+    return Answer(await previewing.preview_job(call.database, call.path("job"), count=query.count))
+
+
+@operation(
+    "POST", "/preview", tag="jobs", summary="Preview a job that is not saved", query=PreviewQuery,
+    body=JobSpec, answer=previewing.Preview, errors=(422,),
+    example={"schedule": "0 9 * * 1", "timezone": "America/New_York"}, answer_example=examples.PREVIEW,
+)  # fmt: skip
+async def preview_spec(call: Call) -> Answer:
+    """The body is that of POST /jobs; `name` may be left out."""
+    query = call.query(PreviewQuery)
+    spec = read_spec({"name": "preview", **call.json(dict[str, Any])})
+    return Answer(previewing.preview(spec, count=query.count, now=clock.now()))
+
+
+@operation(
+    "GET", "/jobs/{job:str}/runs", tag="jobs", summary="List a job's runs", query=JobRunsQuery,
+    answer=list[Run], errors=(404, 422), answer_example=[examples.RUN],
+)  # fmt: skip
+async def list_job_runs(call: Call) -> Answer:
+    """Live ones first, the newest at the top, then ended ones, the latest at the top. `include=skipped` lists
+    skipped occurrences among them."""
+    query = call.query(JobRunsQuery)
+    job = await resolve(call.database, call.path("job"))
+    answer = await page_of_runs(call, job, query)
+    if not answer.body:
+        await require_job(call.database, call.path("job"))
+    return answer
+
+
+@operation(
+    "GET", "/jobs/{job:str}/occurrences", tag="jobs", summary="List a job's occurrences",
+    query=OccurrencesQuery, answer=list[OccurrenceRecord], errors=(404, 422),
+    answer_example=examples.OCCURRENCES,
+)  # fmt: skip
+async def list_job_occurrences(call: Call) -> Answer:
+    """Every nominal time of the range, in order, with its one disposition: fired, upcoming, or skipped and
+    why."""
+    query = call.query(OccurrencesQuery)
+    now = clock.now()
+    start = now - DAY if query.start is None else aware(query.start, "start")
+    end = max(now, start) + DAY if query.end is None else aware(query.end, "end")
+    if end < start:
+        raise InvalidField("bad_range", "the range ends before it starts", field="end", hint="swap them")
+    job = await require_job(call.database, call.path("job"))
+    found = await list_occurrences(call.database, job, start, end, limit=query.limit, now=now)
+    headers = {}
+    if len(found) == query.limit and found[-1].scheduled_at < end:
+        later = found[-1].scheduled_at + MICROSECOND
+        headers = call.next_link(start=_iso(later), end=_iso(end))
+    return Answer(found, headers=headers)
+
+
+@operation(
+    "GET", "/jobs/{job:str}/why", tag="jobs", summary="Explain what became of occurrences", query=WhyQuery,
+    answer=list[Why], errors=(404, 422), answer_example=examples.WHY,
+)  # fmt: skip
+async def explain_job(call: Call) -> Answer:
+    """One line each: fired on time or late, skipped because …, waiting because …, due in …"""
+    query = call.query(WhyQuery)
+    job = await require_job(call.database, call.path("job"))
+    at = None if query.at is None else aware(query.at, "at")
+    return Answer(await why(call.database, job, at=at, past=query.past, ahead=query.ahead))
+
+
+def _etag(job: JobView) -> dict[str, str]:
+    return {"ETag": f'"{job.revision}"'}
+
+
+def _iso(moment: datetime) -> str:
+    return moment.isoformat().replace("+00:00", "Z")
+
+
+OPERATIONS = (
+    create_job, list_jobs, get_job, edit_job, put_job, delete_job, pause_job, resume_job, run_job,
+    backfill_job, preview_job, preview_spec, list_job_runs, list_job_occurrences, explain_job,
+)  # fmt: skip

@@ -1,0 +1,171 @@
+"""The OpenAPI document, made from the table of operations and the types they name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+
+from sexton import __version__
+from sexton.api import examples, fields
+from sexton.api.operation import Operation
+from sexton.api.problems import MEDIA_TYPE, Problem
+from sexton.validation import RANGES
+
+REFERENCE = "#/components/schemas/{name}"
+
+DESCRIPTION = """\
+Sexton fires every job on time in its own time zone and accounts for every occurrence.
+
+Times are ISO-8601 in UTC, with Z. A job is named by its id (`j_…`) or by its name. Lists are arrays; a
+further page is in the `Link` header with rel="next". POST takes an `Idempotency-Key`: the same key with the
+same body gets the same answer for 24 hours and has no second effect. Unknown fields and parameters are
+refused. Errors are `application/problem+json` with a stable `code`.
+"""
+
+PATH_PARAMETERS = {
+    "job": "The job's id, `j_…`, or its name.",
+    "run": "The run's id, `r_…`.",
+    "name": "The job's name.",
+}
+
+# Which fields of which types are described in a table instead of beside their type.
+DESCRIBED = {
+    "JobSpec": fields.SPEC,
+    "JobView": {**fields.SPEC, **fields.VIEW},
+    "Target": fields.TARGET,
+    "HttpTarget": fields.HTTP,
+    "Backfill": fields.BACKFILL,
+    "Preview": fields.PREVIEW,
+    "PreviewedTime": fields.PREVIEWED,
+}
+
+
+def document(operations: Sequence[Operation], *, keys: bool) -> dict[str, Any]:
+    """The whole document; `keys`: whether requests need one."""
+    types = [each for one in operations for each in (one.body, one.answer) if each is not None]
+    schemas, components = msgspec.json.schema_components([*types, Problem], ref_template=REFERENCE)
+    for name, descriptions in DESCRIBED.items():
+        _describe(components.get(name, {}), descriptions)
+    known = dict(zip(map(_key, [*types, Problem]), schemas, strict=True))
+    paths: dict[str, dict[str, Any]] = {}
+    for one in operations:
+        paths.setdefault(one.template, {})[one.method.lower()] = _operation(one, known)
+    found: dict[str, Any] = {
+        "openapi": "3.1.0",
+        "info": {"title": "Sexton", "version": __version__, "description": DESCRIPTION},
+        "servers": [{"url": "/"}],
+        "paths": paths,
+        "components": {"schemas": components},
+    }
+    if keys:
+        found["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
+        found["security"] = [{"key": []}]
+    return found
+
+
+def _operation(one: Operation, known: dict[str, Any]) -> dict[str, Any]:
+    answer: dict[str, Any] = {"description": HTTPStatus(one.status).phrase}
+    if one.answer is not None:
+        answer["content"] = {
+            one.media_type.partition(";")[0]: _content(known[_key(one.answer)], one.answer_example)
+        }
+    described: dict[str, Any] = {
+        "operationId": one.name,
+        "tags": [one.tag],
+        "summary": one.summary,
+        "description": one.description,
+        "parameters": [*_path_parameters(one), *_query_parameters(one), *_header_parameters(one)],
+        "responses": {str(one.status): answer, **_errors(one)},
+    }
+    if one.body is not None:
+        described["requestBody"] = {
+            "required": not one.body_optional,
+            "content": {one.body_types[0]: _content(known[_key(one.body)], one.example)},
+        }
+    return described
+
+
+def _content(schema: Any, example: Any) -> dict[str, Any]:
+    return {"schema": schema} if example is None else {"schema": schema, "example": example}
+
+
+def _errors(one: Operation) -> dict[str, Any]:
+    statuses = {*one.errors, *((422,) if one.query else ()), *((400, 413, 415) if one.body else ())}
+    return {
+        str(status): {
+            "description": HTTPStatus(status).phrase,
+            "content": {
+                MEDIA_TYPE: {
+                    "schema": {"$ref": REFERENCE.format(name="Problem")},
+                    "example": examples.PROBLEM
+                    if status == 422
+                    else {
+                        "type": "urn:sexton:error:…",
+                        "title": HTTPStatus(status).phrase,
+                        "status": status,
+                        "detail": "what happened and why",
+                        "code": "…",
+                        "hint": "what to do about it",
+                    },
+                }
+            },
+        }
+        for status in sorted(statuses)
+    }
+
+
+def _path_parameters(one: Operation) -> Iterable[dict[str, Any]]:
+    for name in re.findall(r"\{(\w+)\}", one.template):
+        yield {
+            "name": name,
+            "in": "path",
+            "required": True,
+            "description": PATH_PARAMETERS[name],
+            "schema": {"type": "string"},
+        }
+
+
+def _query_parameters(one: Operation) -> Iterable[dict[str, Any]]:
+    if one.query is None:
+        return
+    _, components = msgspec.json.schema_components([one.query], ref_template=REFERENCE)
+    for name, schema in components[one.query.__name__].get("properties", {}).items():
+        description = schema.pop("description", None) or next(
+            (each["description"] for each in schema.get("anyOf", []) if "description" in each), ""
+        )
+        yield {"name": name, "in": "query", "required": False, "description": description, "schema": schema}
+
+
+def _header_parameters(one: Operation) -> Iterable[dict[str, Any]]:
+    def header(name: str, description: str) -> dict[str, Any]:
+        return {
+            "name": name,
+            "in": "header",
+            "required": False,
+            "description": description,
+            "schema": {"type": "string"},
+        }
+
+    if one.method == "POST":
+        yield header("Idempotency-Key", "The same key and body get the same answer for 24 hours.")
+    if one.method in ("PATCH", "PUT"):
+        yield header("If-Match", "The job's ETag: refuse with 412 if it has been edited since.")
+
+
+def _describe(schema: dict[str, Any], descriptions: dict[str, str]) -> None:
+    for name, property_ in schema.get("properties", {}).items():
+        property_.setdefault("description", descriptions.get(name, ""))
+        if name in RANGES and schema.get("title", "").startswith("Job"):
+            whole = next(
+                (each for each in property_.get("anyOf", [property_]) if each.get("type") == "integer"), None
+            )
+            if whole is not None:
+                whole["minimum"], whole["maximum"] = RANGES[name]
+
+
+def _key(type_: Any) -> str:
+    return repr(type_)

@@ -1,0 +1,313 @@
+"""What the API can do, as a table: each operation carries what its documentation says.
+
+A handler gets a `Call` and returns an `Answer`; the guard, reading the query and the body, `Idempotency-Key`
+and errors are dealt with here, once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from typing import Any, Literal, Protocol, TypeVar
+from urllib.parse import quote, urlencode
+
+import msgspec
+from litestar import Request, Response
+from litestar.handlers import HTTPRouteHandler
+from prometheus_client import CollectorRegistry
+
+from sexton.api.guard import JSON_TYPES, Guard, check_content_type
+from sexton.api.replay import Stored, check_key, fingerprint, once
+from sexton.config import Settings
+from sexton.errors import InvalidField
+from sexton.loop import Loop
+from sexton.postgres.database import Connection, Database
+from sexton.telemetry import Telemetry
+
+PREFIX = "/api/v1"
+JSON = "application/json"
+LARGEST_BODY = 1024 * 1024
+
+T = TypeVar("T")
+Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+
+
+class Node(Protocol):
+    """What the API asks the process it runs in."""
+
+    @property
+    def loops(self) -> Iterable[Loop]: ...
+
+    @property
+    def telemetry(self) -> Telemetry: ...
+
+
+class Query(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """What may follow the `?`. Anything else is refused."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    body: Any = None
+    status: int | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Services:
+    """What the operations work with."""
+
+    database: Database
+    settings: Settings
+    guard: Guard
+    node: Node | None = None
+
+    def loops(self) -> list[Loop]:
+        return list(self.node.loops) if self.node else []
+
+    def registries(self) -> list[CollectorRegistry]:
+        return [self.node.telemetry.registry] if self.node else []
+
+
+@dataclass
+class Call:
+    """One request."""
+
+    request: Request[Any, Any, Any]
+    services: Services
+    operation: Operation
+    body: bytes = b""
+    #: The transaction in which the answer is stored too, if there is an Idempotency-Key.
+    connection: Connection | None = None
+
+    @property
+    def database(self) -> Database:
+        return self.services.database
+
+    def path(self, name: str) -> str:
+        return str(self.request.path_params[name])
+
+    @cached_property
+    def parameters(self) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for name, value in self.request.query_params.multi_items():
+            if name in found:
+                raise InvalidField(
+                    "duplicate_parameter", f"{name} is given twice", field=name, hint="give it once"
+                )
+            found[name] = value
+        return found
+
+    def query(self, type_: type[T]) -> T:
+        try:
+            return msgspec.convert(self.parameters, type_, strict=False)
+        except msgspec.ValidationError as error:
+            raise refused(error, type_, "parameter") from None
+
+    def json(self, type_: type[T], *, optional: bool = False) -> T:
+        """The body as a value. `optional`: none at all is the same as {}."""
+        try:
+            return msgspec.json.decode(self.body or b"{}" if optional else self.body, type=type_)
+        except msgspec.ValidationError as error:
+            raise refused(error, type_, "field") from None
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise InvalidField(
+                "bad_json", f"the body is not JSON: {error}", field="body", hint="send one JSON object"
+            ) from None
+
+    @property
+    def expected_revision(self) -> int | None:
+        """The revision in If-Match, if there is one."""
+        header = self.request.headers.get("if-match", "").strip()
+        if header in ("", "*"):
+            return None
+        match = re.fullmatch(r'(?:W/)?"(\d{1,9})"', header)
+        if match is None:
+            raise InvalidField(
+                "bad_etag", f"If-Match {header} is not an ETag of a job", field="If-Match", hint='such as "3"'
+            )
+        return int(match[1])
+
+    def next_link(self, **changes: str) -> dict[str, str]:
+        """The `Link` header to the next page: this request with another place to start from."""
+        query = urlencode({**self.parameters, **changes})
+        return {"Link": f'<{quote(self.request.url.path)}?{query}>; rel="next"'}
+
+
+@dataclass(frozen=True)
+class Operation:
+    method: Method
+    path: str
+    handler: Callable[[Call], Awaitable[Answer]]
+    tag: str
+    summary: str
+    description: str
+    status: int
+    #: Types for the documentation; None where there is nothing.
+    query: type[Query] | None
+    body: Any
+    answer: Any
+    media_type: str
+    body_types: tuple[str, ...]
+    body_optional: bool
+    streams: bool
+    errors: tuple[int, ...]
+    example: Any
+    answer_example: Any
+
+    @property
+    def name(self) -> str:
+        return self.handler.__name__
+
+    @property
+    def template(self) -> str:
+        """The path as OpenAPI writes it."""
+        return re.sub(r"\{(\w+):\w+\}", r"{\1}", self.path)
+
+    def route(self, services: Services) -> HTTPRouteHandler:
+        async def answer(request: Request[Any, Any, Any]) -> Response[Any]:
+            return await _respond(self, services, request)
+
+        return HTTPRouteHandler(
+            self.path,
+            http_method=self.method,
+            status_code=200,  # the answer brings its own
+            name=self.name,
+            include_in_schema=False,
+            request_max_body_size=None if self.streams else LARGEST_BODY,
+        )(answer)
+
+
+def operation(
+    method: Method,
+    path: str,
+    *,
+    tag: str,
+    summary: str,
+    status: int = 200,
+    query: type[Query] | None = None,
+    body: Any = None,
+    answer: Any = None,
+    media_type: str = JSON,
+    body_types: tuple[str, ...] = JSON_TYPES,
+    body_optional: bool = False,
+    streams: bool = False,
+    errors: tuple[int, ...] = (),
+    example: Any = None,
+    answer_example: Any = None,
+    root: bool = False,
+) -> Callable[[Callable[[Call], Awaitable[Answer]]], Operation]:
+    """Make a handler an operation; its docstring is its description."""
+
+    def make(handler: Callable[[Call], Awaitable[Answer]]) -> Operation:
+        return Operation(
+            method=method,
+            path=path if root else PREFIX + path,
+            handler=handler,
+            tag=tag,
+            summary=summary,
+            description=" ".join((handler.__doc__ or "").split()),
+            status=status,
+            query=query,
+            body=body,
+            answer=answer,
+            media_type=media_type,
+            body_types=body_types,
+            body_optional=body_optional,
+            streams=streams,
+            errors=errors,
+            example=example,
+            answer_example=answer_example,
+        )
+
+    return make
+
+
+async def _respond(
+    operation: Operation, services: Services, request: Request[Any, Any, Any]
+) -> Response[Any]:
+    services.guard.check(request)
+    call = Call(request, services, operation)
+    if operation.query is None and call.parameters:
+        name = next(iter(call.parameters))
+        raise InvalidField(
+            "unknown_parameter", f"there is no parameter {name}", field=name, hint="it takes none"
+        )
+    if operation.streams:
+        check_content_type(request, operation.body_types)
+    elif operation.method in ("POST", "PUT", "PATCH"):
+        call.body = await request.body()
+        if call.body or (operation.body is not None and not operation.body_optional):
+            check_content_type(request, operation.body_types)
+    key = request.headers.get("idempotency-key")
+    if key is None or operation.method != "POST" or operation.streams:
+        return _response(_stored(operation, await operation.handler(call)), operation)
+
+    async def effect(connection: Connection) -> Stored:
+        call.connection = connection
+        return _stored(operation, await operation.handler(call))
+
+    target = request.url.path + "?" + request.url.query
+    stored, repeated = await once(
+        services.database, check_key(key), fingerprint(operation.method, target, call.body), effect
+    )
+    return _response(stored, operation, {"Idempotent-Replayed": "true"} if repeated else {})
+
+
+def _stored(operation: Operation, answer: Answer) -> Stored:
+    body = answer.body
+    encoded = body if isinstance(body, bytes) else b"" if body is None else msgspec.json.encode(body)
+    return Stored(answer.status or operation.status, dict(answer.headers), encoded)
+
+
+def _response(stored: Stored, operation: Operation, more: Mapping[str, str] | None = None) -> Response[Any]:
+    headers = {
+        "Cache-Control": "no-store",
+        "X-Content-Type-Options": "nosniff",
+        **stored.headers,
+        **(more or {}),
+    }
+    return Response(
+        stored.body or None,
+        status_code=stored.status,
+        headers=headers,
+        media_type=headers.pop("Content-Type", operation.media_type),
+    )
+
+
+def refused(error: msgspec.ValidationError, type_: Any, what: str) -> InvalidField:
+    """A refusal by msgspec in our words."""
+    message, _, path = str(error).partition(" - at `$")
+    name = path.rstrip("`").lstrip(".")
+    if unknown := re.search(r"unknown field `(.*)`", message):
+        known = ", ".join(getattr(type_, "__struct_fields__", ())) or "none"
+        return InvalidField(
+            f"unknown_{what}",
+            f"there is no {what} {unknown[1]}",
+            field=unknown[1],
+            hint=f"known: {known}",
+        )
+    if missing := re.search(r"missing required field `(.*)`", message):
+        return InvalidField("missing_field", f"{missing[1]} is missing", field=missing[1], hint="add it")
+    text = message.replace("`", "")
+    return InvalidField(
+        "bad_value",
+        f"{name or 'the body'}: {text[:1].lower()}{text[1:]}",
+        field=name or "body",
+        hint="/docs says what it takes",
+    )
+
+
+def aware(moment: datetime, field_name: str) -> datetime:
+    """An instant needs a zone: 09:00 alone could be anywhere."""
+    if moment.tzinfo is None:
+        raise InvalidField(
+            "naive_time",
+            f"{field_name} has no time zone",
+            field=field_name,
+            hint="such as 2026-06-08T13:00:00Z",
+        )
+    return moment

@@ -1,0 +1,41 @@
+"""The pages for people and the OpenAPI document; they are no part of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from sexton.api import html, openapi
+from sexton.api.operation import Answer, Call, Operation, operation
+from sexton.api.system import database_state
+from sexton.errors import Unavailable
+from sexton.ledger.cluster import get_cluster
+
+
+def operations(all_operations: Callable[[], tuple[Operation, ...]]) -> tuple[Operation, ...]:
+    """`/`, `/docs` and `/openapi.json` for these operations."""
+
+    @cache
+    def document(keys: bool) -> dict[str, Any]:
+        return openapi.document(all_operations(), keys=keys)
+
+    @operation("GET", "/", tag="pages", summary="Status and next steps", root=True, media_type="text/html")
+    async def home(call: Call) -> Answer:
+        state = await database_state(call.database)
+        try:
+            cluster = await get_cluster(call.database) if state == "reachable" else None
+        except Unavailable as error:
+            cluster, state = None, error.message
+        host = call.request.headers.get("host", "127.0.0.1")
+        return Answer(html.home(f"http://{host}", cluster, state), headers=html.HEADERS)
+
+    @operation("GET", "/docs", tag="pages", summary="The API", root=True, media_type="text/html")
+    async def docs(call: Call) -> Answer:
+        return Answer(html.documentation(document(call.services.guard.needs_keys)), headers=html.HEADERS)
+
+    @operation("GET", "/openapi.json", tag="pages", summary="The API as OpenAPI", root=True)
+    async def openapi_json(call: Call) -> Answer:
+        return Answer(document(call.services.guard.needs_keys))
+
+    return home, docs, openapi_json

@@ -1,0 +1,126 @@
+"""Every error as `application/problem+json`: a stable code, the field at fault, and what to do about it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Annotated, Any
+
+import asyncpg
+import msgspec
+from litestar import Request, Response
+from litestar.exceptions import HTTPException
+from msgspec import Meta
+
+from sexton.errors import Conflict, InvalidField, NotFound, SextonError, Unavailable
+
+log = logging.getLogger("sexton.api")
+
+MEDIA_TYPE = "application/problem+json"
+
+# Codes whose status is not that of their kind of error.
+STATUSES = {
+    "bad_json": HTTPStatus.BAD_REQUEST,
+    "bad_host": HTTPStatus.MISDIRECTED_REQUEST,
+    "body_too_large": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    "cross_origin": HTTPStatus.FORBIDDEN,
+    "no_key": HTTPStatus.UNAUTHORIZED,
+    "payload_too_large": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    "precondition_required": HTTPStatus.PRECONDITION_REQUIRED,
+    "revision_conflict": HTTPStatus.PRECONDITION_FAILED,
+    "wrong_content_type": HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+}
+
+# What the framework refuses by itself.
+CODES = {400: "bad_request", 404: "no_such_path", 405: "wrong_method", 413: "body_too_large"}
+HINTS = {
+    404: "/docs lists every path",
+    405: "/docs lists what each path takes",
+    413: "payloads may have 256 KiB; POST /api/v1/jobs/bulk takes many jobs, one per line",
+}
+
+
+class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What went wrong."""
+
+    type: Annotated[str, Meta(description="`urn:sexton:error:` and the code.")]
+    title: Annotated[str, Meta(description="The HTTP status in words.")]
+    status: Annotated[int, Meta(description="The HTTP status.")]
+    detail: Annotated[str, Meta(description="What happened and why.")]
+    code: Annotated[str, Meta(description="Stable: programs may rely on it.")]
+    field: Annotated[str | None, Meta(description="The field or parameter at fault.")] = None
+    hint: Annotated[str | None, Meta(description="What to do about it.")] = None
+    position: Annotated[int | None, Meta(description="Where in the schedule's text, counted from 0.")] = None
+
+
+class LineError(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A refused line of a bulk request."""
+
+    line: Annotated[int, Meta(description="Counted from 1.")]
+    code: Annotated[str, Meta(description="Stable: programs may rely on it.")]
+    detail: Annotated[str, Meta(description="What happened and why.")]
+    field: Annotated[str | None, Meta(description="The field at fault.")] = None
+    hint: Annotated[str | None, Meta(description="What to do about it.")] = None
+
+
+def status_of(error: SextonError) -> int:
+    if error.code in STATUSES:
+        return STATUSES[error.code]
+    match error:
+        case NotFound():
+            return HTTPStatus.NOT_FOUND
+        case Conflict():
+            return HTTPStatus.CONFLICT
+        case Unavailable():
+            return HTTPStatus.SERVICE_UNAVAILABLE
+        case InvalidField():
+            return HTTPStatus.UNPROCESSABLE_ENTITY
+        case _:
+            return HTTPStatus.INTERNAL_SERVER_ERROR
+
+
+def problem_of(error: SextonError, **more: Any) -> Response[bytes]:
+    known = {name: value for name, value in error.to_dict().items() if name not in ("code", "message")}
+    headers = {"Retry-After": "1"} if isinstance(error, Unavailable) else {}
+    if error.code == "no_key":
+        headers["WWW-Authenticate"] = "Bearer"
+    return problem(status_of(error), error.code, error.message, headers=headers, **known, **more)
+
+
+def problem(
+    status: int, code: str, detail: str, *, headers: Mapping[str, str] | None = None, **more: Any
+) -> Response[bytes]:
+    body = {
+        "type": f"urn:sexton:error:{code}",
+        "title": HTTPStatus(status).phrase,
+        "status": int(status),
+        "detail": detail,
+        "code": code,
+        **{name: value for name, value in more.items() if value is not None},
+    }
+    return Response(
+        msgspec.json.encode(body), status_code=status, media_type=MEDIA_TYPE, headers=dict(headers or {})
+    )
+
+
+def answer_error(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
+    """The exception handler of the whole application."""
+    match error:
+        case SextonError():
+            return problem_of(error)
+        case HTTPException():
+            status = error.status_code
+            return problem(
+                status,
+                CODES.get(status, HTTPStatus(status).name.lower()),
+                error.detail or HTTPStatus(status).phrase,
+                hint=HINTS.get(status),
+                headers=error.headers or {},
+            )
+        case asyncpg.QueryCanceledError() | asyncpg.LockNotAvailableError() | asyncpg.DeadlockDetectedError():
+            return problem_of(
+                Unavailable("database_busy", "the database did not answer in time", hint="try again")
+            )
+    log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    return problem(500, "internal_error", "something went wrong inside Sexton", hint="its log says what")

@@ -1,0 +1,148 @@
+"""Runs over HTTP."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from sexton.api import examples
+from sexton.api.operation import Answer, Call, Query, aware, operation
+from sexton.errors import InvalidField
+from sexton.jobs.trigger import cancel_run as cancel
+from sexton.ledger import runs as ledger
+from sexton.ledger.views import LogLine, Run, RunDetail
+from sexton.model import RunStatus, Trigger
+
+Rate = Annotated[
+    Annotated[float, Meta(gt=0, le=100_000)] | None,
+    Meta(description="How many per second are let go. Default: all at once."),
+]
+Limit = Annotated[int, Meta(ge=1, le=1000, description="How many rows at most.")]
+Cursor = Annotated[str | None, Meta(description='Where to go on: from the `Link` header with rel="next".')]
+Statuses = Annotated[
+    str | None,
+    Meta(description="Only these: pending, running, failed, waiting, success, dead, cancelled, expired, "
+         "skipped; several with commas."),
+]  # fmt: skip
+Triggers = Annotated[
+    str | None,
+    Meta(description="Only these: schedule, catch_up, manual, backfill, redrive; several with commas."),
+]
+
+
+class RunsQuery(Query, frozen=True, kw_only=True):
+    job: Annotated[str | None, Meta(description="Only runs of this job: its id or name.")] = None
+    status: Statuses = None
+    trigger: Triggers = None
+    include: Annotated[Literal["skipped"] | None, Meta(description="List skipped occurrences too.")] = None
+    limit: Limit = 50
+    cursor: Cursor = None
+
+
+class LogQuery(Query, frozen=True, kw_only=True):
+    after: Annotated[datetime | None, Meta(description="Only lines after this instant.")] = None
+    limit: Limit = 1000
+
+
+class CancelRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Why a run is cancelled."""
+
+    reason: Annotated[
+        Annotated[str, Meta(max_length=1000)] | None, Meta(description="Kept with the run.")
+    ] = None
+
+
+class CancelAnswer(msgspec.Struct, frozen=True):
+    """What became of the wish."""
+
+    run_id: Annotated[str, Meta(description="The run.")]
+    outcome: Annotated[
+        Literal["cancelled", "requested"],
+        Meta(description="cancelled: it had not started. requested: its worker is told, and ends it."),
+    ]
+
+
+@operation(
+    "GET", "/runs", tag="runs", summary="List runs", query=RunsQuery, answer=list[Run], errors=(404, 422),
+    answer_example=[examples.RUN],
+)  # fmt: skip
+async def list_runs(call: Call) -> Answer:
+    """Runs of all jobs: live ones first, the newest at the top, then ended ones, the latest at the top."""
+    query = call.query(RunsQuery)
+    job = None if query.job is None else await ledger.resolve(call.database, query.job)
+    return await page_of_runs(call, job, query)
+
+
+@operation(
+    "GET", "/runs/{run:str}", tag="runs", summary="Show a run", answer=RunDetail, errors=(404,),
+    answer_example=examples.RUN_DETAIL,
+)  # fmt: skip
+async def get_run(call: Call) -> Answer:
+    """One run with all attempts, its log, progress and result."""
+    return Answer(await ledger.get_run(call.database, ledger.run_number(call.path("run"))))
+
+
+@operation(
+    "GET", "/runs/{run:str}/log", tag="runs", summary="Read a run's log", query=LogQuery,
+    answer=list[LogLine], errors=(404, 422), answer_example=examples.RUN_DETAIL["log"],
+)  # fmt: skip
+async def get_run_log(call: Call) -> Answer:
+    """What a run has logged, the oldest line first. To follow it, ask again with `after` set to the last
+    `at`."""
+    query = call.query(LogQuery)
+    after = None if query.after is None else aware(query.after, "after")
+    number = ledger.run_number(call.path("run"))
+    return Answer(await ledger.list_log(call.database, number, after=after, limit=query.limit))
+
+
+@operation(
+    "POST", "/runs/{run:str}/cancel", tag="runs", summary="Cancel a run", status=202, body=CancelRequest,
+    body_optional=True, answer=CancelAnswer, errors=(404, 409, 422), example={"reason": "wrong month"},
+    answer_example={"run_id": "r_9hk2", "outcome": "cancelled"},
+)  # fmt: skip
+async def cancel_run(call: Call) -> Answer:
+    """A run that waits is cancelled at once; one that runs is asked to stop."""
+    wish = call.json(CancelRequest, optional=True)
+    run = call.path("run")
+    ledger.run_number(run)
+    outcome = await cancel(call.database, run, reason=wish.reason, connection=call.connection)
+    return Answer({"run_id": run, "outcome": outcome})
+
+
+async def page_of_runs(call: Call, job: int | None, query: RunsQuery | JobRunsQuery) -> Answer:
+    page = await ledger.list_runs(
+        call.database,
+        job=job,
+        statuses=_listed(query.status, "status", [*RunStatus, "skipped"]),
+        triggers=_listed(query.trigger, "trigger", [*Trigger]),
+        skipped=query.include == "skipped",
+        cursor=query.cursor,
+        limit=query.limit,
+    )
+    return Answer(page.items, headers=call.next_link(cursor=page.cursor) if page.cursor else {})
+
+
+class JobRunsQuery(Query, frozen=True, kw_only=True):
+    status: Statuses = None
+    trigger: Triggers = None
+    include: Annotated[Literal["skipped"] | None, Meta(description="List skipped occurrences too.")] = None
+    limit: Limit = 50
+    cursor: Cursor = None
+
+
+def _listed(text: str | None, field: str, known: list[str]) -> list[str] | None:
+    if text is None:
+        return None
+    words = [word.strip() for word in text.split(",")]
+    for word in words:
+        if word not in known:
+            raise InvalidField(
+                "bad_value", f"{field}: there is no {word}", field=field, hint=f"use {', '.join(known)}"
+            )
+    return words
+
+
+OPERATIONS = (list_runs, get_run, get_run_log, cancel_run)

@@ -1,0 +1,139 @@
+"""The state of the whole: health, readiness, metrics, the cluster."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Gauge, generate_latest
+
+from sexton import __version__
+from sexton.api import examples
+from sexton.api.operation import Answer, Call, operation
+from sexton.errors import Unavailable
+from sexton.ledger.cluster import get_cluster as read_cluster
+from sexton.ledger.views import Cluster
+from sexton.postgres.database import Database
+
+CHECK_SECONDS = 2.0
+
+
+class Health(msgspec.Struct, frozen=True):
+    """The process answers."""
+
+    status: Annotated[str, Meta(description="ok")]
+    version: Annotated[str, Meta(description="The version of Sexton.")]
+
+
+class LoopState(msgspec.Struct, frozen=True):
+    """One of the loops of this process."""
+
+    name: Annotated[str, Meta(description="What it does.")]
+    healthy: Annotated[bool, Meta(description="Whether it ticks as it should.")]
+
+
+class Readiness(msgspec.Struct, frozen=True):
+    """Whether this process does its work."""
+
+    status: Annotated[str, Meta(description="ready or not ready.")]
+    database: Annotated[str, Meta(description="reachable, or why not.")]
+    loops: Annotated[list[LoopState], Meta(description="Every loop of this process.")]
+
+
+@operation(
+    "GET", "/cluster", tag="system", summary="Show the cluster", answer=Cluster,
+    answer_example=examples.CLUSTER,
+)  # fmt: skip
+async def get_cluster(call: Call) -> Answer:
+    """Every process, who leads the shards, what waits for a worker, and how much there is."""
+    return Answer(await read_cluster(call.database))
+
+
+@operation(
+    "GET", "/healthz", tag="system", summary="Is the process alive?", answer=Health, root=True,
+    answer_example={"status": "ok", "version": __version__},
+)  # fmt: skip
+async def healthz(call: Call) -> Answer:
+    """Answers as long as the process does. Needs no key."""
+    return Answer(Health("ok", __version__))
+
+
+@operation(
+    "GET", "/readyz", tag="system", summary="Does the process do its work?", answer=Readiness, root=True,
+    errors=(503,), answer_example=examples.READY,
+)  # fmt: skip
+async def readyz(call: Call) -> Answer:
+    """200 if the database is reachable and every loop ticks, otherwise 503. Needs no key."""
+    database = await database_state(call.database)
+    loops = [LoopState(loop.name, loop.healthy()) for loop in call.services.loops()]
+    ready = database == "reachable" and all(loop.healthy for loop in loops)
+    return Answer(Readiness("ready" if ready else "not ready", database, loops), status=200 if ready else 503)
+
+
+@operation(
+    "GET", "/metrics", tag="system", summary="Metrics for Prometheus", root=True,
+    media_type=CONTENT_TYPE_LATEST, answer=str,
+    answer_example="sexton_cluster_live_runs{status=\"running\"} 1.0\n",
+)  # fmt: skip
+async def metrics(call: Call) -> Answer:
+    """What this process has counted, and a few figures of the whole system."""
+    text = b"".join(generate_latest(registry) for registry in call.services.registries())
+    # Without a database, what this process has counted is worth showing all the more.
+    with contextlib.suppress(Unavailable):
+        text += generate_latest(await _figures(call))
+    return Answer(text)
+
+
+async def database_state(database: Database) -> str:
+    try:
+        async with asyncio.timeout(CHECK_SECONDS), database.connection() as connection:
+            await connection.fetchval("select 1")
+    except TimeoutError:
+        return f"no answer within {CHECK_SECONDS:.0f} s"
+    except Unavailable as error:
+        return error.message
+    return "reachable"
+
+
+async def _figures(call: Call) -> CollectorRegistry:
+    registry = CollectorRegistry()
+    cluster = await read_cluster(call.database)
+
+    def gauge(name: str, text: str, values: dict[str, float], label: str) -> None:
+        metric = Gauge(name, text, [label], registry=registry)
+        for key, value in values.items():
+            metric.labels(key).set(value)
+
+    states = [node.state for node in cluster.nodes]
+    gauge("sexton_cluster_jobs", "Jobs by status.", dict(cluster.counts.jobs), "status")
+    gauge("sexton_cluster_live_runs", "Live runs by status.", dict(cluster.counts.runs), "status")
+    gauge(
+        "sexton_cluster_nodes",
+        "Processes by state.",
+        {each: states.count(each) for each in set(states)},
+        "state",
+    )
+    gauge("sexton_cluster_backlog", "Runs that wait for a worker.", _by_queue(cluster), "queue")
+    Gauge("sexton_cluster_dead_letters", "Dead letters.", registry=registry).set(cluster.counts.dead)
+    Gauge("sexton_cluster_shards_led", "Shards with a live leader.", registry=registry).set(
+        cluster.shards_led
+    )
+    Gauge("sexton_cluster_shards", "Shards.", registry=registry).set(cluster.shards)
+    overdue = (cluster.at - cluster.oldest_due_at).total_seconds() if cluster.oldest_due_at else 0.0
+    Gauge("sexton_cluster_overdue_seconds", "Age of the longest overdue timer.", registry=registry).set(
+        overdue
+    )
+    return registry
+
+
+def _by_queue(cluster: Cluster) -> dict[str, float]:
+    waiting: dict[str, float] = {}
+    for lane in cluster.backlog:
+        waiting[lane.queue] = waiting.get(lane.queue, 0) + lane.waiting
+    return waiting
+
+
+OPERATIONS = (get_cluster, healthz, readyz, metrics)

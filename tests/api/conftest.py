@@ -1,0 +1,126 @@
+"""The API on a real port, over a real database."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+import aiohttp
+import pytest
+import pytest_asyncio
+import uvicorn
+from multidict import CIMultiDictProxy
+from yarl import URL
+
+from sexton.api import make_app
+from sexton.config import Settings
+from sexton.postgres.database import Database
+from sexton.postgres.migrate import migrate
+from sexton.postgres.server import private_server
+
+
+@pytest.fixture(scope="session")
+def server_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with private_server(tmp_path_factory.mktemp("server")) as url:
+        yield url
+
+
+@pytest_asyncio.fixture
+async def database(server_url: str) -> AsyncIterator[Database]:
+    schema = f"s{uuid4().hex[:12]}"
+    database = await Database.open(server_url, schema=schema, size=4)
+    async with database.connection() as connection:
+        await connection.execute(f"create schema {schema}")
+    await migrate(database)
+    async with database.connection() as connection:
+        for table in ("history", "attempts", "run_logs"):
+            await connection.execute(
+                f"create table {schema}.{table}_all partition of {schema}.{table} "
+                "for values from (minvalue) to (maxvalue)"
+            )
+    yield database
+    async with database.connection() as connection:
+        await connection.execute(f"drop schema {schema} cascade")
+    await database.close()
+
+
+class Api:
+    """A small HTTP client of the API that keeps what came back."""
+
+    def __init__(self, session: aiohttp.ClientSession, base: str) -> None:
+        self.session = session
+        self.base = base
+
+    async def __call__(self, method: str, path: str, body: Any = None, **options: Any) -> Reply:
+        headers = dict(options.pop("headers", {}))
+        data = options.pop("data", None)
+        if body is not None:
+            data, headers["Content-Type"] = json.dumps(body).encode(), "application/json"
+        url = self.base + (
+            path
+            if path.startswith(("/api", "/healthz", "/readyz", "/metrics", "/docs", "/openapi"))
+            or path == "/"
+            else f"/api/v1{path}"
+        )
+        async with self.session.request(
+            method,
+            URL(url, encoded=True),
+            data=data,
+            headers=headers,
+            skip_auto_headers=["Content-Type"],
+            **options,
+        ) as response:
+            content = await response.read()
+            return Reply(response.status, response.headers, content)
+
+
+@dataclass(frozen=True)
+class Reply:
+    status: int
+    headers: CIMultiDictProxy[str]
+    content: bytes
+
+    def json(self) -> Any:
+        return json.loads(self.content)
+
+    @property
+    def code(self) -> str:
+        assert self.headers["Content-Type"] == "application/problem+json", self.content
+        problem = self.json()
+        assert problem["status"] == self.status
+        assert problem["type"].endswith(problem["code"])
+        return str(problem["code"])
+
+    @property
+    def next(self) -> str | None:
+        match = re.fullmatch(r'<(.+)>; rel="next"', self.headers.get("Link", ""))
+        return match[1] if match else None
+
+
+@asynccontextmanager
+async def serve(database: Database, settings: Settings, node: Any = None) -> AsyncIterator[Api]:
+    """The real application on a free port of this machine."""
+    config = uvicorn.Config(make_app(database, settings, node), log_level="warning", lifespan="off")
+    server = uvicorn.Server(config)
+    listener = socket.create_server(("127.0.0.1", 0))
+    serving = asyncio.create_task(server.serve(sockets=[listener]))
+    try:
+        async with aiohttp.ClientSession() as session:
+            yield Api(session, f"http://127.0.0.1:{listener.getsockname()[1]}")
+    finally:
+        server.should_exit = True
+        await serving
+        listener.close()
+
+
+@pytest_asyncio.fixture
+async def api(database: Database) -> AsyncIterator[Api]:
+    async with serve(database, Settings()) as client:
+        yield client

@@ -1,0 +1,63 @@
+"""Dead letters over HTTP."""
+
+from __future__ import annotations
+
+import pytest
+
+from sexton.model import decode_id
+from sexton.postgres.database import Database
+from tests.api.conftest import Api
+from tests.ledger.rows import MINUTE, NOON
+from tests.ledger.test_dead import bury
+
+pytestmark = pytest.mark.asyncio
+
+
+async def make(api: Api, database: Database, count: int = 3) -> list[str]:
+    job = (
+        await api("POST", "/jobs", {"name": "hourly", "schedule": "0 * * * *", "payload": {"n": 1}})
+    ).json()
+    number = decode_id("j", job["job_id"])
+    assert number is not None
+    for run in range(1, count + 1):
+        # Numbers that the sequence does not come to.
+        group = "even" if run % 2 == 0 else "odd"
+        await bury(database, number, 1_000_000 + run, error_group=group, died_at=NOON + run * MINUTE)
+    return [letter["run_id"] for letter in (await api("GET", "/dead")).json()]
+
+
+async def test_look_redrive_and_discard(api: Api, database: Database) -> None:
+    first, second, third = await make(api, database)
+    assert (await api("GET", f"/dead/{first}")).json()["payload"] == {"n": 1}
+    groups = (await api("GET", "/dead/groups?job=hourly")).json()
+    assert [(each["error_group"], each["letters"]) for each in groups] == [("odd", 2), ("even", 1)]
+    redriven = await api("POST", f"/dead/{first}/redrive")
+    assert (redriven.status, redriven.json()["parent_run"]) == (201, first)
+    run = (await api("GET", redriven.headers["Location"])).json()
+    assert (run["trigger"], run["parent_run"], run["payload"]) == ("redrive", first, {"n": 1})
+    assert (await api("POST", f"/dead/{second}/discard")).status == 204
+    assert [letter["run_id"] for letter in (await api("GET", "/dead")).json()] == [third]
+    for path in (f"/dead/{first}/redrive", f"/dead/{second}/discard"):
+        assert (await api("POST", path)).code == "dead_not_found"
+    assert (await api("GET", f"/dead/{first}")).code == "dead_not_found"
+
+
+async def test_many_at_once_need_to_be_named(api: Api, database: Database) -> None:
+    await make(api, database, 4)
+    for body in ({}, {"all": True, "job": "hourly"}, {"rate": 5}):
+        assert (await api("POST", "/dead/redrive", body)).code == "bad_filter"
+    assert (await api("POST", "/dead/redrive", {"error_group": "odd", "rate": 10})).json() == {"redriven": 2}
+    assert (await api("POST", "/dead/redrive", {"all": True, "rate": 0})).code == "bad_value"
+    assert (await api("POST", "/dead/discard", {"job": "hourly"})).json() == {"discarded": 2}
+    assert (await api("GET", "/dead")).json() == []
+
+
+async def test_pages(api: Api, database: Database) -> None:
+    letters = await make(api, database, 5)
+    seen: list[str] = []
+    path: str | None = "/dead?limit=2"
+    while path:
+        reply = await api("GET", path)
+        seen += [letter["run_id"] for letter in reply.json()]
+        path = reply.next
+    assert seen == letters

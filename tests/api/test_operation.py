@@ -1,0 +1,227 @@
+"""What holds for every operation: repeats, documentation, who may ask."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from typing import Any
+
+import msgspec
+import pytest
+
+from sexton.api import make_app, operations
+from sexton.api.guard import read_keys
+from sexton.config import Settings
+from sexton.errors import InvalidField
+from sexton.loop import Loop
+from sexton.postgres.database import Database
+from sexton.telemetry import Telemetry
+from tests.api.conftest import Api, serve
+
+HOURLY = {"name": "hourly", "schedule": "0 * * * *"}
+KEY = "a-key-of-sixteen-or-more"
+
+
+@pytest.mark.asyncio
+async def test_the_same_key_and_body_get_the_same_answer(api: Api) -> None:
+    headers = {"Idempotency-Key": "k1"}
+    first = await api("POST", "/jobs", HOURLY, headers=headers)
+    again = await api("POST", "/jobs", HOURLY, headers=headers)
+    assert (first.status, again.status) == (201, 201)
+    assert again.content == first.content
+    assert (again.headers["Location"], again.headers["ETag"]) == (first.headers["Location"], '"1"')
+    assert again.headers["Idempotent-Replayed"] == "true"
+    other = await api("POST", "/jobs", {**HOURLY, "name": "other"}, headers=headers)
+    assert (other.status, other.code) == (409, "idempotency_key_reused")
+    assert len((await api("GET", "/jobs")).json()) == 1
+
+
+@pytest.mark.asyncio
+async def test_repeats_at_the_same_time_have_one_effect(api: Api) -> None:
+    await api("POST", "/jobs", HOURLY)
+    headers = {"Idempotency-Key": "k2"}
+    replies = await asyncio.gather(*(api("POST", "/jobs/hourly/run", headers=headers) for _ in range(3)))
+    assert len({reply.json()["run_id"] for reply in replies}) == 1
+    assert len((await api("GET", "/jobs/hourly/runs")).json()) == 1
+
+
+@pytest.mark.asyncio
+async def test_a_refused_request_is_not_remembered(api: Api) -> None:
+    headers = {"Idempotency-Key": "k3"}
+    assert (await api("POST", "/jobs", {"name": "a"}, headers=headers)).status == 422
+    assert (await api("POST", "/jobs", HOURLY, headers=headers)).status == 201
+
+
+@pytest.mark.asyncio
+async def test_an_answer_is_forgotten_after_a_day(api: Api, database: Database) -> None:
+    headers = {"Idempotency-Key": "k4"}
+    await api("POST", "/jobs", HOURLY, headers=headers)
+    async with database.connection() as connection:
+        await connection.execute(
+            database.sql("update sexton.requests set created_at = created_at - interval '25 hours'")
+        )
+    assert (await api("POST", "/jobs", {**HOURLY, "name": "b"}, headers=headers)).status == 201
+    assert (await api("POST", "/jobs", HOURLY, headers={"Idempotency-Key": ""})).code == "bad_idempotency_key"
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    ("headers", "status", "code"),
+    [
+        ({"Host": "evil.example"}, 421, "bad_host"),
+        ({"Host": "evil.example:7390"}, 421, "bad_host"),
+        ({"Origin": "http://evil.example"}, 403, "cross_origin"),
+        ({"Origin": "null"}, 403, "cross_origin"),
+        ({"Content-Type": "text/plain"}, 415, "wrong_content_type"),
+        ({"Content-Type": "application/x-www-form-urlencoded"}, 415, "wrong_content_type"),
+        ({"Content-Type": ""}, 415, "wrong_content_type"),
+    ],
+)
+async def test_a_web_page_cannot_drive_a_local_server(
+    api: Api, headers: dict[str, str], status: int, code: str
+) -> None:
+    sent = {"Content-Type": "application/json", **headers}
+    for path in ("/jobs", "/jobs/hourly/pause"):
+        reply = await api("POST", path, data=json.dumps(HOURLY).encode(), headers=sent)
+        assert (reply.status, reply.code) == (status, code)
+    assert (await api("GET", "/jobs")).json() == []
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("host", ["localhost:1", "127.0.0.1", "[::1]:7390", "sexton.localhost"])
+async def test_names_of_this_machine_are_known(api: Api, host: str) -> None:
+    headers = {"Host": host, "Origin": f"http://{host}"}
+    assert (await api("GET", "/jobs", headers=headers)).status == 200
+
+
+@pytest.mark.asyncio
+async def test_with_keys_every_request_needs_one(database: Database) -> None:
+    async with serve(database, Settings(host="0.0.0.0", api_keys=f"{KEY},another-long-enough-key")) as api:
+        for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": f"Basic {KEY}"}):
+            reply = await api("GET", "/jobs", headers=headers)
+            assert (reply.status, reply.code) == (401, "no_key")
+            assert reply.headers["WWW-Authenticate"] == "Bearer"
+        good = {"Authorization": f"Bearer {KEY}", "Host": "sexton.example"}
+        assert (await api("GET", "/jobs", headers=good)).status == 200
+        assert (await api("GET", "/healthz")).status == 200
+        assert (await api("GET", "/readyz")).status == 200
+        assert (await api("GET", "/metrics")).status == 401
+        document = (await api("GET", "/openapi.json", headers=good)).json()
+        assert document["security"] == [{"key": []}]
+
+
+@pytest.mark.asyncio
+async def test_other_addresses_need_keys(database: Database) -> None:
+    for host in ("0.0.0.0", "::", "192.0.2.1", "example.com"):
+        with pytest.raises(InvalidField) as refused:
+            make_app(database, Settings(host=host))
+        assert refused.value.code == "keys_required"
+
+
+def test_keys_may_stand_in_a_file(tmp_path: Any) -> None:
+    file = tmp_path / "keys"
+    file.write_text(f"# ours\n{KEY}\n\n")
+    assert read_keys(Settings(api_keys=f"@{file}")) == [KEY]
+    for wrong in ("short", "@/nowhere/keys", f"@{tmp_path}"):
+        with pytest.raises(InvalidField):
+            read_keys(Settings(api_keys=wrong))
+
+
+@pytest.mark.asyncio
+async def test_the_document_describes_every_field_and_has_an_example_for_each_call(api: Api) -> None:
+    document = (await api("GET", "/openapi.json")).json()
+    for name, schema in document["components"]["schemas"].items():
+        for field, described in schema.get("properties", {}).items():
+            assert described.get("description"), f"{name}.{field}"
+    for path, methods in document["paths"].items():
+        for method, one in methods.items():
+            where = f"{method} {path}"
+            assert one["summary"], where
+            assert one["description"], where
+            assert all(each["description"] for each in one["parameters"]), where
+            bodies = [one["requestBody"]] if "requestBody" in one else []
+            for content in [*bodies, *one["responses"].values()]:
+                assert all("example" in each for each in content.get("content", {}).values()), where
+    references = re.findall(r'"#/components/schemas/(\w+)"', json.dumps(document))
+    assert set(references) <= set(document["components"]["schemas"])
+
+
+def test_the_examples_have_the_shape_of_what_is_answered() -> None:
+    for one in operations():
+        if one.answer is not None and one.answer_example is not None:
+            msgspec.convert(one.answer_example, one.answer)
+            shown = one.answer_example[0] if isinstance(one.answer_example, list) else one.answer_example
+            if isinstance(shown, dict) and not one.path.endswith("/bulk"):
+                kind = getattr(one.answer, "__args__", [one.answer])[0]
+                assert set(shown) <= set(kind.__struct_fields__), one.name
+
+
+@pytest.mark.asyncio
+async def test_the_pages_load_nothing_from_elsewhere(api: Api) -> None:
+    for path in ("/", "/docs"):
+        reply = await api("GET", path)
+        assert reply.status == 200
+        assert reply.headers["Content-Type"].startswith("text/html")
+        text = reply.content.decode()
+        assert not re.search(r"<(script|link|img|iframe)|@import|url\(", text)
+        assert "default-src 'none'" in reply.headers["Content-Security-Policy"]
+    home = (await api("GET", "/", headers={"Host": "localhost:7390"})).content.decode()
+    assert "http://localhost:7390/api/v1/jobs" in home
+    assert "sexton jobs add hello" in home
+    for one in operations():
+        assert f'id="{one.name}"' in text
+
+
+class Round(Loop):
+    def __init__(self, name: str, ticks: bool) -> None:
+        super().__init__()
+        self.name = name
+        self._ticks = ticks
+
+    async def tick(self) -> float:
+        return 1
+
+    def healthy(self, patience: float = 30.0) -> bool:
+        return self._ticks
+
+
+class Process:
+    def __init__(self, *loops: Loop) -> None:
+        self.loops = loops
+        self.telemetry = Telemetry()
+
+
+@pytest.mark.asyncio
+async def test_ready_means_that_every_loop_ticks(database: Database) -> None:
+    async with serve(database, Settings(), Process(Round("scheduler", True))) as api:
+        reply = await api("GET", "/readyz")
+        assert (reply.status, reply.json()["status"]) == (200, "ready")
+    async with serve(database, Settings(), Process(Round("scheduler", True), Round("worker", False))) as api:
+        reply = await api("GET", "/readyz")
+        assert reply.status == 503
+        assert reply.json()["loops"][1] == {"name": "worker", "healthy": False}
+        assert (await api("GET", "/healthz")).json()["status"] == "ok"
+
+
+@pytest.mark.asyncio
+async def test_metrics_and_cluster(database: Database) -> None:
+    async with serve(database, Settings(), Process()) as api:
+        await api("POST", "/jobs", HOURLY)
+        text = (await api("GET", "/metrics")).content.decode()
+        assert 'sexton_cluster_jobs{status="active"} 1.0' in text
+        assert "sexton_cluster_shards 64.0" in text
+        assert (await api("GET", "/cluster")).json()["counts"]["jobs"] == {"active": 1}
+
+
+@pytest.mark.asyncio
+async def test_without_a_database_it_says_so(server_url: str) -> None:
+    lost = await Database.open(server_url, size=1)
+    async with serve(lost, Settings()) as api:
+        await lost.close()
+        reply = await api("GET", "/jobs")
+        assert (reply.status, reply.code) == (503, "database_unavailable")
+        assert reply.headers["Retry-After"] == "1"
+        assert (await api("GET", "/readyz")).status == 503
+        assert (await api("GET", "/healthz")).status == 200
+        assert "cannot be reached" in (await api("GET", "/")).content.decode()
