@@ -218,3 +218,45 @@ def test_the_attributes_say_what_was_given() -> None:
     assert (schedule.gap, schedule.fold) == ("skip", "both")
     assert schedule.explain() == "At 09:00 on Monday, New York time"
     assert schedule.to_dict()["timing_key"] == schedule.timing_key
+
+
+# --------------------------------------------------------------- what random rules once found to be wrong
+
+
+def test_exdate_strikes_an_rdate_written_otherwise() -> None:
+    lines = "DTSTART;TZID=America/New_York:20260101T090000\nRRULE:FREQ=YEARLY\n"
+    for rdate in ("RDATE:20260601T130000Z", "RDATE;TZID=America/New_York:20260601T090000"):
+        for exdate in ("EXDATE:20260601T130000Z", "EXDATE;TZID=America/New_York:20260601T090000"):
+            assert datetime(2026, 6, 1, 13, tzinfo=UTC) in answers(f"{lines}{rdate}")
+            assert datetime(2026, 6, 1, 13, tzinfo=UTC) not in answers(f"{lines}{rdate}\n{exdate}")
+
+
+def test_exdate_strikes_a_nominal_time_not_its_neighbour() -> None:
+    """00:00 does not exist that day and falls on 01:00, which was not struck."""
+    lines = "DTSTART;TZID=Africa/Cairo:20260424T000000\nRRULE:FREQ=HOURLY;COUNT=3"
+    struck = f"{lines}\nEXDATE;TZID=Africa/Cairo:20260424T000000"
+    assert answers(struck, gap="after") == answers(lines, gap="after")
+    assert answers(lines, gap="after")[0] == datetime(2026, 4, 23, 22, tzinfo=UTC)
+
+
+def test_an_anchor_in_a_gap_keeps_its_wall_time() -> None:
+    found = answers("FREQ=DAILY;COUNT=2", timezone="America/New_York", anchor=datetime(2026, 3, 8, 2, 30))
+    assert found == [datetime(2026, 3, 8, 7, tzinfo=UTC), datetime(2026, 3, 9, 6, 30, tzinfo=UTC)]
+
+
+@pytest.mark.parametrize(
+    ("zone", "start", "rule"),
+    [
+        ("Asia/Tehran", "20210322T010000", "FREQ=SECONDLY;BYYEARDAY=81;BYMONTHDAY=-11;BYDAY=MO;BYSECOND=0"),
+        ("Africa/Cairo", "20250425T010000", "FREQ=MINUTELY;BYYEARDAY=1;BYHOUR=0;BYMINUTE=0;INTERVAL=11"),
+        ("America/St_Johns", "20250309T025959", "FREQ=HOURLY;BYYEARDAY=1,365;BYHOUR=3;INTERVAL=25"),
+    ],
+)
+def test_looking_back_stops_at_dtstart(zone: str, start: str, rule: str) -> None:
+    schedule = parse(f"DTSTART;TZID={zone}:{start}\nRRULE:{rule}")
+    began = datetime.strptime(start, "%Y%m%dT%H%M%S").replace(tzinfo=ZoneInfo(zone))
+    first = schedule.next_after(began)
+    assert first is not None
+    assert schedule.previous_before(began + timedelta(minutes=6)) is None
+    assert schedule.previous_before(first) is None
+    assert schedule.previous_before(first + timedelta(seconds=1)) == first
