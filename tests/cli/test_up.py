@@ -163,6 +163,16 @@ def test_everything_killed_is_repaired_by_the_next_start(running: Running, data:
         again.close()
 
 
+def test_an_application_that_is_not_there_ends_it(data: Path) -> None:
+    hopeless = Running(data, "--workers", "1", "--app", "no_such_module:app")
+    try:
+        hopeless.until("no_such_module:app cannot be loaded", hopeless.process.stderr)
+        assert hopeless.process.wait(60) == 1
+    finally:
+        hopeless.close()
+    assert not PrivateServer(data).running()
+
+
 def test_a_foreign_database_must_have_been_migrated(
     sexton: Sexton, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
