@@ -24,8 +24,19 @@ LAYERS = (
     {"planning", "wheel", "model", "config", "telemetry", "loop"},
     {"postgres"},
     {"jobs", "ledger", "validation", "idempotency"},
-    {"scheduler", "worker", "heartbeat", "execution", "cluster", "queues", "targets", "maintenance"},
-    {"node", "app", "supervisor"},
+    {
+        "scheduler",
+        "worker",
+        "claimer",
+        "settler",
+        "heartbeat",
+        "execution",
+        "cluster",
+        "queues",
+        "targets",
+        "maintenance",
+    },
+    {"node", "app", "supervisor", "benchmarks"},
     {"api", "cli", "client", "content", "notifications", "testing", "__main__"},
 )
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}

@@ -305,8 +305,7 @@ class Scheduler(Loop):
             None if following is None else following + due - scheduled
             for following, (_, scheduled, due) in zip(nexts, groups, strict=True)
         ]
-        row = await self._send(
-            "fire",
+        arguments = (
             [job_id for _, entries in batch.parts for job_id in entries.job_ids],
             [revision for _, entries in batch.parts for revision in entries.revisions],
             places,
@@ -317,9 +316,8 @@ class Scheduler(Loop):
             *self._fence(batch),
             None,
         )
-        if row is None:
-            await self._put_back(batch)
-        elif not row["held"]:
+        row = await self._send("fire", *arguments) or await self._fire_free(arguments)
+        if not row["held"]:
             self._fenced()
         elif row["fired"] == batch.size:
             self.fired += batch.size
@@ -328,6 +326,19 @@ class Scheduler(Loop):
             # Some timers were not what the wheel said: read the whole batch again.
             self.fired += row["fired"]
             await self._put_back(batch)
+
+    async def _fire_free(self, arguments: tuple[Any, ...]) -> asyncpg.Record:
+        """Somebody, such as an edit, holds a timer of the batch: fire those that nobody holds."""
+        assert self._connection is not None
+        jobs, revisions, places, *rest = arguments
+        async with self._connection.transaction():
+            rows = await self._connection.fetch(self._database.statement("lock_free_timers"), jobs)
+            free = {row["job_id"] for row in rows}
+            chosen = [number for number, job_id in enumerate(jobs) if job_id in free]
+            columns = [[column[number] for number in chosen] for column in (jobs, revisions, places)]
+            row = await self._connection.fetchrow(self._database.statement("fire"), *columns, *rest)
+        assert row is not None
+        return row
 
     async def _send(self, statement: str, *arguments: Any) -> asyncpg.Record | None:
         """Run a firing statement. None: somebody else, such as an edit, held one of its rows for too long."""

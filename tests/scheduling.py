@@ -1,0 +1,94 @@
+"""A scheduler under a test's control: rounds are made one by one, time is the database's."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import asyncpg
+
+from sexton.cluster.leadership import DatabaseClock, Leadership
+from sexton.config import Settings
+from sexton.jobs.create import create
+from sexton.model import decode_id
+from sexton.postgres.database import Database
+from sexton.scheduler import Scheduler
+from sexton.validation import read_spec
+
+
+class Stage:
+    """One scheduler node, not running by itself."""
+
+    def __init__(self, database: Database, **settings: Any) -> None:
+        self.database = database
+        self.settings = Settings(**settings)
+        self.clock = DatabaseClock()
+        self.leadership = Leadership(database, self.settings, self.clock, name="test:1:aaaaaa", version="0")
+        self.scheduler = Scheduler(database, self.settings, self.leadership, self.clock)
+
+    async def lead(self) -> Stage:
+        """Join and take every shard that is free."""
+        await self.leadership.setup()
+        await self.leadership.tick()
+        return self
+
+    async def round(self) -> float:
+        return await self.scheduler.tick()
+
+    async def close(self) -> None:
+        await self.scheduler.teardown()
+
+
+async def add_job(database: Database, **fields: Any) -> int:
+    """Make a job the ordinary way; its number."""
+    spec = {"name": "job", "schedule": "0 * * * *", "target": {"handler": "sexton.noop"}, **fields}
+    view = await create(database, read_spec(spec))
+    number = decode_id("j", view.job_id)
+    assert number is not None
+    return number
+
+
+async def move_timer(database: Database, job: int, scheduled_at: datetime) -> None:
+    """Pretend that the first unaccounted occurrence of a job is this one."""
+    await execute(
+        database,
+        """update sexton.timers set due_at = $2::timestamptz + (due_at - scheduled_at), scheduled_at = $2
+        where job_id = $1""",
+        job,
+        scheduled_at,
+    )
+
+
+async def execute(database: Database, statement: str, *arguments: Any) -> None:
+    async with database.connection() as connection:
+        await connection.execute(statement, *arguments)
+
+
+async def fetch(database: Database, statement: str, *arguments: Any) -> list[asyncpg.Record]:
+    async with database.connection() as connection:
+        return await connection.fetch(statement, *arguments)
+
+
+async def runs_of(database: Database, job: int) -> list[asyncpg.Record]:
+    return await fetch(database, "select * from sexton.runs where job_id = $1 order by scheduled_at", job)
+
+
+async def skips_of(database: Database, job: int) -> list[tuple[datetime, str, int]]:
+    rows = await fetch(
+        database,
+        """select scheduled_at, reason, coalesce(occurrences, 1) as occurrences from sexton.history
+        where job_id = $1 and status = 'skipped' order by scheduled_at""",
+        job,
+    )
+    return [tuple(row) for row in rows]
+
+
+async def now(database: Database) -> datetime:
+    [[moment]] = await fetch(database, "select clock_timestamp()")
+    assert isinstance(moment, datetime)
+    return moment.astimezone(UTC)
+
+
+def hour_before(moment: datetime, hours: int = 0) -> datetime:
+    """The last full hour, or so many before it."""
+    return moment.replace(minute=0, second=0, microsecond=0) - timedelta(hours=hours)
