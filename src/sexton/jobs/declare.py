@@ -1,0 +1,142 @@
+"""Jobs that stand in an application's code, brought in line with it.
+
+A job is touched only if it belongs to the application and its declaration is another one than last time: what
+people changed meanwhile stays. One that has vanished from the code is paused, once no live node declares it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from sexton.errors import Conflict, InvalidField, NotFound
+from sexton.jobs.change import NAMESPACE
+from sexton.jobs.create import NameTaken, create
+from sexton.jobs.edit import replace
+from sexton.jobs.state import pause, resume
+from sexton.model import JobSpec, encode_id
+from sexton.postgres.database import Database
+from sexton.schedules.parse import Kind, kind_of
+
+log = logging.getLogger("sexton")
+
+
+@dataclass(slots=True)
+class Declared:
+    """What was done, by the names of the jobs; `refused` with the reason."""
+
+    created: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+    resumed: list[str] = field(default_factory=list)
+    paused: list[str] = field(default_factory=list)
+    refused: dict[str, str] = field(default_factory=dict)
+
+
+async def declare(
+    database: Database,
+    app: str,
+    jobs: Mapping[str, JobSpec],
+    *,
+    namespace: str = NAMESPACE,
+    now: datetime | None = None,
+) -> Declared:
+    """Bring the jobs of an application in line. Safe to do from all its processes at once."""
+    done = Declared()
+    rows = await _rows(database, app, jobs, namespace)
+    live = {row["name"]: row for row in rows if row["live"]}
+    over = {(row["name"], row["declaration"]) for row in rows if not row["live"]}
+    for name, spec in jobs.items():
+        declaration = fingerprint(spec)
+        try:
+            if name in live:
+                await _align(database, app, spec, declaration, live[name], done, namespace, now)
+            elif (name, declaration) not in over or kind_of(spec.schedule) is not Kind.ONCE:
+                await create(database, spec, namespace=namespace, app=app, declaration=declaration, now=now)
+                done.created.append(name)
+        except NameTaken:
+            continue  # Another process of the application was faster.
+        except (InvalidField, Conflict, NotFound) as error:
+            done.refused[name] = str(error)
+            log.error("the job %s of %s was not brought in line: %s", name, app, error)
+    done.paused = await pause_vanished(database, app, jobs, namespace=namespace, now=now)
+    return done
+
+
+async def pause_vanished(
+    database: Database,
+    app: str,
+    jobs: Mapping[str, JobSpec],
+    *,
+    namespace: str = NAMESPACE,
+    now: datetime | None = None,
+) -> list[str]:
+    """Pause what the application once declared, if nobody does any more; their names."""
+    gone = [
+        row
+        for row in await _rows(database, app, jobs, namespace)
+        if row["live"] and row["app"] == app and row["name"] not in jobs and row["status"] == "active"
+    ]
+    if not gone:
+        return []
+    mine = f"{socket.gethostname()}:{os.getpid()}:"
+    elsewhere = {row["handler"] for row in await database.fetch("declared_elsewhere", app, mine, now)}
+    paused = []
+    for row in gone:
+        if row["name"] not in elsewhere:
+            job_id = encode_id("j", row["id"])
+            try:
+                await pause(database, job_id, reason=vanished(app), namespace=namespace, now=now)
+            except (Conflict, NotFound):
+                continue  # It ended meanwhile.
+            paused.append(row["name"])
+            log.warning("the job %s is no longer declared by %s: it is paused", row["name"], app)
+    return paused
+
+
+def fingerprint(spec: JobSpec) -> str:
+    """Changes with every field of a declaration."""
+    return hashlib.blake2b(msgspec.json.encode(spec, order="deterministic"), digest_size=16).hexdigest()
+
+
+def vanished(app: str) -> str:
+    return f"no longer declared by the application {app}"
+
+
+async def _align(
+    database: Database,
+    app: str,
+    spec: JobSpec,
+    declaration: str,
+    row: Mapping[str, Any],
+    done: Declared,
+    namespace: str,
+    now: datetime | None,
+) -> None:
+    if row["app"] != app or row["declaration"] is None:
+        raise Conflict(
+            "name_taken",
+            f"the name {spec.name} belongs to job {encode_id('j', row['id'])}, which {app} did not declare",
+            hint="give the job another name=, or delete that one",
+        )
+    if row["declaration"] != declaration:
+        await replace(
+            database, spec.name, spec, namespace=namespace, app=app, declaration=declaration, now=now
+        )
+        done.changed.append(spec.name)
+    if row["status"] == "paused" and row["paused_reason"] == vanished(app):
+        await resume(database, encode_id("j", row["id"]), namespace=namespace, now=now)
+        done.resumed.append(spec.name)
+
+
+async def _rows(
+    database: Database, app: str, jobs: Mapping[str, JobSpec], namespace: str
+) -> list[Mapping[str, Any]]:
+    return [dict(row) for row in await database.fetch("declared_jobs", namespace, app, list(jobs))]

@@ -1,0 +1,126 @@
+"""Jobs in code: only those of the application, only when their declaration changed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from sexton.jobs.declare import declare, fingerprint, pause_vanished, vanished
+from sexton.jobs.edit import edit
+from sexton.jobs.read import get
+from sexton.jobs.state import delete, pause
+from sexton.model import JobSpec
+from sexton.postgres.database import Database
+from tests.jobs.making import HOUR, MINUTE, NOW, make, rows, spec, value
+
+
+def jobs(*names: str, **fields: Any) -> dict[str, JobSpec]:
+    return {name: spec(name=name, **fields) for name in names}
+
+
+async def live_node(
+    database: Database, name: str, *handlers: str, app: str = "shop", until: datetime
+) -> None:
+    async with database.connection() as connection:
+        await connection.execute(
+            database.sql(
+                """insert into sexton.nodes (name, roles, app, handlers, lease_until, version)
+                values ($1, '{worker}', $2, $3, $4, '0')"""
+            ),
+            name, app, list(handlers), until,
+        )  # fmt: skip
+
+
+async def test_declared_jobs_are_made_once_and_left_alone(database: Database) -> None:
+    done = await declare(database, "shop", jobs("a", "b"), now=NOW)
+    assert done.created == ["a", "b"]
+    assert {job.app for job in (await get(database, "a"), await get(database, "b"))} == {"shop"}
+    await edit(database, "a", {"priority": 0}, now=NOW)
+    again = await declare(database, "shop", jobs("a", "b"), now=NOW + MINUTE / 2)
+    assert (again.created, again.changed, again.paused) == ([], [], [])
+    # What somebody has changed by hand stays.
+    assert (await get(database, "a")).priority == 0
+
+
+async def test_a_changed_declaration_is_carried_over(database: Database) -> None:
+    await declare(database, "shop", jobs("a"), now=NOW)
+    done = await declare(database, "shop", jobs("a", payload={"n": 1}), now=NOW)
+    assert done.changed == ["a"]
+    shown = await get(database, "a")
+    assert (shown.payload, shown.revision, shown.app) == ({"n": 1}, 2, "shop")
+    assert (await declare(database, "shop", jobs("a", payload={"n": 1}), now=NOW)).changed == []
+
+
+async def test_what_belongs_to_others_is_not_touched(database: Database) -> None:
+    await make(database, name="a", priority=0)
+    await declare(database, "other", jobs("b", priority=0), now=NOW)
+    done = await declare(database, "shop", jobs("a", "b", "c"), now=NOW)
+    assert (done.created, sorted(done.refused)) == (["c"], ["a", "b"])
+    assert "give the job another name=" in done.refused["a"]
+    assert [(await get(database, name)).priority for name in ("a", "b")] == [0, 0]
+    assert (await declare(database, "other", {}, now=NOW)).paused == ["b"]
+    assert (await get(database, "c")).status == "active"
+
+
+async def test_a_vanished_job_is_paused_with_the_reason_and_comes_back(database: Database) -> None:
+    await declare(database, "shop", jobs("a", "b"), now=NOW)
+    done = await declare(database, "shop", jobs("a"), now=NOW)
+    assert done.paused == ["b"]
+    gone = await get(database, "b")
+    assert (gone.status, gone.paused_reason) == ("paused", vanished("shop"))
+    done = await declare(database, "shop", jobs("a", "b"), now=NOW)
+    assert done.resumed == ["b"]
+    assert (await get(database, "b")).status == "active"
+
+
+async def test_a_job_that_a_person_paused_stays_paused(database: Database) -> None:
+    await declare(database, "shop", jobs("a"), now=NOW)
+    await pause(database, "a", reason="freeze", now=NOW)
+    done = await declare(database, "shop", jobs("a", payload=1), now=NOW)
+    assert (done.changed, done.resumed) == (["a"], [])
+    assert (await get(database, "a")).status == "paused"
+
+
+async def test_what_another_live_node_declares_is_not_paused(database: Database) -> None:
+    await declare(database, "shop", jobs("a", "b", "c"), now=NOW)
+    mine = f"{socket.gethostname()}:{os.getpid()}:abc"
+    await live_node(database, mine, "c", until=NOW + HOUR)
+    await live_node(database, "elsewhere:1:abc", "a", "b", until=NOW + HOUR)
+    await live_node(database, "elsewhere:2:abc", "c", app="another", until=NOW + HOUR)
+    assert (await declare(database, "shop", jobs("a"), now=NOW)).paused == ["c"]
+    assert await pause_vanished(database, "shop", jobs("a"), now=NOW + 2 * HOUR) == ["b"]
+
+
+async def test_a_single_time_that_was_removed_after_its_end_is_not_made_again(database: Database) -> None:
+    once = jobs("a", schedule="2026-06-03T13:00:00Z", missed_window="RUN_ONCE")
+    await declare(database, "shop", once, now=NOW)
+    await delete(database, "a", now=NOW + HOUR)
+    assert (await declare(database, "shop", once, now=NOW + HOUR)).created == []
+    later = jobs("a", schedule="2026-06-03T15:00:00Z", missed_window="RUN_ONCE")
+    assert (await declare(database, "shop", later, now=NOW + HOUR)).created == ["a"]
+    assert await value(database, "select count(*) from sexton.timers") == 1
+
+
+async def test_a_single_time_in_the_past_is_told_and_does_not_stop_the_others(database: Database) -> None:
+    declared = {**jobs("a", schedule="2026-06-01T00:00:00Z"), **jobs("b")}
+    done = await declare(database, "shop", declared, now=NOW)
+    assert done.created == ["b"]
+    assert "is over" in done.refused["a"]
+
+
+async def test_processes_that_start_at_once_make_one_of_each(database: Database) -> None:
+    await asyncio.gather(*(declare(database, "shop", jobs("a", "b", "c"), now=NOW) for _ in range(4)))
+    assert len(await rows(database, "select * from sexton.jobs")) == 3
+    await asyncio.gather(*(declare(database, "shop", jobs("a", payload=1), now=NOW) for _ in range(4)))
+    assert (await get(database, "a")).revision == 2
+
+
+@pytest.mark.parametrize("fields", [{"payload": 1}, {"schedule": "every 1m"}, {"labels": {"a": "b"}}])
+def test_every_field_is_part_of_the_declaration(fields: dict[str, Any]) -> None:
+    assert fingerprint(spec(**fields)) != fingerprint(spec())
+    assert fingerprint(spec(payload={"a": 1, "b": 2})) == fingerprint(spec(payload={"b": 2, "a": 1}))
