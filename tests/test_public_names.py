@@ -14,10 +14,15 @@ import sexton.schedules
 def test_sexton() -> None:
     assert sexton.__all__ == [
         "Calendar",
+        "Cancel",
         "Occurrence",
+        "Retry",
+        "Run",
         "Schedule",
         "ScheduleError",
+        "Sexton",
         "SextonError",
+        "Snooze",
         "__version__",
         "next_after_many",
         "parse",

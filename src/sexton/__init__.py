@@ -10,17 +10,24 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from sexton.app import Run, Sexton
     from sexton.errors import ScheduleError, SextonError
+    from sexton.model import Cancel, Retry, Snooze
     from sexton.schedules import Calendar, Occurrence, Schedule, next_after_many, parse
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Calendar",
+    "Cancel",
     "Occurrence",
+    "Retry",
+    "Run",
     "Schedule",
     "ScheduleError",
+    "Sexton",
     "SextonError",
+    "Snooze",
     "__version__",
     "next_after_many",
     "parse",
@@ -28,10 +35,15 @@ __all__ = [
 
 _HOMES = {
     "Calendar": "sexton.schedules",
+    "Cancel": "sexton.model",
     "Occurrence": "sexton.schedules",
+    "Retry": "sexton.model",
+    "Run": "sexton.app",
     "Schedule": "sexton.schedules",
     "ScheduleError": "sexton.errors",
+    "Sexton": "sexton.app",
     "SextonError": "sexton.errors",
+    "Snooze": "sexton.model",
     "next_after_many": "sexton.schedules",
     "parse": "sexton.schedules",
 }

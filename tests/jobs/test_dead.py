@@ -51,6 +51,15 @@ async def test_a_redriven_run_keeps_its_key_and_follows_the_job_as_it_is_now(dat
     assert caught.value.code == "dead_not_found"
 
 
+async def test_a_redriven_run_keeps_the_key_of_the_template_it_was_fired_with(database: Database) -> None:
+    job = await make(database, idempotency_key_template="old-{{unix}}")
+    run_id = await bury(database, job, 5)
+    await edit(database, "report", {"idempotency_key_template": "new-{{unix}}"}, now=NOW)
+    await redrive(database, run_id, now=NOW)
+    (run,) = await runs(database, job)
+    assert run["idempotency_key"] == f"old-{int(at(-5).timestamp())}"
+
+
 async def test_many_are_redriven_oldest_first_at_a_rate(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:

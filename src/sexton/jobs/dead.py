@@ -6,10 +6,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
 
 import asyncpg
+import msgspec
 
 from sexton.errors import Conflict, InvalidField, NotFound
-from sexton.idempotency import occurrence_key
 from sexton.jobs.change import NAMESPACE, find, within
+from sexton.jobs.stored import Stored
 from sexton.model import decode_id, encode_id
 from sexton.postgres.database import Connection, Database
 
@@ -152,13 +153,24 @@ async def _redrive(
     rows: Sequence[asyncpg.Record],
     available: Sequence[datetime],
 ) -> list[asyncpg.Record]:
-    keys = [row["idempotency_key"] or _default(row) for row in rows]
+    jobs = await _definitions(database, connection, rows)
+    keys = [row["idempotency_key"] or _key(jobs[row["job_id"], row["revision"]], row) for row in rows]
     ids = [row["run_id"] for row in rows]
     return await connection.fetch(database.statement("redrive"), ids, keys, list(available))
 
 
-def _default(row: asyncpg.Record) -> str:
-    """What the run had when it died: a job that got a template since must not change it."""
-    return occurrence_key(
-        None, job_id=row["job_id"], job_name="", scheduled_at=row["scheduled_at"], timezone="UTC"
-    )
+async def _definitions(
+    database: Database, connection: Connection, rows: Sequence[asyncpg.Record]
+) -> dict[tuple[int, int], Stored]:
+    """The jobs as they were when these runs were fired: an edit since must not change their keys."""
+    wanted = {(row["job_id"], row["revision"]) for row in rows if row["idempotency_key"] is None}
+    if not wanted:
+        return {}
+    jobs, revisions = zip(*wanted, strict=True)
+    found = await connection.fetch(database.statement("definitions"), jobs, revisions)
+    return {(row["job_id"], row["revision"]): Stored(msgspec.json.decode(row["definition"])) for row in found}
+
+
+def _key(job: Stored, row: asyncpg.Record) -> str:
+    payload = job.spec.payload if row["payload"] is None else msgspec.json.decode(row["payload"])
+    return job.key_of(row["scheduled_at"], payload)

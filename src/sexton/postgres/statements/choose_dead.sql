@@ -1,6 +1,7 @@
 -- Dead letters to redrive or discard, the oldest first, held until the transaction ends; whose job is gone cannot be
 -- run again. Filters, or null: $1 run, $2 job, $3 group of errors, $4 reason, $5 died before; $6 with a job only, $7 limit
-select dead.run_id, dead.job_id, dead.scheduled_at, dead.idempotency_key, job.id is not null as has_job
+select dead.run_id, dead.job_id, dead.revision, dead.scheduled_at, dead.idempotency_key, dead.payload,
+       job.id is not null as has_job
 from sexton.dead
 left join sexton.jobs as job on job.id = dead.job_id
 where ($1::bigint is null or dead.run_id = $1)

@@ -1,0 +1,408 @@
+"""The Python API: an application, its handlers, and the jobs that it declares.
+
+from sexton import Sexton
+
+app = Sexton()
+
+@app.job("0 9 * * 1", timezone="America/New_York")
+async def weekly_report(run): ...
+
+app.run()
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+import secrets
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypedDict, TypeVar, Unpack
+
+import msgspec
+
+from sexton import clock
+from sexton.config import Settings, load
+from sexton.errors import InvalidField
+from sexton.execution import RunContext
+from sexton.jobs import bulk, create, declare, edit, read, state, trigger
+from sexton.jobs.view import JobView
+from sexton.ledger.runs import list_runs, require_job
+from sexton.ledger.views import Run as RunView
+from sexton.loop import Loop
+from sexton.model import Backoff, HttpTarget, JobSpec, MissedWindow, Overlap, RetryJitter, Target
+from sexton.node import Node
+from sexton.postgres.database import Database
+from sexton.postgres.migrate import migrate, require_migrated
+from sexton.postgres.server import PrivateServer, default_data_directory
+from sexton.targets.python import BUILT_IN, Handler
+from sexton.validation import read_schedule, read_spec
+
+log = logging.getLogger("sexton")
+
+CHUNK = 5000
+VANISHED_SECONDS = 30.0
+
+#: What a handler is given.
+Run = RunContext
+AnyHandler = TypeVar("AnyHandler", bound=Callable[..., Any])
+Jobs = list[JobView]
+Ids = list[str]
+Runs = list[RunView]
+
+
+class JobFields(TypedDict, total=False):
+    """The fields of a job that can be given beside its schedule: see `JobSpec`."""
+
+    timezone: str | None
+    kind: str | None
+    anchor: datetime | str | None
+    gap: str | None
+    fold: str | None
+    starts_at: datetime | str | None
+    ends_at: datetime | str | None
+    exclude: Ids
+    target: Target | Mapping[str, Any] | None
+    queue: str
+    priority: int
+    max_retries: int
+    retry_backoff: Backoff | str
+    retry_base_seconds: int
+    retry_max_seconds: int
+    retry_jitter: RetryJitter | str
+    timeout_seconds: int
+    missed_window: MissedWindow | str | None
+    max_missed: int
+    catch_up_seconds: int | None
+    grace_seconds: int
+    overlap: Overlap | str
+    jitter_seconds: int
+    expires_seconds: int | None
+    max_runs: int | None
+    idempotency_key_template: str | None
+    keep_completed_seconds: int
+    labels: dict[str, str]
+    description: str | None
+    owner: str | None
+
+
+class Sexton:
+    """An application. Without a database it uses a private PostgreSQL, shared by all processes of this user.
+
+    `name` tells its declared jobs from those of others; it is the module's name unless given. Further
+    keywords are settings (`data`, `schema`, `concurrency`, …).
+    """
+
+    def __init__(self, database_url: str | None = None, *, name: str | None = None, **settings: Any) -> None:
+        self.name = name or _caller()
+        self.handlers: dict[str, Handler] = {}
+        self.jobs: dict[str, JobSpec] = {}
+        self.node: Node | None = None
+        self._given = {"database_url": database_url, **settings}
+        self._database: Database | None = None
+        self._users = 0
+        self._opening = asyncio.Lock()
+        self._closing = AsyncExitStack()
+
+    @cached_property
+    def settings(self) -> Settings:
+        """Of this application; its workers serve the queues of all the jobs that it declares."""
+        settings = load(self._given)
+        if settings.queues != "default":
+            return settings
+        queues = ",".join(sorted({"default", *(spec.queue for spec in self.jobs.values())}))
+        return msgspec.structs.replace(settings, queues=queues)
+
+    def job(
+        self, schedule: str, *, name: str | None = None, payload: Any = None, **fields: Unpack[JobFields]
+    ) -> Callable[[AnyHandler], AnyHandler]:
+        """Declare a job: the function is its handler, and its name unless another is given."""
+
+        def register(function: AnyHandler) -> AnyHandler:
+            own = name or _name_of(function)
+            spec = read_spec({"name": own, "schedule": schedule, "payload": payload, **fields})
+            read_schedule(spec, clock.now())
+            self._register(own, function)
+            self.jobs[own] = spec
+            return function
+
+        return register
+
+    def handler(self, name: str) -> Callable[[AnyHandler], AnyHandler]:
+        """Register a handler without a schedule, under this name."""
+
+        def register(function: AnyHandler) -> AnyHandler:
+            self._register(name, function)
+            return function
+
+        return register
+
+    def run(self) -> None:
+        """Run scheduler and worker in this process until Ctrl-C or SIGTERM."""
+        if not logging.getLogger().handlers:
+            logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+        asyncio.run(self._until_stopped())
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[Sexton]:
+        """Scheduler and worker inside an asyncio program, for as long as the block runs."""
+        async with self.connected() as database:
+            node = Node(
+                self.settings,
+                database,
+                roles=("scheduler", "worker"),
+                handlers=self.handlers,
+                app=self.name,
+            )
+            keeper = self.keeper(database)
+            try:
+                await node.start()
+                await self.declare(database)
+                keeper.start()
+                self.node = node
+                yield self
+            finally:
+                self.node = None
+                await keeper.stop()
+                await node.stop()
+
+    @asynccontextmanager
+    async def connected(self) -> AsyncIterator[Database]:
+        """Hold the database open, for a program that only makes or looks at jobs. Commands outside of it open
+        and close it each time; those at the same time share it."""
+        async with self._opening:
+            if self._database is None:
+                self._database = await self._closing.enter_async_context(_opened(self.settings, self.name))
+            self._users += 1
+            database = self._database
+        try:
+            yield database
+        finally:
+            async with self._opening:
+                self._users -= 1
+                if not self._users:
+                    self._database = None
+                    await self._closing.aclose()
+
+    async def declare(self, database: Database) -> declare.Declared:
+        """Bring the declared jobs in line; done at every start."""
+        return await declare.declare(database, self.name, self.jobs)
+
+    def keeper(self, database: Database) -> Loop:
+        """Pauses what has vanished from the code, when the last node that declares it has gone."""
+        return _Keeper(self, database)
+
+    # Commands on jobs. A job is named by its id, its name, or the function that it was declared with.
+
+    async def schedule(
+        self,
+        handler: str | Handler | None = None,
+        *,
+        at: datetime | str | None = None,
+        schedule: str | None = None,
+        payload: Any = None,
+        name: str | None = None,
+        **fields: Unpack[JobFields],
+    ) -> JobView:
+        """Make a job for a handler (or another `target`): once, `at` a time, or by a `schedule`."""
+        spec = self._spec(
+            handler, {"at": at, "schedule": schedule, "payload": payload, "name": name, **fields}
+        )
+        async with self.connected() as database:
+            return await create.create(database, spec, app=self.name)
+
+    async def schedule_many(self, handler: str | Handler | None, items: Iterable[Mapping[str, Any]]) -> Ids:
+        """Make many jobs for a handler, each given by what `schedule` takes; their ids, in order.
+
+        They are made in chunks of 5,000, each whole or not at all. `RefusedLines` tells which ones are wrong
+        (counted from 1); chunks before it stay.
+        """
+        made: Ids = []
+        chunk: list[JobSpec] = []
+        async with self.connected() as database:
+            for item in items:
+                try:
+                    chunk.append(self._spec(handler, item))
+                except InvalidField as error:
+                    raise bulk.RefusedLines([(len(made) + len(chunk) + 1, error)]) from None
+                if len(chunk) == CHUNK:
+                    made += await bulk.create_many(database, chunk, first_line=len(made) + 1, app=self.name)
+                    chunk = []
+            made += await bulk.create_many(database, chunk, first_line=len(made) + 1, app=self.name)
+        return made
+
+    async def get(self, job: str | Handler) -> JobView:
+        async with self.connected() as database:
+            return await read.get(database, self._ref(job))
+
+    async def list(
+        self,
+        *,
+        status: str | None = None,
+        label: str | None = None,
+        name: str | None = None,
+        target: str | None = None,
+        after: str | None = None,
+        limit: int = 100,
+    ) -> Jobs:
+        """Jobs in the order in which they were made, `after` the one with this id."""
+        async with self.connected() as database:
+            page = await read.list_jobs(
+                database, status=status, label=label, name=name, target=target, cursor=after, limit=limit
+            )
+        return page.jobs
+
+    async def history(self, job: str | Handler, *, limit: int = 20, skipped: bool = False) -> Runs:
+        """What a job has done, the latest first; with `skipped`, also what it has not done, and why."""
+        async with self.connected() as database:
+            number = await require_job(database, self._ref(job))
+            page = await list_runs(database, job=number, skipped=skipped, limit=limit)
+        return page.items
+
+    async def edit(
+        self, job: str | Handler, *, expected_revision: int | None = None, **changes: Any
+    ) -> JobView:
+        async with self.connected() as database:
+            return await edit.edit(database, self._ref(job), changes, expected_revision=expected_revision)
+
+    async def pause(
+        self, job: str | Handler, *, reason: str | None = None, until: datetime | None = None
+    ) -> JobView:
+        async with self.connected() as database:
+            return await state.pause(database, self._ref(job), reason=reason, until=until)
+
+    async def resume(self, job: str | Handler) -> JobView:
+        async with self.connected() as database:
+            return await state.resume(database, self._ref(job))
+
+    async def run_now(self, job: str | Handler, *, payload: Any = msgspec.UNSET) -> str:
+        """Run a job once, now; the run's id."""
+        async with self.connected() as database:
+            return await trigger.run_now(database, self._ref(job), payload=payload)
+
+    async def backfill(
+        self, job: str | Handler, start: datetime, end: datetime, *, dry_run: bool = False
+    ) -> trigger.Backfill:
+        async with self.connected() as database:
+            return await trigger.backfill(database, self._ref(job), start, end, dry_run=dry_run)
+
+    async def delete(self, job: str | Handler, *, cancel_running: bool = False) -> None:
+        async with self.connected() as database:
+            await state.delete(database, self._ref(job), cancel_running=cancel_running)
+
+    async def cancel_run(self, run_id: str, *, reason: str | None = None) -> str:
+        """`cancelled` if the run was waiting, `requested` if it runs."""
+        async with self.connected() as database:
+            return await trigger.cancel_run(database, run_id, reason=reason)
+
+    def _register(self, name: str, function: Handler) -> None:
+        if name in BUILT_IN or self.handlers.get(name, function) is not function:
+            raise InvalidField(
+                "handler_taken",
+                f"there is a handler {name} already",
+                field="name",
+                hint="give it another name=",
+            )
+        self.handlers[name] = function
+
+    def _spec(self, handler: str | Handler | None, given: Mapping[str, Any]) -> JobSpec:
+        fields = dict(given)
+        at, schedule = fields.pop("at", None), fields.pop("schedule", None)
+        if (at is None) == (schedule is None):
+            raise InvalidField(
+                "bad_schedule",
+                "give either at= or schedule=",
+                field="schedule",
+                hint="at= is for a single time",
+            )
+        fields["schedule"] = at.isoformat() if isinstance(at, datetime) else at or schedule
+        if handler is not None:
+            fields["target"] = {"handler": self._ref(handler)}
+        elif fields.get("target") is None:
+            raise InvalidField("bad_target", "no handler was given", field="target", hint="pass a handler")
+        if fields.get("name") is None:
+            fields["name"] = f"{self._ref(handler) if handler else 'http'}-{secrets.token_hex(6)}"
+        return read_spec(fields)
+
+    def _ref(self, job: str | Handler) -> str:
+        if isinstance(job, str):
+            return job
+        for name, function in self.handlers.items():
+            if function is job:
+                return name
+        raise InvalidField(
+            "unknown_handler",
+            f"{_name_of(job)} is not a handler of this application",
+            field="handler",
+            hint="decorate it with @app.job(…) or @app.handler(name)",
+        )
+
+    async def _until_stopped(self) -> None:
+        stop = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with suppress(NotImplementedError, RuntimeError):  # not in the main thread
+                loop.add_signal_handler(number, stop.set)
+        async with self.running():
+            log.info("%s is running, with %d jobs; Ctrl-C stops it", self.name, len(self.jobs))
+            await stop.wait()
+            log.info("%s is stopping", self.name)
+
+
+class _Keeper(Loop):
+    name = "declarations"
+
+    def __init__(self, app: Sexton, database: Database) -> None:
+        super().__init__()
+        self._app = app
+        self._database = database
+
+    async def tick(self) -> float:
+        await declare.pause_vanished(self._database, self._app.name, self._app.jobs)
+        return VANISHED_SECONDS
+
+
+@asynccontextmanager
+async def _opened(settings: Settings, name: str) -> AsyncIterator[Database]:
+    """The configured database, or the private one; only the private one is migrated by itself."""
+    server = None
+    url = settings.database_url
+    if url is None:
+        server = PrivateServer(settings.data or default_data_directory())
+        url = await asyncio.to_thread(server.start)
+    try:
+        database = await Database.open(
+            url, schema=settings.schema, timeout=settings.statement_timeout_seconds, name=f"sexton {name}"
+        )
+        try:
+            if server is not None:
+                await migrate(database, shards=settings.shards)
+            else:
+                await require_migrated(database)
+            yield database
+        finally:
+            await database.close()
+    finally:
+        if server is not None:
+            await asyncio.to_thread(server.release)
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    name: str = getattr(inspect.unwrap(function), "__name__", type(function).__name__)
+    return name
+
+
+def _caller() -> str:
+    """The module that made the application: the same whether it is imported or run as a script."""
+    names = sys._getframe(2).f_globals
+    module = str(names.get("__name__", "app"))
+    return Path(str(names.get("__file__", "app"))).stem if module == "__main__" else module
+
+
+__all__ = ["HttpTarget", "JobFields", "Run", "Sexton"]

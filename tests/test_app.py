@@ -1,0 +1,265 @@
+"""The Python API on a real database, with scheduler and worker in the test's own event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sexton import Cancel, Retry, Run, Sexton, clock
+from sexton.errors import InvalidField, NotFound, Unavailable
+from sexton.jobs.bulk import RefusedLines
+
+SOON = timedelta(milliseconds=400)
+FAR = datetime(2100, 1, 1, tzinfo=UTC)
+PATIENCE = 60
+
+
+class Seen:
+    """What a handler was called with, for the test to wait for."""
+
+    def __init__(self) -> None:
+        self.runs: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+
+    def note(self, run: Run) -> None:
+        self.runs.put_nowait(
+            {
+                "payload": run.payload,
+                "trigger": run.trigger,
+                "attempt": run.attempt,
+                "key": run.idempotency_key,
+                "name": run.job_name,
+            }
+        )
+
+    async def next(self) -> dict[str, Any]:
+        return await asyncio.wait_for(self.runs.get(), PATIENCE)
+
+
+@pytest.fixture
+def app(database_url: str) -> Sexton:
+    return Sexton(database_url, name="test")
+
+
+async def ended(app: Sexton, job: Any, status: str) -> Any:
+    """Wait for the latest run of a job to end so."""
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            for run in await app.history(job):
+                if run.status == status:
+                    return run
+            await clock.sleep(0.02)
+
+
+async def test_a_declared_job_fires_and_is_recorded(app: Sexton) -> None:
+    seen = Seen()
+
+    @app.job("every 1s", payload={"n": 1}, idempotency_key_template="tick-{{unix}}")
+    async def tick(run: Run) -> dict[str, int]:
+        seen.note(run)
+        return {"answer": 42}
+
+    async with app.running():
+        first = await seen.next()
+        run = await ended(app, tick, "success")
+    assert (first["payload"], first["trigger"], first["name"]) == ({"n": 1}, "schedule", "tick")
+    assert first["key"].startswith("tick-1")
+    assert run.result == {"answer": 42}
+    assert run.idempotency_key.startswith("tick-1")
+
+
+async def test_one_off_jobs_with_their_payload_and_plain_functions(app: Sexton) -> None:
+    seen = Seen()
+    loop = asyncio.get_running_loop()
+
+    @app.handler("greet")
+    def greet(run: Run) -> str:
+        loop.call_soon_threadsafe(seen.note, run)
+        return "done"
+
+    async with app.running():
+        job = await app.schedule(greet, at=clock.now() + SOON, payload={"to": "you"})
+        assert (await seen.next())["payload"] == {"to": "you"}
+        assert (await ended(app, job.job_id, "success")).result == "done"
+        shown = await app.get(job.job_id)
+        assert (shown.status, shown.last_outcome, shown.app) == ("completed", "success", "test")
+        assert shown.name.startswith("greet-")
+        await app.schedule("greet", schedule="0 0 1 1 *", name="yearly")
+        await app.run_now("yearly", payload=5)
+        manual = await seen.next()
+        assert (manual["payload"], manual["trigger"]) == (5, "manual")
+
+
+async def test_a_handler_says_how_its_run_ends(app: Sexton) -> None:
+    seen = Seen()
+
+    @app.handler("fickle")
+    async def fickle(run: Run) -> Any:
+        seen.note(run)
+        return Retry(after=0) if run.attempt == 1 else Cancel("enough")
+
+    async with app.running():
+        job = await app.schedule(fickle, at=clock.now() + SOON)
+        assert [(await seen.next())["attempt"] for _ in range(2)] == [1, 2]
+        run = await ended(app, job.job_id, "cancelled")
+    assert (run.attempt, run.reason) == (2, "enough")
+
+
+async def test_many_at_once(app: Sexton, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sexton.app.CHUNK", 10)
+
+    @app.handler("note")
+    async def note(run: Run) -> None: ...
+
+    async with app.connected():
+        ids = await app.schedule_many(note, ({"at": FAR, "payload": n} for n in range(25)))
+        assert len(set(ids)) == 25
+        assert (await app.get(ids[24])).payload == 24
+        items: list[dict[str, Any]] = [{"at": FAR, "name": f"n-{n}"} for n in range(12)]
+        items[11]["priority"] = 9
+        with pytest.raises(RefusedLines) as caught:
+            await app.schedule_many(note, items)
+        assert caught.value.errors[0][0] == 12
+        # The first chunk was whole.
+        assert len(await app.list(name="n-*")) == 10
+        page = await app.list(limit=20)
+        assert len(await app.list(after=page[-1].job_id)) == 15
+
+
+async def test_commands_work_outside_of_running_too(app: Sexton) -> None:
+    @app.handler("note")
+    async def note(run: Run) -> None: ...
+
+    job, other = await asyncio.gather(
+        app.schedule(note, schedule="0 9 * * *", name="daily", timezone="Europe/Berlin"),
+        app.schedule(note, at="2100-01-01T09:00", timezone="Europe/Berlin"),
+    )
+    assert job.next_run_local is not None
+    assert other.next_run_at == datetime(2100, 1, 1, 8, tzinfo=UTC)
+    assert (await app.pause("daily", reason="freeze")).status == "paused"
+    assert (await app.resume("daily")).status == "active"
+    assert (await app.edit("daily", priority=0)).priority == 0
+    run_id = await app.run_now("daily")
+    assert await app.cancel_run(run_id) == "cancelled"
+    assert [run.status for run in await app.history("daily")] == ["cancelled"]
+    now = clock.now()
+    assert len((await app.backfill("daily", now - timedelta(days=3), now, dry_run=True)).scheduled_at) == 3
+    await app.delete("daily")
+    with pytest.raises(NotFound):
+        await app.get("daily")
+
+
+async def test_declarations_are_brought_in_line_at_start(database_url: str) -> None:
+    def make(payload: int, *names: str) -> Sexton:
+        made = Sexton(database_url, name="shop")
+        for name in names:
+
+            @made.job("0 0 1 1 *", name=name, payload=payload, queue=f"q-{name}")
+            async def handler(run: Run) -> None: ...
+
+        return made
+
+    first = make(1, "a", "b")
+    assert first.settings.queues == "default,q-a,q-b"
+    async with first.running():
+        assert [job.payload for job in await first.list()] == [1, 1]
+    second = make(2, "a")
+    async with second.running():
+        jobs = {job.name: job for job in await second.list()}
+    assert (jobs["a"].payload, jobs["a"].revision) == (2, 2)
+    assert (jobs["b"].status, jobs["b"].paused_reason) == (
+        "paused",
+        "no longer declared by the application shop",
+    )
+
+
+@pytest.mark.parametrize(
+    ("schedule", "fields", "field"),
+    [
+        ("0 25 * * *", {}, "schedule"),
+        ("0 9 * * *", {"timezone": "Mars"}, "timezone"),
+        ("every 1m", {"priority": 9}, "priority"),
+    ],
+)
+def test_a_bad_declaration_is_refused_where_it_stands(schedule: str, fields: Any, field: str) -> None:
+    with pytest.raises(InvalidField) as caught:
+        Sexton(name="x").job(schedule, **fields)(lambda run: None)
+    assert caught.value.field == field
+
+
+def test_names_of_handlers_are_taken_once() -> None:
+    app = Sexton(name="x")
+
+    async def function(run: Run) -> None: ...
+
+    app.handler("a")(function)
+    app.job("every 1h", name="a")(function)
+    assert list(app.handlers) == ["a"]
+    for name in ("a", "sexton.noop"):
+        with pytest.raises(InvalidField, match="already"):
+            app.handler(name)(lambda run: None)
+
+
+async def test_what_cannot_be_scheduled_is_refused() -> None:
+    app = Sexton(name="x")
+
+    async def stranger(run: Run) -> None: ...
+
+    with pytest.raises(InvalidField, match="stranger is not a handler"):
+        await app.schedule(stranger, at=FAR)
+    with pytest.raises(InvalidField, match="either at= or schedule="):
+        await app.schedule("x")
+    with pytest.raises(InvalidField, match="no handler"):
+        await app.schedule(at=FAR)
+
+
+async def test_a_database_of_the_user_is_not_migrated_by_itself(server_url: str) -> None:
+    empty = Sexton(server_url, name="x", schema="nothing_here")
+    with pytest.raises(Unavailable) as caught:
+        await empty.list()
+    assert (caught.value.code, caught.value.hint) == ("not_migrated", "run: sexton migrate")
+
+
+def test_an_application_is_named_after_its_module() -> None:
+    assert Sexton().name == __name__
+
+
+def test_the_script_of_the_documentation_runs_on_nothing_and_stops_on_ctrl_c(tmp_path: Path) -> None:
+    script = tmp_path / "reports.py"
+    script.write_text(
+        textwrap.dedent(
+            """
+            from sexton import Sexton
+
+            app = Sexton()
+
+            @app.job("every 1s", max_retries=3)
+            async def weekly_report(run):
+                print(app.name, run.job_name, run.trigger, flush=True)
+
+            app.run()
+            """
+        ),
+        encoding="utf-8",
+    )
+    environment = {**os.environ, "XDG_DATA_HOME": str(tmp_path)}
+    environment.pop("SEXTON_DATABASE_URL", None)
+    process = subprocess.Popen(
+        [sys.executable, str(script)], stdout=subprocess.PIPE, text=True, env=environment, cwd=tmp_path
+    )
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "reports weekly_report schedule\n"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(PATIENCE) == 0
+    finally:
+        process.kill()
+        process.communicate()
