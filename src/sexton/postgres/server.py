@@ -30,6 +30,8 @@ import pwd
 import re
 import shutil
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -52,6 +54,7 @@ INITDB = ("--username", ROLE, "--auth", "trust", "--encoding", "UTF8", "--locale
 START_SECONDS = 900
 # Without its main process, the others leave when they have finished what they are doing.
 HEADLESS_SECONDS = 60
+ANSWER_SECONDS = 5
 STOP_SECONDS = 120
 POLL_SECONDS = 0.01
 
@@ -149,7 +152,7 @@ class PrivateServer:
         began = clock.monotonic()
         while self.running():
             headless = self._postmaster() is None
-            if not headless and self._status() == "ready":
+            if not headless and self._status() == "ready" and self._answers():
                 return True
             if clock.monotonic() - began > (HEADLESS_SECONDS if headless else START_SECONDS):
                 raise Unavailable(
@@ -301,6 +304,19 @@ class PrivateServer:
             return None
         pid = int(lines[0])
         return pid if "postgres" in _command_of(pid) else None
+
+    def _answers(self) -> bool:
+        """Whether a connection is served: one that was killed a moment ago still looks alive in all else."""
+        lines = self._postmaster_file()
+        try:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+                connection.settimeout(ANSWER_SECONDS)
+                connection.connect(f"{lines[4].strip()}/.s.PGSQL.{lines[3].strip()}")
+                # "Do you speak TLS?" is answered by a new backend, with one byte and before anything else.
+                connection.sendall(struct.pack("!II", 8, 80877103))
+                return connection.recv(1) != b""
+        except (OSError, IndexError):
+            return False
 
     def _started_by_hand(self) -> bool:
         """With pg_ctl on the directory itself: such a server does not have our lock."""
