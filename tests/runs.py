@@ -124,10 +124,13 @@ async def working(
     *,
     settings: Settings = QUIET,
     now: Callable[[], datetime | None] = lambda: NOW,
+    by_itself: bool = False,
     **changes: Any,
 ) -> AsyncIterator[Worker]:
-    """A worker at work; its clock in SQL stands at `NOW`."""
+    """A worker whose clock in SQL stands at `NOW`. Unless it works by itself, the test claims and watches."""
     worker = Worker(database, msgspec.structs.replace(settings, **changes), handlers, now=now)
+    if not by_itself:
+        worker.loops = (worker.settler,)
     await worker.start()
     try:
         yield worker

@@ -37,6 +37,13 @@ log = logging.getLogger("sexton")
 
 GATHER_SECONDS = 0.002
 
+# Errors that the same row would meet again: too deep, too big, not what the column takes.
+REFUSALS = (
+    asyncpg.DataError,
+    asyncpg.ProgramLimitExceededError,
+    asyncpg.IntegrityConstraintViolationError,
+)
+
 Row = TypeVar("Row")
 
 
@@ -215,13 +222,13 @@ class Settler(Loop):
         """All at once; should PostgreSQL refuse one of them, one by one, so that the others are recorded."""
         try:
             return await write(rows)
-        except asyncpg.DataError:
+        except REFUSALS:
             log.exception("an outcome was refused; they are written one by one")
         lost: set[int] = set()
         for row in rows:
             try:
                 lost |= await write([row])
-            except asyncpg.DataError:
+            except REFUSALS:
                 log.exception("an outcome cannot be recorded: %s; its lease ends by itself", row)
         return lost
 
@@ -237,7 +244,7 @@ class Settler(Loop):
                 batch.results,
                 now=now,
             )
-        except asyncpg.DataError as error:
+        except REFUSALS as error:
             # One result that PostgreSQL does not take must not keep the others from being recorded.
             log.warning("results could not be kept: %s", error)
         lost: set[int] = set()
@@ -247,7 +254,7 @@ class Settler(Loop):
             started, finished, results = batch.started[one], batch.finished[one], batch.results[one]
             try:
                 lost |= await queue.finish(batch.node, ids, claims, started, finished, results, now=now)
-            except asyncpg.DataError as error:
+            except REFUSALS as error:
                 note = encode_result({"truncated": True, "note": f"the result cannot be kept: {error}"})
                 lost |= await queue.finish(batch.node, ids, claims, started, finished, [note], now=now)
         return lost
