@@ -53,7 +53,8 @@ async def test_a_chunk_of_many(database: Database) -> None:
     assert len(set(ids)) == 3000
     assert await value(database, "select count(*) from sexton.jobs join sexton.timers on id = job_id") == 3000
     assert (await get(database, ids[17])).name == "job-17"
-    assert await value(database, "select count(distinct shard) from sexton.timers") == 64
+    shards = await value(database, "select count(*) from sexton.shards")
+    assert await value(database, "select count(distinct shard) from sexton.timers") == shards
 
 
 async def test_what_is_wrong_is_told_by_line_and_nothing_is_made(database: Database) -> None:

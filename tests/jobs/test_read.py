@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
+from sexton import clock
 from sexton.errors import InvalidField, NotFound
 from sexton.jobs.read import get, list_jobs
 from sexton.jobs.state import delete, pause
 from sexton.postgres.database import Database
-from tests.jobs.making import NOW, make, number
+from tests.jobs.making import HOUR, NOW, make, number
 
 
 async def names(database: Database, **filters: Any) -> list[str]:
@@ -87,3 +88,18 @@ async def test_the_last_run_is_read_from_history_and_from_what_runs_now(database
         )
     shown = await get(database, job.job_id)
     assert (shown.last_run_at, shown.last_outcome) == (NOW, "skipped")
+    async with database.connection() as connection:
+        await connection.execute(
+            database.sql(
+                "insert into sexton.history (job_id, scheduled_at, status) values ($1, $2, 'skipped')"
+            ),
+            number(job),
+            NOW,
+        )
+        await connection.execute(
+            database.sql("update sexton.history set status = 'expired' where recorded_at > $1"),
+            clock.now() - HOUR,
+        )
+    # The latest outcome is from today, the latest run from long ago.
+    shown = await get(database, job.job_id)
+    assert (shown.last_run_at, shown.last_outcome) == (NOW, "expired")

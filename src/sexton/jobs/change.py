@@ -73,15 +73,17 @@ async def hold(
 ) -> Held:
     """Lock a job and its timer. One that is deleted is refused, unless the caller can do with it."""
     number = await find(database, connection, ref, namespace)
-    row = await connection.fetchrow(database.statement("lock_job"), number, now)
+    row = await connection.fetchrow(database.statement("lock_job"), number)
     if row is None or row["namespace"] != namespace:
         raise not_found(ref)
     if row["status"] == "deleted" and not deleted:
         if decode_id("j", ref) is None:
             raise not_found(ref)
         raise Conflict("job_deleted", f"job {ref} is deleted", hint="create it again")
-    timer = await connection.fetchrow(database.statement("lock_timer"), number)
-    return Held(Stored(dict(row)), timer, row["now"], row["shards"])
+    timer = await connection.fetchrow(database.statement("lock_timer"), number, now)
+    assert timer is not None
+    place = None if timer["job_id"] is None else timer
+    return Held(Stored(dict(row)), place, timer["now"], row["shards"])
 
 
 async def lane_id(database: Database, connection: Connection, lane: tuple[str, str, str]) -> int:

@@ -56,7 +56,7 @@ async def create(
         if number is None:
             other = await inside.fetchval(database.statement("find_jobs"), namespace, spec.name)
             raise NameTaken(spec.name, encode_id("j", other) if other else "just deleted")
-        made = await view(database, inside, number, now=now)
+        made = await view(database, inside, number, now=now, fresh=True)
         assert made is not None
         return made
 

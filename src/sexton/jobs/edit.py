@@ -84,7 +84,7 @@ async def replace(
                 raise Conflict("revision_conflict", f"there is no job {name}", hint="leave If-Match out")
             number = await insert(database, inside, spec, namespace, app or None, declaration or None, now)
             if number is not None:
-                made = await view(database, inside, number, now=now)
+                made = await view(database, inside, number, now=now, fresh=True)
                 assert made is not None
                 return made, True
             number = await inside.fetchval(database.statement("find_jobs"), namespace, name)

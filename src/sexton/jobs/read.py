@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
+import asyncpg
 import msgspec
 
 from sexton.errors import InvalidField
@@ -18,6 +19,8 @@ from sexton.postgres.database import Connection, Database
 from sexton.schedules.zone import zone
 
 LARGEST_PAGE = 1000
+RECENT = timedelta(days=2)
+NEVER: dict[str, Any] = {"last_run_at": None, "last_outcome": None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,22 +99,53 @@ async def list_jobs(
 
 
 async def view(
-    database: Database, connection: Connection, number: int, *, now: datetime | None = None
+    database: Database,
+    connection: Connection,
+    number: int,
+    *,
+    now: datetime | None = None,
+    fresh: bool = False,
 ) -> JobView | None:
-    """One job, with what its maker should know."""
-    rows = await connection.fetch(database.statement("view_jobs"), [number])
-    if not rows:
+    """One job, with what its maker should know; a `fresh` one has no history to look at."""
+    found = await views(database, connection, [number], fresh=fresh)
+    if not found:
         return None
-    shown = show(dict(rows[0]))
+    shown = found[0]
     warnings = await warnings_of(database, connection, shown, now) if shown.status != "deleted" else []
     return msgspec.structs.replace(shown, warnings=warnings) if warnings else shown
 
 
-async def views(database: Database, connection: Connection, ids: Iterable[int]) -> list[JobView]:
-    numbers = list(ids)
+async def views(
+    database: Database, connection: Connection, numbers: list[int], *, fresh: bool = False
+) -> list[JobView]:
     rows = await connection.fetch(database.statement("view_jobs"), numbers)
-    found = {row["id"]: show(dict(row)) for row in rows}
+    last = {} if fresh or not rows else await _last_runs(database, connection, rows)
+    found = {row["id"]: show({**dict(row), **last.get(row["id"], NEVER)}) for row in rows}
     return [found[number] for number in numbers if number in found]
+
+
+async def _last_runs(
+    database: Database, connection: Connection, rows: Sequence[asyncpg.Record]
+) -> dict[int, dict[str, Any]]:
+    """First in the latest days; what has not run there is looked for back to where it was made."""
+    made = {row["id"]: min(row["created_at"], row["clock"]) for row in rows}
+    end = rows[0]["clock"] + timedelta(days=1)
+    recent = rows[0]["clock"] - RECENT
+    found: dict[int, dict[str, Any]] = {}
+    windows = [(max(min(made.values()), recent), end)]
+    if min(made.values()) < recent:
+        windows.append((min(made.values()), recent))
+    for start, until in windows:
+        wanted = [
+            number
+            for number, at in made.items()
+            if at < until and found.get(number, NEVER)["last_run_at"] is None
+        ]
+        if wanted:
+            for row in await connection.fetch(database.statement("last_runs"), wanted, start, until):
+                known = found.setdefault(row["id"], dict(row))
+                known["last_run_at"] = known["last_run_at"] or row["last_run_at"]
+    return found
 
 
 def show(row: Mapping[str, Any]) -> JobView:

@@ -1,10 +1,13 @@
--- Runs that nobody has claimed yet follow the edit: their revision is fixed by the first claim. Their keys are not theirs
--- to change: $4 runs, $5 the keys they were fired with. $1 job, $2 revision, $3 lane
-with dead as (
+-- Runs that nobody has claimed yet follow the edit: their revision is fixed by the first claim, also by one that is under
+-- way (so the condition is on the row that is updated, which is looked at again after a wait). Their keys are not the
+-- edit's to change: $4 runs, $5 the keys they were fired with. $1 job, $2 revision, $3 lane
+with buried as (
     update sexton.dead set lane = $3 where job_id = $1 and lane <> $3
 )
 update sexton.runs as run
-set revision = $2, lane = $3, idempotency_key = coalesce(run.idempotency_key, fired.key)
-from sexton.runs as same
-left join unnest($4::bigint[], $5::text[]) as fired (id, key) on fired.id = same.id
-where run.id = same.id and same.job_id = $1 and same.claim = 0
+set revision = $2, lane = $3,
+    idempotency_key = coalesce(
+        run.idempotency_key,
+        (select fired.key from unnest($4::bigint[], $5::text[]) as fired (id, key) where fired.id = run.id)
+    )
+where run.job_id = $1 and run.claim = 0
