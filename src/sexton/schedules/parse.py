@@ -19,7 +19,7 @@ from sexton.schedules.once import Listed, is_once, read_time, refuse_unclear
 from sexton.schedules.recurrence import Recurrence, count_too_large
 from sexton.schedules.rfc5545 import RecurrenceText, Stamp, is_recurrence, read_recurrence
 from sexton.schedules.schedule import Dates, Options, Schedule
-from sexton.schedules.wall import DAY, Budget, Rule, to_wall
+from sexton.schedules.wall import DAY, FIRST_WALL, LAST_WALL, Budget, Rule, to_wall
 from sexton.schedules.zone import EPOCH, Fold, Gap, Mapping, Zone, zone
 
 LONGEST_TEXT = 2048
@@ -145,9 +145,9 @@ def _cron(text: str, body: str, options: Options, in_zone: Zone) -> Schedule:
 def _recurrence(text: str, lines: RecurrenceText, options: Options, in_zone: Zone) -> Schedule:
     anchor: int | None = None
     if lines.dtstart is not None:
-        anchor = _wall_of(lines.dtstart, in_zone)
+        anchor = _in_calendar(_wall_of(lines.dtstart, in_zone), "schedule")
     elif options.anchor is not None and lines.parts is not None and lines.parts.needs_anchor:
-        anchor = _wall_of_anchor(options.anchor, in_zone)
+        anchor = _in_calendar(_wall_of_anchor(options.anchor, in_zone), "anchor")
     mappings, until, needs_anchor = [], None, False
     if lines.parts is not None:
         rule = Recurrence(lines.parts, anchor)
@@ -224,7 +224,7 @@ def _once(text: str, body: str, options: Options, in_zone: Zone, zone_given: boo
     moment = read_time(body)
     fraction = timedelta(microseconds=moment.microsecond)
     if moment.tzinfo is not None:
-        at = (moment.astimezone(UTC) - EPOCH) // timedelta(seconds=1)
+        at = _in_calendar((moment - EPOCH) // timedelta(seconds=1), "schedule")
         mapping = Mapping(Listed((at,)), zone("UTC"), Gap.AFTER, Fold.FIRST)
     else:
         if not zone_given:
@@ -233,9 +233,10 @@ def _once(text: str, body: str, options: Options, in_zone: Zone, zone_given: boo
             raise ScheduleError(
                 "bad_option", "one time cannot be two", field="fold", hint="use fold=first or second"
             )
+        wall = _in_calendar(to_wall(moment), "schedule")
         if options.gap is None and options.fold is None:
             refuse_unclear(moment, in_zone)
-        mapping = _mapping(Listed((to_wall(moment),)), options, in_zone)
+        mapping = _mapping(Listed((wall,)), options, in_zone)
     return Schedule(Kind.ONCE.value, text, options, (mapping,), fraction=fraction)
 
 
@@ -248,10 +249,19 @@ def _mapping(rule: Rule, options: Options, in_zone: Zone) -> Mapping:
     return Mapping(rule, in_zone, options.gap or Gap.AFTER, options.fold or Fold.FIRST)
 
 
+def _in_calendar(wall: int, field: str) -> int:
+    """Times at the very ends of what can be computed with are refused."""
+    if not FIRST_WALL <= wall < LAST_WALL:
+        hint = "use a time from the year 2 to the year 9998"
+        raise ScheduleError("out_of_range", "a time at the end of the calendar", field=field, hint=hint)
+    return wall
+
+
 def _dates(stamps: tuple[Stamp, ...], in_zone: Zone, *, midnight: bool) -> Dates:
     """RDATE and EXDATE. A date alone is midnight where it is listed, and the whole day where it is struck."""
     walls, instants, days = set(), set(), set()
     for stamp in stamps:
+        _in_calendar(to_wall(stamp.at), "schedule")
         if stamp.whole_day and not midnight:
             days.add(to_wall(stamp.at) // DAY)
         elif stamp.utc:

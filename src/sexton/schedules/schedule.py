@@ -81,6 +81,7 @@ class Schedule:
     _low: int = field(init=False)
     _high: int | None = field(init=False)
     _plain: bool = field(init=False)
+    _simple: bool = field(init=False)
 
     def __post_init__(self) -> None:
         set_, options = object.__setattr__, self.options
@@ -95,6 +96,7 @@ class Schedule:
             len(self.mappings) == 1 and self.until is None and self.struck == Dates() and self._high is None
         )
         set_(self, "_plain", plain)
+        set_(self, "_simple", plain and not options.exclude and not self.needs_anchor)
         set_(self, "timing_key", self._make_timing_key())
 
     @property
@@ -115,9 +117,13 @@ class Schedule:
 
     def next_after(self, instant: datetime) -> datetime | None:
         """The first occurrence strictly after an instant."""
-        for at in self._fired(self._floor(_aware(instant, "instant")), Budget()):
-            return self._instant(at)
-        return None
+        at = self._floor(_aware(instant, "instant"))
+        if self._simple and at >= self._low:
+            found = self.mappings[0].first_undisturbed(at, Budget())
+            if found is not None:
+                return self._instant(found)
+        following = next(self._fired(at, Budget()), None)
+        return None if following is None else self._instant(following)
 
     def previous_before(self, instant: datetime) -> datetime | None:
         """The last occurrence strictly before an instant: found by halving, since `next_after` only grows."""

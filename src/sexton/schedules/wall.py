@@ -35,7 +35,7 @@ class Budget:
 
     def __init__(self, steps: int = STEPS, last: int = LAST_WALL) -> None:
         self.left = steps
-        self.last = last
+        self.last = min(last, LAST_WALL)
 
     def spend(self) -> None:
         self.left -= 1
@@ -169,6 +169,8 @@ class DayFilter(ABC):
 
     def at_or_after(self, day: int, budget: Budget) -> int | None:
         """The first allowed day from `day` on."""
+        if day * DAY > budget.last:
+            return None
         first, end, mask = self._latest
         if not first <= day < end:
             when = date.fromordinal(day + EPOCH_ORDINAL)

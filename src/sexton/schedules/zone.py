@@ -228,6 +228,16 @@ class Mapping:
         self.gap = gap
         self.fold = fold
 
+    def first_undisturbed(self, at: int, budget: Budget) -> int | None:
+        """What `walk` begins with, if no clock change is near: the usual case, in half the time."""
+        start, end, offset, before, after = self.zone.period(at)
+        if at < start + abs(offset - before):
+            return None
+        wall = self.rule.next(at + offset, budget)
+        if wall is None or wall - offset >= end - abs(offset - after):
+            return None
+        return wall - offset
+
     def walk(self, at: int, budget: Budget) -> Iterator[Hit]:
         """Every hit strictly after the instant `at`, in order; also those that the gap took away.
 
