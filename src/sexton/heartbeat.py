@@ -25,6 +25,7 @@ import asyncpg
 
 from sexton import clock
 from sexton.postgres.database import LOST, Database
+from sexton.queues.postgres import close_connection
 
 log = logging.getLogger("sexton")
 
@@ -124,14 +125,14 @@ class Heartbeat:
             if self._poked.is_set() or clock.monotonic() >= due:
                 self._poked.clear()
                 try:
-                    if connection is None or connection.is_closed():
+                    if connection is None:
                         connection = await self._connect()
                     await self._renew(connection)
                     due = clock.monotonic() + self._beat
-                except (*LOST, asyncpg.PostgresError) as error:
+                except (*LOST, asyncpg.PostgresError, asyncpg.InternalClientError) as error:
                     log.warning("heartbeat: %s; trying again", error)
                     if connection is not None:
-                        connection.terminate()
+                        await close_connection(connection)
                         connection = None
                     due = clock.monotonic() + RETRY_SECONDS
             self._probe()
@@ -139,7 +140,7 @@ class Heartbeat:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._poked.wait(), wait)
         if connection is not None:
-            connection.terminate()
+            await close_connection(connection)
 
     async def _connect(self) -> asyncpg.Connection[asyncpg.Record]:
         # A renewal that takes longer than the lease is worth nothing.

@@ -152,10 +152,13 @@ async def drop_old_partitions(
         if row["day"] + timedelta(days=1) > oldest:
             continue
         parent, name = f"{database.schema}.{row['parent']}", f"{database.schema}.{row['name']}"
-        how = "finalize" if row["detaching"] else "concurrently"
 
-        async def detach(parent: str = parent, name: str = name, how: str = how) -> int:
-            await connection.execute(f"alter table {parent} detach partition {name} {how}")
+        async def detach(parent: str = parent, name: str = name, half_done: bool = row["detaching"]) -> int:
+            change = f"alter table {parent} detach partition {name}"
+            if half_done:
+                await connection.execute(f"{change} finalize")
+            else:
+                await connection.execute(f"{change} concurrently")
             await connection.execute(f"drop table {name}")
             return 1
 
@@ -197,6 +200,9 @@ async def _with_short_lock(change: Callable[[], Awaitable[int]], connection: Con
                 return await change()
             except asyncpg.LockNotAvailableError:
                 await clock.sleep(0.05 * 2**attempt)
+            except asyncpg.ObjectNotInPrerequisiteStateError:
+                # A try was cut off between the two halves of detaching; the next round finishes it.
+                return 0
             except asyncpg.DuplicateTableError:
                 return 0
         log.warning("a change of partitions found no free moment; it is tried again later")

@@ -6,6 +6,7 @@ comes back as lost.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -33,6 +34,8 @@ PLANNER = {
 }
 
 CHANNELS: dict[str, Ring] = {"sexton_runs": "runs", "sexton_lanes": "lanes", "sexton_cancels": "cancels"}
+
+CLOSE_SECONDS = 2.0
 
 # Columns of the arguments of `end` and `retry` after (id, claim, started, finished).
 End = tuple[int, int, float, float, str, str | None, str, str, str | None]
@@ -63,7 +66,10 @@ class RunQueue:
         return cls(database, pool)
 
     async def close(self) -> None:
-        self._pool.terminate()
+        try:
+            await asyncio.wait_for(self._pool.close(), CLOSE_SECONDS)
+        except (*LOST, asyncpg.PostgresError, asyncpg.InternalClientError):
+            self._pool.terminate()
 
     async def lanes(self, queues: Sequence[str] | None, handlers: Sequence[str]) -> list[int]:
         rows = await self._fetch("lanes", queues, handlers)
@@ -153,7 +159,8 @@ class RunQueue:
         try:
             async with self._pool.acquire(timeout=10) as connection:
                 yield connection
-        except LOST as error:
+        except (*LOST, asyncpg.InternalClientError) as error:
+            # The latter is what a connection says that was cut off in the middle of something.
             raise unavailable(error) from error
 
 
@@ -182,11 +189,12 @@ class PostgresDoorbell:
         return True
 
     async def close(self) -> None:
-        if self._connection is not None:
-            self._connection.terminate()
-            self._connection = None
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            await close_connection(connection)
 
     async def _connect(self) -> None:
+        await self.close()
         try:
             connection = await asyncpg.connect(
                 self._database.url,
@@ -202,3 +210,11 @@ class PostgresDoorbell:
 
     def _hear(self, connection: object, pid: int, channel: str, payload: object) -> None:
         self._rung(CHANNELS[channel])
+
+
+async def close_connection(connection: asyncpg.Connection[asyncpg.Record]) -> None:
+    """Politely if it answers, else at once."""
+    try:
+        await connection.close(timeout=CLOSE_SECONDS)
+    except (*LOST, asyncpg.PostgresError, asyncpg.InternalClientError):
+        connection.terminate()

@@ -1,0 +1,281 @@
+"""Taking back the runs of dead workers, expiry, partitions, retention."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import UTC, date, datetime, timedelta
+
+import msgspec
+import pytest
+import pytest_asyncio
+
+from sexton.config import Settings
+from sexton.execution import RunContext
+from sexton.maintenance import (
+    DAILY,
+    DAYS_AHEAD,
+    Housekeeper,
+    Sweeper,
+    drop_old_partitions,
+    make_partitions,
+    partition_name,
+)
+from sexton.postgres.database import Database
+from sexton.telemetry import Telemetry
+from tests.runs import NOW, Store, settled, working
+
+LATER = NOW + timedelta(minutes=1)
+
+
+@pytest_asyncio.fixture
+async def store(database: Database) -> Store:
+    return Store(database)
+
+
+@pytest_asyncio.fixture
+async def own(own_database_url: str) -> AsyncIterator[Store]:
+    database = await Database.open(own_database_url, size=3)
+    yield Store(database)
+    await database.close()
+
+
+def sweeper(store: Store, *, steady: bool = True, at: datetime = NOW) -> Sweeper:
+    return Sweeper(store.database, Settings(), Telemetry(), steady=lambda: steady, now=lambda: at)
+
+
+async def running_on_a_dead_worker(store: Store, **columns: object) -> tuple[int, int]:
+    node = await store.node(lease_until=NOW - timedelta(seconds=1))
+    columns = {"attempt": 1, "claim": 1, **columns}
+    run = await store.run(state="running", node=node, claimed_at=NOW, deadline_at=LATER, **columns)
+    return run, node
+
+
+async def test_the_runs_of_a_dead_worker_go_back_and_the_crash_counts(store: Store) -> None:
+    run, node = await running_on_a_dead_worker(store)
+    await sweeper(store).tick()
+    live = await store.live(run)
+    assert (live["state"], live["crashes"], live["node"], live["claim"]) == ("pending", 1, None, 1)
+    assert live["available_at"] == NOW
+    assert await store.value("select state from sexton.nodes where id = $1", node) == "dead"
+    tried = await store.row("select outcome, error from sexton.attempts")
+    assert tried["outcome"] == "crashed"
+    assert "test:1:abc died" in tried["error"]
+
+
+async def test_the_third_crash_makes_a_run_poison(store: Store) -> None:
+    run, _ = await running_on_a_dead_worker(store, crashes=2, attempt=3)
+    await sweeper(store).tick()
+    ended = await store.history(run)
+    assert (ended["status"], ended["reason"]) == ("dead", "poison")
+    assert await store.value("select reason from sexton.dead") == "poison"
+    assert await store.fetch("select from sexton.runs") == []
+
+
+async def test_a_cancelled_run_of_a_dead_worker_ends(store: Store) -> None:
+    run, _ = await running_on_a_dead_worker(store, cancel_requested_at=NOW, cancel_reason="enough")
+    await sweeper(store).tick()
+    ended = await store.history(run)
+    assert (ended["status"], ended["reason"]) == ("cancelled", "enough")
+
+
+async def test_the_poison_of_a_queue_of_one_lets_the_next_run_go(store: Store) -> None:
+    job = await store.job()
+    node = await store.node(lease_until=NOW - timedelta(seconds=1))
+    await store.run(job, slot=0, state="running", node=node, claim=3, crashes=2)
+    queued = await store.run(job, slot=1, available_at=datetime(9999, 1, 1, tzinfo=UTC))
+    await sweeper(store).tick()
+    live = await store.live(queued)
+    assert (live["slot"], live["available_at"]) == (0, NOW)
+
+
+async def test_who_has_not_renewed_steadily_declares_nobody_dead(store: Store) -> None:
+    """After an outage of the database every lease has ended, and nobody is dead."""
+    run, node = await running_on_a_dead_worker(store)
+    await sweeper(store, steady=False).tick()
+    assert (await store.live(run))["state"] == "running"
+    assert await store.value("select state from sexton.nodes where id = $1", node) == "live"
+
+
+async def test_a_live_worker_keeps_its_runs(store: Store) -> None:
+    node = await store.node(lease_until=LATER)
+    run = await store.run(state="running", node=node, claim=1)
+    await sweeper(store).tick()
+    assert (await store.live(run))["node"] == node
+
+
+async def test_a_claim_that_was_under_way_when_its_node_died_is_found(store: Store) -> None:
+    node = await store.node(lease_until=NOW - timedelta(seconds=1))
+    await sweeper(store).tick()
+    run = await store.run(state="running", node=node, claim=1, attempt=1)
+    await sweeper(store, at=LATER).tick()
+    assert (await store.live(run))["state"] == "pending"
+
+
+async def test_scheduler_nodes_are_not_its_business(store: Store) -> None:
+    node = await store.node(lease_until=NOW - timedelta(hours=1))
+    await store.execute("update sexton.nodes set roles = '{scheduler}' where id = $1", node)
+    await sweeper(store).tick()
+    assert await store.value("select state from sexton.nodes") == "live"
+
+
+async def test_a_crashed_run_is_run_again_by_another_worker(store: Store) -> None:
+    run, _ = await running_on_a_dead_worker(store)
+    await sweeper(store).tick()
+    attempts = []
+
+    async def work(run: RunContext) -> None:
+        attempts.append((run.attempt, run.crashes, run.claim))
+
+    async with working(store.database, {"work": work}) as worker:
+        node = await worker.joined()
+        worker.take(await worker.queue.claim(node, [await store.lane()], 10, now=NOW), node)
+        await settled(worker)
+    assert attempts == [(2, 1, 2)]
+    assert await store.statuses() == {run: "success"}
+
+
+async def test_runs_that_nobody_serves_expire(store: Store) -> None:
+    over, fresh = await store.run(expires_at=NOW), await store.run(expires_at=LATER)
+    asked = await store.run(cancel_requested_at=NOW, cancel_reason="no", available_at=LATER)
+    node = await store.node(lease_until=LATER)
+    running = await store.run(expires_at=NOW, state="running", node=node, claim=1)
+    await sweeper(store).tick()
+    assert await store.statuses() == {over: "expired", asked: "cancelled"}
+    assert (await store.live(fresh))["state"] == "pending"
+    assert (await store.live(running))["state"] == "running"
+
+
+async def test_a_queued_run_without_a_predecessor_is_let_go(store: Store) -> None:
+    far = datetime(9999, 1, 1, tzinfo=UTC)
+    orphan = await store.run(await store.job(), slot=1, available_at=far)
+    job = await store.job()
+    await store.run(job, slot=0, available_at=far)
+    queued = await store.run(job, slot=1, available_at=far)
+    await sweeper(store).tick()
+    assert ((await store.live(orphan))["slot"], (await store.live(queued))["slot"]) == (0, 1)
+    assert (await store.live(orphan))["available_at"] == NOW
+
+
+async def test_the_sweeper_resumes_what_is_due(store: Store) -> None:
+    called = []
+
+    async def resume() -> None:
+        called.append(True)
+
+    loop = Sweeper(store.database, Settings(), Telemetry(), steady=lambda: False, resume=resume)
+    assert await loop.tick() == Settings().sweep_seconds
+    assert called == [True]
+
+
+async def test_partitions_are_made_ahead_and_only_once(own: Store) -> None:
+    at = datetime(2031, 1, 15, 23, 30, tzinfo=UTC)
+    assert await make_partitions(own.database, now=at) == len(DAILY) * (DAYS_AHEAD + 2)
+    assert await make_partitions(own.database, now=at) == 0
+    assert await make_partitions(own.database, now=at + timedelta(days=1)) == len(DAILY)
+    for day, exists in ((14, True), (15, True), (30, True), (13, False), (31, False)):
+        name = partition_name("history", date(2031, 1, day))
+        assert (await own.value("select to_regclass($1)", f"sexton.{name}") is not None) is exists
+    await own.execute(
+        """insert into sexton.history (recorded_at, job_id, scheduled_at, status)
+        values ('2031-01-15 00:00+00', 1, $1, 'skipped'), ('2031-01-15 23:59:59.999+00', 1, $1, 'skipped')""",
+        at,
+    )
+    assert await own.value("select count(*) from sexton.history_20310115") == 2
+
+
+async def test_partitions_have_the_indexes_of_their_table(own: Store) -> None:
+    await make_partitions(own.database, now=NOW, days=0)
+    indexes = await own.fetch(
+        "select indexdef from pg_indexes where schemaname = 'sexton' and tablename = $1",
+        partition_name("history", NOW.date()),
+    )
+    assert len(indexes) == 2
+
+
+async def test_old_partitions_are_dropped(own: Store) -> None:
+    at = datetime(2031, 1, 15, 12, tzinfo=UTC)
+    await make_partitions(own.database, now=at, days=0)
+    later = at + timedelta(days=90)
+    async with own.database.connection() as connection:
+        dropped = await drop_old_partitions(own.database, connection, keep_days=90, now=later)
+        assert [name for name in dropped if "2031" in name] == [
+            partition_name(table, date(2031, 1, 14)) for table in sorted(DAILY)
+        ]
+        assert await drop_old_partitions(own.database, connection, keep_days=90, now=later) == []
+    assert await own.value("select to_regclass('sexton.history_20310115')") is not None
+    assert await own.value("select to_regclass('sexton.history_20310114')") is None
+
+
+async def test_a_partition_left_half_detached_is_finished(own: Store) -> None:
+    """As after a crash between the two halves of DETACH CONCURRENTLY."""
+    at = datetime(2031, 1, 15, 12, tzinfo=UTC)
+    await make_partitions(own.database, now=at, days=0)
+    async with own.database.transaction() as reader:
+        # A reader of the partition holds the second half up until the wait is over.
+        await reader.execute("select count(*) from sexton.history")
+        async with own.database.connection() as connection:
+            await connection.execute("set statement_timeout = '100ms'")
+            with pytest.raises(Exception, match="statement timeout"):
+                await connection.execute(
+                    "alter table sexton.history detach partition sexton.history_20310114 concurrently"
+                )
+            await connection.execute("reset statement_timeout")
+    async with own.database.connection() as connection:
+        dropped = await drop_old_partitions(
+            own.database, connection, keep_days=90, now=at + timedelta(days=90)
+        )
+    assert "history_20310114" in dropped
+
+
+async def test_completed_one_offs_go_after_a_while(store: Store) -> None:
+    async def completed(kind: str, ago: timedelta, **options: object) -> int:
+        job = await store.job(kind=kind, **options)
+        await store.execute(
+            "update sexton.jobs set status = 'completed', completed_at = $2 where id = $1", job, NOW - ago
+        )
+        return job
+
+    old = await completed("once", timedelta(days=1))
+    kept = [
+        await completed("once", timedelta(hours=23)),
+        await completed("once", timedelta(days=5), keep_completed_seconds=6 * 86_400),
+        await completed("cron", timedelta(days=5)),
+        await completed("once", timedelta(days=5)),
+        await store.job(kind="once"),
+    ]
+    short = await completed("once", timedelta(seconds=11), keep_completed_seconds=10)
+    await store.run(kept[3])
+    await Housekeeper(store.database, Settings(), now=lambda: NOW).tick()
+    assert [row["id"] for row in await store.fetch("select id from sexton.jobs order by id")] == sorted(kept)
+    assert {old, short}.isdisjoint(kept)
+
+
+async def test_answers_to_requests_are_kept_for_a_day(store: Store) -> None:
+    await store.execute(
+        """insert into sexton.requests (key, fingerprint, status, headers, body, created_at)
+        values ('old', '', 201, '{}', '', $1), ('new', '', 201, '{}', '', $2)""",
+        NOW - timedelta(hours=25),
+        NOW - timedelta(hours=23),
+    )
+    await Housekeeper(store.database, Settings(), now=lambda: NOW).tick()
+    assert [row["key"] for row in await store.fetch("select key from sexton.requests")] == ["new"]
+
+
+async def test_long_gone_nodes_are_forgotten_unless_they_are_named(store: Store) -> None:
+    gone = await store.node(lease_until=NOW - timedelta(days=2), state="dead")
+    named = await store.node(lease_until=NOW - timedelta(days=2), state="dead")
+    await store.run(state="running", node=named, claim=1)
+    fresh = await store.node(lease_until=NOW - timedelta(hours=2), state="dead")
+    await Housekeeper(store.database, Settings(), now=lambda: NOW).tick()
+    assert {row["id"] for row in await store.fetch("select id from sexton.nodes")} == {named, fresh}
+    assert gone not in (named, fresh)
+
+
+async def test_retention_is_a_setting(own: Store) -> None:
+    at = datetime(2031, 1, 15, 12, tzinfo=UTC)
+    await make_partitions(own.database, now=at, days=0)
+    settings = msgspec.structs.replace(Settings(), retention_days=3)
+    await Housekeeper(own.database, settings, now=lambda: at + timedelta(days=3)).tick()
+    assert await own.value("select to_regclass('sexton.history_20310115')") is not None
+    await Housekeeper(own.database, settings, now=lambda: at + timedelta(days=4)).tick()
+    assert await own.value("select to_regclass('sexton.history_20310115')") is None
