@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -32,24 +33,45 @@ def test_overview_names_every_command(sexton: Sexton, arguments: tuple[str, ...]
     result = sexton(*arguments)
     assert (result.code, result.err) == (0, "")
     for name, command in cli.COMMANDS.items():
-        assert f"  {name:<8}{command.summary}" in result.out
+        assert f"  {name:<9}{command.summary}" in result.out
+    for name in cli.GROUPS:
+        assert f"\n  {name} " in result.out
     assert "Exit codes" in result.out
     assert max(map(len, result.out.splitlines())) <= 80
 
 
+PARTS = [(group, verb) for group in cli.GROUPS for verb in cli.GROUPS[group].commands]
+
+
 def test_every_command_loads_and_has_the_summary_of_the_overview() -> None:
     app = cli.app()
-    for name, command in cli.COMMANDS.items():
-        function = app[name].default_command
-        assert function is not None
-        assert (function.__doc__ or "").splitlines()[0].startswith(command.summary)
+    commands: dict[tuple[str, ...], cli.Command] = {
+        (name,): command for name, command in cli.COMMANDS.items()
+    }
+    commands |= {(group, verb): cli.GROUPS[group].commands[verb] for group, verb in PARTS}
+    for names, command in commands.items():
+        part = app
+        for name in names:
+            part = part[name]
+        assert part.default_command is not None
+        assert (part.default_command.__doc__ or "").splitlines()[0].startswith(command.summary)
 
 
-@pytest.mark.parametrize("name", list(cli.COMMANDS))
-def test_help_of_a_command_fits_the_terminal(sexton: Sexton, name: str) -> None:
-    result = sexton(name, "--help")
+@pytest.mark.parametrize("arguments", [(), ("--help",), ("-h",)])
+@pytest.mark.parametrize("group", list(cli.GROUPS))
+def test_a_group_lists_its_commands(sexton: Sexton, group: str, arguments: tuple[str, ...]) -> None:
+    result = sexton(group, *arguments)
+    assert (result.code, result.err) == (0, "")
+    for verb, command in cli.GROUPS[group].commands.items():
+        assert re.search(rf"^  {verb} +{re.escape(command.summary)}$", result.out, re.MULTILINE)
+    assert max(map(len, result.out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("names", [*((name,) for name in cli.COMMANDS), *PARTS], ids=" ".join)
+def test_help_of_a_command_fits_the_terminal(sexton: Sexton, names: tuple[str, ...]) -> None:
+    result = sexton(*names, "--help")
     assert result.code == 0
-    assert f"Usage: sexton {name}" in result.out
+    assert f"Usage: sexton {' '.join(names)}" in result.out
     assert max(len(line.rstrip()) for line in result.out.splitlines()) <= 80
 
 

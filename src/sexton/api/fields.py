@@ -65,7 +65,7 @@ HTTP = {
     "url": "Where to; http or https.",
     "method": "GET, POST, PUT, PATCH or DELETE.",
     "headers": "Sent along.",
-    "body": "A template of the body. Default: a JSON object with payload, ids and times.",
+    "body": "A template of the body. Default: the payload as JSON.",
     "success_codes": "Which statuses are a success. Default: 2xx.",
 }
 

@@ -3,8 +3,9 @@
 Exit codes, fixed:
 
     0    done
-    1    not done: what was asked for is not there, or `diff --exit-code` found a difference
-    2    refused: wrong usage, or a schedule or time that cannot be read
+    1    not done: what was asked for is not there, the server does not answer, or the answer is no
+         (`diff --exit-code` found a difference, `runs wait` saw no success, `status` a trouble)
+    2    refused: wrong usage, or a field, schedule or time that cannot be read
     130  interrupted
 
 Answers go to the standard output, everything else to the standard error. With `--json` an error is also
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from cyclopts import App
 
-DONE, NOT_DONE, REFUSED = 0, 1, 2
+DONE, NOT_DONE, REFUSED, INTERRUPTED = 0, 1, 2, 130
 
 
 class Command(NamedTuple):
@@ -36,13 +37,83 @@ class Command(NamedTuple):
     summary: str
 
 
+class Group(NamedTuple):
+    summary: str
+    commands: dict[str, Command]
+
+
 COMMANDS = {
+    "up": Command("sexton.cli.up:up", "Start Sexton on this machine."),
+    "status": Command(
+        "sexton.cli.status:status", "Show how Sexton is: nodes, shards, what waits, dead letters."
+    ),
+    "why": Command("sexton.cli.why:why", "Say what became of each occurrence of a job, and why."),
+    "import": Command(
+        "sexton.cli.imports:import_jobs", "Make many jobs from a file with one JSON object per line."
+    ),
     "next": Command(
         "sexton.cli.schedules:next_occurrences", "Show when a schedule fires next, in words and as a table."
     ),
     "diff": Command("sexton.cli.schedules:diff", "Show where two schedules differ in a range of time."),
-    "up": Command("sexton.cli.up:up", "Start Sexton on this machine."),
+    "migrate": Command("sexton.cli.migrate:migrate", "Bring the database's tables up to date."),
+    "doctor": Command(
+        "sexton.cli.doctor:doctor", "Examine the database and the settings, and say what to fix."
+    ),
     "node": Command("sexton.cli.node:node", "Run one node in the given roles until it is told to stop."),
+}
+
+GROUPS = {
+    "jobs": Group(
+        "Make, look at and change jobs.",
+        {
+            "add": Command("sexton.cli.jobs:add", "Make a job."),
+            "list": Command("sexton.cli.jobs:list_", "List jobs."),
+            "show": Command("sexton.cli.jobs:show", "Show a job with all its fields."),
+            "next": Command("sexton.cli.jobs:next_", "Show when a job fires next."),
+            "pause": Command("sexton.cli.jobs:pause", "Pause a job: nothing fires until it is resumed."),
+            "resume": Command("sexton.cli.jobs:resume", "Resume a paused job."),
+            "run": Command("sexton.cli.jobs:run", "Run a job now, beside its schedule."),
+            "backfill": Command("sexton.cli.jobs:backfill", "Run the occurrences of a range in the past."),
+            "delete": Command("sexton.cli.jobs:delete", "Delete a job. Its history stays."),
+        },
+    ),
+    "runs": Group(
+        "Look at runs, wait for them, cancel them.",
+        {
+            "list": Command("sexton.cli.runs:list_", "List runs: live ones first, then the latest."),
+            "show": Command(
+                "sexton.cli.runs:show", "Show a run with its attempts, log, progress and result."
+            ),
+            "wait": Command(
+                "sexton.cli.runs:wait", "Wait for the end of a run: 0 if it is a success, 1 if not."
+            ),
+            "cancel": Command(
+                "sexton.cli.runs:cancel",
+                "Cancel a run; if it runs, its worker is asked to stop.",
+            ),
+        },
+    ),
+    "dead": Group(
+        "Look at dead letters, run them again, discard them.",
+        {
+            "list": Command("sexton.cli.dead:list_", "List dead letters, the latest first."),
+            "show": Command("sexton.cli.dead:show", "Show a dead letter with its payload and attempts."),
+            "redrive": Command("sexton.cli.dead:redrive", "Run dead letters again."),
+            "discard": Command(
+                "sexton.cli.dead:discard", "Discard dead letters. The history keeps that they died."
+            ),
+        },
+    ),
+    "secret": Group(
+        "The secret that webhooks are signed with.",
+        {
+            "show": Command("sexton.cli.secret:show", "Show the secret that webhooks are signed with."),
+            "rotate": Command(
+                "sexton.cli.secret:rotate",
+                "Make a new secret; the old one stays valid beside it.",
+            ),
+        },
+    ),
 }
 
 
@@ -67,6 +138,9 @@ def run(tokens: list[str]) -> int:
     if tokens in ([], ["--help"], ["-h"]):
         print(_overview())
         return DONE
+    if tokens and tokens[0] in GROUPS and tokens[1:] in ([], ["--help"], ["-h"]):
+        print(_group_overview(tokens[0]))
+        return DONE
     if tokens == ["--version"]:
         print(__version__)
         return DONE
@@ -75,7 +149,8 @@ def run(tokens: list[str]) -> int:
 
     from cyclopts import CycloptsError
 
-    from sexton.cli.output import RefusedError, show_refusal, show_usage_error
+    from sexton.cli.output import RefusedError, show_error, show_refusal, show_usage_error
+    from sexton.errors import InvalidField, SextonError
 
     # Every node must use the tzdata wheel: the operating system's copy may be older on one than on another.
     zoneinfo.reset_tzpath(to=())
@@ -87,6 +162,11 @@ def run(tokens: list[str]) -> int:
     except RefusedError as refused:
         show_refusal(refused, as_json="--json" in tokens)
         return REFUSED
+    except SextonError as error:
+        show_error(error, as_json="--json" in tokens)
+        return REFUSED if isinstance(error, InvalidField) else NOT_DONE
+    except KeyboardInterrupt:
+        return INTERRUPTED
     return result if isinstance(result, int) else DONE
 
 
@@ -103,11 +183,18 @@ def app() -> App:
     )
     for name, command in COMMANDS.items():
         root.command(command.path, name=name)
+    for name, group in GROUPS.items():
+        part = App(name=name, help=group.summary)
+        for verb, command in group.commands.items():
+            part.command(command.path, name=verb)
+        root.command(part)
+    root.register_install_completion_command(help="Complete commands and options with the Tab key.")
     return root
 
 
 def _overview() -> str:
-    commands = "\n".join(f"  {name:<8}{command.summary}" for name, command in COMMANDS.items())
+    commands = "\n".join(f"  {name:<9}{command.summary}" for name, command in COMMANDS.items())
+    groups = "\n".join(f"  {name:<9}{', '.join(group.commands)}" for name, group in GROUPS.items())
     return f"""\
 Usage: sexton COMMAND
 
@@ -116,12 +203,35 @@ A distributed scheduler: fires every job on time in its own time zone.
 Commands:
 {commands}
 
+Commands of several parts, like sexton jobs list:
+{groups}
+
 Options:
   --help     Show this, or what a command takes: sexton COMMAND --help
   --version  Show the version.
+  --install-completion  Complete commands and options with the Tab key.
+
+Environment:
+  SEXTON_URL      The server. Default: the one running on this machine.
+  SEXTON_API_KEY  The key it needs, if it needs one.
 
 Exit codes:
   0    done
   1    not done, or `diff --exit-code` found a difference
   2    refused: wrong usage, or a schedule or time that cannot be read
   130  interrupted"""
+
+
+def _group_overview(name: str) -> str:
+    group = GROUPS[name]
+    width = max(map(len, group.commands)) + 2
+    commands = "\n".join(f"  {verb:<{width}}{command.summary}" for verb, command in group.commands.items())
+    return f"""\
+Usage: sexton {name} COMMAND
+
+{group.summary}
+
+Commands:
+{commands}
+
+  sexton {name} COMMAND --help shows what a command takes."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from sexton.errors import ScheduleError
+    from sexton.errors import ScheduleError, SextonError
 
 WIDTH = 80
 
@@ -68,8 +68,8 @@ def paragraph(console: Console, text: str, style: str = "") -> None:
         write(console, line, style)
 
 
-def write_json(value: dict[str, Any]) -> None:
-    """One object on one line, in UTF-8 whatever the terminal speaks."""
+def write_json(value: Any) -> None:
+    """One value on one line, in UTF-8 whatever the terminal speaks."""
     sys.stdout.flush()
     # Arguments that are not UTF-8 arrive as lone surrogates, which JSON cannot carry.
     sys.stdout.buffer.write(msgspec.json.encode(_without_surrogates(value)) + b"\n")
@@ -84,6 +84,16 @@ def show_refusal(refused: RefusedError, *, as_json: bool) -> None:
     lines = [f"sexton: {_printable(error.message)}"]
     if text is not None and error.position is not None and error.field == "schedule":
         lines += _pointed_at(text, error.position)
+    if error.hint:
+        lines.append(f"  {_printable(error.hint)}")
+    _complain(lines)
+
+
+def show_error(error: SextonError, *, as_json: bool) -> None:
+    """Say what did not work, and what to type next."""
+    if as_json:
+        write_json({"error": error.to_dict()})
+    lines = [f"sexton: {_printable(error.message)}"]
     if error.hint:
         lines.append(f"  {_printable(error.hint)}")
     _complain(lines)

@@ -1,0 +1,185 @@
+"""`sexton doctor`: the facts of the database, the bounds that follow from the settings, and what to fix."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sexton import clock
+from sexton.cli import DONE, NOT_DONE
+from sexton.cli.local import Data, DatabaseUrl, with_database
+from sexton.cli.output import console, paragraph, write, write_json
+from sexton.cli.remote import Json
+from sexton.config import Settings
+from sexton.ledger.cluster import get_cluster
+from sexton.postgres.database import Database
+from sexton.postgres.migrate import pending
+
+# A takeover waits half a second for the old leader's open firing before it ends that backend.
+TAKEOVER_SECONDS = 0.5
+CLOCK_SECONDS = 0.5
+PARTITION_DAYS = 3
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something to fix. `serious`: promises are at stake."""
+
+    what: str
+    fix: str
+    serious: bool
+
+
+def doctor(*, database_url: DatabaseUrl = None, data: Data = None, json: Json = False) -> int:
+    """Examine the database and the settings, and say what to fix.
+
+    Ends with 1 if something serious was found.
+    """
+    facts, bounds, findings = with_database(database_url, data, _examine)
+    if json:
+        write_json({"facts": facts, "bounds": bounds, "findings": [asdict(each) for each in findings]})
+    else:
+        out = console()
+        width = max(map(len, (*facts, *bounds)))
+        for name, value in facts.items():
+            write(out, f"{name.ljust(width)}  {value}")
+        write(out, "")
+        for name, value in bounds.items():
+            write(out, f"{name.ljust(width)}  {value}")
+        write(out, "")
+        for each in findings:
+            paragraph(
+                out,
+                f"{'fix' if each.serious else 'consider'}: {each.what}",
+                "red" if each.serious else "yellow",
+            )
+            paragraph(out, f"  {each.fix}")
+        if not findings:
+            write(out, "Nothing to fix.", "green")
+    return NOT_DONE if any(each.serious for each in findings) else DONE
+
+
+async def _examine(
+    database: Database, settings: Settings
+) -> tuple[dict[str, Any], dict[str, Any], list[Finding]]:
+    facts: dict[str, Any] = {}
+    findings: list[Finding] = []
+    before = clock.now()
+    row = await database.fetchrow("examine_server")
+    after = clock.now()
+    assert row is not None
+    offset = (row["now"] - before - (after - before) / 2).total_seconds()
+    facts["PostgreSQL"] = row["version"]
+    facts["database size"] = row["size"]
+    facts["connections"] = f"{row['connections']} of {row['max_connections']}"
+    facts["clock offset"] = f"{offset * 1000:+.0f} ms"
+    facts["round trip"] = f"{(after - before).total_seconds() * 1000:.1f} ms"
+    for name in ("fsync", "full_page_writes", "synchronous_commit"):
+        facts[name] = row[name]
+    findings += _judge_server(row, offset)
+    todo = await pending(database)
+    facts["migrations"] = f"{len(todo)} to do" if todo else "up to date"
+    if todo:
+        findings.append(Finding("the database is not migrated: nodes refuse it", "run: sexton migrate", True))
+        return facts, _bounds(settings), findings
+    await _examine_system(database, facts, findings)
+    return facts, _bounds(settings), findings
+
+
+def _judge_server(row: Any, offset: float) -> list[Finding]:
+    found = []
+    if row["fsync"] != "on" or row["full_page_writes"] != "on":
+        found.append(
+            Finding(
+                "fsync or full_page_writes is off: a crash of the machine can destroy the database",
+                "set both to on in postgresql.conf",
+                True,
+            )
+        )
+    if row["synchronous_commit"] == "off":
+        found.append(
+            Finding(
+                "synchronous_commit is off: what was acknowledged can be lost in a crash",
+                "set it to on, or accept that the last half second may be lost",
+                True,
+            )
+        )
+    if row["in_recovery"]:
+        found.append(Finding("this server is a replica", "name the primary", True))
+    if abs(offset) > CLOCK_SECONDS:
+        found.append(
+            Finding(
+                f"the clock of this machine and that of the database differ by {abs(offset):.1f} s",
+                "firing follows the database's clock; run a time service (chrony, systemd-timesyncd) on both",
+                False,
+            )
+        )
+    if row["connections"] > 0.8 * row["max_connections"]:
+        found.append(
+            Finding("most of the connections are in use", "raise max_connections, or use a pooler", False)
+        )
+    if row["autovacuum"] != "on":
+        found.append(
+            Finding("autovacuum is off: the hot tables grow without bound", "set autovacuum to on", True)
+        )
+    return found
+
+
+async def _examine_system(database: Database, facts: dict[str, Any], findings: list[Finding]) -> None:
+    cluster = await get_cluster(database)
+    live = [node for node in cluster.nodes if node.state == "live"]
+    schedulers = sum("scheduler" in node.roles for node in live)
+    workers = sum("worker" in node.roles for node in live)
+    facts["nodes"] = f"{schedulers} scheduling, {workers} working"
+    facts["shards led"] = f"{cluster.shards_led} of {cluster.shards}"
+    facts["jobs"] = ", ".join(f"{count:,} {name}" for name, count in cluster.counts.jobs.items()) or "none"
+    facts["dead letters"] = f"{cluster.counts.dead:,}"
+    ahead = await database.fetchrow("examine_partitions")
+    days = ahead["days"] if ahead is not None else None
+    facts["history"] = "no partitions" if days is None else f"partitions for {days} days ahead"
+    if cluster.counts.jobs and not schedulers:
+        findings.append(Finding("no scheduler is running: nothing fires", "start one: sexton up", True))
+    elif schedulers and cluster.shards_led < cluster.shards:
+        findings.append(
+            Finding(
+                f"{cluster.shards - cluster.shards_led} shards have no leader",
+                "they are taken within the bound above; if they stay so, look at the schedulers' logs",
+                True,
+            )
+        )
+    if cluster.counts.jobs and not workers:
+        findings.append(Finding("no worker is running: runs wait", "start one: sexton up", True))
+    findings += [
+        Finding(
+            f"{lane.waiting:,} runs in queue {lane.queue} wait and no worker serves them",
+            f"start a worker with the handler {lane.handler}" if lane.handler else "start a worker",
+            True,
+        )
+        for lane in cluster.backlog
+        if not lane.served
+    ]
+    if cluster.counts.dead:
+        findings.append(
+            Finding(
+                f"there are {cluster.counts.dead:,} dead letters", "see: sexton dead list --groups", False
+            )
+        )
+    if days is None or days < PARTITION_DAYS:
+        findings.append(
+            Finding(
+                "history has no partitions for the next days", "a running node makes them: sexton up", False
+            )
+        )
+    if len({node.version for node in live}) > 1:
+        findings.append(Finding("the nodes have different versions", "upgrade them all", False))
+
+
+def _bounds(settings: Settings) -> dict[str, str]:
+    """How late things can be after a failure, from the settings."""
+    leader = settings.lease_seconds + settings.renew_seconds + TAKEOVER_SECONDS
+    worker = settings.worker_lease_seconds + settings.sweep_seconds
+    return {
+        "late at most, if a scheduler dies": f"{leader:g} s (lease {settings.lease_seconds:g} s)",
+        "taken over, if a worker dies": f"{worker:g} s (lease {settings.worker_lease_seconds:g} s)",
+        "noticed without notifications": f"{settings.poll_seconds:g} s",
+    }

@@ -1,0 +1,47 @@
+"""What the commands that work on the database itself share: which one, and how it is opened."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+from cyclopts import Parameter
+
+from sexton.config import Settings, load
+from sexton.errors import Unavailable
+from sexton.postgres.database import Database
+
+T = TypeVar("T")
+
+DatabaseUrl = Annotated[str | None, Parameter(help="The PostgreSQL. Default: SEXTON_DATABASE_URL.")]
+Data = Annotated[Path | None, Parameter(help="Directory of the private PostgreSQL.")]
+
+
+def with_database(
+    database_url: str | None, data: Path | None, work: Callable[[Database, Settings], Awaitable[T]]
+) -> T:
+    """Do it on the configured database, or on this user's private one, started if need be."""
+    settings = load({"database_url": database_url, "data": data.absolute() if data else None})
+    if settings.database_url is not None:
+        return asyncio.run(_on(settings.database_url, settings, work))
+    from sexton.postgres.server import default_data_directory, private_server
+
+    directory = settings.data or default_data_directory()
+    if not directory.exists():
+        raise Unavailable(
+            "no_database",
+            f"there is no database: none is configured, and {directory} does not exist",
+            hint="start one with: sexton up    or name yours: --database-url postgresql://…",
+        )
+    with private_server(directory) as url:
+        return asyncio.run(_on(url, settings, work))
+
+
+async def _on(url: str, settings: Settings, work: Callable[[Database, Settings], Awaitable[T]]) -> T:
+    database = await Database.open(url, schema=settings.schema, size=2, name="sexton command")
+    try:
+        return await work(database, settings)
+    finally:
+        await database.close()

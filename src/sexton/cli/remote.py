@@ -1,0 +1,155 @@
+"""What the commands that talk to a server share: the connection, and how jobs and runs are shown."""
+
+from __future__ import annotations
+
+import json as json_
+import sys
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from sexton import clock
+from sexton.client import Client
+from sexton.errors import InvalidField
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rich.console import Console
+
+Json = Annotated[bool, Parameter(help="Answer with JSON.")]
+Ref = Annotated[str, Parameter(help="The job's name or id.")]
+RunId = Annotated[str, Parameter(help="The run's id, r_….")]
+Yes = Annotated[bool, Parameter(name=["--yes", "-y"], help="Do not ask.")]
+
+STYLES = {
+    "active": "green", "success": "green", "running": "cyan", "pending": "", "waiting": "", "fired": "green",
+    "failed": "yellow", "paused": "yellow", "skipped": "dim", "expired": "dim", "cancelled": "dim",
+    "completed": "dim", "deleted": "dim", "dead": "red", "upcoming": "",
+}  # fmt: skip
+
+POLL_SECONDS = 0.5
+
+
+def connect() -> Client:
+    return Client()
+
+
+def moment(text: str | None) -> datetime | None:
+    """An instant of the API."""
+    return None if text is None else datetime.fromisoformat(text.replace("Z", "+00:00"))
+
+
+def instant(text: str, field: str) -> str:
+    """A time as people type it, for the API: an instant, or `-2h`, `+30m` from now."""
+    unit = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+    if text[:1] in "+-" and text[-1:] in unit and text[1:-1].isdecimal():
+        shift = timedelta(seconds=int(text[1:-1]) * unit[text[-1]])
+        return iso(clock.now() + (shift if text[0] == "+" else -shift))
+    try:
+        read = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    except ValueError:
+        read = None
+    if read is None or read.tzinfo is None:
+        raise InvalidField(
+            "bad_time",
+            f"{text!r} is not an instant",
+            field=field,
+            hint="write 2026-06-08T13:00:00Z, or -2h for two hours ago",
+        )
+    return iso(read)
+
+
+def iso(at: datetime) -> str:
+    return at.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def read_json(text: str, field: str) -> Any:
+    try:
+        return json_.loads(text)
+    except ValueError as error:
+        raise InvalidField(
+            "bad_json", f"--{field} is not JSON: {error}", field=field, hint="""such as '{"n": 1}'"""
+        ) from None
+
+
+def brief(text: str | None) -> str:
+    """An instant for a table: to the second, and without the date if it is today."""
+    at = moment(text)
+    if at is None:
+        return "-"
+    at = at.astimezone(UTC)
+    day = "" if at.date() == clock.now().date() else f"{at:%Y-%m-%d} "
+    return f"{day}{at:%H:%M:%S}Z"
+
+
+def show_fields(out: Console, fields: Iterable[tuple[str, Any]]) -> None:
+    """Names and values, one line each; what is empty is left out."""
+    from sexton.cli.output import write
+
+    rows = [(name, value) for name, value in fields if value not in (None, [], {}, "")]
+    width = max((len(name) for name, _ in rows), default=0)
+    for name, value in rows:
+        text = value if isinstance(value, str) else json_.dumps(value, ensure_ascii=False)
+        write(out, f"{name.ljust(width)}  {text}", STYLES.get(text, "") if name == "status" else "")
+
+
+def show_runs(out: Console, runs: list[dict[str, Any]], *, with_job: bool) -> None:
+    from sexton.cli.output import Table
+
+    headings = ["run", *(["job"] if with_job else []), "scheduled", "status", "late", "took", "try"]
+    table = Table(*headings)
+    for run in runs:
+        cells = [
+            run["run_id"] or "-",
+            *([run["job_name"] or run["job_id"]] if with_job else []),
+            brief(run["scheduled_at"]),
+            run["status"],
+            seconds(run["late_seconds"]),
+            seconds(took(run)),
+            str(run["attempt"] or "-"),
+        ]
+        table.add(*cells, note=note_of(run), style=STYLES.get(run["status"], ""))
+    table.print(out)
+
+
+def note_of(run: dict[str, Any]) -> str | None:
+    if run["status"] == "skipped":
+        count = (
+            f", {run['occurrences']} times up to {brief(run['until_at'])}" if run.get("occurrences") else ""
+        )
+        return f"{run['reason']}{count}"
+    if run["status"] == "failed":
+        return f"{last(run['error'])}; next attempt at {brief(run['next_attempt_at'])}"
+    return last(run["error"]) if run["error"] else None
+
+
+def last(text: str | None) -> str:
+    lines = (text or "").strip().splitlines()
+    return lines[-1] if lines else "no error recorded"
+
+
+def took(run: dict[str, Any]) -> float | None:
+    started, finished = moment(run["started_at"]), moment(run["finished_at"])
+    return (finished - started).total_seconds() if started and finished else None
+
+
+def seconds(value: float | None) -> str:
+    if value is None:
+        return "-"
+    if value < 1:
+        return f"{value * 1000:.0f} ms"
+    if value < 100:
+        return f"{value:.1f} s"
+    return f"{value / 60:.0f} min" if value < 7200 else f"{value / 3600:.0f} h"
+
+
+def confirm(question: str, yes: bool) -> bool:
+    """Ask before something that cannot be undone; without a terminal it must be said on the command line."""
+    if yes:
+        return True
+    if not sys.stdin.isatty():
+        raise InvalidField("not_confirmed", question, field="yes", hint="add --yes")
+    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")

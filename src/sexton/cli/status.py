@@ -1,0 +1,66 @@
+"""`sexton status`: how the whole is, at a glance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sexton.cli import DONE, NOT_DONE
+from sexton.cli.output import Table, console, write, write_json
+from sexton.cli.remote import Json, brief, connect, moment
+
+
+def status(*, json: Json = False) -> int:
+    """Show how Sexton is: nodes, shards, what waits, dead letters.
+
+    Ends with 1 if something needs attention.
+    """
+    with connect() as client:
+        cluster = client.get("/cluster")
+        ready = client.request("GET", "/readyz", accept=(503,))[0]
+        url = client.url
+    troubles = _troubles(cluster, ready)
+    if json:
+        write_json({"url": url, **cluster, "ready": ready, "troubles": troubles})
+        return NOT_DONE if troubles else DONE
+    out = console()
+    write(out, f"{url}  {ready['status']}", "green" if ready["status"] == "ready" else "red")
+    table = Table("node", "state", "roles", "shards", "running", "heard of", "version")
+    for node in cluster["nodes"]:
+        table.add(
+            node["name"], node["state"], ",".join(node["roles"]), str(node["shards"]),
+            f"{node['running']}/{node['capacity']}" if "worker" in node["roles"] else "-",
+            brief(node["heartbeat_at"]), node["version"], style="" if node["state"] == "live" else "dim",
+        )  # fmt: skip
+    if cluster["nodes"]:
+        table.print(out)
+    counts = cluster["counts"]
+    write(out, f"jobs          {_counted(counts['jobs'])}")
+    write(out, f"live runs     {_counted(counts['runs'])}")
+    write(out, f"dead letters  {counts['dead']:,}")
+    for trouble in troubles:
+        write(console(error=True), trouble, "yellow")
+    return NOT_DONE if troubles else DONE
+
+
+def _troubles(cluster: dict[str, Any], ready: dict[str, Any]) -> list[str]:
+    found = []
+    if ready["database"] != "reachable":
+        found.append(f"the database: {ready['database']}")
+    found += [f"the loop {loop['name']} does not tick" for loop in ready["loops"] if not loop["healthy"]]
+    if cluster["shards_led"] < cluster["shards"]:
+        unled = cluster["shards"] - cluster["shards_led"]
+        found.append(f"{unled} of {cluster['shards']} shards have no scheduler: their jobs do not fire")
+    if not any("worker" in node["roles"] and node["state"] == "live" for node in cluster["nodes"]):
+        found.append("no worker is running: runs wait")
+    for lane in cluster["backlog"]:
+        if not lane["served"]:
+            what = f"handler {lane['handler']}" if lane["handler"] else "HTTP targets"
+            found.append(f"{lane['waiting']:,} runs in queue {lane['queue']} wait for a worker with {what}")
+    due, now = moment(cluster["oldest_due_at"]), moment(cluster["at"])
+    if due is not None and now is not None and (now - due).total_seconds() > 10:
+        found.append(f"a job has been due since {brief(cluster['oldest_due_at'])} and has not fired")
+    return found
+
+
+def _counted(counts: dict[str, int]) -> str:
+    return ", ".join(f"{count:,} {status}" for status, count in counts.items()) or "none"

@@ -1,0 +1,249 @@
+"""A thin client of the HTTP API: what the command line uses, and other programs may.
+
+    client = Client()                                   # SEXTON_URL, or the one running on this machine
+    job = client.post("/jobs", {"name": "hello", "schedule": "every 10s"})
+    for run in client.pages("/runs", status="dead"): …
+
+Errors of the API come back as the exceptions they were (`sexton.errors`), with code, field and hint. It is
+made of the standard library alone, so that the command line starts fast. In asyncio use `AsyncClient`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import os
+import re
+import uuid
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+from sexton import __version__
+from sexton.errors import Conflict, InvalidField, NotFound, ScheduleError, SextonError, Unavailable
+
+PREFIX = "/api/v1"
+DEFAULT_URL = "http://127.0.0.1:7390"
+NOTE = "up.json"
+TRIES = 3
+
+Body = Any
+Reply = tuple[int, Mapping[str, str], bytes]
+
+
+class Client:
+    """One server. Calls wait for their answer; a connection is kept between them."""
+
+    def __init__(self, url: str | None = None, *, key: str | None = None, timeout: float = 30) -> None:
+        self.url = (url or find_url()).rstrip("/")
+        self._key = key or os.environ.get("SEXTON_API_KEY")
+        self._timeout = timeout
+        self._connection: http.client.HTTPConnection | None = None
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def get(self, path: str, **query: Any) -> Any:
+        return self.request("GET", path, query=query)[0]
+
+    def post(self, path: str, body: Body = None, **query: Any) -> Any:
+        """Sent with an Idempotency-Key of its own, so that a lost answer can be asked for again."""
+        return self.request("POST", path, body, query=query)[0]
+
+    def put(self, path: str, body: Body) -> Any:
+        return self.request("PUT", path, body)[0]
+
+    def patch(self, path: str, body: Body, *, revision: int | None = None) -> Any:
+        """`revision`: refuse if the job has been edited since."""
+        headers = {} if revision is None else {"If-Match": f'"{revision}"'}
+        return self.request("PATCH", path, body, headers=headers)[0]
+
+    def delete(self, path: str, **query: Any) -> None:
+        self.request("DELETE", path, query=query)
+
+    def pages(self, path: str, *, most: int | None = None, **query: Any) -> Iterator[Any]:
+        """The items of a list, page after page; at most so many."""
+        size = min(most or 1000, 1000)
+        target: str | None = _target(path, {**query, "limit": query.get("limit", size)})
+        count = 0
+        while target is not None:
+            items, headers = self.request("GET", target)
+            for item in items:
+                if most is not None and count >= most:
+                    return
+                yield item
+                count += 1
+            match = re.match(r'<([^>]+)>; rel="next"', headers.get("link", ""))
+            target = match[1] if match else None
+
+    def bulk(self, lines: Iterable[bytes], *, key: str | None = None) -> Any:
+        """Make many jobs, one JSON object per line; what was refused is in `errors` of the answer. With a key
+        it can be repeated after a failure."""
+        headers = {"Content-Type": "application/x-ndjson"}
+        if key is not None:
+            headers["Idempotency-Key"] = key
+        body = b"".join(line if line.endswith(b"\n") else line + b"\n" for line in lines)
+        return self.request("POST", "/jobs/bulk", body, headers=headers, accept=(422,))[0]
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        body: Body = None,
+        *,
+        query: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+        accept: tuple[int, ...] = (),
+    ) -> tuple[Any, Mapping[str, str]]:
+        """The decoded answer and its headers; raises what the API says, except for statuses to accept."""
+        sent = {"User-Agent": f"sexton/{__version__}", "Accept": "application/json", **(headers or {})}
+        if self._key:
+            sent["Authorization"] = f"Bearer {self._key}"
+        data = body if isinstance(body, bytes) else None if body is None else json.dumps(body).encode()
+        if data is not None:
+            sent.setdefault("Content-Type", "application/json")
+        if method == "POST" and not path.endswith("/bulk"):
+            sent.setdefault("Idempotency-Key", str(uuid.uuid4()))
+        status, received, content = self._send(method, _target(path, query or {}), data, sent)
+        is_json = "json" in received.get("content-type", "")
+        answer = json.loads(content) if content and is_json else content.decode() if content else None
+        if status >= 400 and status not in accept:
+            raise error_of(status, answer)
+        return answer, received
+
+    def _send(self, method: str, target: str, data: bytes | None, headers: Mapping[str, str]) -> Reply:
+        """A kept connection may have been closed by the server: what is safe to repeat is sent again."""
+        safe = method in ("GET", "PUT", "DELETE") or "Idempotency-Key" in headers
+        for attempt in range(TRIES):
+            fresh = self._connection is None
+            try:
+                connection = self._connection = self._connection or self._connect()
+                connection.request(method, target, body=data, headers=dict(headers))
+                response = connection.getresponse()
+                content = response.read()
+                received = {name.lower(): value for name, value in response.getheaders()}
+                return response.status, received, content
+            except (OSError, http.client.HTTPException) as error:
+                self.close()
+                if isinstance(error, ConnectionRefusedError | TimeoutError) or fresh or not safe:
+                    raise self._unreachable(error) from error
+                if attempt == TRIES - 1:
+                    raise self._unreachable(error) from error
+        raise AssertionError("unreachable")
+
+    def _connect(self) -> http.client.HTTPConnection:
+        parts = urlsplit(self.url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise InvalidField(
+                "bad_url",
+                f"{self.url} is not an http address",
+                field="SEXTON_URL",
+                hint=f"such as {DEFAULT_URL}",
+            )
+        kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+        return kind(parts.hostname, parts.port, timeout=self._timeout)
+
+    def _unreachable(self, error: Exception) -> Unavailable:
+        if isinstance(error, TimeoutError):
+            return Unavailable("no_answer", f"{self.url} did not answer in time", hint="sexton status")
+        return Unavailable(
+            "not_running",
+            f"nothing answers at {self.url} ({error})",
+            hint="start it with: sexton up    or set SEXTON_URL to where it runs",
+        )
+
+
+class AsyncClient:
+    """The same for asyncio: each call is made in a thread, one at a time."""
+
+    def __init__(self, url: str | None = None, *, key: str | None = None, timeout: float = 30) -> None:
+        self._client = Client(url, key=key, timeout=timeout)
+        self._turn = asyncio.Lock()
+
+    async def __aenter__(self) -> AsyncClient:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._client.close()
+
+    async def get(self, path: str, **query: Any) -> Any:
+        return await self._call(lambda: self._client.get(path, **query))
+
+    async def post(self, path: str, body: Body = None, **query: Any) -> Any:
+        return await self._call(lambda: self._client.post(path, body, **query))
+
+    async def put(self, path: str, body: Body) -> Any:
+        return await self._call(lambda: self._client.put(path, body))
+
+    async def patch(self, path: str, body: Body, *, revision: int | None = None) -> Any:
+        return await self._call(lambda: self._client.patch(path, body, revision=revision))
+
+    async def delete(self, path: str, **query: Any) -> None:
+        await self._call(lambda: self._client.delete(path, **query))
+
+    async def pages(self, path: str, *, most: int | None = None, **query: Any) -> AsyncIterator[Any]:
+        items = self._client.pages(path, most=most, **query)
+        end = object()
+        while (item := await self._call(lambda: next(items, end))) is not end:
+            yield item
+
+    async def _call(self, function: Callable[[], Any]) -> Any:
+        async with self._turn:
+            return await asyncio.to_thread(function)
+
+
+def find_url() -> str:
+    """SEXTON_URL; else where `sexton up` of this user's data directory says it is; else the default."""
+    if url := os.environ.get("SEXTON_URL"):
+        return url
+    from sexton.postgres.server import default_data_directory
+
+    directory = Path(os.environ.get("SEXTON_DATA") or default_data_directory()).expanduser()
+    try:
+        return str(json.loads((directory / NOTE).read_text("utf-8"))["address"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return DEFAULT_URL
+
+
+def place(*parts: str) -> str:
+    """A path from names: `place("jobs", "a b", "runs")`."""
+    return "/" + "/".join(quote(part, safe="") for part in parts)
+
+
+def error_of(status: int, answer: Any) -> SextonError:
+    """The exception that an answer tells of."""
+    problem = answer if isinstance(answer, dict) else {}
+    code = problem.get("code", "bad_answer")
+    message = problem.get("detail", f"the server answered with status {status}")
+    hint = problem.get("hint")
+    if status == 404:
+        return NotFound(code, message, hint=hint)
+    if status in (409, 412):
+        return Conflict(code, message, hint=hint)
+    if status in (502, 503, 504):
+        return Unavailable(code, message, hint=hint)
+    if field := problem.get("field"):
+        if "position" in problem or field == "schedule":
+            return ScheduleError(code, message, position=problem.get("position"), field=field, hint=hint)
+        return InvalidField(code, message, field=field, hint=hint)
+    return SextonError(code, message, hint=hint)
+
+
+def _target(path: str, query: Mapping[str, Any]) -> str:
+    base = path if path.startswith((PREFIX, "/healthz", "/readyz", "/metrics")) else PREFIX + path
+    given = {
+        name: str(value).lower() if isinstance(value, bool) else value
+        for name, value in query.items()
+        if value is not None
+    }
+    return f"{base}?{urlencode(given)}" if given else base
