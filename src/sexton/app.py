@@ -163,6 +163,11 @@ class Sexton:
             keeper = self.keeper(database)
             try:
                 await node.start()
+            except BaseException:
+                for loop in node.loops:
+                    await loop.stop()
+                raise
+            try:
                 await self.declare(database)
                 keeper.start()
                 self.node = node

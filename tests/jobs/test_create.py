@@ -195,3 +195,14 @@ async def test_a_handler_that_no_live_worker_has_is_warned_of(database: Database
     assert fine.warnings == []
     later = await get(database, "third", now=NOW + 2 * HOUR)
     assert "no worker is running" in later.warnings[0]
+
+
+async def test_a_key_that_two_occurrences_share_is_warned_of(database: Database) -> None:
+    weekly = await make(database, **WEEKLY, idempotency_key_template="report-{{week}}")
+    assert len(weekly.warnings) == 1
+    daily = await make(
+        database, name="daily", schedule="0 9 * * *", idempotency_key_template="report-{{week}}"
+    )
+    assert daily.warnings[1] == (
+        "these occurrences share an idempotency key: 2026-06-04T09:00:00Z and 2026-06-05T09:00:00Z"
+    )

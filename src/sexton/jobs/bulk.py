@@ -10,7 +10,7 @@ from typing import Any
 import asyncpg
 
 from sexton.errors import InvalidField, SextonError
-from sexton.jobs.change import HORIZON_SECONDS, NAMESPACE, lane_id, within
+from sexton.jobs.change import HORIZON_SECONDS, NAMESPACE, Lane, lane_ids, within
 from sexton.jobs.create import NameTaken
 from sexton.jobs.stored import (
     encoded,
@@ -41,7 +41,6 @@ TIMER_COLUMNS = (
 )  # fmt: skip
 
 Item = bytes | str | Mapping[str, Any] | JobSpec
-Lane = tuple[str, str, str]
 
 
 class RefusedLines(InvalidField):
@@ -85,9 +84,7 @@ async def create_many(
         known = await inside.fetchrow(database.statement("prepare_jobs"), len(specs), now)
         assert known is not None
         await _check_names(database, inside, specs, namespace, first_line)
-        lanes = {
-            lane: await lane_id(database, inside, lane) for lane in sorted({lane_of(spec) for spec in specs})
-        }
+        lanes = await lane_ids(database, inside, {lane_of(spec) for spec in specs})
         chunk = _Chunk(namespace, app, known["now"], known["shards"], lanes)
         await _aside(len(specs), chunk.add_all, specs, known["ids"], first_line)
         try:

@@ -6,7 +6,7 @@ same one (the answer to a request with an Idempotency-Key).
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
@@ -22,6 +22,7 @@ NAMESPACE = "default"
 HORIZON_SECONDS = 660.0  # a little more than the wheel holds: a timer due sooner is announced
 TRIES = 5
 
+Lane = tuple[str, str, str]
 Result = TypeVar("Result")
 
 
@@ -86,12 +87,27 @@ async def hold(
     return Held(Stored(dict(row)), place, timer["now"], row["shards"])
 
 
-async def lane_id(database: Database, connection: Connection, lane: tuple[str, str, str]) -> int:
-    """The lane, made if it is new. Looked up first: an upsert would lock a lane that all share."""
-    found = await connection.fetchval(database.statement("find_lane"), *lane)
-    if found is None:
-        found = await connection.fetchval(database.statement("make_lane"), *lane)
-    return int(found)
+async def lane_id(database: Database, connection: Connection, lane: Lane) -> int:
+    return (await lane_ids(database, connection, [lane]))[lane]
+
+
+async def lane_ids(database: Database, connection: Connection, lanes: Collection[Lane]) -> dict[Lane, int]:
+    """Lanes by what they are, made if they are new."""
+    found = await _find_lanes(database, connection, lanes)
+    missing = [lane for lane in lanes if lane not in found]
+    if missing:
+        await connection.execute(database.statement("make_lanes"), *_columns(missing))
+        found |= await _find_lanes(database, connection, missing)
+    return found
+
+
+async def _find_lanes(database: Database, connection: Connection, lanes: Collection[Lane]) -> dict[Lane, int]:
+    rows = await connection.fetch(database.statement("find_lanes"), *_columns(lanes))
+    return {(row["queue"], row["target"], row["handler"]): row["id"] for row in rows}
+
+
+def _columns(lanes: Collection[Lane]) -> list[list[str]]:
+    return [[lane[column] for lane in lanes] for column in range(3)]
 
 
 def not_found(ref: Any) -> NotFound:

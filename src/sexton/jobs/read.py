@@ -11,12 +11,14 @@ import asyncpg
 import msgspec
 
 from sexton.errors import InvalidField
+from sexton.idempotency import occurrence_key
 from sexton.jobs.change import NAMESPACE, find, not_found
 from sexton.jobs.stored import fields_of, target_of
 from sexton.jobs.view import JobView
-from sexton.model import JobSpec, JobStatus, MissedWindow, decode_id, encode_id
+from sexton.model import JobStatus, MissedWindow, decode_id, encode_id
 from sexton.postgres.database import Connection, Database
 from sexton.schedules.zone import zone
+from sexton.validation import make_schedule
 
 LARGEST_PAGE = 1000
 RECENT = timedelta(days=2)
@@ -175,10 +177,16 @@ def show(row: Mapping[str, Any]) -> JobView:
 
 
 async def warnings_of(
-    database: Database, connection: Connection, spec: JobSpec, now: datetime | None
+    database: Database, connection: Connection, job: JobView, now: datetime | None
 ) -> list[str]:
     """What is allowed but probably not meant."""
-    target = target_of(spec)
+    return await _worker_warnings(database, connection, job, now) + _key_warnings(job)
+
+
+async def _worker_warnings(
+    database: Database, connection: Connection, job: JobView, now: datetime | None
+) -> list[str]:
+    target = target_of(job)
     handlers = [target.handler] if target.handler is not None else []
     row = await connection.fetchrow(database.statement("known_handlers"), handlers, now)
     assert row is not None
@@ -191,3 +199,30 @@ async def warnings_of(
     if not row["workers"]:
         return ["no worker is running: runs stay pending until one is"]
     return []
+
+
+def _key_warnings(job: JobView) -> list[str]:
+    """A template that names too little: what honours the key would drop every other occurrence."""
+    if job.idempotency_key_template is None or job.next_run_at is None:
+        return []
+    following = make_schedule(job, job.anchor).next_after(job.next_run_at)
+    if following is None:
+        return []
+    first, second = (
+        occurrence_key(
+            job.idempotency_key_template,
+            job_id=0,
+            job_name=job.name,
+            scheduled_at=at,
+            timezone=job.timezone or "UTC",
+            payload=job.payload,
+        )
+        for at in (job.next_run_at, following)
+    )
+    if first != second:
+        return []
+    return [f"these occurrences share an idempotency key: {_utc(job.next_run_at)} and {_utc(following)}"]
+
+
+def _utc(at: datetime) -> str:
+    return at.isoformat().replace("+00:00", "Z")

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 
-from sexton.errors import Conflict, InvalidField, SextonError
+from sexton.errors import Conflict, InvalidField
 from sexton.jobs.accounting import account
 from sexton.jobs.change import HORIZON_SECONDS, NAMESPACE, Held, hold, within
 from sexton.jobs.read import view
@@ -13,8 +12,6 @@ from sexton.jobs.view import JobView
 from sexton.model import JobStatus, encode_id
 from sexton.postgres.database import Connection, Database
 from sexton.validation import check_text
-
-INFINITY = "infinity"
 
 
 async def pause(
@@ -144,7 +141,6 @@ async def move(
 
 
 async def _shown(database: Database, connection: Connection, held: Held) -> JobView:
-    shown: Any = await view(database, connection, held.job.id, now=None)
-    if shown is None:
-        raise SextonError("job_not_found", f"job {held.job.job_id} is gone")
-    return shown  # type: ignore[no-any-return]
+    shown = await view(database, connection, held.job.id)
+    assert shown is not None  # its row is locked
+    return shown
