@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
 import msgspec
 import pytest
@@ -43,7 +44,7 @@ def sweeper(store: Store, *, steady: bool = True, at: datetime = NOW) -> Sweeper
     return Sweeper(store.database, Settings(), Telemetry(), steady=lambda: steady, now=lambda: at)
 
 
-async def running_on_a_dead_worker(store: Store, **columns: object) -> tuple[int, int]:
+async def running_on_a_dead_worker(store: Store, **columns: Any) -> tuple[int, int]:
     node = await store.node(lease_until=NOW - timedelta(seconds=1))
     columns = {"attempt": 1, "claim": 1, **columns}
     run = await store.run(state="running", node=node, claimed_at=NOW, deadline_at=LATER, **columns)
@@ -228,7 +229,7 @@ async def test_a_partition_left_half_detached_is_finished(own: Store) -> None:
 
 
 async def test_completed_one_offs_go_after_a_while(store: Store) -> None:
-    async def completed(kind: str, ago: timedelta, **options: object) -> int:
+    async def completed(kind: str, ago: timedelta, **options: Any) -> int:
         job = await store.job(kind=kind, **options)
         await store.execute(
             "update sexton.jobs set status = 'completed', completed_at = $2 where id = $1", job, NOW - ago

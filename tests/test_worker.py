@@ -68,8 +68,8 @@ async def test_plain_functions_run_in_threads(store: Store) -> None:
     run, here = await store.run(), threading.get_ident()
 
     def work(run: RunContext) -> int:
-        run.log("from a thread")
-        run.progress(0.5, "half")
+        run.log("from a thread")  # type: ignore[unused-awaitable]
+        run.progress(0.5, "half")  # type: ignore[unused-awaitable]
         return int(threading.get_ident() != here)
 
     async with working(store.database, {"work": work}) as worker:
@@ -283,7 +283,7 @@ async def test_the_handlers_writes_and_the_success_commit_together(store: Store)
     run = await store.run()
 
     async def work(run: RunContext) -> None:
-        run.log("before")
+        await run.log("before")
         async with run.transaction({"written": 1}) as connection:
             await connection.execute("insert into public.ledger values ($1)", run.run_id)
 

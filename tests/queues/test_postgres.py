@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import msgspec
 import pytest_asyncio
@@ -392,10 +393,8 @@ async def test_the_claim_goes_by_its_index(store: Store, queue: RunQueue, databa
     assert lock["Actual Rows"] * lock["Actual Loops"] <= 101
 
 
-def _nodes(plan: dict[str, object]) -> list[dict[str, object]]:
-    below = plan.get("Plans", [])
-    assert isinstance(below, list)
-    return [plan, *(node for child in below for node in _nodes(child))]
+def _nodes(plan: dict[str, Any]) -> list[dict[str, Any]]:
+    return [plan, *(node for child in plan.get("Plans", []) for node in _nodes(child))]
 
 
 async def test_the_doorbell_hears_its_channels(store: Store, database: Database) -> None:
