@@ -35,7 +35,7 @@ from sexton.errors import SextonError
 from sexton.loop import Loop
 from sexton.model import PRIORITY_LOWEST, JobSpec, Trigger
 from sexton.planning import Plan, Policy, plan, schedule_of
-from sexton.postgres.database import LOST, Database, unavailable
+from sexton.postgres.database import BY_KEY, LOST, Database, unavailable
 from sexton.schedules import Schedule
 from sexton.wheel import MICROSECONDS, Entries, Wheel
 
@@ -54,10 +54,11 @@ REMEMBERED = 1000
 
 @dataclass(slots=True)
 class Timing:
-    """A distinct schedule and grace: what many timers share."""
+    """A distinct schedule and grace, and whether runs are counted (max_runs): what many timers share."""
 
     schedule: Schedule | None
     grace: int
+    counted: bool
     _next: dict[int, int | None] = field(default_factory=dict)
 
     def next_after(self, scheduled: int) -> int | None:
@@ -106,7 +107,7 @@ class Scheduler(Loop):
         self._refill_at = 0.0
         self._polled_until = 0
         self._timings: list[Timing] = []
-        self._timing_numbers: dict[tuple[UUID, int | None], int] = {}
+        self._timing_numbers: dict[tuple[UUID, int | None, bool], int] = {}
         self.fired = 0
         self.caught_up = 0
         self.listening: Callable[[], bool] = lambda: True
@@ -160,7 +161,7 @@ class Scheduler(Loop):
             self._database.url,
             timeout=10,
             command_timeout=self._settings.statement_timeout_seconds,
-            server_settings={"application_name": "sexton scheduler", "timezone": "UTC", "jit": "off"},
+            server_settings={"application_name": "sexton scheduler", "timezone": "UTC", **BY_KEY},
         )
         await self._connection.execute("set lock_timeout = '500ms'")
         self._leadership.backend_pids = [self._connection.get_server_pid()]
@@ -225,21 +226,21 @@ class Scheduler(Loop):
     async def _take_in(self, rows: list[asyncpg.Record], wheels: dict[int, Wheel]) -> None:
         await self._learn(rows)
         numbers = self._timing_numbers
-        for job_id, shard, due_at, scheduled_at, revision, timing_key, grace in rows:
+        for job_id, shard, due_at, scheduled_at, revision, timing_key, grace, counted in rows:
             wheels[shard].add(
                 job_id,
                 _microseconds(due_at),
                 _microseconds(scheduled_at),
                 revision,
-                numbers[timing_key, grace],
+                numbers[timing_key, grace, counted],
             )
 
     async def _learn(self, rows: list[asyncpg.Record]) -> None:
         """Read the schedules of timing keys that are not known yet: one job for each is enough."""
         assert self._connection is not None
-        unknown: dict[tuple[UUID, int | None], int] = {}
+        unknown: dict[tuple[UUID, int | None, bool], int] = {}
         for row in rows:
-            key = (row["timing_key"], row["grace_seconds"])
+            key = (row["timing_key"], row["grace_seconds"], row["counted"])
             if key not in self._timing_numbers:
                 unknown.setdefault(key, row["job_id"])
         if not unknown:
@@ -252,7 +253,7 @@ class Scheduler(Loop):
         for key, job_id in unknown.items():
             grace = DEFAULT_GRACE if key[1] is None else key[1]
             self._timing_numbers[key] = len(self._timings)
-            self._timings.append(Timing(self._schedule_of(by_id.get(job_id)), grace))
+            self._timings.append(Timing(self._schedule_of(by_id.get(job_id)), grace, key[2]))
 
     def _schedule_of(self, row: asyncpg.Record | None) -> Schedule | None:
         """A job whose schedule cannot be read is set aside alone; the others go on."""
@@ -315,6 +316,10 @@ class Scheduler(Loop):
             [None if at is None else _instant(at) for at in next_dues],
             *self._fence(batch),
             None,
+            [
+                following is None or self._timings[timing].counted
+                for following, (timing, _, _) in zip(nexts, groups, strict=True)
+            ],
         )
         row = await self._send("fire", *arguments) or await self._fire_free(arguments)
         if not row["held"]:

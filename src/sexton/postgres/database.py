@@ -23,6 +23,17 @@ Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record] | PoolConnectionProx
 
 OLDEST = 14
 
+# For connections whose statements all look rows up by key: nested loops over indexes, however many rows there
+# are. The planner may not think so from statistics of a minute ago, when the table was empty or small.
+BY_KEY = {
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
+    "enable_seqscan": "off",
+    "enable_bitmapscan": "off",
+    "jit": "off",
+    "plan_cache_mode": "force_generic_plan",
+}
+
 LOST = (
     OSError,
     TimeoutError,

@@ -17,21 +17,10 @@ import asyncpg
 
 from sexton.errors import Unavailable
 from sexton.maintenance import make_partitions
-from sexton.postgres.database import LOST, Connection, Database, unavailable
+from sexton.postgres.database import BY_KEY, LOST, Connection, Database, unavailable
 from sexton.queues.base import Ring
 
 log = logging.getLogger("sexton")
-
-# Every statement here looks rows up by key, however many there are: nested loops over indexes, always. The
-# planner may not think so from statistics of a minute ago, when the table was empty.
-PLANNER = {
-    "enable_hashjoin": "off",
-    "enable_mergejoin": "off",
-    "enable_seqscan": "off",
-    "enable_bitmapscan": "off",
-    "jit": "off",
-    "plan_cache_mode": "force_generic_plan",
-}
 
 CHANNELS: dict[str, Ring] = {"sexton_runs": "runs", "sexton_lanes": "lanes", "sexton_cancels": "cancels"}
 
@@ -59,7 +48,7 @@ class RunQueue:
                 timeout=10,
                 command_timeout=database.timeout,
                 max_inactive_connection_lifetime=600,
-                server_settings={"application_name": "sexton worker", "timezone": "UTC", **PLANNER},
+                server_settings={"application_name": "sexton worker", "timezone": "UTC", **BY_KEY},
             )
         except (*LOST, asyncpg.PostgresError) as error:
             raise unavailable(error) from error

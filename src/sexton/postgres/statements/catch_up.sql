@@ -93,5 +93,5 @@ skipped as (
     join held h on h.job_id = s.job_id
 )
 select fence.held, (select count(*) from held) as moved,
-       (select pg_notify('sexton_runs', string_agg(distinct lane::text, ',')) from wanted having count(*) > 0)
+       (select pg_notify('sexton_runs', '') where exists (select from wanted))
 from fence

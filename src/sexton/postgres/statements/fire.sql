@@ -3,7 +3,7 @@
 -- statement sees every takeover before it. It answers with one small row: a backend that is stuck sending rows
 -- to a stopped client would hold the fence.
 -- $1 jobs, $2 revisions, $3 groups (1-based); per group: $4 scheduled, $5 due, $6 next scheduled, $7 next due;
--- $8 shards, $9 epochs; $10 now, or null for the database clock.
+-- $8 shards, $9 epochs; $10 now, or null for the database clock; $11 per group: whether a firing may be the last.
 with fence as materialized (
     select count(*) = cardinality($8::smallint[]) as held
     from (
@@ -16,7 +16,8 @@ with fence as materialized (
 ),
 batch as materialized (
     select d.job_id, d.revision, ($4::timestamptz[])[d.place] as scheduled_at, ($5::timestamptz[])[d.place] as due_at,
-           ($6::timestamptz[])[d.place] as next_at, ($7::timestamptz[])[d.place] as next_due_at
+           ($6::timestamptz[])[d.place] as next_at, ($7::timestamptz[])[d.place] as next_due_at,
+           ($11::boolean[])[d.place] as may_end
     from unnest($1::bigint[], $2::integer[], $3::integer[]) as d (job_id, revision, place), fence
     where fence.held
 ),
@@ -26,13 +27,14 @@ moved as (
     from batch b
     where t.job_id = b.job_id and t.scheduled_at = b.scheduled_at and t.due_at = b.due_at and t.revision = b.revision
       and t.due_at <= coalesce($10::timestamptz, clock_timestamp())
-      and b.next_at is not null and (t.max_runs is null or t.fired_count + 1 < t.max_runs)
+      and (not b.may_end or (b.next_at is not null and (t.max_runs is null or t.fired_count + 1 < t.max_runs)))
     returning t.job_id, t.revision, t.lane, t.priority, t.overlap, t.expires_seconds, b.scheduled_at, b.due_at
 ),
 ended as (
     delete from sexton.timers t
     using batch b
-    where t.job_id = b.job_id and t.scheduled_at = b.scheduled_at and t.due_at = b.due_at and t.revision = b.revision
+    where b.may_end
+      and t.job_id = b.job_id and t.scheduled_at = b.scheduled_at and t.due_at = b.due_at and t.revision = b.revision
       and t.due_at <= coalesce($10::timestamptz, clock_timestamp())
       and (b.next_at is null or t.fired_count + 1 >= t.max_runs)
     returning t.job_id, t.revision, t.lane, t.priority, t.overlap, t.expires_seconds, b.scheduled_at, b.due_at
@@ -84,5 +86,5 @@ overlapped as (
     where overlap <> 0 and job_id not in (select job_id from live) and job_id not in (select job_id from queued)
 )
 select fence.held, (select count(*) from fired) as fired,
-       (select pg_notify('sexton_runs', string_agg(distinct lane::text, ',')) from fired having count(*) > 0)
+       (select pg_notify('sexton_runs', '') where exists (select from fired))
 from fence
