@@ -1,0 +1,85 @@
+"""Whatever people do to a job, each of its occurrences has exactly one disposition."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from sexton.jobs.edit import edit
+from sexton.jobs.state import delete, pause, resume
+from sexton.postgres.database import Database
+from tests.jobs.making import MINUTE, NOW, at, history, make, number, rows, timer
+
+
+async def dispositions(database: Database, job: Any) -> Counter[datetime]:
+    """How often each minute was fired or skipped; ranges are spread out."""
+    found: Counter[datetime] = Counter()
+    for run in await rows(database, "select scheduled_at from sexton.runs where job_id = $1", number(job)):
+        found[run["scheduled_at"]] += 1
+    for first, until, occurrences, _, _ in await history(database, job):
+        listed = [first + place * MINUTE for place in range(occurrences or 1)]
+        assert until is None or listed[-1] == until
+        found.update(listed)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("overlap", ["ALLOW", "QUEUE_ONE"])
+async def test_every_minute_is_accounted_for_once(database: Database, seed: int, overlap: str) -> None:
+    choice = random.Random(seed)
+    window = choice.choice(["SKIP", "RUN_ONCE", "RUN_ALL"])
+    jitter = choice.choice([0, 0, 50, 3000])
+    job = await make(database, missed_window=window, overlap=overlap, max_missed=3, jitter_seconds=jitter)
+    now = NOW
+    for step in range(12):
+        now += timedelta(seconds=choice.choice([1, 20, 70, 400]))
+        match choice.randrange(4):
+            case 0:
+                await pause(database, "report", now=now)
+            case 1:
+                await resume(database, "report", now=now)
+            case _:
+                await edit(database, "report", {"payload": step}, now=now)
+    place = (await timer(database, job))["scheduled_at"]
+    found = await dispositions(database, job)
+    # What stands before the timer has happened, once; what comes after has not.
+    expected = {at(minute) for minute in range(1, int((place - at(0)) / MINUTE))}
+    assert set(found) == expected
+    assert set(found.values()) <= {1}
+    await delete(database, "report", now=now)
+    assert set((await dispositions(database, job)).values()) <= {1}
+
+
+async def test_changes_of_the_schedule_leave_no_time_twice(database: Database) -> None:
+    choice = random.Random(7)
+    job = await make(database, missed_window="RUN_ALL", grace_seconds=0)
+    now = NOW
+    for step in range(15):
+        now += timedelta(seconds=choice.choice([1, 30, 90, 200]))
+        text = choice.choice(["* * * * *", "*/2 * * * *", "every 60s", "0 * * * *"])
+        await edit(database, "report", {"schedule": text, "payload": step}, now=now)
+        assert (await timer(database, job))["scheduled_at"] > now
+    found = await dispositions(database, job)
+    assert set(found.values()) <= {1}
+    assert all(moment <= now for moment in found)
+
+
+async def test_what_is_caught_up_is_spread_and_comes_last(database: Database) -> None:
+    job = await make(database, missed_window="RUN_ALL", priority=0)
+    now = at(5) + timedelta(seconds=10)
+    await edit(database, "report", {"payload": 1}, now=now)
+    found = await rows(
+        database, "select * from sexton.runs where job_id = $1 order by scheduled_at", number(job)
+    )
+    assert [(run["trigger"], run["missed"], run["priority"]) for run in found] == [
+        *[("catch_up", True, 3)] * 4,
+        ("schedule", False, 0),
+    ]
+    assert [run["available_at"] - now for run in found[:4]] == [
+        place * timedelta(milliseconds=10) for place in range(4)
+    ]
+    assert found[4]["available_at"] == at(5)
