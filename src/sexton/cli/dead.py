@@ -18,7 +18,9 @@ Group = Annotated[str | None, Parameter(help="Those with this cause: see dead li
 Reason = Annotated[
     Literal["exhausted", "permanent", "poison"] | None, Parameter(help="Those that died like this.")
 ]
-Before = Annotated[str | None, Parameter(help="Those that died before: an instant, or -2h.")]
+Before = Annotated[
+    str | None, Parameter(help="Those that died before: an instant, or -2h.", allow_leading_hyphen=True)
+]
 All = Annotated[bool, Parameter(name="--all", help="Every dead letter.")]
 
 

@@ -24,7 +24,7 @@ MOST_SHOWN = 20
 
 
 def import_jobs(
-    file: Annotated[Path, Parameter(help="JSON lines; - is the standard input.")],
+    file: Annotated[Path, Parameter(help="JSON lines; - is the standard input.", allow_leading_hyphen=True)],
     /,
     *,
     chunk: Annotated[int, Parameter(help="Lines made together, all or nothing. Default: 2000.")] = CHUNK,

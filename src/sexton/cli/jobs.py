@@ -12,7 +12,7 @@ from cyclopts import Parameter
 
 from sexton import clock
 from sexton.cli import DONE, NOT_DONE
-from sexton.cli.output import Table, console, paragraph, write, write_json
+from sexton.cli.output import RefusedError, Table, console, paragraph, write, write_json
 from sexton.cli.remote import (
     POLL_SECONDS,
     STYLES,
@@ -30,7 +30,7 @@ from sexton.cli.remote import (
     took,
 )  # fmt: skip
 from sexton.client import place
-from sexton.errors import InvalidField, Unavailable
+from sexton.errors import InvalidField, ScheduleError, Unavailable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -68,7 +68,7 @@ class Fields:
     http_header: Annotated[tuple[str, ...], about("'Name: value'. Repeatable.")] = ()
     http_body: Annotated[str | None, about("Template of the body. Default: the payload.")] = None
     http_success: Annotated[tuple[int, ...], about("A status that is a success. Default: 2xx.")] = ()
-    payload: Annotated[str | None, about("JSON for the handler, or @FILE.")] = None
+    payload: Annotated[str | None, about("JSON for the handler, or @FILE.", allow_leading_hyphen=True)] = None
     queue: Annotated[str | None, about("Which workers may take it.")] = None
     priority: Annotated[int | None, about("0 (first) to 3 (last).")] = None
     max_retries: Annotated[int | None, about("Tries after the first. Default: 3.")] = None
@@ -111,7 +111,10 @@ def add(
     /,
     *,
     options: Fields = NOTHING,
-    file: Annotated[Path | None, about("Take the job from a JSON file; - is the standard input.")] = None,
+    file: Annotated[
+        Path | None,
+        about("Take the job from a JSON file; - is the standard input.", allow_leading_hyphen=True),
+    ] = None,
     replace: Annotated[bool, about("Replace a job of this name.")] = False,
     follow: Annotated[bool, about("Then show its runs as they end, until Ctrl-C.")] = False,
     json: Json = False,
@@ -132,10 +135,13 @@ def add(
             "missing_field", "the job has no schedule", field="schedule", hint="add --schedule 'every 10s'"
         )
     with connect() as client:
-        if replace:
-            job = client.put(place("jobs", "by-name", spec["name"]), spec)
-        else:
-            job = client.post("/jobs", spec)
+        try:
+            if replace:
+                job = client.put(place("jobs", "by-name", spec["name"]), spec)
+            else:
+                job = client.post("/jobs", spec)
+        except ScheduleError as error:
+            raise RefusedError(error, spec["schedule"]) from error
         if json:
             write_json(job)
         else:
@@ -218,7 +224,9 @@ def pause(
     /,
     *,
     reason: Annotated[str | None, about("Shown with the job.")] = None,
-    until: Annotated[str | None, about("When it goes on by itself: an instant, or +2h.")] = None,
+    until: Annotated[
+        str | None, about("When it goes on by itself: an instant, or +2h.", allow_leading_hyphen=True)
+    ] = None,
     json: Json = False,
 ) -> int:
     """Pause a job: nothing fires until it is resumed."""
@@ -259,8 +267,10 @@ def backfill(
     job: Ref,
     /,
     *,
-    from_: Annotated[str, about("Start of the range: an instant, or -2d.", name="--from")],
-    to: Annotated[str | None, about("End of the range. Default: now.")] = None,
+    from_: Annotated[
+        str, about("Start of the range: an instant, or -2d.", name="--from", allow_leading_hyphen=True)
+    ],
+    to: Annotated[str | None, about("End of the range. Default: now.", allow_leading_hyphen=True)] = None,
     dry_run: Annotated[bool, about("Only show what would be run.")] = False,
     rate: Annotated[float | None, about("At most so many per second.")] = None,
     json: Json = False,

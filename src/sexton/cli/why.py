@@ -16,7 +16,10 @@ def why(
     job: Ref,
     /,
     *,
-    at: Annotated[str | None, Parameter(help="The occurrence at this instant, or those around it.")] = None,
+    at: Annotated[
+        str | None,
+        Parameter(help="The occurrence at this instant, or those around it.", allow_leading_hyphen=True),
+    ] = None,
     past: Annotated[int, Parameter(help="How many of the latest. Default: 10.")] = 10,
     ahead: Annotated[int, Parameter(help="How many of the next. Default: 3.")] = 3,
     json: Json = False,

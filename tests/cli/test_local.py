@@ -1,0 +1,65 @@
+"""The commands that work on the database itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.conftest import with_database
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.cli.conftest import Sexton
+
+
+@pytest.fixture(autouse=True)
+def configured(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEXTON_DATABASE_URL", database_url)
+
+
+def test_migrate(sexton: Sexton, database_url: str) -> None:
+    assert "up to date" in sexton("migrate").out
+    assert sexton("migrate", "--check").code == 0
+    empty = with_database(database_url, "postgres")
+    checked = sexton("migrate", "--check", "--json", "--database-url", empty)
+    assert checked.code == 1
+    assert checked.json()["pending"][0].startswith("0001")
+    assert "create table sexton.jobs" in sexton("migrate", "--print").out
+
+
+def test_the_secret_is_made_once_and_rotated(sexton: Sexton) -> None:
+    first = sexton("secret", "show").out.strip()
+    assert first.startswith("whsec_")
+    assert sexton("secret", "show", "--json").json() == {"secret": first, "previous": None}
+    assert sexton("secret", "rotate").code == 2
+    second = sexton("secret", "rotate", "--yes", "--json").json()
+    assert second["previous"] == first
+    third = sexton("secret", "rotate", "--yes", "--json").json()
+    assert third["previous"] == second["secret"]
+    assert len({first, second["secret"], third["secret"]}) == 3
+
+
+def test_doctor_gives_facts_bounds_and_advice(sexton: Sexton, database_url: str) -> None:
+    found = sexton("doctor", "--json").json()
+    # The server of the tests does not wait for the disk; the doctor does not like that.
+    assert found["facts"]["fsync"] == "off"
+    assert [each["serious"] for each in found["findings"] if "fsync" in each["what"]] == [True]
+    assert found["facts"]["migrations"] == "up to date"
+    assert found["bounds"]["late at most, if a scheduler dies"].startswith("5.5 s")
+    told = sexton("doctor").out
+    assert "PostgreSQL" in told
+    unmigrated = sexton("doctor", "--database-url", with_database(database_url, "postgres"))
+    assert unmigrated.code == 1
+    assert "sexton migrate" in unmigrated.out
+
+
+def test_no_database_says_what_to_do(sexton: Sexton, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("SEXTON_DATABASE_URL")
+    result = sexton("doctor", "--data", str(tmp_path / "nowhere"))
+    assert result.code == 1
+    assert "sexton up" in result.err
+    assert not (tmp_path / "nowhere").exists()
+    lost = sexton("doctor", "--database-url", "postgresql://127.0.0.1:1/nothing", "--json")
+    assert (lost.code, lost.json()["error"]["code"]) == (1, "database_unavailable")

@@ -1,0 +1,243 @@
+"""The commands that talk to a server, against a real one."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from sexton.api import fields
+from sexton.cli.jobs import Fields
+from sexton.jobs.view import JobView
+from sexton.model import JobSpec, decode_id
+from tests.cli.server import Server
+from tests.ledger.rows import MINUTE, NOON, insert, make_ended
+from tests.ledger.test_dead import bury
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Sexton
+
+HOURLY = ("jobs", "add", "hourly", "--schedule", "0 * * * *", "--handler", "sexton.log")
+
+
+@pytest.fixture
+def server(database_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    with Server(database_url) as running:
+        monkeypatch.setenv("SEXTON_URL", running.url)
+        yield running
+
+
+@pytest.fixture
+def working(database_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    with Server(database_url, ("scheduler", "worker")) as running:
+        monkeypatch.setenv("SEXTON_URL", running.url)
+        yield running
+
+
+def number(job_id: str) -> int:
+    found = decode_id("j", job_id)
+    assert found is not None
+    return found
+
+
+@pytest.mark.usefixtures("server")
+def test_every_field_is_an_option(sexton: Sexton) -> None:
+    options = {
+        "--schedule": "0 9 * * *", "--timezone": "Europe/Berlin", "--kind": "cron", "--gap": "skip",
+        "--fold": "both", "--starts-at": "2030-01-01T00:00:00Z",
+        "--ends-at": "2031-01-01T00:00:00Z", "--exclude": "2030-12-25",
+        "--http": "http://localhost:8000/hook", "--http-method": "PUT", "--http-header": "X-Team: a",
+        "--http-success": "204", "--payload": '{"n": 1}', "--queue": "mail", "--priority": "1",
+        "--max-retries": "5", "--retry-backoff": "fixed", "--retry-base-seconds": "5",
+        "--retry-max-seconds": "50", "--retry-jitter": "full", "--timeout-seconds": "9",
+        "--missed-window": "RUN_ALL", "--max-missed": "7",
+        "--catch-up-seconds": "60", "--grace-seconds": "30", "--overlap": "SKIP", "--jitter-seconds": "3",
+        "--expires-seconds": "90", "--max-runs": "4", "--idempotency-key-template": "k-{{date}}",
+        "--keep-completed-seconds": "5", "--label": "team=a", "--description": "d", "--owner": "o",
+    }  # fmt: skip
+    pairs = [word for pair in options.items() for word in pair]
+    result = sexton("jobs", "add", "full", *pairs, "--json")
+    assert result.code == 0, result.err
+    job = result.json()
+    assert job["target"]["http"] == {
+        "url": "http://localhost:8000/hook",
+        "method": "PUT",
+        "headers": {"X-Team": "a"},
+        "success_codes": [204],
+    }
+    assert (job["labels"], job["payload"], job["exclude"]) == ({"team": "a"}, {"n": 1}, ["2030-12-25"])
+    for option, value in options.items():
+        name = option[2:].replace("-", "_")
+        if name in job and name not in ("payload", "exclude", "starts_at", "ends_at"):
+            assert str(job[name]) == value
+
+
+@pytest.mark.usefixtures("server")
+def test_a_job_from_a_file(sexton: Sexton, tmp_path: Path) -> None:
+    file = tmp_path / "job.json"
+    file.write_text(json.dumps({"name": "a", "schedule": "every 1m", "owner": "x"}))
+    made = sexton("jobs", "add", "--file", str(file), "--owner", "y", "--json").json()
+    assert (made["name"], made["owner"]) == ("a", "y")
+    replaced = sexton("jobs", "add", "--file", str(file), "--replace", "--json").json()
+    assert (replaced["job_id"], replaced["owner"]) == (made["job_id"], "x")
+    taken = sexton("jobs", "add", "--file", "-", stdin=file.read_text())
+    assert taken.code == 1
+    assert made["job_id"] in taken.err
+
+
+@pytest.mark.usefixtures("server")
+def test_the_life_of_a_job(sexton: Sexton) -> None:
+    assert "No jobs. Make one" in sexton("jobs", "list").out
+    made = sexton(*HOURLY)
+    assert made.code == 0
+    assert "hourly (j_" in made.out
+    assert "warning: no worker is running" in made.err
+    assert "hourly" in sexton("jobs", "list", "--status", "active").out
+    assert "0 * * * *" in sexton("jobs", "show", "hourly").out
+    assert sexton("jobs", "next", "hourly", "--count", "2").out.count("Z") == 2
+    assert "is paused until" in sexton("jobs", "pause", "hourly", "--reason", "x", "--until", "+2h").out
+    assert "fires next at" in sexton("jobs", "resume", "hourly").out
+    run = sexton("jobs", "run", "hourly", "--payload", "[1]", "--json").json()["run_id"]
+    assert "no worker is running" in sexton("runs", "show", run).out
+    assert run in sexton("runs", "list").out
+    assert run in sexton("runs", "list", "--job", "hourly", "--status", "pending").out
+    waited = sexton("runs", "wait", run, "--timeout", "0")
+    assert (waited.code, "has not ended" in waited.err) == (1, True)
+    assert "is cancelled" in sexton("runs", "cancel", run, "--reason", "no").out
+    assert sexton("runs", "wait", run, "--json").json()["status"] == "cancelled"
+    dry = sexton("jobs", "backfill", "hourly", "--from", "-3h", "--to", "-1h", "--dry-run")
+    assert "2 runs would be run" in dry.out
+    refused = sexton("jobs", "delete", "hourly")
+    assert (refused.code, "--yes" in refused.err) == (2, True)
+    assert sexton("jobs", "delete", "hourly", "--yes").code == 0
+    gone = sexton("jobs", "show", "hourly", "--json")
+    assert (gone.code, gone.json()["error"]["code"]) == (1, "job_not_found")
+
+
+@pytest.mark.usefixtures("server")
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("jobs", "add"), "no name"),
+        (("jobs", "add", "a"), "--schedule"),
+        (("jobs", "add", "a", "--schedule", "every 1m", "--payload", "{"), "--payload is not JSON"),
+        (("jobs", "add", "a", "--schedule", "every 1m", "--label", "x"), "team=billing"),
+        (("jobs", "add", "a", "--schedule", "every 1m", "--http-method", "PUT"), "--http URL"),
+        (("jobs", "add", "a", "--schedule", "every 1m", "--http", "http://x", "--handler", "y"), "give one"),
+        (("jobs", "add", "a", "--schedule", "61 * * * *"), "^"),
+        (("jobs", "add", "--file", "/nowhere"), "cannot be read"),
+        (("jobs", "pause", "a", "--until", "soon"), "-2h"),
+        (("dead", "redrive"), "--all"),
+        (("runs", "list", "--status", "asleep"), "pending"),
+        (("migrate", "--check", "--print"), "exclude"),
+    ],
+)
+def test_what_is_refused_says_what_to_type(sexton: Sexton, arguments: tuple[str, ...], told: str) -> None:
+    result = sexton(*arguments)
+    assert (result.code, result.out) == (2, "")
+    assert told in result.err
+
+
+def test_nothing_there_says_how_to_start(sexton: Sexton, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEXTON_URL", "http://127.0.0.1:1")
+    result = sexton("status", "--json")
+    assert result.code == 1
+    assert result.json()["error"]["code"] == "not_running"
+    assert "sexton up" in result.err
+
+
+def test_why_and_history(sexton: Sexton, server: Server) -> None:
+    job = number(sexton(*HOURLY, "--json").json()["job_id"])
+    hour = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
+    server.run(make_ended(server.database, job, 77, hour))
+    server.run(make_ended(server.database, job, None, hour - timedelta(hours=1), reason="overlap"))
+    told = sexton("why", "hourly").out
+    assert "r_2d  fired on time; success" in told
+    assert "had not ended (overlap)" in told
+    assert told.count("due in") == 3
+    assert [
+        line["run_id"] for line in sexton("why", "hourly", "--at", hour.isoformat(), "--json").json()
+    ] == ["r_2d"]
+    listed = sexton("runs", "list", "--job", "hourly", "--skipped").out
+    assert "success" in listed
+    assert "overlap" in listed
+
+
+def test_dead_letters(sexton: Sexton, server: Server) -> None:
+    assert "No dead letters" in sexton("dead", "list").out
+    job = number(sexton(*HOURLY, "--json").json()["job_id"])
+    for run in range(3):
+        server.run(bury(server.database, job, 1_000_000 + run, died_at=NOON + run * MINUTE))
+    server.run(
+        insert(server.database, "attempts", run_id=1_000_000, attempt=1, outcome="failed", error="boom")
+    )
+    letters = [letter["run_id"] for letter in sexton("dead", "list", "--json").json()]
+    assert len(letters) == 3
+    assert "boom" in sexton("dead", "list", "--groups").out
+    assert "attempt 1" in sexton("dead", "show", letters[-1]).out
+    assert "is on its way" in sexton("dead", "redrive", letters[0]).out
+    assert sexton("dead", "discard", letters[1], "--yes", "--json").json() == {"discarded": 1}
+    assert "1 runs are on their way" in sexton("dead", "redrive", "--all", "--rate", "10").out
+    assert sexton("dead", "discard", "--job", "hourly", "--yes", "--json").json() == {"discarded": 0}
+
+
+@pytest.mark.usefixtures("server")
+def test_import(sexton: Sexton, tmp_path: Path) -> None:
+    file = tmp_path / "jobs.jsonl"
+    lines = [json.dumps({"name": f"job-{index}", "schedule": "every 1m"}) for index in range(25)]
+    file.write_text("\n".join(lines))
+    first = sexton("import", str(file), "--chunk", "10")
+    assert (first.code, "25 jobs made" in first.out) == (0, True)
+    again = sexton("import", str(file), "--chunk", "10", "--json")
+    assert (again.code, again.json()["created"]) == (0, 25)
+    bad = sexton(
+        "import", "-", "--chunk", "2", stdin='{"name": "x", "schedule": "every 1m"}\n\n\n{"name": "y"}\n'
+    )
+    assert bad.code == 1
+    assert "line 4: schedule is missing" in bad.err
+    assert len(sexton("jobs", "list", "--json", "--limit", "100").json()) == 26
+
+
+def test_status_says_what_is_wrong(sexton: Sexton, server: Server) -> None:
+    result = sexton("status")
+    assert result.code == 1
+    assert "no worker is running" in result.err
+    assert server.url in result.out
+    assert sexton("status", "--json").json()["shards_led"] == 0
+
+
+def test_a_job_is_followed_to_its_end(sexton: Sexton, working: Server) -> None:
+    add = ("jobs", "add", "twice", "--schedule", "every 1s", "--handler", "sexton.log", "--max-runs", "2")
+    result = sexton(*add, "--payload", '{"n": 1}', "--follow", "--json")
+    assert result.code == 0, result.err
+    made, *runs = result.lines()
+    assert made["name"] == "twice"
+    assert [(run["status"], run["trigger"]) for run in runs] == [("success", "schedule")] * 2
+    shown: Any = sexton("runs", "show", runs[0]["run_id"], "--json").json()
+    assert shown["payload"] == {"n": 1}
+    assert shown["worker_id"]
+    assert sexton("status").code == 0
+    assert sexton("jobs", "run", "twice", "--wait").code == 0
+    failing = sexton(
+        "jobs", "add", "bad", "--schedule", "@yearly", "--handler", "sexton.fail", "--max-retries", "0"
+    )
+    assert failing.code == 0
+    waited = sexton("jobs", "run", "bad", "--wait")
+    assert waited.code == 1
+    assert "dead" in waited.out
+    assert "twice" in sexton("jobs", "list", "--status", "completed").out
+    assert working.url
+
+
+def test_no_field_of_a_job_is_missing_among_the_options() -> None:
+    options = {field.name for field in dataclasses.fields(Fields)}
+    special = {"name", "target", "labels"}
+    assert set(JobSpec.__struct_fields__) - special <= options
+    assert {"handler", "http", "label"} <= options
+    assert set(fields.SPEC) == set(JobSpec.__struct_fields__)
+    assert set(fields.VIEW) == set(JobView.__struct_fields__) - set(JobSpec.__struct_fields__)
