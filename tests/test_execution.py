@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from datetime import UTC, datetime
 
 import msgspec
 import pytest
@@ -14,13 +13,12 @@ from sexton.execution import (
     Policy,
     backoff,
     clean,
-    default_key,
     describe,
     encode_result,
     error_group,
     read_policy,
 )
-from sexton.model import Backoff, RetryJitter, encode_id
+from sexton.model import Backoff, RetryJitter
 
 
 @pytest.mark.parametrize(
@@ -113,10 +111,3 @@ def test_errors_that_differ_in_numbers_belong_together() -> None:
     other = error_group("TimeoutError: order 99 of user u-1 took 12.25 s")
     assert one == other
     assert one != error_group("ValueError: order 99 of user u-1 took 12.25 s")
-
-
-def test_default_keys_name_the_occurrence_or_the_manual_run() -> None:
-    at = datetime(2030, 5, 1, 12, 0, 0, 500_000, tzinfo=UTC)
-    assert default_key(7, 9, "schedule", at) == f"{encode_id('j', 7)}:{int(at.timestamp())}"
-    assert default_key(7, 9, "catch_up", at) == default_key(7, 10, "backfill", at)
-    assert default_key(7, 9, "manual", at) == f"{encode_id('j', 7)}:manual:{encode_id('r', 9)}"

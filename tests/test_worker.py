@@ -64,6 +64,40 @@ async def test_a_handler_is_told_everything_about_its_run(store: Store) -> None:
         assert isinstance(run.deadline, datetime)
 
 
+@pytest.mark.parametrize("fails", [False, True])
+async def test_a_key_from_a_template_is_kept_with_the_run(store: Store, fails: bool) -> None:
+    job = await store.job(
+        payload={"n": 7}, max_retries=0, idempotency_key_template="report-{{week}}-{{payload.n}}"
+    )
+    run = await store.run(job)
+    keys = []
+
+    async def work(run: RunContext) -> None:
+        keys.append(run.idempotency_key)
+        if fails:
+            raise ValueError
+
+    async with working(store.database, {"work": work}) as worker:
+        await drained(worker)
+    assert keys == ["report-2030-W18-7"]
+    assert (await store.history(run))["idempotency_key"] == keys[0]
+    if fails:
+        assert await store.value("select idempotency_key from sexton.dead") == keys[0]
+
+
+async def test_a_template_that_cannot_be_filled_gives_the_default_key(store: Store) -> None:
+    job = await store.job(payload={"n": 7}, idempotency_key_template="{{payload.n}}")
+    await store.run(job, payload='{"other": 1}')
+    keys = []
+
+    async def work(run: RunContext) -> None:
+        keys.append(run.idempotency_key)
+
+    async with working(store.database, {"work": work}) as worker:
+        await drained(worker)
+    assert keys == [f"{encode_id('j', job)}:{int(NOW.timestamp())}"]
+
+
 async def test_plain_functions_run_in_threads(store: Store) -> None:
     run, here = await store.run(), threading.get_ident()
 

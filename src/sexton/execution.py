@@ -6,6 +6,7 @@ Nothing here writes. `execute` returns a value, and the worker records the outco
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 import re
 import traceback
@@ -16,7 +17,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
 
-from sexton.errors import SextonError
+from sexton.errors import InvalidField, SextonError
+from sexton.idempotency import manual_key, occurrence_key
 from sexton.model import (
     Backoff,
     Cancel,
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
     import asyncpg
 
     from sexton.postgres.database import Connection
+
+log = logging.getLogger("sexton")
 
 RESULT_LIMIT = 64 * 1024
 ERROR_LIMIT = 8 * 1024
@@ -57,6 +61,7 @@ class Policy(msgspec.Struct, frozen=True):
     retry_max_seconds: float = 3600
     retry_jitter: RetryJitter = RetryJitter.NONE
     timeout_seconds: float = 300
+    idempotency_key_template: str | None = None
 
 
 read_policy = msgspec.json.Decoder(Policy).decode
@@ -92,6 +97,7 @@ class RunContext:
     """
 
     __slots__ = (
+        "_key",
         "_payload",
         "_record",
         "_reporter",
@@ -112,6 +118,7 @@ class RunContext:
         self._record = record
         self._reporter = reporter
         self._payload: Any = msgspec.UNSET
+        self._key: str | None = None
         self.policy = policy
         self.id: int = record["id"]
         self.claim: int = record["claim"]
@@ -209,9 +216,32 @@ class RunContext:
     @property
     def idempotency_key(self) -> str:
         """The same for every attempt of an occurrence."""
-        record = self._record
-        key: str | None = record["idempotency_key"]
-        return key or default_key(record["job_id"], self.id, record["trigger"], record["scheduled_at"])
+        if self._key is None:
+            self._key = self._record["idempotency_key"] or self._make_key()
+        return self._key
+
+    @property
+    def has_new_key(self) -> bool:
+        """Whether its key comes from a template and has not been kept yet."""
+        return self.policy.idempotency_key_template is not None and self._record["idempotency_key"] is None
+
+    def _make_key(self) -> str:
+        record, template = self._record, self.policy.idempotency_key_template
+        named = {
+            "job_id": record["job_id"],
+            "job_name": record["name"],
+            "scheduled_at": record["scheduled_at"],
+            "timezone": record["timezone"] or "UTC",
+            "payload": None if template is None else self.payload,
+        }
+        try:
+            if record["trigger"] == Trigger.MANUAL:
+                return manual_key(template, run_id=self.id, **named)
+            return occurrence_key(template, **named)
+        except InvalidField as error:
+            # Templates are checked with the job's payload; a run may have one of its own.
+            log.warning("%r: %s; the default key is used", self, error)
+            return occurrence_key(None, **named)
 
     @property
     def cancelled(self) -> bool:
@@ -365,11 +395,3 @@ def error_group(error: str) -> str:
     """Errors that differ only in numbers and ids belong together."""
     first = error.split("\n", 1)[0][:200]
     return re.sub(r"\b(?=\w*\d)[\w-]+\b", "#", first)
-
-
-def default_key(job_id: int, run_id: int, trigger: str, scheduled_at: datetime) -> str:
-    """The idempotency key of a run that has none of its own."""
-    job = encode_id("j", job_id)
-    if trigger == Trigger.MANUAL:
-        return f"{job}:manual:{encode_id('r', run_id)}"
-    return f"{job}:{int(scheduled_at.timestamp())}"

@@ -165,11 +165,14 @@ class Settler(Loop):
         return 0 if worker.unsettled else worker.settings.poll_seconds
 
     async def report(self) -> None:
-        """Log lines and progress: before the outcomes, as they need their runs to be there."""
+        """Keys, log lines and progress: before the outcomes, as they need their runs to be there."""
         async with self._reporting:
-            logs, progress = self._worker.take_reports()
+            keys, logs, progress = self._worker.take_reports()
             queue, now = self._worker.queue, self._worker.now()
             try:
+                for node in {key[0] for key in keys}:
+                    await queue.fix_keys(node, [key[1:] for key in keys if key[0] == node])
+                keys = []
                 for node in {line[0] for line in logs}:
                     await queue.log(node, [line[1:] for line in logs if line[0] == node], now=now)
                 logs = []
@@ -177,7 +180,7 @@ class Settler(Loop):
                     rows = [(run, *told[1:]) for run, told in progress.items() if told[0] == node]
                     await queue.progress(node, rows)
             except Unavailable:
-                self._worker.put_back_reports(logs, progress)
+                self._worker.put_back_reports(keys, logs, progress)
                 raise
             except asyncpg.PostgresError:
                 log.exception("log lines could not be written")

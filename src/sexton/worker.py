@@ -65,8 +65,9 @@ CACHE_LIMIT = 10_000
 
 read_target = msgspec.json.Decoder(Target).decode
 
-# (node, run, claim, at, level, message), and by run: (node, claim, progress as JSON).
+# (node, run, claim, at, level, message); (node, run, claim, key); by run: (node, claim, progress as JSON).
 LogLine = tuple[int, int, int, float, str, str]
+NewKey = tuple[int, int, int, str]
 Progress = dict[int, tuple[int, int, str]]
 
 
@@ -106,6 +107,7 @@ class Worker:
         self._old_batches: list[Batch] = []
         self._logs: list[LogLine] = []
         self._progress: Progress = {}
+        self._keys: list[NewKey] = []
         self._steps: dict[str, Step | None] = {}
         self._policies: dict[str, Policy] = {}
         self._offset = 0.0
@@ -210,6 +212,8 @@ class Worker:
             step = step_of(row["target"])
             run = RunContext(row, self, policy_of(row["options"]))
             run.alone = alone
+            if run.policy.idempotency_key_template is not None and run.has_new_key:
+                self._keys.append((node, run.id, run.claim, run.idempotency_key))
             if step is not None:
                 append((run, step))
             elif row["name"] is None:
@@ -327,12 +331,14 @@ class Worker:
     def database_seconds(self, moment: float) -> float:
         return moment + self._offset
 
-    def take_reports(self) -> tuple[list[LogLine], Progress]:
+    def take_reports(self) -> tuple[list[NewKey], list[LogLine], Progress]:
+        keys, self._keys = self._keys, []
         logs, self._logs = self._logs, []
         progress, self._progress = self._progress, {}
-        return logs, progress
+        return keys, logs, progress
 
-    def put_back_reports(self, logs: list[LogLine], progress: Progress) -> None:
+    def put_back_reports(self, keys: list[NewKey], logs: list[LogLine], progress: Progress) -> None:
+        self._keys = keys + self._keys
         self._logs = logs + self._logs
         self._progress = progress | self._progress
 

@@ -114,6 +114,10 @@ class RunQueue:
         rows = await self._fetch("recorded", ids, claims, node, now)
         return {row["run_id"] for row in rows}
 
+    async def fix_keys(self, node: int, rows: Sequence[tuple[int, int, str]]) -> None:
+        """Idempotency keys made from templates."""
+        await self._write("fix_keys", node, *zip(*rows, strict=True))
+
     async def progress(self, node: int, rows: Sequence[tuple[int, int, str]]) -> None:
         await self._write("progress", node, *zip(*rows, strict=True))
 

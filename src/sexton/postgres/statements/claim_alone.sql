@@ -22,7 +22,8 @@ defined as materialized (
         case when old.definition is null then job.name else old.definition ->> 'name' end as name,
         case when old.definition is null then job.target else old.definition -> 'target' end as target,
         case when old.definition is null then job.payload else nullif(old.definition -> 'payload', 'null') end as payload,
-        case when old.definition is null then job.options else old.definition -> 'options' end as options
+        case when old.definition is null then job.options else old.definition -> 'options' end as options,
+        case when old.definition is null then job.timezone else old.definition ->> 'timezone' end as timezone
     from picked
     left join sexton.jobs as job on job.id = picked.job_id
     left join sexton.job_revisions as old
@@ -45,4 +46,5 @@ where run.ctid = defined.place
 returning
     run.id, run.job_id, run.claim, run.attempt, run.crashes, run.scheduled_at, run.due_at, run.trigger, run.missed,
     run.idempotency_key, run.revision, defined.name, defined.target::text as target, defined.options::text as options,
-    coalesce(run.payload, defined.payload)::text as payload, run.claimed_at
+    coalesce(run.payload, defined.payload)::text as payload,
+    case when defined.options ? 'idempotency_key_template' then defined.timezone end as timezone
