@@ -28,7 +28,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     workers: int | None = None
     app: str | None = None
     api_keys: str | None = None
-    queues: str = "default"
+    queues: str = "*"
     concurrency: int = 100
     batch_size: int = 2000
     claim_size: int = 1000

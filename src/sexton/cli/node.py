@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
     from sexton.app import Sexton
+    from sexton.loop import Loop
     from sexton.node import Node
+    from sexton.postgres.database import Database
 
 log = logging.getLogger("sexton")
 
@@ -79,10 +81,11 @@ async def _run(settings: Settings, roles: list[str], listen_fd: int | None) -> N
     )
     try:
         await made.start()
-        if app is not None and "worker" in roles:
-            await app.declare(database)
+        keeper = await _declare(app, database) if app is not None and "worker" in roles else None
         async with _serving(made, listen_fd) if "api" in roles else contextlib.nullcontext():
             await stop.wait()
+        if keeper is not None:
+            await keeper.stop()
         await made.stop()
     finally:
         await database.close()
@@ -116,6 +119,14 @@ async def _serving(made: Node, listen_fd: int | None) -> AsyncIterator[None]:
     finally:
         server.should_exit = True
         await serving
+
+
+async def _declare(app: Sexton, database: Database) -> Loop:
+    """Bring the declared jobs in line with the code, and keep an eye on those that vanish from it."""
+    await app.declare(database)
+    keeper = app.keeper(database)
+    keeper.start()
+    return keeper
 
 
 def _load_app(path: str | None) -> Sexton | None:
