@@ -62,7 +62,7 @@ async def ended(app: Sexton, job: Any, status: str) -> Any:
 async def test_a_declared_job_fires_and_is_recorded(app: Sexton) -> None:
     seen = Seen()
 
-    @app.job("every 1s", payload={"n": 1}, idempotency_key_template="tick-{{unix}}")
+    @app.job("every 1s", payload={"n": 1})
     async def tick(run: Run) -> dict[str, int]:
         seen.note(run)
         return {"answer": 42}
@@ -71,9 +71,22 @@ async def test_a_declared_job_fires_and_is_recorded(app: Sexton) -> None:
         first = await seen.next()
         run = await ended(app, tick, "success")
     assert (first["payload"], first["trigger"], first["name"]) == ({"n": 1}, "schedule", "tick")
-    assert first["key"].startswith("tick-1")
+    assert first["key"] == f"{run.job_id}:{first['key'].partition(':')[2]}"
     assert run.result == {"answer": 42}
-    assert run.idempotency_key.startswith("tick-1")
+
+
+async def test_a_template_makes_the_key_that_the_handler_is_given(app: Sexton) -> None:
+    seen = Seen()
+
+    @app.job("every 1s", payload={"n": 7}, idempotency_key_template="tick-{{payload.n}}-{{year}}-{{unix}}")
+    async def tick(run: Run) -> None:
+        seen.note(run)
+
+    async with app.running():
+        first = await seen.next()
+        run = await ended(app, tick, "success")
+    assert first["key"].startswith("tick-7-2")
+    assert run.idempotency_key.startswith("tick-7-2")
 
 
 async def test_one_off_jobs_with_their_payload_and_plain_functions(app: Sexton) -> None:

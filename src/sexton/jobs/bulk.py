@@ -30,6 +30,7 @@ from sexton.validation import encode_payload, first_occurrence, read_schedule, r
 LARGEST_CHUNK = 20_000
 MANY = 200  # from here on the work is done in a thread, so that the others go on
 MOST_ERRORS = 100
+SHARDS_TOLD = 1000  # a notification has at most 8,000 bytes
 
 JOB_COLUMNS = (
     "id", "namespace", "name", "app", "kind", "schedule", "timezone", "anchor", "timing_key", "target",
@@ -99,8 +100,9 @@ async def create_many(
             # Somebody took a name since it was looked up; now it can be seen.
             await _check_names(database, inside, specs, namespace, first_line)
             raise
-        if chunk.soon:
-            shards = ",".join(map(str, sorted(chunk.soon)))
+        soon = sorted(chunk.soon)
+        for place in range(0, len(soon), SHARDS_TOLD):
+            shards = ",".join(map(str, soon[place : place + SHARDS_TOLD]))
             await inside.execute("select pg_notify('sexton_timers', $1)", shards)
         return [encode_id("j", number) for number in known["ids"]]
 

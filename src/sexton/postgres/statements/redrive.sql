@@ -14,9 +14,9 @@ made as (
            'redrive', taken.missed, taken.key, taken.run_id, taken.payload
     from taken
     join sexton.jobs as job on job.id = taken.job_id
-    returning id, parent_run, lane
+    returning id, parent_run
 ),
 told as (
-    select pg_notify('sexton_runs', string_agg(distinct lane::text, ',')) from made having count(*) > 0
+    select pg_notify('sexton_runs', '') from made having count(*) > 0
 )
 select id, parent_run, (select count(*) from told) from made
