@@ -1,0 +1,197 @@
+"""Test what an application does in a week, in a moment.
+
+    async with engine(app, at=datetime(2026, 6, 1, tzinfo=UTC)) as test:
+        await test.advance(days=7)
+        assert [run.status for run in test.runs] == ["success"]
+
+The scheduler, the worker, the statements and PostgreSQL are the real ones; only the clock is manual, and
+rounds are made one by one. The application's own database is not touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import datetime, timedelta
+
+import msgspec
+
+from sexton import __version__, clock
+from sexton.app import Sexton
+from sexton.cluster.leadership import Leadership
+from sexton.config import Settings
+from sexton.jobs.state import resume_due
+from sexton.ledger.pages import MOST_ROWS
+from sexton.ledger.runs import ENDED, LIVE, list_runs
+from sexton.ledger.views import Run
+from sexton.maintenance import Sweeper, make_partitions
+from sexton.postgres.database import Database
+from sexton.scheduler import Scheduler
+from sexton.telemetry import Telemetry
+from sexton.testing.manual import ManualClock
+from sexton.testing.scratch import scratch_database, scratch_server
+from sexton.worker import Worker
+
+MOST_ROUNDS = 200
+
+# Nothing happens by itself: leases outlast any test, and all timers are within sight.
+STILL = {
+    "lease_seconds": 1e6,
+    "renew_seconds": 1e5,
+    "worker_lease_seconds": 1e6,
+    "heartbeat_seconds": 1e5,
+    "horizon_seconds": 3e9,
+    "catch_up_rate": 1e9,
+    "queues": "*",
+    "schema": "sexton",
+}
+
+NEXT = """
+select min(at) from (
+    select min(due_at) as at from sexton.timers where due_at > $1 and due_at < 'infinity'
+    union all
+    select min(available_at) from sexton.runs
+    where state in ('pending', 'failed') and available_at > $1 and available_at < 'infinity'
+    union all
+    select min(expires_at) from sexton.runs where expires_at > $1
+    union all
+    select min(paused_until) from sexton.jobs where status = 'paused' and paused_until > $1
+) as coming
+"""
+
+
+@asynccontextmanager
+async def engine(app: Sexton, *, at: datetime, server: str | None = None) -> AsyncIterator[Engine]:
+    """Run an application on a manual clock that begins at `at`.
+
+    It gets a database of its own, on `server` (an address whose user may create databases), or on a private
+    PostgreSQL that is started for it. Within the block, the commands of `app` use that database and time.
+    """
+    own = app.settings
+    async with AsyncExitStack() as stack:
+        if server is None:
+            server = await stack.enter_async_context(scratch_server())
+        url = await stack.enter_async_context(scratch_database(server))
+        app.settings = msgspec.structs.replace(own, database_url=url, **STILL)
+        stack.callback(setattr, app, "settings", own)
+        database = await stack.enter_async_context(app.connected())
+        test = Engine(app, database, ManualClock(at))
+        await test.start()
+        stack.push_async_callback(test.stop)
+        yield test
+
+
+class Engine:
+    """An application under test: move its time, and look at its runs."""
+
+    def __init__(self, app: Sexton, database: Database, time: ManualClock) -> None:
+        settings: Settings = app.settings
+        self.app = app
+        self.database = database
+        self.clock = time
+        self.runs: list[Run] = []
+        self._seen: set[str] = set()
+        self._leadership = Leadership(database, settings, time, name="testing", version=__version__)
+        self._scheduler = Scheduler(database, settings, self._leadership, time)
+        self._worker = Worker(database, settings, app.handlers, app=app.name)
+        self._worker.loops = (self._worker.watcher,)
+        self._sweeper = Sweeper(
+            database, settings, Telemetry(), steady=lambda: False, resume=lambda: resume_due(database)
+        )
+
+    async def start(self) -> None:
+        await self._move(self.clock.at)
+        await self.app.declare(self.database)
+        await self._leadership.setup()
+        await self._leadership.tick()
+        await self._worker.start()
+        await self._worker.joined()
+
+    async def stop(self) -> None:
+        await self._worker.stop(0)
+        await self._scheduler.teardown()
+        await self._leadership.teardown()
+
+    @property
+    def now(self) -> datetime:
+        return self.clock.at
+
+    async def advance(self, to: datetime | None = None, **duration: float) -> list[Run]:
+        """Let time pass, to an instant or by a duration (`days=7`): everything happens when it is due. The
+        runs that have ended."""
+        end = to or self.clock.after(timedelta(**duration))
+        ended = await self.drain()
+        while (coming := await self._next()) is not None and coming <= end:
+            await self._move(coming)
+            ended += await self.drain()
+        await self._move(end)
+        return ended + await self.drain()
+
+    async def outage(self, **duration: float) -> list[Run]:
+        """Let time pass with nobody there; then everything is running again. The runs that have ended."""
+        await self._move(self.clock.after(timedelta(**duration)))
+        return await self.drain()
+
+    async def drain(self) -> list[Run]:
+        """Fire everything that is due now, and run it to its end. The runs that have ended."""
+        since = self.clock.at
+        for _ in range(MOST_ROUNDS):
+            await self._sweeper.tick()
+            fired = await self._fire()
+            claimed = await self._work()
+            if not fired and not claimed:
+                return await self._ended(since)
+        raise RuntimeError(f"after {MOST_ROUNDS} rounds there is still more to run at {self.clock.at}")
+
+    async def live(self) -> list[Run]:
+        """Runs that have not ended: those that wait for a retry, and those that nobody has a handler for."""
+        return (await list_runs(self.database, statuses=LIVE, limit=MOST_ROWS, now=self.clock.at)).items
+
+    async def _move(self, at: datetime) -> None:
+        async with self.database.connection() as connection:
+            await self.clock.move(connection, at)
+        await make_partitions(self.database, days=0)
+        # What a worker records as start and end follows the clock, too.
+        self._worker.heartbeat.offset = self.clock.at.timestamp() - clock.monotonic()
+        self._worker.watch()
+
+    async def _next(self) -> datetime | None:
+        async with self.database.connection() as connection:
+            coming: datetime | None = await connection.fetchval(NEXT, self.clock.at)
+        return coming
+
+    async def _fire(self) -> int:
+        """One round of a scheduler that has just come: it reads every timer."""
+        before = self._scheduler.fired + self._scheduler.caught_up
+        self._scheduler._forget()
+        await self._scheduler.tick()
+        return self._scheduler.fired + self._scheduler.caught_up - before
+
+    async def _work(self) -> int:
+        worker = self._worker
+        node = await worker.joined()
+        await worker.find_lanes()
+        rows = await worker.queue.claim(node, worker.lanes, worker.concurrency) if worker.lanes else []
+        worker.take(rows, node)
+        while worker.in_hand or worker.unsettled:
+            await worker.idle()
+            await worker.settler.tick()
+        return len(rows)
+
+    async def _ended(self, since: datetime) -> list[Run]:
+        """Runs that ended since then, and were not told yet."""
+        found: list[Run] = []
+        cursor: str | None = None
+        while True:
+            page = await list_runs(
+                self.database, statuses=ENDED, cursor=cursor, limit=MOST_ROWS, now=self.clock.at
+            )
+            found += [run for run in page.items if run.run_id not in self._seen]
+            cursor = page.cursor
+            last = page.items[-1].finished_at if page.items else None
+            if cursor is None or (last is not None and last < since):
+                break
+        found.sort(key=lambda run: (run.scheduled_at, run.run_id or ""))
+        self._seen.update(run.run_id for run in found if run.run_id)
+        self.runs += found
+        return found

@@ -1,0 +1,56 @@
+"""A clock that stands still until it is moved.
+
+Everything in Sexton that needs the time asks the database. In a database made by `sexton.testing.scratch` the
+database asks a table, so that one row sets the time for the scheduler, the worker and every command on jobs.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from sexton.cluster.leadership import DatabaseClock
+from sexton.postgres.database import Connection
+
+# In front of pg_catalog, these take the place of PostgreSQL's own; without a row they give the true time.
+SEARCH_PATH = "sexton_clock, pg_catalog, public"
+INSTALL = """
+create schema sexton_clock;
+create table sexton_clock.manual (at timestamptz not null);
+create function sexton_clock.clock_timestamp() returns timestamptz language sql volatile
+    return coalesce((select at from sexton_clock.manual), pg_catalog.clock_timestamp());
+create function sexton_clock.statement_timestamp() returns timestamptz language sql volatile
+    return coalesce((select at from sexton_clock.manual), pg_catalog.statement_timestamp());
+"""
+SET = "with old as (delete from sexton_clock.manual) insert into sexton_clock.manual values ($1)"
+
+
+class ManualClock(DatabaseClock):
+    """The time of a scratch database, as a scheduler reads it. It only goes forward."""
+
+    def __init__(self, at: datetime) -> None:
+        super().__init__()
+        self.at = _aware(at)
+
+    async def move(self, connection: Connection, at: datetime) -> None:
+        """Set the time, here and in the database."""
+        if _aware(at) < self.at:
+            raise ValueError(f"time only goes forward: it is {self.at.isoformat()}, not {at.isoformat()}")
+        self.at = at.astimezone(UTC)
+        await connection.execute(SET, self.at)
+
+    def after(self, duration: timedelta) -> datetime:
+        return self.at + duration
+
+    @property
+    def known(self) -> bool:
+        return True
+
+    def now(self) -> float:
+        """Seconds since 1970; half a microsecond more, so that cutting it to microseconds loses none."""
+        return self.at.timestamp() + 5e-7
+
+
+def _aware(at: datetime) -> datetime:
+    if at.tzinfo is None:
+        raise ValueError(f"{at.isoformat()} has no time zone: give it a tzinfo")
+    return at.astimezone(UTC)

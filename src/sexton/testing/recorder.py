@@ -1,0 +1,55 @@
+"""A handler that keeps what it was called with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sexton.execution import RunContext
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What a handler was given in one attempt."""
+
+    job_name: str
+    run_id: str
+    payload: Any
+    scheduled_at: datetime
+    trigger: str
+    missed: bool
+    attempt: int
+    idempotency_key: str
+
+
+class Recorder:
+    """Register it as a handler, and look at `calls`. `ends` says how each call ends, in order: an exception
+    is raised, anything else returned (`Retry`, `Snooze`, `Cancel` or a result); after the last, None."""
+
+    def __init__(self, ends: Iterable[Any] = ()) -> None:
+        self.calls: list[Call] = []
+        self._ends = iter(ends)
+
+    async def __call__(self, run: RunContext) -> Any:
+        self.calls.append(
+            Call(
+                run.job_name,
+                run.run_id,
+                run.payload,
+                run.scheduled_at,
+                run.trigger.value,
+                run.missed,
+                run.attempt,
+                run.idempotency_key,
+            )
+        )
+        end = next(self._ends, None)
+        if isinstance(end, BaseException):
+            raise end
+        return end
+
+    @property
+    def payloads(self) -> list[Any]:
+        return [call.payload for call in self.calls]
