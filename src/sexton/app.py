@@ -112,12 +112,8 @@ class Sexton:
 
     @cached_property
     def settings(self) -> Settings:
-        """Of this application; its workers serve the queues of all the jobs that it declares."""
-        settings = load(self._given)
-        if settings.queues != "default":
-            return settings
-        queues = ",".join(sorted({"default", *(spec.queue for spec in self.jobs.values())}))
-        return msgspec.structs.replace(settings, queues=queues)
+        """What was given, over the environment, over sexton.toml."""
+        return load(self._given)
 
     def job(
         self, schedule: str, *, name: str | None = None, payload: Any = None, **fields: Unpack[JobFields]
