@@ -48,7 +48,7 @@ DEFAULT_GRACE = 60
 # Changed shards are read again at most this often; a bulk import changes all of them all the time.
 RELOAD_SECONDS = 0.5
 
-# After a firing, wait so long for more to fall due: a statement for few jobs costs nearly as much as for many.
+# After a firing, wait so long for more to fall due: a statement for few costs nearly as much as for many.
 GATHER_SECONDS = 0.005
 
 # How many next occurrences are remembered for one schedule.
