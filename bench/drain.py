@@ -13,6 +13,7 @@ import asyncio
 import contextlib
 import cProfile
 import json
+import os
 import pstats
 import resource
 import tempfile
@@ -47,6 +48,20 @@ select job.id, lane.id, 2, now(), now(), now(), 1 from job, lane
 """
 
 
+def postgres_cpu(postmaster: int) -> float:
+    """CPU seconds of all processes of a PostgreSQL on this machine, ended ones included."""
+    ticks = 0
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+                if int(entry.name) == postmaster:
+                    ticks += sum(map(int, fields[11:15]))
+                elif int(fields[1]) == postmaster:
+                    ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
 @contextlib.contextmanager
 def server(url: str | None) -> Iterator[str]:
     if url:
@@ -76,6 +91,10 @@ async def drain(url: str, runs: int, concurrency: int, claim_size: int, profile:
     )
     worker = Worker(database, settings, {})
     profiler = cProfile.Profile()
+    async with database.connection() as connection:
+        backend = await connection.fetchval("select pg_backend_pid()")
+    postmaster = int(Path(f"/proc/{backend}/stat").read_text().rpartition(")")[2].split()[1])
+    database_cpu = postgres_cpu(postmaster)
     cpu = resource.getrusage(resource.RUSAGE_SELF)
     began = clock.monotonic()
     if profile:
@@ -90,6 +109,7 @@ async def drain(url: str, runs: int, concurrency: int, claim_size: int, profile:
     seconds = clock.monotonic() - began
     profiler.disable()
     after = resource.getrusage(resource.RUSAGE_SELF)
+    database_cpu = postgres_cpu(postmaster) - database_cpu
     await worker.stop()
     async with database.connection() as connection:
         recorded, distinct = await connection.fetchrow(  # type: ignore[misc]
@@ -108,6 +128,7 @@ async def drain(url: str, runs: int, concurrency: int, claim_size: int, profile:
         "seconds": round(seconds, 2),
         "per_second": round(runs / seconds),
         "python_microseconds_per_run": round(used / runs * 1e6, 1),
+        "postgres_microseconds_per_run": round(database_cpu / runs * 1e6, 1),
         "lost": runs - distinct,
         "doubled": recorded - distinct,
     }

@@ -18,7 +18,6 @@ from sexton import clock
 from sexton.errors import Unavailable
 from sexton.execution import (
     LONGEST_SNOOZE,
-    SUCCESS,
     RunContext,
     clean,
     encode_result,
@@ -66,15 +65,20 @@ class Batch:
     def __len__(self) -> int:
         return len(self.ids) + len(self.ended) + len(self.again) + len(self.released)
 
+    def succeed(
+        self, run: int, claim: int, started: float, finished: float, result: str | None = None
+    ) -> None:
+        self.ids.append(run)
+        self.claims.append(claim)
+        self.started.append(started)
+        self.finished.append(finished)
+        self.results.append(result)
+
     def add(self, run: RunContext, outcome: Outcome | None, started: float, finished: float) -> None:
         """Sort an outcome in: done, over, again, or given back. Times are those of the database."""
         match outcome:
             case Success(result):
-                self.ids.append(run.id)
-                self.claims.append(run.claim)
-                self.started.append(started)
-                self.finished.append(finished)
-                self.results.append(None if outcome is SUCCESS else encode_result(result))
+                self.succeed(run.id, run.claim, started, finished, encode_result(result))
             case None:
                 self.released.append((run.id, run.claim, 0.0))
             case Snooze(seconds):
@@ -244,7 +248,7 @@ class Settler(Loop):
                 batch.claims,
                 batch.started,
                 batch.finished,
-                batch.results,
+                batch.results if any(batch.results) else None,
                 now=now,
             )
         except REFUSALS as error:

@@ -86,11 +86,11 @@ class RunQueue:
         claims: Sequence[int],
         started: Sequence[float],
         finished: Sequence[float],
-        results: Sequence[str | None],
+        results: Sequence[str | None] | None,
         *,
         now: datetime | None = None,
     ) -> set[int]:
-        """Successes. Returns the runs that were lost."""
+        """Successes; with no results at all, None. Returns the runs that were lost."""
         return await self._settle("finish", node, ids, claims, started, finished, results, now)
 
     async def end(self, node: int, rows: Sequence[End], *, now: datetime | None = None) -> set[int]:
