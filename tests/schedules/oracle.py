@@ -82,8 +82,9 @@ def fires(
     if re.match(r"\d{4}-\d\d-\d\dT", text):
         return once_fires(datetime.fromisoformat(text), zone, gap, fold)
     if "FREQ=" in text:
-        gap, fold = policies(gap, fold, running=is_running_recurrence(text))
-        return list(recurrence_fires(text, zone, gap, fold, first, last))
+        rule = policies(gap, fold, running=is_running_recurrence(text))
+        rdate = policies(gap, fold, running=False)
+        return list(recurrence_fires(text, zone, rule, rdate, first, last))
     gap, fold = policies(gap, fold, running=is_running_cron(text))
     return [fire for wall in cron_walls(text, first, last) for fire in resolve(wall, zone, gap, fold)]
 
@@ -333,16 +334,21 @@ def is_running_recurrence(text: str) -> bool:
 
 
 def recurrence_fires(
-    text: str, zone: zoneinfo.ZoneInfo, gap: str, fold: str, first: datetime, last: datetime
+    text: str,
+    zone: zoneinfo.ZoneInfo,
+    rule_policies: tuple[str, str],
+    rdate_policies: tuple[str, str],
+    first: datetime,
+    last: datetime,
 ) -> Iterator[Fire]:
-    """COUNT and UNTIL end the rule, then RDATE adds and EXDATE removes."""
+    """COUNT and UNTIL end the rule, then RDATE adds and EXDATE removes; an RDATE is not a running rule."""
     rule = read_rule(text, zone)
     until, count = rule.parts.get("UNTIL"), int(rule.parts.get("COUNT", 10**9))
     found: list[Fire] = []
     for wall in rule_walls(rule, last):
         if count == 0 or until_is_past(wall, until):
             break
-        become = resolve(wall, zone, gap, fold)
+        become = resolve(wall, zone, *rule_policies)
         if become[0].why != "skip":
             count -= 1
         found.extend(fire for fire in become if not instant_is_past(fire, zone, until))
@@ -350,7 +356,7 @@ def recurrence_fires(
         if value.endswith("Z"):
             found.append(Fire(as_wall(value, zone), as_instant(value), None))
         else:
-            found.extend(resolve(as_wall(value, zone), zone, gap, fold))
+            found.extend(resolve(as_wall(value, zone), zone, *rdate_policies))
     for fire in found:
         if first <= fire.wall <= last and not is_excluded(fire, rule.exdates):
             yield fire

@@ -276,13 +276,51 @@ def test_the_option_at_fault_is_named(option: str, value: Any) -> None:
     assert refused("0 9 * * *", **{option: value}).field == option
 
 
-def test_a_rule_without_its_anchor() -> None:
-    for text in ("every 15m", "PT15M", "FREQ=DAILY", "FREQ=WEEKLY;INTERVAL=2;BYDAY=MO"):
-        schedule = parse(text)
-        for ask in (schedule.next_after, schedule.previous_before):
-            with pytest.raises(ScheduleError) as caught:
-                ask(NOON)
-            assert (caught.value.code, caught.value.field) == ("anchor_missing", "anchor")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "every 15m",
+        "PT15M",
+        "FREQ=DAILY",
+        "FREQ=DAILY;BYHOUR=9",
+        "FREQ=DAILY;BYHOUR=9;BYMINUTE=0",
+        "FREQ=HOURLY;BYMINUTE=0",
+        "FREQ=HOURLY;BYSECOND=0",
+        "FREQ=MINUTELY",
+        "FREQ=SECONDLY;INTERVAL=2",
+        "FREQ=SECONDLY;COUNT=2",
+        "FREQ=WEEKLY;BYHOUR=9;BYMINUTE=0;BYSECOND=0",
+        "FREQ=MONTHLY;BYHOUR=9;BYMINUTE=0;BYSECOND=0",
+        "FREQ=YEARLY;BYHOUR=9;BYMINUTE=0;BYSECOND=0",
+        "FREQ=YEARLY;BYMONTH=6;BYHOUR=9;BYMINUTE=0;BYSECOND=0",
+        "FREQ=YEARLY;BYMONTHDAY=6;BYHOUR=9;BYMINUTE=0;BYSECOND=0",
+        "FREQ=YEARLY;BYWEEKNO=6;BYHOUR=9;BYMINUTE=0;BYSECOND=0",
+        "FREQ=WEEKLY;INTERVAL=2;BYDAY=MO;BYHOUR=9;BYMINUTE=0;BYSECOND=0",
+    ],
+)
+def test_a_rule_without_its_anchor(text: str) -> None:
+    schedule = parse(text)
+    for ask in (schedule.next_after, schedule.previous_before):
+        with pytest.raises(ScheduleError) as caught:
+            ask(NOON)
+        assert (caught.value.code, caught.value.field) == ("anchor_missing", "anchor")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "FREQ=DAILY;BYHOUR=9;BYMINUTE=0;BYSECOND=0",
+        "FREQ=WEEKLY;BYDAY=MO;BYHOUR=9;BYMINUTE=0;BYSECOND=0",
+        "FREQ=MONTHLY;BYMONTHDAY=-1;BYHOUR=9;BYMINUTE=0;BYSECOND=0",
+        "FREQ=YEARLY;BYDAY=20MO;BYHOUR=9;BYMINUTE=0;BYSECOND=0",
+        "FREQ=YEARLY;BYYEARDAY=200;BYHOUR=9;BYMINUTE=0;BYSECOND=0",
+        "FREQ=HOURLY;BYMINUTE=0;BYSECOND=0",
+        "FREQ=MINUTELY;BYSECOND=0",
+        "FREQ=SECONDLY;BYHOUR=9",
+    ],
+)
+def test_a_rule_that_says_everything_needs_no_anchor(text: str) -> None:
+    assert parse(text).next_after(NOON) is not None
 
 
 def test_a_hash_without_its_key() -> None:

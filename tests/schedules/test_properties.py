@@ -329,6 +329,30 @@ def test_an_anchor_is_a_dtstart(question: Question) -> None:
             assert schedule is None or list(schedule.between(question.start, question.end)) == expected
 
 
+@settings(max_examples=times(120))
+@given(
+    recurrences(), st.lists(st.datetimes(datetime(1960, 1, 1), datetime(1971, 1, 1)), min_size=2, max_size=2)
+)
+def test_what_is_answered_without_an_anchor_does_not_depend_on_it(
+    question: Question, starts: list[datetime]
+) -> None:
+    """A rule that takes something from DTSTART asks for it; any other answers the same from every start."""
+    rule = question.text.split("RRULE:")[1]
+    end = question.start + (question.end - question.start) / 50
+    schedule = read(replace(question, text=rule), [])
+    assume(schedule is not None)
+    assert schedule is not None
+    try:
+        given = list(schedule.between(question.start, end))
+    except ScheduleError as error:
+        event(error.code)
+        return
+    event("answered")
+    for start in starts:
+        anchored = parse(rule, **question.options, anchor=start.replace(microsecond=0))
+        assert list(anchored.between(question.start, end)) == given
+
+
 # ------------------------------------------------------------------------------------ keys and descriptions
 
 
