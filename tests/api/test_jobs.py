@@ -93,8 +93,10 @@ async def test_a_taken_name_names_the_other(api: Api) -> None:
 
 async def test_a_job_is_named_by_id_or_name(api: Api) -> None:
     job = (await api("POST", "/jobs", {**HOURLY, "name": "a b/ü"})).json()
-    by_name = await api("GET", "/jobs/a%20b%2F%C3%BC")
-    assert by_name.status == 404 or by_name.json()["job_id"] == job["job_id"]
+    assert (await api("GET", "/jobs/a%20b%2F%C3%BC")).json()["job_id"] == job["job_id"]
+    listed = await api("GET", "/jobs/a%20b%2F%C3%BC/occurrences?limit=1")
+    assert listed.next is not None
+    assert (await api("GET", listed.next)).json()[0]["scheduled_at"] > listed.json()[0]["scheduled_at"]
     other = (await api("POST", "/jobs", {**HOURLY, "name": "a b"})).json()
     assert (await api("GET", "/jobs/a%20b")).json()["job_id"] == other["job_id"]
     missing = await api("GET", "/jobs/nobody")

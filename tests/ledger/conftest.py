@@ -14,7 +14,7 @@ async def june(database: Database) -> None:
         for table in ("history", "attempts", "run_logs"):
             await connection.execute(
                 database.sql(
-                    f"create table sexton.{table}_june partition of sexton.{table} "
+                    f"create table if not exists sexton.{table}_june partition of sexton.{table} "
                     "for values from ('2026-01-01') to ('2026-07-01')"
                 )
             )

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+from urllib.parse import unquote
+
 from litestar import Litestar
-from litestar.types import ControllerRouterHandler
+from litestar.types import ControllerRouterHandler, LifeSpanScope, Scope
 
 from sexton.api import bulk, dead, jobs, pages, runs, system
 from sexton.api.guard import Guard
-from sexton.api.operation import Node, Operation, Services
+from sexton.api.operation import SLASH, Node, Operation, Services
 from sexton.api.problems import answer_error
 from sexton.config import Settings
 from sexton.postgres.database import Database
+
+
+class App(Litestar):
+    """Keeps `%2F` in a path from being taken for a slash: a job may be called `team/report`."""
+
+    async def __call__(self, scope: Scope | LifeSpanScope, receive: Any, send: Any) -> None:
+        raw: Any = scope.get("raw_path")
+        if raw and b"%2f" in raw.lower():
+            parts = raw.partition(b"?")[0].decode("latin-1").split("/")
+            cast("Any", scope)["path"] = "/".join(unquote(part).replace("/", SLASH) for part in parts)
+        await super().__call__(scope, receive, send)
 
 
 def make_app(database: Database, settings: Settings, node: Node | None = None) -> Litestar:
@@ -19,7 +33,7 @@ def make_app(database: Database, settings: Settings, node: Node | None = None) -
     routes: list[ControllerRouterHandler] = [
         one.route(services) for one in (*operations(), *pages.operations(operations))
     ]
-    return Litestar(
+    return App(
         routes,
         openapi_config=None,
         exception_handlers={Exception: answer_error},

@@ -28,6 +28,8 @@ from sexton.postgres.database import Connection, Database
 from sexton.telemetry import Telemetry
 
 PREFIX = "/api/v1"
+# Stands for a slash inside a job's name while the path is taken apart; no name contains it.
+SLASH = "\0"
 JSON = "application/json"
 LARGEST_BODY = 1024 * 1024
 
@@ -88,7 +90,7 @@ class Call:
         return self.services.database
 
     def path(self, name: str) -> str:
-        return str(self.request.path_params[name])
+        return str(self.request.path_params[name]).replace(SLASH, "/")
 
     @cached_property
     def parameters(self) -> dict[str, str]:
@@ -134,7 +136,8 @@ class Call:
     def next_link(self, **changes: str) -> dict[str, str]:
         """The `Link` header to the next page: this request with another place to start from."""
         query = urlencode({**self.parameters, **changes})
-        return {"Link": f'<{quote(self.request.url.path)}?{query}>; rel="next"'}
+        path = quote(self.request.scope["path"].replace(SLASH, "%2F"), safe="/%")
+        return {"Link": f'<{path}?{query}>; rel="next"'}
 
 
 @dataclass(frozen=True)

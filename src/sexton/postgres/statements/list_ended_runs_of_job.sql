@@ -9,7 +9,7 @@ from sexton.history h
 left join sexton.jobs j on j.id = h.job_id
 left join sexton.nodes n on n.id = h.node
 where h.job_id = $1
-    and ($2::timestamptz is null or h.recorded_at <= $2)
+    and h.recorded_at <= coalesce($2::timestamptz, 'infinity')
     and ($2::timestamptz is null or (h.recorded_at, coalesce(h.run_id, 0), h.scheduled_at) < ($2, $3::bigint, $4::timestamptz))
     and h.status = any ($5::text[])
     and ($6::text[] is null or h.trigger = any ($6))
