@@ -50,7 +50,7 @@ async def test_nothing_fires_before_its_time(database: Database, stage: Stage) -
     # Even if the scheduler believed otherwise, the statement itself compares with the database's clock.
     row = await stage.scheduler._send(  # the statement under test, with a wheel that is ahead of time
         "fire", [job], [1], [1], [later], [later], [later + timedelta(hours=1)], [later + timedelta(hours=1)],
-        *_fence(stage), None, [False],
+        *_fence(stage), None,
     )  # fmt: skip
     assert row is not None
     assert (row["held"], row["fired"]) == (True, 0)
@@ -121,7 +121,7 @@ async def test_a_takeover_waits_for_an_open_firing_and_a_firing_sees_every_takeo
     next_at = timer["scheduled_at"] + timedelta(hours=1)
     arguments = (
         [job], [1], [1], [timer["scheduled_at"]], [timer["due_at"]], [next_at], [next_at],
-        *_fence(stage), None, [False],
+        *_fence(stage), None,
     )  # fmt: skip
     async with database.transaction() as firing:
         row = await firing.fetchrow(database.statement("fire"), *arguments)

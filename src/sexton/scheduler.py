@@ -57,11 +57,12 @@ REMEMBERED = 1000
 
 @dataclass(slots=True)
 class Timing:
-    """A distinct schedule and grace, and whether runs are counted (max_runs): what many timers share."""
+    """What many timers share: a schedule, a grace, and whether firing them takes more than a new run
+    (`special`: their runs are counted or must not overlap)."""
 
     schedule: Schedule | None
     grace: int
-    counted: bool
+    special: bool
     _next: dict[int, int | None] = field(default_factory=dict)
 
     def next_after(self, scheduled: int) -> int | None:
@@ -230,13 +231,13 @@ class Scheduler(Loop):
     async def _take_in(self, rows: list[asyncpg.Record], wheels: dict[int, Wheel]) -> None:
         await self._learn(rows)
         numbers = self._timing_numbers
-        for job_id, shard, due_at, scheduled_at, revision, timing_key, grace, counted in rows:
+        for job_id, shard, due_at, scheduled_at, revision, timing_key, grace, special in rows:
             wheels[shard].add(
                 job_id,
                 _microseconds(due_at),
                 _microseconds(scheduled_at),
                 revision,
-                numbers[timing_key, grace, counted],
+                numbers[timing_key, grace, special],
             )
 
     async def _learn(self, rows: list[asyncpg.Record]) -> None:
@@ -244,7 +245,7 @@ class Scheduler(Loop):
         assert self._connection is not None
         unknown: dict[tuple[UUID, int | None, bool], int] = {}
         for row in rows:
-            key = (row["timing_key"], row["grace_seconds"], row["counted"])
+            key = (row["timing_key"], row["grace_seconds"], row["special"])
             if key not in self._timing_numbers:
                 unknown.setdefault(key, row["job_id"])
         if not unknown:
@@ -295,11 +296,18 @@ class Scheduler(Loop):
     async def _fire(self, batch: Batch) -> None:
         batch.parts = [part for part in batch.parts if part[0] in self._wheels]  # lost since it was popped
         batch.size = sum(len(entries) for _, entries in batch.parts)
-        late = self._take_late(batch)
+        self._split(batch, lambda row: self._timings[row[4]].schedule is None)  # set aside
+        late = self._split(
+            batch, lambda row: self._now() - row[1] > self._timings[row[4]].grace * MICROSECONDS
+        )
         if late.size:
             await self._catch_up(late)
-        if not batch.size:
-            return
+        special = self._split(batch, lambda row: self._timings[row[4]].special)
+        for part in (batch, special):
+            if part.size:
+                await self._fire_alike(part)
+
+    async def _fire_alike(self, batch: Batch) -> None:
         groups: dict[tuple[int, int, int], int] = {}
         places: list[int] = []
         for _, entries in batch.parts:
@@ -310,7 +318,7 @@ class Scheduler(Loop):
             None if following is None else following + due - scheduled
             for following, (_, scheduled, due) in zip(nexts, groups, strict=True)
         ]
-        arguments = (
+        arguments: tuple[Any, ...] = (
             [job_id for _, entries in batch.parts for job_id in entries.job_ids],
             [revision for _, entries in batch.parts for revision in entries.revisions],
             places,
@@ -320,12 +328,15 @@ class Scheduler(Loop):
             [None if at is None else _instant(at) for at in next_dues],
             *self._fence(batch),
             None,
-            [
-                following is None or self._timings[timing].counted
-                for following, (timing, _, _) in zip(nexts, groups, strict=True)
-            ],
         )
-        row = await self._send("fire", *arguments) or await self._fire_free(arguments)
+        special = [
+            following is None or self._timings[timing].special
+            for following, (timing, _, _) in zip(nexts, groups, strict=True)
+        ]
+        statement = "fire_special" if any(special) else "fire"
+        if any(special):
+            arguments += (special,)
+        row = await self._send(statement, *arguments) or await self._fire_free(statement, arguments)
         if not row["held"]:
             self._fenced()
         elif row["fired"] == batch.size:
@@ -336,7 +347,7 @@ class Scheduler(Loop):
             self.fired += row["fired"]
             await self._put_back(batch)
 
-    async def _fire_free(self, arguments: tuple[Any, ...]) -> asyncpg.Record:
+    async def _fire_free(self, statement: str, arguments: tuple[Any, ...]) -> asyncpg.Record:
         """Somebody, such as an edit, holds a timer of the batch: fire those that nobody holds."""
         assert self._connection is not None
         jobs, revisions, places, *rest = arguments
@@ -345,7 +356,7 @@ class Scheduler(Loop):
             free = {row["job_id"] for row in rows}
             chosen = [number for number, job_id in enumerate(jobs) if job_id in free]
             columns = [[column[number] for number in chosen] for column in (jobs, revisions, places)]
-            row = await self._connection.fetchrow(self._database.statement("fire"), *columns, *rest)
+            row = await self._connection.fetchrow(self._database.statement(statement), *columns, *rest)
         assert row is not None
         return row
 
@@ -416,26 +427,25 @@ class Scheduler(Loop):
 
     # Catching up
 
-    def _take_late(self, batch: Batch) -> Batch:
-        """Split off what is past its grace, and what has no readable schedule."""
-        now, late = self._now(), Batch()
-        for number, (shard, entries) in enumerate(batch.parts):
-            timings = [self._timings[timing] for timing in set(entries.timings)]
-            shortest = min(timing.grace for timing in timings) * MICROSECONDS
-            if now - min(entries.due) <= shortest and all(timing.schedule for timing in timings):
-                continue
-            on_time, missed = Entries(), Entries()
-            for row in entries.rows():
-                timing = self._timings[row[4]]
-                if timing.schedule is None:
-                    continue
-                (missed if now - row[1] > timing.grace * MICROSECONDS else on_time).add(*row)
-            batch.parts[number] = (shard, on_time)
-            batch.size -= len(entries) - len(on_time)
-            if missed:
-                late.add(shard, missed)
-        batch.parts = [(shard, entries) for shard, entries in batch.parts if entries]
-        return late
+    def _split(self, batch: Batch, chosen: Callable[[tuple[int, int, int, int, int]], bool]) -> Batch:
+        """Take some entries out of a batch. Entries of one timing and due time go the same way, so a part
+        that has only one of each is asked about once."""
+        taken = Batch()
+        parts = []
+        for shard, entries in batch.parts:
+            if len(set(zip(entries.timings, entries.due, strict=True))) == 1:
+                yes = chosen(next(iter(entries.rows())))
+                out, left = (entries, Entries()) if yes else (Entries(), entries)
+            else:
+                out, left = Entries(), Entries()
+                for row in entries.rows():
+                    (out if chosen(row) else left).add(*row)
+            if out:
+                taken.add(shard, out)
+            if left:
+                parts.append((shard, left))
+        batch.parts, batch.size = parts, sum(len(entries) for _, entries in parts)
+        return taken
 
     async def _catch_up(self, batch: Batch) -> None:
         """Plan what was missed, each distinct case once, and write it in one statement."""

@@ -39,6 +39,7 @@ def node(
 ) -> int:
     """Run one node in the given roles until it is told to stop."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
+    logging.getLogger("asyncpg").setLevel(logging.ERROR)  # a lost connection is reported by who needed it
     try:
         settings = load(
             {"database_url": database_url, "queues": queues, "concurrency": concurrency, "app": app}

@@ -129,7 +129,7 @@ def in_schema(text: str, schema: str) -> str:
 
 
 def unavailable(error: BaseException) -> Unavailable:
-    reason = str(error) or type(error).__name__
+    reason = (str(error) or type(error).__name__).splitlines()[0]
     return Unavailable(
         "database_unavailable", f"the database cannot be reached: {reason}", hint="it is tried again"
     )

@@ -310,7 +310,7 @@ class _FieldReader:
                 "out_of_range",
                 f"{self.spec.name} {number}: {self.spec.low}–{high}",
                 position=position,
-                hint=f"use a {self.spec.name} from {self.spec.low} to {high}",
+                hint=f"use {self.spec.low} to {high}",
             )
         return number
 

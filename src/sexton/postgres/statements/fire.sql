@@ -3,7 +3,8 @@
 -- statement sees every takeover before it. It answers with one small row: a backend that is stuck sending rows
 -- to a stopped client would hold the fence.
 -- $1 jobs, $2 revisions, $3 groups (1-based); per group: $4 scheduled, $5 due, $6 next scheduled, $7 next due;
--- $8 shards, $9 epochs; $10 now, or null for the database clock; $11 per group: whether a firing may be the last.
+-- $8 shards, $9 epochs; $10 now, or null for the database clock.
+-- Jobs whose runs are counted or must not overlap, and those that end, are fired by fire_special.
 with fence as materialized (
     select count(*) = cardinality($8::smallint[]) as held
     from (
@@ -14,76 +15,22 @@ with fence as materialized (
         for share of s
     ) locked
 ),
-batch as materialized (
-    select d.job_id, d.revision, ($4::timestamptz[])[d.place] as scheduled_at, ($5::timestamptz[])[d.place] as due_at,
-           ($6::timestamptz[])[d.place] as next_at, ($7::timestamptz[])[d.place] as next_due_at,
-           ($11::boolean[])[d.place] as may_end
-    from unnest($1::bigint[], $2::integer[], $3::integer[]) as d (job_id, revision, place), fence
-    where fence.held
-),
 moved as (
     update sexton.timers t
-    set scheduled_at = b.next_at, due_at = b.next_due_at, fired_count = t.fired_count + 1
-    from batch b
-    where t.job_id = b.job_id and t.scheduled_at = b.scheduled_at and t.due_at = b.due_at and t.revision = b.revision
+    set scheduled_at = ($6::timestamptz[])[b.place], due_at = ($7::timestamptz[])[b.place], fired_count = t.fired_count + 1
+    from unnest($1::bigint[], $2::integer[], $3::integer[]) as b (job_id, revision, place)
+    where (select held from fence)
+      and t.job_id = b.job_id and t.revision = b.revision and t.overlap = 0 and t.max_runs is null
+      and t.scheduled_at = ($4::timestamptz[])[b.place] and t.due_at = ($5::timestamptz[])[b.place]
       and t.due_at <= coalesce($10::timestamptz, clock_timestamp())
-      and (not b.may_end or (b.next_at is not null and (t.max_runs is null or t.fired_count + 1 < t.max_runs)))
-    returning t.job_id, t.revision, t.lane, t.priority, t.overlap, t.expires_seconds, b.scheduled_at, b.due_at
+    returning t.job_id, t.revision, t.lane, t.priority, t.expires_seconds, b.place
 ),
-ended as (
-    delete from sexton.timers t
-    using batch b
-    where b.may_end
-      and t.job_id = b.job_id and t.scheduled_at = b.scheduled_at and t.due_at = b.due_at and t.revision = b.revision
-      and t.due_at <= coalesce($10::timestamptz, clock_timestamp())
-      and (b.next_at is null or t.fired_count + 1 >= t.max_runs)
-    returning t.job_id, t.revision, t.lane, t.priority, t.overlap, t.expires_seconds, b.scheduled_at, b.due_at
-),
-completed as (
-    update sexton.jobs j
-    set status = 'completed', completed_at = coalesce($10::timestamptz, clock_timestamp())
-    from ended e
-    where j.id = e.job_id
-),
-fired as materialized (
-    select * from moved
-    union all
-    select * from ended
-),
-free as (
+fired as (
     insert into sexton.runs (job_id, lane, priority, available_at, scheduled_at, due_at, expires_at, revision)
-    select job_id, lane, priority, due_at, scheduled_at, due_at, due_at + expires_seconds * interval '1 second', revision
-    from fired
-    where overlap = 0
-),
-live as (
-    insert into sexton.runs (job_id, lane, priority, available_at, scheduled_at, due_at, expires_at, revision, slot)
-    select job_id, lane, priority, due_at, scheduled_at, due_at, due_at + expires_seconds * interval '1 second', revision, 0
-    from fired
-    where overlap <> 0
-    on conflict (job_id, slot) where slot is not null do nothing
-    returning job_id
-),
-queued as (
-    insert into sexton.runs (job_id, lane, priority, available_at, scheduled_at, due_at, expires_at, revision, slot)
-    select job_id, lane, priority, 'infinity', scheduled_at, due_at, due_at + expires_seconds * interval '1 second', revision, 1
-    from fired
-    where overlap in (2, 3) and job_id not in (select job_id from live)
-    on conflict (job_id, slot) where slot is not null do nothing
-    returning job_id
-),
-stopping as (
-    update sexton.runs r
-    set cancel_requested_at = coalesce($10::timestamptz, clock_timestamp()), cancel_reason = 'the next occurrence is due'
-    from fired f
-    where f.overlap = 3 and f.job_id not in (select job_id from live)
-      and r.job_id = f.job_id and r.slot = 0 and r.cancel_requested_at is null
-),
-overlapped as (
-    insert into sexton.history (job_id, scheduled_at, status, reason, trigger, revision)
-    select job_id, scheduled_at, 'skipped', 'overlap', 'schedule', revision
-    from fired
-    where overlap <> 0 and job_id not in (select job_id from live) and job_id not in (select job_id from queued)
+    select job_id, lane, priority, ($5::timestamptz[])[place], ($4::timestamptz[])[place], ($5::timestamptz[])[place],
+           ($5::timestamptz[])[place] + expires_seconds * interval '1 second', revision
+    from moved
+    returning 1
 )
 select fence.held, (select count(*) from fired) as fired,
        (select pg_notify('sexton_runs', '') where exists (select from fired))
