@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from datetime import timedelta
 
 import asyncpg
+import pytest
 import pytest_asyncio
 
 from sexton.model import jitter_of
@@ -153,15 +154,8 @@ async def test_a_one_off_completes_its_job(database: Database, stage: Stage) -> 
     soon = (await now(database)).replace(microsecond=0) + timedelta(hours=1)
     job = await add_job(database, schedule=soon.isoformat())
     await due_now(database, job)
-    [timer] = await fetch(database, "select * from sexton.timers where job_id = $1", job)
     await stage.round()
-    # The schedule has nothing after its instant: the pretended occurrence moves the timer on to it.
-    [[count]] = await fetch(database, "select count(*) from sexton.runs where job_id = $1", job)
-    assert count == 1
-    await move_timer(database, job, soon)
-    await execute(database, "update sexton.timers set due_at = $2 where job_id = $1", job, timer["due_at"])
-    await _reload(stage)
-    await stage.round()
+    assert len(await runs_of(database, job)) == 1
     assert await fetch(database, "select from sexton.timers where job_id = $1", job) == []
     [[status]] = await fetch(database, "select status from sexton.jobs where id = $1", job)
     assert status == "completed"
@@ -289,6 +283,62 @@ async def test_a_row_held_by_an_edit_does_not_stop_the_others(database: Database
     await stage.round()
     assert len(await runs_of(database, held)) == 1
     assert len(await runs_of(database, free)) == 1
+
+
+async def test_a_timer_that_the_wheels_missed_is_found_and_fired(database: Database, stage: Stage) -> None:
+    """As if its notification had been lost, or its transaction had committed after the refill."""
+    await stage.round()
+    job = await add_job(database)
+    await due_now(database, job)
+    stage.scheduler._overdue_at = 0.0  # as after the next few seconds
+    await move_timer(database, job, (await now(database)).replace(microsecond=0) - timedelta(seconds=3))
+    await stage.round()
+    assert len(await runs_of(database, job)) == 1
+
+
+async def test_nothing_is_lost_when_a_firing_fails(database: Database, stage: Stage) -> None:
+    job = await add_job(database)
+    await due_now(database, job)
+    await execute(database, "alter table sexton.runs add constraint full_disk check (job_id < 0) not valid")
+    with pytest.raises(asyncpg.CheckViolationError):
+        await stage.round()
+    await execute(database, "alter table sexton.runs drop constraint full_disk")
+    await stage.round()
+    assert len(await runs_of(database, job)) == 1
+
+
+async def test_a_schedule_that_changed_between_two_reads_is_not_mixed_up(
+    database: Database, stage: Stage
+) -> None:
+    job = await add_job(database, schedule="0 * * * *")
+    other = await add_job(database, name="other", schedule="0 * * * *")
+    for each in (job, other):
+        await due_now(database, each)
+    # The job was edited after its timer was read: its row has the new schedule and key already.
+    await execute(
+        database,
+        "update sexton.jobs set schedule = '5 5 5 5 *', timing_key = gen_random_uuid() where id = $1",
+        job,
+    )
+    await stage.round()
+    await _reload(stage)
+    await execute(database, "delete from sexton.timers where job_id = $1", job)
+    await stage.round()
+    [timer] = await fetch(database, "select * from sexton.timers where job_id = $1", other)
+    assert timer["scheduled_at"].minute == 0
+    assert len(await runs_of(database, other)) == 1
+
+
+async def test_one_offs_do_not_pile_up_in_memory(database: Database, stage: Stage) -> None:
+    soon = (await now(database)).replace(microsecond=0) + timedelta(hours=1)
+    for number in range(5):
+        job = await add_job(
+            database, name=f"once {number}", schedule=(soon + timedelta(seconds=number)).isoformat()
+        )
+        await due_now(database, job)
+    await stage.round()
+    assert stage.scheduler.fired == 5
+    assert len(stage.scheduler._timings) == 1
 
 
 async def test_paused_jobs_do_not_fire(database: Database, stage: Stage) -> None:

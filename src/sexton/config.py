@@ -13,6 +13,7 @@ import msgspec
 from sexton.errors import InvalidField
 
 FILE = "sexton.toml"
+LONGEST_HORIZON = 3600
 PREFIX = "SEXTON_"
 
 
@@ -61,6 +62,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
             raise _refuse(
                 "refill_seconds", f"must be at most half of horizon_seconds ({self.horizon_seconds})"
             )
+        if self.horizon_seconds > LONGEST_HORIZON:
+            raise _refuse("horizon_seconds", f"must be at most {LONGEST_HORIZON}")
         if not self.schema.isidentifier() or self.schema != self.schema.lower():
             raise _refuse("schema", "must be a plain lower-case name")
         return self

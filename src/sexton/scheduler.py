@@ -51,8 +51,12 @@ RELOAD_SECONDS = 0.5
 # After a firing, wait so long for more to fall due: a statement for few costs nearly as much as for many.
 GATHER_SECONDS = 0.005
 
-# How many next occurrences are remembered for one schedule.
+# How often it is looked for timers that are overdue though the wheels hold nothing that is due.
+OVERDUE_SECONDS = 5.0
+
+# How many next occurrences are remembered for one schedule, and how many schedules beside those in use.
 REMEMBERED = 1000
+SPARE_TIMINGS = 50_000
 
 
 @dataclass(slots=True)
@@ -63,10 +67,13 @@ class Timing:
     schedule: Schedule | None
     grace: int
     special: bool
+    once: bool = False
     _next: dict[int, int | None] = field(default_factory=dict)
 
     def next_after(self, scheduled: int) -> int | None:
         """The occurrence after one, in microseconds since 1970."""
+        if self.once:
+            return None
         assert self.schedule is not None
         if scheduled in self._next:
             return self._next[scheduled]
@@ -110,8 +117,10 @@ class Scheduler(Loop):
         self._reload_at = 0.0
         self._refill_at = 0.0
         self._polled_until = 0
+        self._overdue_at = 0.0
         self._timings: list[Timing] = []
         self._timing_numbers: dict[tuple[UUID, int | None, bool], int] = {}
+        self._once_numbers: dict[tuple[int, bool], int] = {}
         self.fired = 0
         self.caught_up = 0
         self.listening: Callable[[], bool] = lambda: True
@@ -124,7 +133,7 @@ class Scheduler(Loop):
     def timers_changed(self, payload: str) -> None:
         """A notification: timers of these shards changed; of all of them, if it does not say."""
         named = {int(word) for word in payload.split(",") if word.isdigit()}
-        self._changed |= named & set(self._wheels) if named else set(self._wheels)
+        self._changed |= named or set(self._leadership.led)
         self.wake()
 
     async def setup(self) -> None:
@@ -146,14 +155,18 @@ class Scheduler(Loop):
             await self._connect()
             await self._follow_leadership()
             fired = self.fired
+            await self._look_for_overdue()
             while self._leadership.trusted() and (due := self._pop_due()):
                 for batch in due:
                     await self._fire(batch)
-        except (*LOST, asyncpg.QueryCanceledError) as error:
-            # Whether the last statement was carried out is not known: start again from the timers.
+        except BaseException as error:
+            # What was popped is in no wheel any more, and whether the last statement was carried out is not
+            # known: start again from the timers.
             self._forget()
-            await self.teardown()
-            raise unavailable(error) from error
+            if isinstance(error, (*LOST, asyncpg.QueryCanceledError)):
+                await self.teardown()
+                raise unavailable(error) from error
+            raise
         self._plan_ahead()
         return max(self._sleep_until_next(), GATHER_SECONDS if self.fired > fired else 0.0)
 
@@ -203,6 +216,14 @@ class Scheduler(Loop):
             await self._poll()
 
     async def _refill(self) -> None:
+        if len(self._timing_numbers) > 2 * self.entries + SPARE_TIMINGS:
+            # Schedules of jobs that are gone, or far away, have piled up: learn those in use anew.
+            self._forget()
+            self._timings.clear()
+            self._timing_numbers.clear()
+            self._once_numbers.clear()
+            self._refill_at = 0.0
+            return
         horizon = self._horizon()
         by_edge: dict[int, list[int]] = {}
         for shard, until in self._loaded_until.items():
@@ -211,6 +232,15 @@ class Scheduler(Loop):
             await self._load(shards, until, horizon, self._wheels)
             for shard in shards:
                 self._loaded_until[shard] = horizon
+
+    async def _look_for_overdue(self) -> None:
+        """Nothing may depend on the wheels alone: a timer that a notification, a refill or a reload missed is
+        found here."""
+        moment = clock.monotonic()
+        if moment < self._overdue_at or self._earliest() <= self._now():
+            return
+        self._overdue_at = moment + OVERDUE_SECONDS
+        await self._load(list(self._wheels), None, self._now() - MICROSECONDS, self._wheels)
 
     async def _poll(self) -> None:
         """Without notifications: look every second for what falls due within two."""
@@ -232,6 +262,9 @@ class Scheduler(Loop):
         await self._learn(rows)
         numbers = self._timing_numbers
         for job_id, shard, due_at, scheduled_at, revision, timing_key, grace, special in rows:
+            if (timing_key, grace, special) not in numbers:
+                self._changed.add(shard)
+                continue
             wheels[shard].add(
                 job_id,
                 _microseconds(due_at),
@@ -256,14 +289,24 @@ class Scheduler(Loop):
         )
         by_id = {row["id"]: row for row in found}
         for key, job_id in unknown.items():
-            grace = DEFAULT_GRACE if key[1] is None else key[1]
-            self._timing_numbers[key] = len(self._timings)
-            self._timings.append(Timing(self._schedule_of(by_id.get(job_id)), grace, key[2]))
+            job = by_id.get(job_id)
+            if job is None or job["timing_key"] != key[0]:
+                continue  # changed since its timer was read: the timer is read again
+            self._timing_numbers[key] = self._number(job, key)
 
-    def _schedule_of(self, row: asyncpg.Record | None) -> Schedule | None:
+    def _number(self, job: asyncpg.Record, key: tuple[UUID, int | None, bool]) -> int:
+        """A new timing; all that happen once are alike, for nothing comes after."""
+        grace, special = DEFAULT_GRACE if key[1] is None else key[1], key[2]
+        if job["kind"] == "once":
+            if (grace, special) not in self._once_numbers:
+                self._once_numbers[grace, special] = len(self._timings)
+                self._timings.append(Timing(self._schedule_of(job), grace, special, once=True))
+            return self._once_numbers[grace, special]
+        self._timings.append(Timing(self._schedule_of(job), grace, special))
+        return len(self._timings) - 1
+
+    def _schedule_of(self, row: asyncpg.Record) -> Schedule | None:
         """A job whose schedule cannot be read is set aside alone; the others go on."""
-        if row is None:
-            return None
         try:
             return schedule_of(dict(row))
         except SextonError as error:
@@ -531,16 +574,22 @@ class Scheduler(Loop):
                     self._timings[timing].next_after(scheduled)
 
     def _sleep_until_next(self) -> float:
-        now = self._now()
-        dues = [due for wheel in self._wheels.values() if (due := wheel.next_due()) is not None]
-        seconds = [max(0.0, self._refill_at - clock.monotonic())]
-        if dues:
-            seconds.append(max(0.0, (min(dues) - now) / MICROSECONDS))
+        moment = clock.monotonic()
+        seconds = [
+            max(0.0, self._refill_at - moment),
+            max(0.0, self._overdue_at - moment),
+            max(0.0, (self._earliest() - self._now()) / MICROSECONDS),
+        ]
         if self._changed:
-            seconds.append(max(0.0, self._reload_at - clock.monotonic()))
+            seconds.append(max(0.0, self._reload_at - moment))
         if not self.listening():
             seconds.append(self._settings.poll_seconds)
         return min(seconds)
+
+    def _earliest(self) -> float:
+        """When the first entry of all wheels falls due."""
+        dues = [due for wheel in self._wheels.values() if (due := wheel.next_due()) is not None]
+        return min(dues, default=float("inf"))
 
     def _now(self) -> int:
         return int(self._time.now() * MICROSECONDS)

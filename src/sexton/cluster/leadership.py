@@ -141,8 +141,9 @@ class Leadership(Loop):
             for shard, epoch in self.led.items()
             if holders[shard] != self.node or epochs[shard] != epoch
         ]
-        given = [shard for shard in self.led if shard not in mine and shard not in lost]
-        for shard in (*lost, *given):
+        # Also what is held but not led: a hand-over whose answer was lost is tried again.
+        given = [shard for shard, holder in enumerate(holders) if holder == self.node and shard not in mine]
+        for shard in {*lost, *given} & set(self.led):
             del self.led[shard]
         if lost:
             self.fenced += len(lost)

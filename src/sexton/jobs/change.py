@@ -19,7 +19,8 @@ from sexton.model import decode_id
 from sexton.postgres.database import Connection, Database
 
 NAMESPACE = "default"
-HORIZON_SECONDS = 660.0  # a little more than the wheel holds: a timer due sooner is announced
+# A timer due sooner than this is announced: more than any wheel holds (`horizon_seconds` is at most an hour).
+HORIZON_SECONDS = 3660.0
 TRIES = 5
 
 Lane = tuple[str, str, str]
