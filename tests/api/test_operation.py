@@ -210,7 +210,7 @@ async def test_metrics_and_cluster(database: Database) -> None:
         await api("POST", "/jobs", HOURLY)
         text = (await api("GET", "/metrics")).content.decode()
         assert 'sexton_cluster_jobs{status="active"} 1.0' in text
-        assert "sexton_cluster_shards 64.0" in text
+        assert "sexton_cluster_shards_led 0.0" in text
         assert (await api("GET", "/cluster")).json()["counts"]["jobs"] == {"active": 1}
 
 

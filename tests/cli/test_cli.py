@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 
@@ -157,3 +157,9 @@ def _loaded_by(*arguments: str) -> set[str]:
         [sys.executable, "-c", script], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True
     )
     return set(done.stderr.split())
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_can_complete_commands_and_options(shell: Literal["bash", "zsh", "fish"]) -> None:
+    script = cli.app().generate_completion(prog_name="sexton", shell=shell)
+    assert all(word in script for word in ("backfill", "redrive", "retry-backoff"))
