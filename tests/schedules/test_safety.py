@@ -24,7 +24,7 @@ from tests.schedules.strategies import GAPS, times
 FIRST = datetime.min.replace(tzinfo=UTC)
 LAST = datetime.max.replace(tzinfo=UTC)
 NOON = datetime(2026, 6, 1, 12, tzinfo=UTC)
-# Far above the 50 ms an answer may take, for a machine busy with something else.
+# Of the processor's time, and far above the 50 ms an answer may take: a busy machine must not fail this.
 SECONDS = 1.0
 
 KNOWN: list[str] = sorted(
@@ -43,6 +43,7 @@ NASTY = [
     "FREQ=DAILY;INTERVAL=365;BYMONTH=2;BYMONTHDAY=29",
     "FREQ=WEEKLY;INTERVAL=52;BYMONTH=11;BYDAY=MO",
     "FREQ=MONTHLY;INTERVAL=12;BYMONTHDAY=31",
+    "FREQ=MONTHLY;INTERVAL=37;BYMONTHDAY=12;BYSETPOS=3",
     "FREQ=MONTHLY;BYDAY=MO,TU,WE,TH,FR;BYSETPOS=24",
     "FREQ=YEARLY;BYWEEKNO=53;BYDAY=MO;BYMONTH=1",
     "FREQ=YEARLY;BYYEARDAY=366;BYDAY=MO;INTERVAL=100",
@@ -166,7 +167,7 @@ NASTY = [
 
 def survives(text: str, instants: list[datetime] | None = None, **options: Any) -> None:
     """Nothing but answers, None and our own errors comes out, and within the limit."""
-    began = time.perf_counter()
+    began = time.process_time()
     with suppress(ScheduleError):
         schedule = parse(text, **options)
         schedule.explain()
@@ -176,7 +177,7 @@ def survives(text: str, instants: list[datetime] | None = None, **options: Any) 
                 with suppress(ScheduleError):
                     answer = ask(instant)
                     assert answer is None or (answer.tzinfo is UTC and is_right(answer, instant))
-    assert time.perf_counter() - began < SECONDS
+    assert time.process_time() - began < SECONDS
 
 
 def is_later(answer: datetime, instant: datetime) -> bool:
