@@ -26,6 +26,7 @@ LAYERS = (
     {"jobs", "ledger", "validation", "idempotency"},
     {
         "scheduler",
+        "horizon",
         "worker",
         "claimer",
         "settler",

@@ -290,7 +290,7 @@ async def test_a_timer_that_the_wheels_missed_is_found_and_fired(database: Datab
     await stage.round()
     job = await add_job(database)
     await due_now(database, job)
-    stage.scheduler._overdue_at = 0.0  # as after the next few seconds
+    stage.scheduler._horizon._overdue_at = 0.0  # as after the next few seconds
     await move_timer(database, job, (await now(database)).replace(microsecond=0) - timedelta(seconds=3))
     await stage.round()
     assert len(await runs_of(database, job)) == 1
@@ -338,7 +338,7 @@ async def test_one_offs_do_not_pile_up_in_memory(database: Database, stage: Stag
         await due_now(database, job)
     await stage.round()
     assert stage.scheduler.fired == 5
-    assert len(stage.scheduler._timings) == 1
+    assert len(stage.scheduler._horizon.timings) == 1
 
 
 async def test_paused_jobs_do_not_fire(database: Database, stage: Stage) -> None:
@@ -371,7 +371,7 @@ def _fence(stage: Stage) -> tuple[list[int], list[int]]:
 
 
 async def _reload(stage: Stage) -> None:
-    stage.scheduler._forget()
+    stage.scheduler._horizon.forget()
 
 
 async def _fire_twice(database: Database, stage: Stage, job: int) -> None:

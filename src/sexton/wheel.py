@@ -42,6 +42,15 @@ class Entries:
         self.revisions.extend(other.revisions)
         self.timings.extend(other.timings)
 
+    def slice(self, start: int, end: int) -> Entries:
+        return Entries(
+            self.job_ids[start:end],
+            self.due[start:end],
+            self.scheduled[start:end],
+            self.revisions[start:end],
+            self.timings[start:end],
+        )
+
     def rows(self) -> Iterator[tuple[int, int, int, int, int]]:
         return zip(self.job_ids, self.due, self.scheduled, self.revisions, self.timings, strict=True)
 

@@ -1,0 +1,362 @@
+"""What falls due in the next minutes, for the shards that this node leads: one wheel a shard.
+
+The wheels are filled from the timers: all at once when a shard is taken or changed, further ahead every now
+and then, and by what firing puts in. Nothing depends on them alone: every few seconds it is looked for timers
+that are overdue though no wheel holds them.
+
+Many timers share a schedule. Each distinct one is read and parsed once (`Timing`), and the occurrence after
+another is worked out once for all of them, before it is needed.
+"""
+
+from __future__ import annotations
+
+import logging
+from array import array
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+import asyncpg
+
+from sexton import clock
+from sexton.config import Settings
+from sexton.errors import SextonError
+from sexton.planning import schedule_of
+from sexton.postgres.database import Database
+from sexton.schedules import Schedule
+from sexton.wheel import MICROSECONDS, Entries, Wheel
+
+log = logging.getLogger("sexton")
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+DEFAULT_GRACE = 60
+
+# Changed shards are read again at most this often; a bulk import changes all of them all the time.
+RELOAD_SECONDS = 0.5
+
+# How often it is looked for timers that are overdue though the wheels hold nothing that is due.
+OVERDUE_SECONDS = 5.0
+
+# How many next occurrences are remembered for one schedule, and how many schedules beside those in use.
+REMEMBERED = 1000
+SPARE_TIMINGS = 50_000
+
+
+@dataclass(slots=True)
+class Timing:
+    """What many timers share: a schedule, a grace, and whether firing them takes more than a new run
+    (`special`: their runs are counted or must not overlap)."""
+
+    schedule: Schedule | None
+    grace: int
+    special: bool
+    once: bool = False
+    _next: dict[int, int | None] = field(default_factory=dict)
+
+    def next_after(self, scheduled: int) -> int | None:
+        """The occurrence after one, in microseconds since 1970."""
+        if self.once:
+            return None
+        assert self.schedule is not None
+        if scheduled in self._next:
+            return self._next[scheduled]
+        if len(self._next) >= REMEMBERED:
+            self._next.clear()
+        found = self.schedule.next_after(instant(scheduled))
+        self._next[scheduled] = following = None if found is None else microseconds(found)
+        return following
+
+
+@dataclass(slots=True)
+class Batch:
+    """Entries to fire together, in parts by shard."""
+
+    parts: list[tuple[int, Entries]] = field(default_factory=list)
+    size: int = 0
+
+    def add(self, shard: int, entries: Entries) -> None:
+        self.parts.append((shard, entries))
+        self.size += len(entries)
+
+    @property
+    def jobs(self) -> list[int]:
+        return [job_id for _, entries in self.parts for job_id in entries.job_ids]
+
+    def split(self, chosen: Callable[[tuple[int, int, int, int, int]], bool]) -> Batch:
+        """Take some entries out. Entries of one timing and due time go the same way, so a part that has only
+        one of each is asked about once."""
+        taken = Batch()
+        parts = []
+        for shard, entries in self.parts:
+            if len(set(zip(entries.timings, entries.due, strict=True))) == 1:
+                yes = chosen(next(iter(entries.rows())))
+                out, left = (entries, Entries()) if yes else (Entries(), entries)
+            else:
+                out, left = Entries(), Entries()
+                for row in entries.rows():
+                    (out if chosen(row) else left).add(*row)
+            if out:
+                taken.add(shard, out)
+            if left:
+                parts.append((shard, left))
+        self.parts, self.size = parts, sum(len(entries) for _, entries in parts)
+        return taken
+
+
+class Horizon:
+    """The wheels of the shards in `epochs`, each led with its epoch."""
+
+    def __init__(self, database: Database, settings: Settings, now: Callable[[], int]) -> None:
+        self._database = database
+        self._settings = settings
+        self._now = now
+        self._wheels: dict[int, Wheel] = {}
+        self._loaded_until: dict[int, int] = {}
+        self._changed: set[int] = set()
+        self._reload_at = 0.0
+        self._refill_at = 0.0
+        self._overdue_at = 0.0
+        self._polled_until = 0
+        self._timing_numbers: dict[tuple[UUID, int | None, bool], int] = {}
+        self._once_numbers: dict[tuple[int, bool], int] = {}
+        self.connection: asyncpg.Connection[asyncpg.Record] | None = None
+        self.timings: list[Timing] = []
+        self.epochs: dict[int, int] = {}
+
+    @property
+    def entries(self) -> int:
+        return sum(wheel.size for wheel in self._wheels.values())
+
+    def forget(self) -> None:
+        """Start again from the timers."""
+        self._wheels.clear()
+        self.epochs.clear()
+        self._loaded_until.clear()
+        self._changed.clear()
+
+    def changed(self, shards: set[int]) -> None:
+        """Timers of these shards are not what they were."""
+        self._changed |= shards
+
+    async def follow(self, led: Mapping[int, int], *, listening: bool) -> None:
+        """Load what was taken or changed, drop what was lost, and look further ahead every now and then."""
+        now = clock.monotonic()
+        led = dict(led)
+        for shard in [shard for shard in self._wheels if led.get(shard) != self.epochs[shard]]:
+            del self._wheels[shard], self.epochs[shard], self._loaded_until[shard]
+        new = [shard for shard in led if shard not in self._wheels]
+        if self._changed and now >= self._reload_at:
+            self._reload_at = now + RELOAD_SECONDS
+            new += [shard for shard in self._changed if shard in self._wheels]
+            self._changed.clear()
+        if new:
+            horizon = self._edge()
+            fresh = {shard: Wheel() for shard in new}
+            await self._load(new, None, horizon, fresh)
+            for shard in new:
+                self._wheels[shard] = fresh[shard]
+                self.epochs[shard] = led[shard]
+                self._loaded_until[shard] = horizon
+        if now >= self._refill_at:
+            self._refill_at = now + self._settings.refill_seconds
+            await self._refill()
+        if not listening:
+            await self._poll()
+        await self._look_for_overdue()
+
+    def pop_due(self) -> list[Batch]:
+        """Everything due now, in batches."""
+        now, size = self._now(), self._settings.batch_size
+        batches: list[Batch] = []
+        current = Batch()
+        for shard, wheel in self._wheels.items():
+            due = wheel.pop_due(now)
+            for start in range(0, len(due), size):
+                current.add(shard, due if len(due) <= size else due.slice(start, start + size))
+                if current.size >= size:
+                    batches.append(current)
+                    current = Batch()
+        if current.size:
+            batches.append(current)
+        return batches
+
+    def advance(
+        self, batch: Batch, places: list[int], nexts: list[int | None], next_dues: list[int | None]
+    ) -> None:
+        """Put the next occurrences into the wheels, as far as they are within sight."""
+        start = 0
+        for shard, entries in batch.parts:
+            wheel, until = self._wheels[shard], self._loaded_until[shard]
+            end = start + len(entries)
+            same = places[start] if len(set(places[start:end])) == 1 else 0
+            if same:
+                following, due = nexts[same - 1], next_dues[same - 1]
+                if following is not None and due is not None and due <= until:
+                    size = len(entries)
+                    wheel.add_all(
+                        Entries(
+                            entries.job_ids,
+                            array("q", [due]) * size,
+                            array("q", [following]) * size,
+                            entries.revisions,
+                            entries.timings,
+                        )
+                    )
+            else:
+                for place, job_id, revision, timing in zip(
+                    places[start:end], entries.job_ids, entries.revisions, entries.timings, strict=True
+                ):
+                    following, due = nexts[place - 1], next_dues[place - 1]
+                    if following is not None and due is not None and due <= until:
+                        wheel.add(job_id, due, following, revision, timing)
+            start = end
+
+    async def read_again(self, batch: Batch) -> None:
+        """Put the timers of a batch back as they are now."""
+        assert self.connection is not None
+        rows = await self.connection.fetch(self._database.statement("load_timers_of"), batch.jobs)
+        near = [
+            row
+            for row in rows
+            if row["shard"] in self._wheels
+            and microseconds(row["due_at"]) <= self._loaded_until[row["shard"]]
+        ]
+        await self._take_in(near, self._wheels)
+
+    def plan_ahead(self) -> None:
+        """Work out the next occurrences of what falls due first, before it does."""
+        for wheel in self._wheels.values():
+            for timing, scheduled in wheel.first_cases():
+                if self.timings[timing].schedule is not None:
+                    self.timings[timing].next_after(scheduled)
+
+    def seconds_to_sleep(self, *, listening: bool) -> float:
+        """Until something is due, or to be read."""
+        moment = clock.monotonic()
+        seconds = [
+            self._refill_at - moment,
+            self._overdue_at - moment,
+            (self._earliest() - self._now()) / MICROSECONDS,
+        ]
+        if self._changed:
+            seconds.append(self._reload_at - moment)
+        if not listening:
+            seconds.append(self._settings.poll_seconds)
+        return max(0.0, min(seconds))
+
+    async def _refill(self) -> None:
+        if len(self._timing_numbers) > 2 * self.entries + SPARE_TIMINGS:
+            # Schedules of jobs that are gone, or far away, have piled up: learn those in use anew.
+            self.forget()
+            self.timings.clear()
+            self._timing_numbers.clear()
+            self._once_numbers.clear()
+            self._refill_at = 0.0
+            return
+        horizon = self._edge()
+        by_edge: dict[int, list[int]] = {}
+        for shard, until in self._loaded_until.items():
+            by_edge.setdefault(until, []).append(shard)
+        for until, shards in by_edge.items():
+            await self._load(shards, until, horizon, self._wheels)
+            for shard in shards:
+                self._loaded_until[shard] = horizon
+
+    async def _look_for_overdue(self) -> None:
+        """Nothing may depend on the wheels alone: a timer that a notification, a refill or a reload missed is
+        found here."""
+        moment = clock.monotonic()
+        if moment < self._overdue_at or self._earliest() <= self._now():
+            return
+        self._overdue_at = moment + OVERDUE_SECONDS
+        await self._load(list(self._wheels), None, self._now() - MICROSECONDS, self._wheels)
+
+    async def _poll(self) -> None:
+        """Without notifications: look every second for what falls due within two."""
+        near = self._now() + 2 * MICROSECONDS
+        if near - self._polled_until >= self._settings.poll_seconds * MICROSECONDS:
+            await self._load(list(self._wheels), self._now() - MICROSECONDS, near, self._wheels)
+            self._polled_until = near
+
+    async def _load(self, shards: list[int], after: int | None, until: int, wheels: dict[int, Wheel]) -> None:
+        """Read the timers of a window (after, until] into the wheels."""
+        assert self.connection is not None
+        lower = datetime(1, 1, 1, tzinfo=UTC) if after is None else instant(after)
+        rows = await self.connection.fetch(
+            self._database.statement("load_timers"), shards, lower, instant(until)
+        )
+        await self._take_in(rows, wheels)
+
+    async def _take_in(self, rows: list[asyncpg.Record], wheels: dict[int, Wheel]) -> None:
+        await self._learn(rows)
+        numbers = self._timing_numbers
+        for job_id, shard, due_at, scheduled_at, revision, timing_key, grace, special in rows:
+            if (timing_key, grace, special) not in numbers:
+                self._changed.add(shard)
+                continue
+            wheels[shard].add(
+                job_id,
+                microseconds(due_at),
+                microseconds(scheduled_at),
+                revision,
+                numbers[timing_key, grace, special],
+            )
+
+    async def _learn(self, rows: list[asyncpg.Record]) -> None:
+        """Read the schedules of timing keys that are not known yet: one job for each is enough."""
+        assert self.connection is not None
+        unknown: dict[tuple[UUID, int | None, bool], int] = {}
+        for row in rows:
+            key = (row["timing_key"], row["grace_seconds"], row["special"])
+            if key not in self._timing_numbers:
+                unknown.setdefault(key, row["job_id"])
+        if not unknown:
+            return
+        found = await self.connection.fetch(
+            self._database.statement("load_schedules"),
+            list(unknown.values()),
+        )
+        by_id = {row["id"]: row for row in found}
+        for key, job_id in unknown.items():
+            job = by_id.get(job_id)
+            if job is None or job["timing_key"] != key[0]:
+                continue  # changed since its timer was read: the timer is read again
+            self._timing_numbers[key] = self._number(job, key)
+
+    def _number(self, job: asyncpg.Record, key: tuple[UUID, int | None, bool]) -> int:
+        """A new timing; all that happen once are alike, for nothing comes after."""
+        grace, special = DEFAULT_GRACE if key[1] is None else key[1], key[2]
+        if job["kind"] == "once":
+            if (grace, special) not in self._once_numbers:
+                self._once_numbers[grace, special] = len(self.timings)
+                self.timings.append(Timing(self._schedule_of(job), grace, special, once=True))
+            return self._once_numbers[grace, special]
+        self.timings.append(Timing(self._schedule_of(job), grace, special))
+        return len(self.timings) - 1
+
+    def _schedule_of(self, row: asyncpg.Record) -> Schedule | None:
+        """A job whose schedule cannot be read is set aside alone; the others go on."""
+        try:
+            return schedule_of(dict(row))
+        except SextonError as error:
+            log.error("job %s is set aside: its schedule cannot be read: %s", row["name"], error)
+            return None
+
+    def _earliest(self) -> float:
+        """When the first entry of all wheels falls due."""
+        dues = [due for wheel in self._wheels.values() if (due := wheel.next_due()) is not None]
+        return min(dues, default=float("inf"))
+
+    def _edge(self) -> int:
+        return self._now() + int(self._settings.horizon_seconds * MICROSECONDS)
+
+
+def microseconds(at: datetime) -> int:
+    return (at - EPOCH) // MICROSECOND
+
+
+def instant(at: int) -> datetime:
+    """The time so many microseconds after 1970."""
+    return EPOCH + timedelta(microseconds=at)
