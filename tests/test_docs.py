@@ -1,31 +1,49 @@
 """What the documentation shows is what happens: every example in it is run.
 
-    ```python     a session (`>>>`) whose answers are compared, or code that must run; one namespace a page
-    ```console    `$ command` lines, run by a shell, and exactly what they print; `> ` continues a command
-    ```text       not run
+    ```python            a session (`>>>`) whose answers are compared, or code that must run; one namespace
+                         a page
+    ```python FILE.py    a file; a program with `app.run()` is also run as one
+    ```console           `$ command` lines, run by a shell, and exactly what they print; `> ` continues a
+                         command
+    ```http              a request, `→ status`, and what the answer contains
+    ```text              not run
 
-Tables headed `schedule | in words` are examples too: each schedule is explained and compared. No other fences
-and no indented blocks are allowed, so that nothing escapes.
+The pages in `LIVE` are run in order against a real Sexton: see `tests/live_docs.py`. Tables headed
+`schedule | in words` are examples too: each schedule is explained and compared. No other fences and no
+indented blocks are allowed, so that nothing escapes.
 """
 
 from __future__ import annotations
 
 import doctest
+import json
 import os
+import queue
 import re
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import msgspec
 import pytest
+from standardwebhooks.webhooks import Webhook
 
+from sexton.cli import COMMANDS, GROUPS
+from sexton.config import Settings
+from sexton.model import JobSpec, JobStatus, RunStatus, SkipReason
 from sexton.schedules import parse
+from sexton.validation import LENGTHS, RANGES
+from tests.live_docs import Mismatch, Server, Session, running_server
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("docs/**/*.md"), ROOT / "README.md"])
-LANGUAGES = {"python", "console", "text"}
+LANGUAGES = {"python", "console", "http", "text"}
+LIVE = {"README.md", "quickstart.md", "concepts.md", "http.md", "cli.md", "testing.md", "firing.md"}
 
 
 class Block(NamedTuple):
@@ -33,6 +51,7 @@ class Block(NamedTuple):
     line: int
     language: str
     text: str
+    file: str = ""
 
     @property
     def name(self) -> str:
@@ -41,9 +60,9 @@ class Block(NamedTuple):
 
 def blocks_of(page: Path, text: str) -> Iterator[Block]:
     """The fenced blocks of a page; `line` is that of the fence."""
-    fence = re.compile(r"^```(\S*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+    fence = re.compile(r"^```(\S*) *([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
     for match in fence.finditer(text):
-        yield Block(page, text.count("\n", 0, match.start()) + 1, match[1], match[2])
+        yield Block(page, text.count("\n", 0, match.start()) + 1, match[1], match[3], match[2])
 
 
 def commands_of(block: str) -> Iterator[tuple[str, str]]:
@@ -112,10 +131,21 @@ def _without_trailing_space(text: str) -> list[str]:
 
 
 ALL_BLOCKS = [block for page in PAGES for block in blocks_of(page, page.read_text("utf-8"))]
-CONSOLE_BLOCKS = [block for block in ALL_BLOCKS if block.language == "console"]
+LIVE_PAGES = [page for page in PAGES if page.name in LIVE]
+STILL_PAGES = [page for page in PAGES if page.name not in LIVE]
+CONSOLE_BLOCKS = [block for block in ALL_BLOCKS if block.language == "console" and block.page in STILL_PAGES]
+PROGRAMS = [block for block in ALL_BLOCKS if block.file and "app.run()" in block.text]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """`sexton up` with the application of the quickstart."""
+    files = {block.file: block.text for block in ALL_BLOCKS if block.file and block.page.name != "README.md"}
+    with running_server(tmp_path_factory.mktemp("docs"), files, "reports:app") as server:
+        yield server
+
+
+@pytest.mark.parametrize("page", STILL_PAGES, ids=lambda page: page.name)
 def test_python_examples(page: Path) -> None:
     run_python([block for block in ALL_BLOCKS if block.page == page and block.language == "python"])
 
@@ -123,6 +153,39 @@ def test_python_examples(page: Path) -> None:
 @pytest.mark.parametrize("block", CONSOLE_BLOCKS, ids=lambda block: block.name)
 def test_command_line_examples(block: Block) -> None:
     run_commands(block.text)
+
+
+@pytest.mark.parametrize("page", LIVE_PAGES, ids=lambda page: page.name)
+def test_pages_that_need_a_server(page: Path, server: Server) -> None:
+    server.empty()
+    session = Session(server)
+    for block in (block for block in ALL_BLOCKS if block.page == page and not block.file):
+        match block.language:
+            case "console":
+                for command, shown in commands_of(block.text):
+                    session.run_command(command, shown)
+            case "http":
+                session.run_request(block.text)
+            case "python":
+                server.run_program(block.text)
+
+
+@pytest.mark.parametrize("block", PROGRAMS, ids=lambda block: block.name)
+def test_programs_run_until_they_are_stopped(block: Block, server: Server, tmp_path: Path) -> None:
+    (tmp_path / block.file).write_text(block.text, encoding="utf-8")
+    process = subprocess.Popen(
+        [sys.executable, block.file],
+        cwd=tmp_path,
+        env=server.environment,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+    )
+    assert process.stderr is not None
+    said = next((line for line in process.stderr if "is running" in line), None)
+    process.terminate()
+    rest = process.communicate(timeout=60)[1]
+    assert said is not None, rest
+    assert process.returncode == 0, rest
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -168,3 +231,139 @@ def test_words_that_drift_are_caught() -> None:
     assert run_tables(head + "| `0 9 * * 1` | At 09:00 on Monday |\n") == 1
     with pytest.raises(AssertionError):
         run_tables(head + "| `0 9 * * 1` | At 09:00 on Tuesday |\n")
+
+
+@pytest.mark.parametrize(
+    ("shown", "came", "alike"),
+    [
+        ("r_1  12:00:01Z  late 2 ms", "r_3x 2026-11-15 23:59:58Z late 1.2 s", True),
+        ("made …: j_1", "made anything: j_22", True),
+        ("r_1  success", "r_1  dead", False),
+        ("r_1", "j_1", False),
+        ("late 2 ms", "late", False),
+    ],
+)
+def test_what_differs_from_run_to_run_is_compared_by_shape(shown: str, came: str, alike: bool) -> None:
+    session = Session.__new__(Session)
+    session.ids = {}
+    assert session.agree(shown, came) is alike
+
+
+def test_a_live_example_that_drifts_is_caught(server: Server) -> None:
+    session = Session(server)
+    with pytest.raises(Mismatch):
+        session.run_command("sexton jobs show nobody", "name  nobody\n")
+    with pytest.raises(Mismatch):
+        session.run_request('GET /healthz\n\n→ 200\n{"status": "ill"}')
+    with pytest.raises(Mismatch):
+        session.run_request("GET /nowhere\n\n→ 200\n")
+    session.run_request('GET /healthz\n\n→ 200\n{"status": "ok"}')
+
+
+def table_of(page: str, head: str) -> list[list[str]]:
+    """The cells of the table with this head."""
+    text = (ROOT / "docs" / page).read_text("utf-8")
+    match = re.search(rf"^\| {re.escape(head)} \|.*\n\|[-| ]+\|\n((?:\|.*\n)+)", text, re.MULTILINE)
+    assert match, f"{page} has no table {head}"
+    return [[cell.strip() for cell in row.strip("|").split("|")] for row in match[1].splitlines()]
+
+
+def shown_default(field: msgspec.structs.FieldInfo) -> str:
+    value = (
+        field.default_factory()
+        if field.default is msgspec.NODEFAULT and not field.required
+        else field.default
+    )
+    if field.required:
+        return "required"
+    if value is None:
+        return "–"
+    return f"`{msgspec.json.encode(value).decode()}`" if isinstance(value, list | dict) else f"`{value}`"
+
+
+def test_every_field_of_a_job_is_documented_with_its_default_and_range() -> None:
+    def limits(name: str) -> str:
+        if name in RANGES:
+            return "{:,}–{:,}".format(*RANGES[name])
+        return f"{LENGTHS[name]:,} characters" if name in LENGTHS else ""
+
+    rows = [
+        (f"`{each.name}`", shown_default(each), limits(each.name)) for each in msgspec.structs.fields(JobSpec)
+    ]
+    assert [tuple(row[:3]) for row in table_of("concepts.md", "field")] == rows
+
+
+def test_every_setting_is_documented_with_its_default() -> None:
+    rows = [(f"`{each.name}`", shown_default(each)) for each in msgspec.structs.fields(Settings)]
+    assert [tuple(row[:2]) for row in table_of("concepts.md", "setting")] == rows
+
+
+def test_every_reason_and_state_is_documented() -> None:
+    text = (ROOT / "docs" / "concepts.md").read_text("utf-8")
+    assert {row[0].strip("`") for row in table_of("concepts.md", "reason")} == set(SkipReason)
+    for state in (*JobStatus, *(each for each in RunStatus if each != "waiting")):
+        assert re.search(rf"\b{state}\b", text), state
+
+
+def test_every_call_is_documented(server: Server) -> None:
+    document = json.loads(server.ask("GET", "/openapi.json", {}, "")[1])
+    calls = [
+        f"`{method.upper()} {path}`" for path, methods in document["paths"].items() for method in methods
+    ]
+    rows = table_of("http.md", "call")
+    assert sorted(row[0] for row in rows) == sorted(calls)
+    for row in rows:
+        method, path = row[0].strip("`").split(" ")
+        for parameter in document["paths"][path][method.lower()].get("parameters", []):
+            if parameter["in"] == "query":
+                assert re.search(rf"`{parameter['name']}\b", row[2]), f"{row[0]}: {parameter['name']}"
+
+
+def test_every_command_has_an_example() -> None:
+    text = (ROOT / "docs" / "cli.md").read_text("utf-8")
+    names = [*COMMANDS, *(f"{group} {verb}" for group, each in GROUPS.items() for verb in each.commands)]
+    assert [name for name in names if not re.search(rf"^(?:\$ )?sexton {name}\b", text, re.MULTILINE)] == []
+
+
+def test_the_verifier_accepts_what_sexton_sends_and_nothing_else(server: Server) -> None:
+    names: dict[str, Any] = {}
+    [block] = [block for block in ALL_BLOCKS if block.file == "verify.py"]
+    exec(compile(block.text, block.name, "exec"), names)
+    with received() as (url, requests):
+        job = {"name": "hook", "schedule": "@yearly", "payload": {"n": "ü"}, "target": {"http": {"url": url}}}
+        server.client.post("/jobs", job)
+        server.client.post("/jobs/hook/run")
+        headers, body = requests.get(timeout=60)
+    secret = json.loads(server.run("sexton secret show --json"))["secret"]
+    assert json.loads(body) == {"n": "ü"}
+    assert names["verify"](secret, headers, body)
+    assert Webhook(secret).verify(body, headers) == {"n": "ü"}
+    assert not names["verify"](secret, headers, body + b" ")
+    assert not names["verify"](secret, {**headers, "webhook-id": "r_1x"}, body)
+    assert not names["verify"](secret, {**headers, "webhook-timestamp": "1700000000"}, body)
+    assert not names["verify"]("whsec_" + "A" * 44, headers, body)
+
+
+@contextmanager
+def received() -> Iterator[tuple[str, queue.Queue[tuple[dict[str, str], bytes]]]]:
+    """An endpoint on this machine, and what it was sent."""
+    requests: queue.Queue[tuple[dict[str, str], bytes]] = queue.Queue()
+
+    class Endpoint(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            requests.put(({name.lower(): value for name, value in self.headers.items()}, body))
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Endpoint) as endpoint:
+        thread = threading.Thread(target=endpoint.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{endpoint.server_address[1]}/hook", requests
+        finally:
+            endpoint.shutdown()
+            thread.join()
