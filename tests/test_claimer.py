@@ -108,7 +108,7 @@ async def test_new_lanes_are_found_and_only_those_it_can_serve(store: Store) -> 
     mine, http = await store.lane("work"), await store.lane(target="http")
     await store.lane("work", queue="elsewhere")
     await store.lane("unknown")
-    async with working(store.database, {"work": succeed}) as worker:
+    async with working(store.database, {"work": succeed}, queues="default") as worker:
         await worker.joined()
         await worker.find_lanes()
         assert worker.lanes == [mine, http]

@@ -42,9 +42,6 @@ class Claimer(Loop):
     async def setup(self) -> None:
         await self._worker.doorbell.listen(self._rung)
 
-    async def teardown(self) -> None:
-        await self._worker.doorbell.close()
-
     async def tick(self) -> float:
         worker, settings = self._worker, self._worker.settings
         node = worker.node

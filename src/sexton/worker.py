@@ -150,6 +150,7 @@ class Worker:
     async def stop(self, grace: float | None = None) -> None:
         """Take no more work, give what runs a while to end, give the rest back, and leave."""
         await self.claimer.stop()
+        await self.doorbell.close()
         await self._leave("draining")
         self._release_backlog()
         if not await self._wait_until_idle(self.settings.grace_seconds if grace is None else grace):
