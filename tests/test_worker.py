@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from contextvars import ContextVar
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest_asyncio
 from sexton.execution import LeaseLost, RunContext
 from sexton.model import Cancel, Retry, Snooze, encode_id
 from sexton.postgres.database import Database
-from sexton.worker import STALE_SECONDS, Worker
+from sexton.worker import REUSE_LIMIT, STALE_SECONDS, Worker
 from tests.runs import NOW, QUIET, Store, drained, settled, turn, working
 
 
@@ -539,6 +540,41 @@ async def test_more_runs_than_slots_are_all_done(store: Store) -> None:
             await turn(worker)
     assert await store.statuses() == dict.fromkeys(runs, "success")
     assert most <= 4
+
+
+async def test_handlers_that_never_wait_share_a_task_and_nothing_else(store: Store) -> None:
+    """More of them than a task may serve, and one slot: each runs once, and none sees another's context."""
+    count = REUSE_LIMIT * 2 + 10
+    job = await store.job()
+    await store.execute(
+        """insert into sexton.runs (job_id, lane, priority, available_at, scheduled_at, due_at, revision)
+        select $1, $2, 2, $3, $3, $3, 1 from generate_series(1, $4::int)""",
+        job,
+        await store.lane(),
+        NOW,
+        count,
+    )
+    mark: ContextVar[int] = ContextVar("mark", default=0)
+    tasks, marked, seen = set(), 0, []
+
+    async def work(run: RunContext) -> None:
+        nonlocal marked
+        tasks.add(asyncio.current_task())
+        assert mark.get() == 0
+        seen.append(run.id)
+        if len(seen) % 50 == 0:
+            mark.set(run.id)
+            marked += 1
+        elif len(seen) % 50 == 25:
+            await asyncio.sleep(0)
+
+    async with working(store.database, {"work": work}, concurrency=1) as worker:
+        node = await worker.joined()
+        worker.take(await worker.queue.claim(node, [await store.lane()], count, now=NOW), node)
+        await settled(worker)
+    assert len(seen) == len(set(seen)) == count
+    assert marked < len(tasks) < count / 5
+    assert await store.value("select count(*) from sexton.history where status = 'success'") == count
 
 
 async def claimed(worker: Worker) -> None:
