@@ -10,6 +10,7 @@ import asyncpg
 import pytest
 import pytest_asyncio
 
+from sexton.config import Settings
 from sexton.model import jitter_of
 from sexton.postgres.database import Database
 from tests.scheduling import Stage, add_job, execute, fetch, hour_before, move_timer, now, runs_of, skips_of
@@ -90,6 +91,7 @@ async def test_a_timer_that_changed_since_is_a_miss_and_read_again(database: Dat
     later = soon + timedelta(minutes=5)
     await move_timer(database, changed, later)
     await _pass(stage, 1.2)
+    await stage.round()  # finds that the wheel is wrong
     await stage.round()
     assert len(await runs_of(database, untouched)) == 1
     assert await runs_of(database, changed) == []
@@ -341,6 +343,23 @@ async def test_one_offs_do_not_pile_up_in_memory(database: Database, stage: Stag
     assert len(stage.scheduler._horizon.timings) == 1
 
 
+async def test_a_round_ends_though_more_is_due(
+    database: Database, stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise a constant load would keep the scheduler from noticing changes."""
+    monkeypatch.setattr("sexton.scheduler.ROUND_SECONDS", 0.0)
+    stage.scheduler._settings = stage.scheduler._horizon._settings = Settings(batch_size=1)
+    jobs = [await add_job(database, name=f"job {number}") for number in range(3)]
+    for job in jobs:
+        await due_now(database, job)
+    assert await stage.round() == 0
+    assert stage.scheduler.fired == 0
+    monkeypatch.undo()
+    await stage.round()
+    assert stage.scheduler.fired == 3
+    assert [len(await runs_of(database, job)) for job in jobs] == [1, 1, 1]
+
+
 async def test_paused_jobs_do_not_fire(database: Database, stage: Stage) -> None:
     job = await add_job(database)
     await execute(database, "update sexton.timers set due_at = 'infinity' where job_id = $1", job)
@@ -371,7 +390,7 @@ def _fence(stage: Stage) -> tuple[list[int], list[int]]:
 
 
 async def _reload(stage: Stage) -> None:
-    stage.scheduler._horizon.forget()
+    stage.scheduler._forget()
 
 
 async def _fire_twice(database: Database, stage: Stage, job: int) -> None:

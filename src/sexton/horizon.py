@@ -140,8 +140,9 @@ class Horizon:
         """Timers of these shards are not what they were."""
         self._changed |= shards
 
-    async def follow(self, led: Mapping[int, int], *, listening: bool) -> None:
-        """Load what was taken or changed, drop what was lost, and look further ahead every now and then."""
+    async def follow(self, led: Mapping[int, int], *, listening: bool, behind: bool = False) -> None:
+        """Load what was taken or changed, drop what was lost, and look further ahead every now and then.
+        `behind`: some of what was popped waits to be fired, and is overdue without being missed."""
         now = clock.monotonic()
         led = dict(led)
         for shard in [shard for shard in self._wheels if led.get(shard) != self.epochs[shard]]:
@@ -164,7 +165,8 @@ class Horizon:
             await self._refill()
         if not listening:
             await self._poll()
-        await self._look_for_overdue()
+        if not behind:
+            await self._look_for_overdue()
 
     def pop_due(self) -> list[Batch]:
         """Everything due now, in batches."""

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
@@ -25,6 +26,7 @@ from typing import Any
 import asyncpg
 import msgspec
 
+from sexton import clock
 from sexton.cluster.leadership import DatabaseClock, Leadership
 from sexton.config import Settings
 from sexton.horizon import Batch, Horizon, instant
@@ -38,6 +40,9 @@ log = logging.getLogger("sexton")
 
 # After a firing, wait so long for more to fall due: a statement for few costs nearly as much as for many.
 GATHER_SECONDS = 0.005
+
+# A round ends after this long even if more is due: leadership, changes and the end must be noticed meanwhile.
+ROUND_SECONDS = 0.5
 
 Planned = tuple[asyncpg.Record, timedelta, Plan]
 
@@ -57,6 +62,7 @@ class Scheduler(Loop):
         self._time = time
         self._connection: asyncpg.Connection[asyncpg.Record] | None = None
         self._horizon = Horizon(database, settings, self._now)
+        self._due: deque[Batch] = deque()
         self.fired = 0
         self.caught_up = 0
         self.listening: Callable[[], bool] = lambda: True
@@ -86,26 +92,33 @@ class Scheduler(Loop):
     async def tick(self) -> float:
         horizon = self._horizon
         if not self._leadership.trusted() or not self._time.known:
-            horizon.forget()
+            self._forget()
             return 0.1
         fired = self.fired
         try:
             await self._connect()
-            await horizon.follow(self._leadership.led, listening=self.listening())
-            while self._leadership.trusted() and (due := horizon.pop_due()):
-                for batch in due:
-                    await self._fire(batch)
+            await horizon.follow(self._leadership.led, listening=self.listening(), behind=bool(self._due))
+            self._due = self._due or deque(horizon.pop_due())
+            began = clock.monotonic()
+            while self._due and self._leadership.trusted() and clock.monotonic() - began < ROUND_SECONDS:
+                await self._fire(self._due.popleft())
         except BaseException as error:
             # What was popped is in no wheel any more, and whether the last statement was carried out is not
             # known: start again from the timers.
-            horizon.forget()
+            self._forget()
             if isinstance(error, (*LOST, asyncpg.QueryCanceledError)):
                 await self.teardown()
                 raise unavailable(error) from error
             raise
+        if self._due:
+            return 0.0
         horizon.plan_ahead()
         gather = GATHER_SECONDS if self.fired > fired else 0.0
         return max(horizon.seconds_to_sleep(listening=self.listening()), gather)
+
+    def _forget(self) -> None:
+        self._due.clear()
+        self._horizon.forget()
 
     async def _connect(self) -> None:
         if self._connection is not None and not self._connection.is_closed():
@@ -209,7 +222,7 @@ class Scheduler(Loop):
         log.warning("fenced: a firing was refused, another node leads; reading everything again")
         self._leadership.fenced += 1
         self._leadership.wake()
-        self._horizon.forget()
+        self._forget()
 
     # Catching up
 

@@ -163,7 +163,7 @@ class Engine:
     async def _fire(self) -> int:
         """One round of a scheduler that has just come: it reads every timer."""
         before = self._scheduler.fired + self._scheduler.caught_up
-        self._scheduler._horizon.forget()
+        self._scheduler._forget()
         await self._scheduler.tick()
         return self._scheduler.fired + self._scheduler.caught_up - before
 
