@@ -4,7 +4,8 @@
     steady       a constant rate for a while: how late runs start
     size         a million jobs and more: how long until ready, how much memory, what a firing costs
 
-Everything happens in a schema of its own, which is made for the measurement and dropped after it. The product
-runs as it always does: a scheduler process and worker processes, history kept. The limit comes from the same run:
-bare set-based SQL that makes the same row writes in the same tables, firing and draining at once.
+Everything happens in a schema of its own, which is made for the measurement and dropped after it. The
+product runs as it always does: a scheduler process and worker processes, history kept. The limit comes from
+the same run: bare set-based SQL that makes the same row writes in the same tables, firing and draining at
+once.
 """

@@ -6,17 +6,22 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
+import tempfile
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import IO
 from uuid import UUID
 
+import asyncpg
+
+from sexton import clock
 from sexton.errors import Unavailable
 from sexton.maintenance import make_partitions
 from sexton.model import shard_of
-from sexton.postgres.database import Database
+from sexton.postgres.database import BY_KEY, Connection, Database
 from sexton.postgres.migrate import migrate
 from sexton.schedules import Schedule
 
@@ -25,6 +30,22 @@ SHARDS = 64
 HANDLER = "sexton.noop"
 CHUNK = 50_000
 
+# Longer than this without an end, and the measurement has failed.
+PATIENCE_SECONDS = 900
+READY_SECONDS = 60
+STOP_SECONDS = 45
+
+# Only one measurement at a time in a database: they would share the schema, and disturb each other.
+LOCK = 0x7365_7874_6F6E
+
+# Settings of the caller that would change what is measured.
+NOT_INHERITED = {"SEXTON_APP", "SEXTON_QUEUES", "SEXTON_DATA", "SEXTON_NODE"}
+
+JOB_COLUMNS = ["id", "name", "kind", "schedule", "timezone", "anchor", "timing_key", "target", "options"]
+TIMER_COLUMNS = ["job_id", "shard", "revision", "timing_key", "scheduled_at", "due_at", "lane", "priority"]
+
+Say = Callable[[str], None]
+
 
 @dataclass(slots=True)
 class Process:
@@ -32,16 +53,51 @@ class Process:
 
     role: str
     handle: asyncio.subprocess.Process
+    said: IO[bytes]
 
     def cpu_seconds(self) -> float:
-        return cpu_seconds([self.handle.pid])
+        user, system, _, _ = _times(self.handle.pid)
+        return (user + system) / os.sysconf("SC_CLK_TCK")
 
     def peak_memory(self) -> int:
-        """The most memory it ever had, in bytes."""
-        for line in Path(f"/proc/{self.handle.pid}/status").read_text("ascii").splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) * 1024
+        """The most memory it ever had, in bytes; 0 where the system does not tell."""
+        with suppress(OSError):
+            for line in Path(f"/proc/{self.handle.pid}/status").read_text("ascii").splitlines():
+                if line.startswith("VmHWM:"):
+                    return int(line.split()[1]) * 1024
         return 0
+
+    def last_words(self) -> str:
+        self.said.seek(0)
+        return self.said.read().decode("utf-8", "replace")[-2000:].strip()
+
+
+@dataclass(slots=True)
+class Usage:
+    """Processor time that was used, in seconds; that of the database only if it runs on this machine."""
+
+    python: float
+    database: float | None
+
+    def since(self, before: Usage) -> Usage:
+        if self.database is None or before.database is None:
+            return Usage(self.python - before.python, None)
+        return Usage(self.python - before.python, self.database - before.database)
+
+
+@dataclass(slots=True)
+class Rule:
+    """A schedule that jobs share, and their first occurrence."""
+
+    schedule: Schedule
+    first_at: datetime
+    key: UUID = field(init=False)
+    columns: tuple[object, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        schedule = self.schedule
+        self.key = UUID(schedule.timing_key)
+        self.columns = (schedule.kind, schedule.text, schedule.timezone, schedule.anchor, self.key)
 
 
 @dataclass(slots=True)
@@ -49,157 +105,216 @@ class Ground:
     """A database to measure on."""
 
     database: Database
+    watch: asyncpg.Connection[asyncpg.Record]
+    postmaster: int | None
     lane: int = 0
     processes: list[Process] = field(default_factory=list)
 
-    async def fill(self, schedule: Schedule, jobs: int, due_at: datetime) -> None:
-        """So many jobs of one schedule, all due at one instant."""
-        key = UUID(schedule.timing_key)
+    async def fill(
+        self,
+        ids: Sequence[int],
+        rules: Sequence[Rule],
+        *,
+        jitter: Callable[[int], float] | None = None,
+        options: str = "{}",
+    ) -> None:
+        """Jobs with their timers; the rules take turns."""
         target = f'{{"handler":"{HANDLER}"}}'
         async with self.database.connection() as connection:
-            for first in range(1, jobs + 1, CHUNK):
-                ids = range(first, min(first + CHUNK, jobs + 1))
+            for start in range(0, len(ids), CHUNK):
+                chosen = [(job, rules[job % len(rules)]) for job in ids[start : start + CHUNK]]
                 await connection.copy_records_to_table(
                     "jobs",
                     schema_name=SCHEMA,
-                    columns=["id", "name", "kind", "schedule", "timezone", "timing_key", "target"],
+                    columns=JOB_COLUMNS,
+                    records=[(job, f"bench-{job}", *rule.columns, target, options) for job, rule in chosen],
+                    timeout=300,
+                )
+                await connection.copy_records_to_table(
+                    "timers",
+                    schema_name=SCHEMA,
+                    columns=TIMER_COLUMNS,
                     records=[
                         (
-                            number,
-                            f"bench-{number}",
-                            schedule.kind,
-                            schedule.text,
-                            schedule.timezone,
-                            key,
-                            target,
+                            job,
+                            shard_of(job, SHARDS),
+                            1,
+                            rule.key,
+                            rule.first_at,
+                            rule.first_at
+                            if jitter is None
+                            else rule.first_at + timedelta(seconds=jitter(job)),
+                            self.lane,
+                            2,
                         )
-                        for number in ids
+                        for job, rule in chosen
                     ],
                     timeout=300,
                 )
-                await self.fill_timers(connection, ids, key, due_at)
-            await connection.execute(f"analyze {SCHEMA}.jobs")
-            await connection.execute(f"analyze {SCHEMA}.timers")
 
-    async def fill_timers(self, connection: object, ids: Iterable[int], key: UUID, due_at: datetime) -> None:
-        await connection.copy_records_to_table(  # type: ignore[attr-defined]
-            "timers",
-            schema_name=SCHEMA,
-            columns=[
-                "job_id",
-                "shard",
-                "revision",
-                "timing_key",
-                "scheduled_at",
-                "due_at",
-                "lane",
-                "priority",
-            ],
-            records=[
-                (number, shard_of(number, SHARDS), 1, key, due_at, due_at, self.lane, 2) for number in ids
-            ],
-            timeout=300,
-        )
-
-    async def now(self) -> datetime:
+    async def settle(self) -> None:
+        """Let PostgreSQL know what is there, and leave nothing of the filling to be done while measuring."""
         async with self.database.connection() as connection:
-            answer: datetime = await connection.fetchval("select clock_timestamp()")
-            return answer
-
-    async def start(self, role: str, **settings: object) -> Process:
-        environment = {
-            **os.environ,
-            "SEXTON_DATABASE_URL": self.database.url,
-            "SEXTON_SCHEMA": SCHEMA,
-            **{f"SEXTON_{name.upper()}": str(value) for name, value in settings.items()},
-        }
-        handle = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "sexton", "node", "--roles", role, env=environment
-        )
-        process = Process(role, handle)
-        self.processes.append(process)
-        return process
-
-    def check(self) -> None:
-        """A process that died would be waited for in vain."""
-        for process in self.processes:
-            if process.handle.returncode is not None:
-                raise Unavailable(
-                    "bench_failed", f"the {process.role} process ended with {process.handle.returncode}"
-                )
-
-    async def stop(self) -> None:
-        for process in self.processes:
-            if process.handle.returncode is None:
-                process.handle.send_signal(signal.SIGTERM)
-        for process in self.processes:
-            await process.handle.wait()
-        self.processes.clear()
+            for table in ("jobs", "timers"):
+                await connection.execute(f"vacuum (analyze) {SCHEMA}.{table}", timeout=600)
+            with suppress(asyncpg.InsufficientPrivilegeError):
+                await connection.execute("checkpoint", timeout=600)
 
     async def clear(self) -> None:
         async with self.database.connection() as connection:
             tables = ", ".join(f"{SCHEMA}.{table}" for table in ("timers", "runs", "history", "jobs"))
             await connection.execute(f"truncate {tables}")
 
-    async def backend_pids(self) -> list[int]:
-        """The database's processes, if they run here."""
+    async def now(self) -> datetime:
         async with self.database.connection() as connection:
-            postmaster = await connection.fetchval("select pg_backend_pid()")
-        parent = _parent(postmaster)
-        if parent is None:
-            return []
-        return [
-            parent,
-            *(int(path.name) for path in Path("/proc").glob("[0-9]*") if _parent(int(path.name)) == parent),
-        ]
+            answer: datetime = await connection.fetchval("select clock_timestamp()")
+            return answer
+
+    async def sleep_until(self, moment: datetime) -> None:
+        now = await self.now()
+        await clock.sleep(max(0.0, (moment - now).total_seconds()))
+
+    async def start(self, role: str) -> Process:
+        environment = {name: value for name, value in os.environ.items() if name not in NOT_INHERITED}
+        environment |= {"SEXTON_DATABASE_URL": self.database.url, "SEXTON_SCHEMA": SCHEMA}
+        said = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `stop`
+        handle = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "sexton",
+            "node",
+            "--roles",
+            role,
+            env=environment,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=said,
+            stderr=said,
+        )
+        process = Process(role, handle, said)
+        self.processes.append(process)
+        return process
+
+    async def ready(self, workers: int) -> None:
+        """Wait until a scheduler leads every shard and the workers have joined."""
+        ready = f"""select (select count(*) from {SCHEMA}.shards where holder is not null) = $1
+            and (select count(*) from {SCHEMA}.nodes where roles = '{{worker}}' and state = 'live') = $2"""
+        await self.wait_for(ready, SHARDS, workers, patience=READY_SECONDS)
+
+    async def wait_for(
+        self, question: str, *arguments: object, every: float = 0.1, patience: float = PATIENCE_SECONDS
+    ) -> None:
+        """Ask until the answer is true. The question must be cheap: it must not disturb the answer."""
+        began = clock.monotonic()
+        while not await self.watch.fetchval(question, *arguments):
+            self.check()
+            if clock.monotonic() - began > patience:
+                raise Unavailable(
+                    "bench_failed", f"not done after {patience} seconds", hint="measure fewer jobs"
+                )
+            await clock.sleep(every)
+
+    def check(self) -> None:
+        """A process that died would be waited for in vain."""
+        for process in self.processes:
+            if process.handle.returncode is not None:
+                raise Unavailable(
+                    "bench_failed",
+                    f"the {process.role} ended with {process.handle.returncode}: {process.last_words()}",
+                )
+
+    async def stop(self, *roles: str) -> None:
+        """Stop the processes, or only those of some roles."""
+        ending = [process for process in self.processes if not roles or process.role in roles]
+        for process in ending:
+            if process.handle.returncode is None:
+                process.handle.send_signal(signal.SIGTERM)
+        for process in ending:
+            try:
+                await asyncio.wait_for(process.handle.wait(), STOP_SECONDS)
+            except TimeoutError:
+                process.handle.kill()
+                await process.handle.wait()
+            process.said.close()
+            self.processes.remove(process)
+
+    def usage(self) -> Usage:
+        """What the processes and the database have used until now."""
+        python = sum(process.cpu_seconds() for process in self.processes)
+        return Usage(python, None if self.postmaster is None else _family_cpu_seconds(self.postmaster))
+
+    def peak_megabytes(self, role: str) -> float:
+        peaks = [process.peak_memory() for process in self.processes if process.role == role]
+        return round(max(peaks, default=0) / 1e6, 1)
 
 
 @asynccontextmanager
 async def ground(url: str) -> AsyncIterator[Ground]:
     """A fresh schema; gone afterwards."""
-    database = await Database.open(url, schema=SCHEMA, timeout=600)
+    database = await Database.open(url, schema=SCHEMA, timeout=600, name="sexton bench")
+    watch = await asyncpg.connect(url, command_timeout=600, server_settings=BY_KEY)
     try:
-        async with database.connection() as connection:
-            await connection.execute(f"drop schema if exists {SCHEMA} cascade")
+        if not await watch.fetchval("select pg_try_advisory_lock($1)", LOCK):
+            raise Unavailable("bench_running", "another measurement is under way in this database")
+        await watch.execute(f"drop schema if exists {SCHEMA} cascade")
         await migrate(database, shards=SHARDS)
         await make_partitions(database)
-        made = Ground(database)
-        async with database.connection() as connection:
-            made.lane = await connection.fetchval(
-                f"insert into {SCHEMA}.lanes (queue, target, handler) values ('default', 'handler', $1) returning id",
-                HANDLER,
-            )
+        made = Ground(database, watch, await _local_postmaster(watch))
+        made.lane = await watch.fetchval(
+            f"""insert into {SCHEMA}.lanes (queue, target, handler)
+                values ('default', 'handler', $1) returning id""",
+            HANDLER,
+        )
         try:
             yield made
         finally:
             await made.stop()
-            async with database.connection() as connection:
-                await connection.execute(f"drop schema if exists {SCHEMA} cascade")
+            await watch.execute(f"drop schema if exists {SCHEMA} cascade")
     finally:
+        await watch.close()
         await database.close()
 
 
-def cpu_seconds(pids: Iterable[int]) -> float:
-    """User and system time of processes that are alive."""
-    ticks = 0
-    for pid in pids:
-        try:
-            fields = Path(f"/proc/{pid}/stat").read_text("ascii").rsplit(")", 1)[1].split()
-        except FileNotFoundError:
-            continue
-        ticks += int(fields[11]) + int(fields[12])
-    return ticks / os.sysconf("SC_CLK_TCK")
-
-
-def _parent(pid: int) -> int | None:
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text("ascii").rsplit(")", 1)[1].split()
-    except (FileNotFoundError, PermissionError):
-        return None
-    return int(fields[1])
+def per_thousand(seconds: float | None, runs: int) -> float | None:
+    return None if seconds is None else round(seconds / runs * 1000, 4)
 
 
 def second_after(moment: datetime, seconds: float) -> datetime:
     """A whole second at least so far ahead."""
     later = moment + timedelta(seconds=seconds + 1)
     return later.replace(microsecond=0)
+
+
+async def _local_postmaster(connection: Connection) -> int | None:
+    """The process of the database server, if it is one of this machine."""
+    backend: int = await connection.fetchval("select pg_backend_pid()")
+    try:
+        command = Path(f"/proc/{backend}/cmdline").read_bytes()
+        parent = int(_stat(backend)[1])
+    except (OSError, IndexError):
+        return None
+    return parent if command.startswith(b"postgres:") else None
+
+
+def _family_cpu_seconds(postmaster: int) -> float:
+    """The server, its processes, and those that have ended."""
+    ticks = sum(_times(postmaster))
+    for entry in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            pid = int(entry.name)
+            if int(_stat(pid)[1]) == postmaster:
+                ticks += sum(_times(pid)[:2])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def _times(pid: int) -> tuple[int, int, int, int]:
+    """Ticks in user and system mode, of the process and of its children that have ended."""
+    try:
+        fields = _stat(pid)
+    except OSError:
+        return (0, 0, 0, 0)
+    user, system, children_user, children_system = map(int, fields[11:15])
+    return user, system, children_user, children_system
+
+
+def _stat(pid: int) -> list[str]:
+    return Path(f"/proc/{pid}/stat").read_text("ascii", "replace").rpartition(")")[2].split()

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from datetime import datetime, timedelta
+from typing import Any
 
 import asyncpg
 
 from sexton import clock
-from sexton.benchmarks.bench import SCHEMA, Ground
+from sexton.benchmarks.bench import SCHEMA, Ground, Rule, Say, per_thousand
 from sexton.postgres.database import in_schema
+from sexton.schedules import parse
 
 BATCH = 2000
+DRAINS = 2
 
 FIRE = """
 with moved as (
@@ -31,7 +34,8 @@ with picked as (
     for update skip locked
 ), claimed as (
     update sexton.runs r
-    set state = 'running', claim = r.claim + 1, attempt = r.attempt + 1, node = 1, claimed_at = clock_timestamp()
+    set state = 'running', claim = r.claim + 1, attempt = r.attempt + 1, node = 1,
+        claimed_at = clock_timestamp()
     from picked where r.id = picked.id
     returning r.id
 )
@@ -44,15 +48,34 @@ with ended as (
     returning id, job_id, scheduled_at, trigger, missed, revision, attempt, claim, node, fired_at, claimed_at
 )
 insert into sexton.history
-    (run_id, job_id, scheduled_at, status, trigger, missed, revision, attempt, claim, node, fired_at, started_at, finished_at)
-select id, job_id, scheduled_at, 'success', trigger, missed, revision, attempt, claim, node, fired_at, claimed_at,
-       clock_timestamp()
+    (run_id, job_id, scheduled_at, status, trigger, missed, revision, attempt, claim, node, fired_at,
+     started_at, finished_at)
+select id, job_id, scheduled_at, 'success', trigger, missed, revision, attempt, claim, node, fired_at,
+       claimed_at, clock_timestamp()
 from ended
 """
 
 
-async def measure_limit(ground: Ground, jobs: int, due_at: datetime, drains: int = 2) -> float:
-    """How many seconds it takes to fire and drain so many jobs."""
+async def measure_limit(ground: Ground, jobs: int, per_second: float, say: Say) -> dict[str, Any]:
+    """The limit for so many jobs on an empty ground, and the share of it that `per_second` is."""
+    say(f"the limit of this PostgreSQL: bare SQL, {jobs:,} jobs")
+    due_at = await ground.now()
+    await ground.fill(range(1, jobs + 1), [Rule(parse("0 0 * * *"), due_at)])
+    await ground.settle()
+    before = ground.usage()
+    seconds = await _fire_and_drain(ground, jobs, due_at)
+    used = ground.usage().since(before)
+    limit = jobs / seconds
+    return {
+        "limit_seconds": round(seconds, 3),
+        "limit_per_second": round(limit),
+        "ratio": round(per_second / limit, 3),
+        "limit_database_cpu_seconds_per_thousand": per_thousand(used.database, jobs),
+    }
+
+
+async def _fire_and_drain(ground: Ground, jobs: int, due_at: datetime) -> float:
+    """How many seconds it takes."""
     drained = 0
 
     async def fire(connection: asyncpg.Connection[asyncpg.Record]) -> None:
@@ -70,7 +93,7 @@ async def measure_limit(ground: Ground, jobs: int, due_at: datetime, drains: int
             else:
                 await clock.sleep(0.005)
 
-    connections = [await asyncpg.connect(ground.database.url, command_timeout=600) for _ in range(drains + 1)]
+    connections = [await asyncpg.connect(ground.database.url, command_timeout=600) for _ in range(DRAINS + 1)]
     try:
         began = clock.monotonic()
         await asyncio.gather(fire(connections[0]), *(drain(connection) for connection in connections[1:]))

@@ -104,6 +104,23 @@ GROUPS = {
             ),
         },
     ),
+    "bench": Group(
+        "Measure how fast Sexton is on this machine.",
+        {
+            "hot-second": Command(
+                "sexton.cli.bench:hot_second",
+                "Run many jobs that are due at the same instant.",
+            ),
+            "steady": Command(
+                "sexton.cli.bench:steady",
+                "Fire at a constant rate: how late do runs start?",
+            ),
+            "size": Command(
+                "sexton.cli.bench:size",
+                "Keep very many jobs: what do they cost?",
+            ),
+        },
+    ),
     "secret": Group(
         "The secret that webhooks are signed with.",
         {
