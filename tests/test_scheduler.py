@@ -343,6 +343,19 @@ async def test_one_offs_do_not_pile_up_in_memory(database: Database, stage: Stag
     assert len(stage.scheduler._horizon.timings) == 1
 
 
+async def test_intervals_of_one_length_share_their_timing(database: Database, stage: Stage) -> None:
+    jobs = []
+    for number in range(3):
+        anchor = f"2026-01-01T00:00:{number:02}Z"
+        jobs.append(await add_job(database, name=f"every {number}", schedule="every 15m", anchor=anchor))
+        await due_now(database, jobs[-1])
+    before = await fetch(database, "select job_id, scheduled_at from sexton.timers order by job_id")
+    await stage.round()
+    after = await fetch(database, "select job_id, scheduled_at from sexton.timers order by job_id")
+    assert [(job, at + timedelta(minutes=15)) for job, at in before] == [tuple(row) for row in after]
+    assert len(stage.scheduler._horizon.timings) == 1
+
+
 async def test_a_round_ends_though_more_is_due(
     database: Database, stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:

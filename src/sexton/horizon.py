@@ -25,6 +25,7 @@ from sexton.errors import SextonError
 from sexton.planning import schedule_of
 from sexton.postgres.database import Database
 from sexton.schedules import Schedule
+from sexton.schedules.interval import read_seconds
 from sexton.wheel import MICROSECONDS, Entries, Wheel
 
 log = logging.getLogger("sexton")
@@ -53,12 +54,15 @@ class Timing:
     grace: int
     special: bool
     once: bool = False
+    step: int | None = None  # of a plain interval, in microseconds
     _next: dict[int, int | None] = field(default_factory=dict)
 
     def next_after(self, scheduled: int) -> int | None:
         """The occurrence after one, in microseconds since 1970."""
         if self.once:
             return None
+        if self.step is not None:
+            return scheduled + self.step
         assert self.schedule is not None
         if scheduled in self._next:
             return self._next[scheduled]
@@ -120,7 +124,7 @@ class Horizon:
         self._overdue_at = 0.0
         self._polled_until = 0
         self._timing_numbers: dict[tuple[UUID, int | None, bool], int] = {}
-        self._once_numbers: dict[tuple[int, bool], int] = {}
+        self._shared_numbers: dict[tuple[object, ...], int] = {}
         self.connection: asyncpg.Connection[asyncpg.Record] | None = None
         self.timings: list[Timing] = []
         self.epochs: dict[int, int] = {}
@@ -254,7 +258,7 @@ class Horizon:
             self.forget()
             self.timings.clear()
             self._timing_numbers.clear()
-            self._once_numbers.clear()
+            self._shared_numbers.clear()
             self._refill_at = 0.0
             return
         horizon = self._edge()
@@ -328,15 +332,20 @@ class Horizon:
             self._timing_numbers[key] = self._number(job, key)
 
     def _number(self, job: asyncpg.Record, key: tuple[UUID, int | None, bool]) -> int:
-        """A new timing; all that happen once are alike, for nothing comes after."""
+        """A new timing. One-offs are all alike, for nothing comes after, and so are plain intervals of one
+        length, though each has a timing key of its own: they must not fill the memory with schedules."""
         grace, special = DEFAULT_GRACE if key[1] is None else key[1], key[2]
-        if job["kind"] == "once":
-            if (grace, special) not in self._once_numbers:
-                self._once_numbers[grace, special] = len(self.timings)
-                self.timings.append(Timing(self._schedule_of(job), grace, special, once=True))
-            return self._once_numbers[grace, special]
-        self.timings.append(Timing(self._schedule_of(job), grace, special))
-        return len(self.timings) - 1
+        once = job["kind"] == "once"
+        step = _step(job)
+        shared = (once, step, grace, special)
+        alike = once or step is not None
+        if alike and shared in self._shared_numbers:
+            return self._shared_numbers[shared]
+        self.timings.append(Timing(self._schedule_of(job), grace, special, once, step))
+        number = len(self.timings) - 1
+        if alike:
+            self._shared_numbers[shared] = number
+        return number
 
     def _schedule_of(self, row: asyncpg.Record) -> Schedule | None:
         """A job whose schedule cannot be read is set aside alone; the others go on."""
@@ -353,6 +362,16 @@ class Horizon:
 
     def _edge(self) -> int:
         return self._now() + int(self._settings.horizon_seconds * MICROSECONDS)
+
+
+def _step(job: asyncpg.Record) -> int | None:
+    """The length of an interval that nothing bounds or excludes, in microseconds."""
+    if job["kind"] != "interval" or "ends_at" in job["options"] or "exclude" in job["options"]:
+        return None
+    try:
+        return read_seconds(job["schedule"].strip()) * MICROSECONDS
+    except SextonError:
+        return None  # reported where its schedule is read
 
 
 def microseconds(at: datetime) -> int:
