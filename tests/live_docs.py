@@ -29,7 +29,15 @@ TIME = r"(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d
 DURATION = r"\d+(?:\.\d+)? ?(?:ms|s|min|h|d)\b(?: \d+ (?:s|min|h))?"
 WORKER = r"[\w.-]+:\d+:[0-9a-f]{6}\b"
 ID = r"\b[jr]_[0-9a-hjkmnp-tv-z]+\b"
-PATTERNS = {"any": ".*?", "time": TIME, "worker": WORKER, "duration": DURATION, "space": r"[ \t]+"}
+PUNCTUAL = rf"fired (?:on time|late by {DURATION})"
+PATTERNS = {
+    "any": ".*?",
+    "punctual": PUNCTUAL,
+    "time": TIME,
+    "worker": WORKER,
+    "duration": DURATION,
+    "space": r"[ \t]+",
+}
 SHAPES = re.compile(
     "|".join(f"(?P<{kind}>{shape})" for kind, shape in {**PATTERNS, "any": "…", "id": ID}.items())
 )

@@ -176,7 +176,8 @@ def test_programs_run_until_they_are_stopped(block: Block, server: Server, tmp_p
     process = subprocess.Popen(
         [sys.executable, block.file],
         cwd=tmp_path,
-        env=server.environment,
+        # In a schema of its own: it has the name of the application that the server runs.
+        env={**server.environment, "SEXTON_SCHEMA": "programs"},
         stderr=subprocess.PIPE,
         encoding="utf-8",
     )
