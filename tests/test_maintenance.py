@@ -107,9 +107,23 @@ async def test_a_live_worker_keeps_its_runs(store: Store) -> None:
 async def test_a_claim_that_was_under_way_when_its_node_died_is_found(store: Store) -> None:
     node = await store.node(lease_until=NOW - timedelta(seconds=1))
     await sweeper(store).tick()
+    await sweeper(store).tick()
     run = await store.run(state="running", node=node, claim=1, attempt=1)
     await sweeper(store, at=LATER).tick()
     assert (await store.live(run))["state"] == "pending"
+
+
+async def test_a_node_declared_dead_long_ago_still_loses_its_runs(store: Store) -> None:
+    """Whoever declared it dead died before it could take the runs back."""
+    node = await store.node(lease_until=NOW - timedelta(seconds=1))
+    run = await store.run(state="running", node=node, claim=1, attempt=1)
+    await store.fetch(store.database.statement("declare_dead"), NOW)
+    day_later = NOW + timedelta(hours=11)
+    await sweeper(store, at=day_later).tick()
+    assert (await store.live(run))["state"] == "pending"
+    await sweeper(store, at=day_later).tick()
+    # It holds nothing any more: nobody has to look at it again.
+    assert await store.value("select running from sexton.nodes where id = $1", node) == 0
 
 
 async def test_scheduler_nodes_are_not_its_business(store: Store) -> None:

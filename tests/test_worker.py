@@ -12,9 +12,11 @@ import msgspec
 import pytest
 import pytest_asyncio
 
+from sexton.errors import Unavailable
 from sexton.execution import LeaseLost, RunContext
 from sexton.model import Cancel, Retry, Snooze, encode_id
 from sexton.postgres.database import Database
+from sexton.queues.postgres import RunQueue
 from sexton.worker import REUSE_LIMIT, STALE_SECONDS, Worker
 from tests.runs import NOW, QUIET, Store, drained, settled, turn, working
 
@@ -63,6 +65,52 @@ async def test_a_handler_is_told_everything_about_its_run(store: Store) -> None:
         assert run.idempotency_key == f"{encode_id('j', job)}:{int(NOW.timestamp())}"
         assert run.late_seconds >= 0
         assert isinstance(run.deadline, datetime)
+
+
+async def test_runs_of_a_claim_without_an_answer_are_given_back(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The statement was carried out, and the connection lost before its rows came."""
+    runs = [await store.run() for _ in range(3)]
+    real, calls = RunQueue.claim, 0
+
+    async def claim(queue: RunQueue, *arguments: Any, **named: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        rows = await real(queue, *arguments, **named)
+        if calls == 1:
+            raise Unavailable("database_unavailable", "the answer was lost")
+        return rows
+
+    monkeypatch.setattr(RunQueue, "claim", claim)
+    async with working(store.database, {"work": succeed}, by_itself=True) as worker:
+        while len(await store.statuses()) < len(runs):
+            await turn(worker)
+    assert await store.statuses() == dict.fromkeys(runs, "success")
+    attempts = await store.fetch("select attempt, claim from sexton.history")
+    assert {tuple(row) for row in attempts} == {(1, 2)}
+
+
+async def test_what_is_in_hand_is_not_given_back(store: Store) -> None:
+    runs = [await store.run() for _ in range(3)]
+    running, go = asyncio.Event(), asyncio.Event()
+
+    async def work(run: RunContext) -> None:
+        if run.id != runs[0]:
+            running.set()
+            await go.wait()
+
+    async with working(store.database, {"work": work}, concurrency=2) as worker:
+        worker.loops = ()
+        await worker.settler.stop()
+        await claimed(worker)
+        await running.wait()
+        assert (len(worker.running), worker.unsettled) == (2, 1)
+        await worker.release_unknown(await worker.joined())
+        go.set()
+        worker.settler.start()
+        await settled(worker)
+    assert await store.statuses() == dict.fromkeys(runs, "success")
 
 
 @pytest.mark.parametrize("fails", [False, True])
@@ -163,6 +211,9 @@ async def test_a_crash_of_the_worker_uses_up_no_retry(store: Store) -> None:
         (Retry(), "failed", 60, 1),
         (Snooze(90), "pending", 90, 0),
         (Retry(after=-1), "failed", 0, 1),
+        (Retry(after=timedelta(minutes=5)), "failed", 300, 1),  # type: ignore[arg-type]
+        (Snooze(timedelta(minutes=5)), "pending", 300, 0),  # type: ignore[arg-type]
+        (Retry(after="soon"), "failed", 60, 1),  # type: ignore[arg-type]
     ],
 )
 async def test_a_handler_can_ask_to_be_called_again(
@@ -431,22 +482,13 @@ async def test_claimed_runs_that_wait_too_long_are_given_back(
     assert states == dict.fromkeys(runs, 0)
 
 
-async def test_a_run_without_its_handler_goes_back_and_follows_its_job(store: Store) -> None:
-    job = await store.job("gone")
-    run = await store.run(job)
-    lane = await store.lane("gone")
-    await store.execute(
-        """insert into sexton.timers
-        (job_id, shard, revision, timing_key, scheduled_at, due_at, lane, priority)
-        values ($1, 0, 1, gen_random_uuid(), $2, $2, $3, 2)""",
-        job,
-        NOW,
-        lane,
-    )
+async def test_a_run_without_its_handler_goes_back(store: Store) -> None:
+    run = await store.run(await store.job("gone"))
     async with working(store.database, {"work": succeed}) as worker:
         await drained(worker)
     live = await store.live(run)
-    assert (live["state"], live["attempt"], live["lane"]) == ("pending", 0, lane)
+    assert (live["state"], live["attempt"], live["lane"]) == ("pending", 0, await store.lane())
+    assert live["available_at"] > NOW
 
 
 async def test_a_run_whose_job_is_gone_is_dead(store: Store) -> None:

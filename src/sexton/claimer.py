@@ -10,6 +10,8 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING
 
+import asyncpg
+
 from sexton import clock
 from sexton.loop import Loop
 from sexton.queues.base import Ring
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 AHEAD_SECONDS = 0.05
 LANES_SECONDS = 10.0
 SUSPECTS_SECONDS = 15.0
+UNKNOWN_SECONDS = 60.0
 GIVE_WAY_SECONDS = 10.0
 GIVE_WAY_AGAIN_SECONDS = 60.0
 
@@ -38,6 +41,7 @@ class Claimer(Loop):
         self._suspects_at = float("-inf")
         self._giving_way_until = float("-inf")
         self._alone = False
+        self._unknown_at = clock.monotonic() + UNKNOWN_SECONDS
 
     async def setup(self) -> None:
         await self._worker.doorbell.listen(self._rung)
@@ -56,10 +60,22 @@ class Claimer(Loop):
             self._waiting = True
             return settings.poll_seconds
         limit = min(room, settings.claim_size)
-        rows = await worker.queue.claim(node, self._rotated(), limit, now=worker.now())
+        rows = await self._claim(node, limit)
         self._waiting = len(rows) == limit
         worker.take(rows, node)
         return 0 if self._waiting and self._worth(self.room()) else settings.poll_seconds
+
+    async def _claim(self, node: int, limit: int) -> list[asyncpg.Record]:
+        """If the answer is lost, whatever was claimed is given back before anything else is."""
+        worker = self._worker
+        if clock.monotonic() >= self._unknown_at:
+            self._unknown_at = clock.monotonic() + UNKNOWN_SECONDS
+            await worker.release_unknown(node)
+        try:
+            return await worker.queue.claim(node, self._rotated(), limit, now=worker.now())
+        except BaseException:
+            self._unknown_at = float("-inf")
+            raise
 
     def room(self) -> int:
         worker = self._worker
@@ -129,7 +145,11 @@ class Claimer(Loop):
             self._suspects_at = now + GIVE_WAY_AGAIN_SECONDS
             return True
         self._giving_way_until = self._suspects_at = float("-inf")
-        rows = await worker.queue.claim_alone(node, worker.lanes, now=worker.now())
+        try:
+            rows = await worker.queue.claim_alone(node, worker.lanes, now=worker.now())
+        except BaseException:
+            self._unknown_at = float("-inf")
+            raise
         worker.take(rows, node, alone=True)
         self._alone = bool(rows)
         if not rows:

@@ -156,6 +156,11 @@ class RunContext:
         return encode_id("j", self._record["job_id"])
 
     @property
+    def job(self) -> int:
+        number: int = self._record["job_id"]
+        return number
+
+    @property
     def job_name(self) -> str:
         name: str = self._record["name"]
         return name
@@ -343,6 +348,11 @@ def wait_before_retry(run: RunContext, asked: float | None) -> float:
     if asked is not None:
         return min(max(0.0, asked), LONGEST_WAIT)
     return backoff(run.policy, tries(run))
+
+
+def in_seconds(duration: float | timedelta) -> float:
+    """Handlers may say it either way."""
+    return duration.total_seconds() if isinstance(duration, timedelta) else float(duration)
 
 
 def encode_result(value: Any) -> str | None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from datetime import datetime
-from typing import TYPE_CHECKING, TypeVar
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import asyncpg
 
@@ -22,6 +22,7 @@ from sexton.execution import (
     clean,
     encode_result,
     error_group,
+    in_seconds,
     tries,
     wait_before_retry,
 )
@@ -49,27 +50,40 @@ Row = TypeVar("Row")
 class Batch:
     """Outcomes that wait to be written, as the columns of their statements, under one identity."""
 
-    __slots__ = ("again", "claims", "ended", "finished", "ids", "node", "released", "results", "started")
+    __slots__ = (
+        "again",
+        "claims",
+        "ended",
+        "ended_jobs",
+        "finished",
+        "ids",
+        "jobs",
+        "node",
+        "released",
+        "results",
+        "started",
+    )
 
     def __init__(self, node: int) -> None:
         self.node = node
         self.ids: list[int] = []
         self.claims: list[int] = []
+        self.jobs: list[int] = []
         self.started: list[float] = []
         self.finished: list[float] = []
         self.results: list[str | None] = []
         self.ended: list[End] = []
+        self.ended_jobs: list[int] = []
         self.again: list[Again] = []
         self.released: list[tuple[int, int, float]] = []
 
     def __len__(self) -> int:
         return len(self.ids) + len(self.ended) + len(self.again) + len(self.released)
 
-    def succeed(
-        self, run: int, claim: int, started: float, finished: float, result: str | None = None
-    ) -> None:
-        self.ids.append(run)
-        self.claims.append(claim)
+    def succeed(self, run: RunContext, started: float, finished: float, result: str | None = None) -> None:
+        self.ids.append(run.id)
+        self.claims.append(run.claim)
+        self.jobs.append(run.job)
         self.started.append(started)
         self.finished.append(finished)
         self.results.append(result)
@@ -78,31 +92,49 @@ class Batch:
         """Sort an outcome in: done, over, again, or given back. Times are those of the database."""
         match outcome:
             case Success(result):
-                self.succeed(run.id, run.claim, started, finished, encode_result(result))
+                self.succeed(run, started, finished, encode_result(result))
             case None:
                 self.released.append((run.id, run.claim, 0.0))
             case Snooze(seconds):
-                delay = min(max(0.0, seconds), LONGEST_SNOOZE)
+                delay = min(max(0.0, in_seconds(seconds)), LONGEST_SNOOZE)
                 self.again.append((run.id, run.claim, started, finished, delay, "snoozed", None))
             case Cancel(reason):
-                why = clean(reason, 1000)
-                self.ended.append(
-                    (run.id, run.claim, started, finished, "cancelled", why, "cancelled", why, None)
-                )
+                why = clean(str(reason), 1000)
+                self._end(run, started, finished, "cancelled", why, "cancelled", why, None)
             case Retry(after, reason):
-                self.add(run, Failure(clean(reason, 8000), retry_after=after), started, finished)
+                failure = Failure(
+                    clean(str(reason), 8000), retry_after=None if after is None else in_seconds(after)
+                )
+                self.add(run, failure, started, finished)
             case Failure(error, permanent, retry_after, kind):
                 how = "timeout" if kind == "timeout" else "failed"
-                times = (run.id, run.claim, started, finished)
                 if permanent or tries(run) > run.policy.max_retries:
                     why = "permanent" if permanent else "exhausted"
-                    self.ended.append((*times, "dead", why, how, error, error_group(error)))
+                    self._end(run, started, finished, "dead", why, how, error, error_group(error))
                 else:
-                    self.again.append((*times, wait_before_retry(run, retry_after), how, error))
+                    delay = wait_before_retry(run, retry_after)
+                    self.again.append((run.id, run.claim, started, finished, delay, how, error))
             case Expired():
-                self.ended.append(
-                    (run.id, run.claim, started, finished, "expired", "expired", "expired", "", None)
-                )
+                self._end(run, started, finished, "expired", "expired", "expired", "", None)
+
+    def _end(self, run: RunContext, started: float, finished: float, *how: Any) -> None:
+        self.ended.append((run.id, run.claim, started, finished, *how))
+        self.ended_jobs.append(run.job)
+
+    def claimed(self) -> list[tuple[int, int, int]]:
+        """(run, claim, job) of everything that ends here."""
+        done = zip(self.ids, self.claims, self.jobs, strict=True)
+        over = ((row[0], row[1], job) for row, job in zip(self.ended, self.ended_jobs, strict=True))
+        return [*done, *over]
+
+    def runs(self) -> list[int]:
+        """Every run whose outcome waits here."""
+        over, again = (row[0] for row in self.ended), (row[0] for row in self.again)
+        return [*self.ids, *over, *again, *(row[0] for row in self.released)]
+
+    def earliest(self) -> float:
+        """When the first of those that end here had begun."""
+        return min((*self.started, *(row[2] for row in self.ended)))
 
     def drop(self, there: set[int]) -> int:
         """Take out the ends that are recorded already; how many successes were among them."""
@@ -110,11 +142,17 @@ class Batch:
         dropped = len(self.ids) - len(keep)
         self.ids = [self.ids[place] for place in keep]
         self.claims = [self.claims[place] for place in keep]
+        self.jobs = [self.jobs[place] for place in keep]
         self.started = [self.started[place] for place in keep]
         self.finished = [self.finished[place] for place in keep]
         self.results = [self.results[place] for place in keep]
-        self.ended = [row for row in self.ended if row[0] not in there]
+        over = [place for place, row in enumerate(self.ended) if row[0] not in there]
+        self.ended_jobs = [self.ended_jobs[place] for place in over]
+        self.ended = [self.ended[place] for place in over]
         return dropped
+
+    def clear_done(self) -> None:
+        self.ids, self.claims, self.jobs, self.started, self.finished, self.results = [], [], [], [], [], []
 
 
 class Settler(Loop):
@@ -134,6 +172,10 @@ class Settler(Loop):
     @property
     def kept(self) -> int:
         return sum(map(len, self._kept))
+
+    def runs(self) -> list[int]:
+        """The runs whose outcomes are being written."""
+        return [run for batch in self._kept for run in batch.runs()]
 
     def nudge(self) -> None:
         """Something is there to be written; more may come in the next moment."""
@@ -200,12 +242,12 @@ class Settler(Loop):
                 lost = await self._finish(batch, now)
                 telemetry.succeeded.inc(len(batch.ids) - len(lost))
                 telemetry.run_seconds.observe_many(map(float.__sub__, batch.finished, batch.started))
-                batch.ids, batch.claims, batch.started, batch.finished, batch.results = [], [], [], [], []
+                batch.clear_done()
                 worker.count_lost(lost)
             if batch.ended:
                 lost = await self._each(lambda rows: queue.end(batch.node, rows, now=now), batch.ended)
                 telemetry.count_ends([row[4] for row in batch.ended if row[0] not in lost])
-                batch.ended = []
+                batch.ended, batch.ended_jobs = [], []
                 worker.count_lost(lost)
             if batch.again:
                 lost = await self._each(lambda rows: queue.retry(batch.node, rows, now=now), batch.again)
@@ -236,7 +278,7 @@ class Settler(Loop):
             try:
                 lost |= await write([row])
             except REFUSALS:
-                log.exception("an outcome cannot be recorded: %s; its lease ends by itself", row)
+                log.exception("an outcome cannot be recorded: %s; the run is given back", row)
         return lost
 
     async def _finish(self, batch: Batch, now: datetime | None) -> set[int]:
@@ -268,8 +310,10 @@ class Settler(Loop):
 
     async def _forget_recorded(self, batch: Batch) -> None:
         """What an unanswered statement has recorded after all is neither repeated nor counted as lost."""
-        ids = [*batch.ids, *(row[0] for row in batch.ended)]
-        claims = [*batch.claims, *(row[1] for row in batch.ended)]
-        if ids:
-            there = await self._worker.queue.recorded(batch.node, ids, claims, now=self._worker.now())
+        mine = batch.claimed()
+        if mine:
+            since = datetime.fromtimestamp(batch.earliest() - 60, UTC)
+            if (now := self._worker.now()) is not None:
+                since = min(since, now)
+            there = await self._worker.queue.recorded(batch.node, mine, since)
             self._worker.telemetry.succeeded.inc(batch.drop(there))

@@ -19,7 +19,8 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from contextvars import copy_context
-from typing import TYPE_CHECKING, Any
+from datetime import UTC, datetime
+from typing import Any
 
 import asyncpg
 import msgspec
@@ -36,6 +37,7 @@ from sexton.execution import (
     Step,
     Stop,
     clean,
+    describe,
     encode_result,
     execute,
     read_policy,
@@ -52,9 +54,6 @@ from sexton.targets.base import TargetKind
 from sexton.targets.http import HttpTargetKind
 from sexton.targets.python import Handler, PythonTarget
 from sexton.telemetry import Telemetry
-
-if TYPE_CHECKING:
-    from datetime import datetime
 
 log = logging.getLogger("sexton")
 
@@ -114,6 +113,7 @@ class Worker:
         self._policies: dict[str, Policy] = {}
         self._offset = 0.0
         self._turn = 0
+        self._context = copy_context()
         self._idle = asyncio.Event()
         self._idle.set()
         self._joined = asyncio.Event()
@@ -142,6 +142,7 @@ class Worker:
 
     async def start(self) -> None:
         self.event_loop = asyncio.get_running_loop()
+        self._context = copy_context()
         self._queue = await RunQueue.open(self._database)
         self.heartbeat.start()
         for loop in self.loops:
@@ -230,12 +231,23 @@ class Worker:
                 self.settler.nudge()
         self._launch()
 
+    async def release_unknown(self, node: int) -> None:
+        """What the database says is ours and we know nothing of: the answer to a claim was lost."""
+        known = {*self.running, *(run.id for run, _ in self.backlog), *self.settler.runs()}
+        for batch in (*self._old_batches, *([self.batch] if self.batch is not None else [])):
+            known.update(batch.runs())
+        given = await self.queue.release_unknown(node, list(known), now=self.now())
+        if given:
+            log.warning("%d runs were given back: the answer to their claim was lost", given)
+
     def _launch(self) -> None:
         backlog, running, concurrency = self.backlog, self.running, self.concurrency
         while backlog and len(running) < concurrency:
             run, step = backlog.popleft()
             running[run.id] = run
-            run.task = asyncio.Task(self._attempt(run, step), loop=self.event_loop)
+            run.task = asyncio.Task(
+                self._attempt(run, step), loop=self.event_loop, context=self._context.copy()
+            )
         if not running:
             self._idle.set()
             self.claimer.wake_if_waiting()
@@ -249,7 +261,7 @@ class Worker:
         assert self.event_loop is not None
         # Whoever waits lets this happen first.
         self.event_loop.call_soon(self._turn_over)
-        turn, context, task = self._turn, copy_context(), run.task
+        turn, context, task = self._turn, self._context, run.task
         backlog, running = self.backlog, self.running
         left = REUSE_LIMIT
         while True:
@@ -317,9 +329,13 @@ class Worker:
         started = run.started + self._offset
         self.telemetry.late_seconds.observe(started - run.due_seconds)
         if outcome is SUCCESS:
-            self.batch.succeed(run.id, run.claim, started, finished + self._offset)
+            self.batch.succeed(run, started, finished + self._offset)
         else:
-            self.batch.add(run, outcome, started, finished + self._offset)
+            try:
+                self.batch.add(run, outcome, started, finished + self._offset)
+            except Exception as error:
+                # Something like Retry(after="soon").
+                self.batch.add(run, Failure(describe(error)), started, finished + self._offset)
         self.settler.nudge()
 
     def _settled(self, run: RunContext, outcome: Outcome | None) -> None:
@@ -418,7 +434,10 @@ class Worker:
         try:
             await transaction.commit()
         except LOST:
-            if run.id not in await self.queue.recorded(node, [run.id], [run.claim], now=self.now()):
+            since = datetime.fromtimestamp(self.database_seconds(run.started) - 60, UTC)
+            if (now := self.now()) is not None:
+                since = min(since, now)
+            if run.id not in await self.queue.recorded(node, [(run.id, run.claim, run.job)], since):
                 raise
 
     # Stopping runs.

@@ -310,12 +310,26 @@ async def test_released_runs_are_as_if_never_claimed(store: Store, queue: RunQue
 
 
 async def test_history_knows_the_claims_it_has_recorded(store: Store, queue: RunQueue) -> None:
-    run, other, node = await store.run(), await store.run(), await store.node()
+    job = await store.job()
+    run, other, node = await store.run(job), await store.run(job), await store.node()
     await queue.claim(node, [await store.lane()], 10, now=NOW)
     await finish(queue, node, (run, 1))
-    assert await queue.recorded(node, [run, other], [1, 1], now=NOW) == {run}
-    assert await queue.recorded(node, [run], [2], now=NOW) == set()
-    assert await queue.recorded(node + 1, [run], [1], now=NOW) == set()
+    assert await queue.recorded(node, [(run, 1, job), (other, 1, job)], NOW) == {run}
+    assert await queue.recorded(node, [(run, 2, job)], NOW) == set()
+    assert await queue.recorded(node + 1, [(run, 1, job)], NOW) == set()
+    assert await queue.recorded(node, [(run, 1, job)], SOON) == set()
+
+
+async def test_what_a_node_holds_unknowingly_is_given_back(store: Store, queue: RunQueue) -> None:
+    known, unknown, others = await store.run(), await store.run(), await store.run()
+    node, other, lanes = await store.node(), await store.node(), [await store.lane()]
+    await queue.claim(node, lanes, 2, now=NOW)
+    await queue.claim(other, lanes, 1, now=NOW)
+    assert await queue.release_unknown(node, [known], now=SOON) == 1
+    live = await store.live(unknown)
+    assert (live["state"], live["attempt"], live["node"], live["available_at"]) == ("pending", 0, None, SOON)
+    assert (await store.live(known))["node"] == node
+    assert (await store.live(others))["node"] == other
 
 
 async def test_logs_and_progress_are_kept_with_the_run(store: Store, queue: RunQueue) -> None:

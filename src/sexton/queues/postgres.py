@@ -107,11 +107,15 @@ class RunQueue:
         """Runs given back as if they had not been claimed."""
         return await self._settle("release", node, *zip(*rows, strict=True), delay, now)
 
-    async def recorded(
-        self, node: int, ids: Sequence[int], claims: Sequence[int], *, now: datetime | None = None
-    ) -> set[int]:
-        """Which of these claims of the node are in history: for when an answer was lost."""
-        rows = await self._fetch("recorded", ids, claims, node, now)
+    async def release_unknown(self, node: int, known: Sequence[int], *, now: datetime | None = None) -> int:
+        """Give back what the node holds beyond the runs it knows of; how many there were."""
+        # There is no index for this: on a connection of the pool, which may scan.
+        rows = await self._database.fetch("release_unknown", node, known, now)
+        return int(rows[0][0])
+
+    async def recorded(self, node: int, mine: Sequence[tuple[int, int, int]], since: datetime) -> set[int]:
+        """Which of these (run, claim, job) are in history: for when an answer was lost."""
+        rows = await self._fetch("recorded", *zip(*mine, strict=True), node, since)
         return {row["run_id"] for row in rows}
 
     async def fix_keys(self, node: int, rows: Sequence[tuple[int, int, str]]) -> None:

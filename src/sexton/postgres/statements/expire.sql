@@ -1,13 +1,24 @@
 -- Runs that wait past their time end as expired, also those of a lane that nobody serves; those that somebody asked
 -- to cancel while they wait end as cancelled.
 with moment as materialized (select coalesce($1::timestamptz, clock_timestamp()) as now),
-picked as materialized (
+stale as materialized (
     select run.id
     from sexton.runs as run
-    where run.state in ('pending', 'failed')
-        and (run.expires_at <= (select now from moment) or run.cancel_requested_at is not null)
+    where run.expires_at <= (select now from moment) and run.state in ('pending', 'failed')
     limit $2
     for update skip locked
+),
+unwanted as materialized (
+    select run.id
+    from sexton.runs as run
+    where run.cancel_requested_at is not null and run.state in ('pending', 'failed')
+    limit $2
+    for update skip locked
+),
+picked as materialized (
+    select id from stale
+    union
+    select id from unwanted
 ),
 ended as (
     delete from sexton.runs as run

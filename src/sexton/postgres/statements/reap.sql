@@ -1,7 +1,11 @@
 -- The runs of dead workers go back, and the crash counts; the third one makes the run poison, and dead. One that somebody
--- asked to cancel ends as cancelled. Nodes that died a while ago are looked at again, since a claim may have been under
--- way when its node was declared dead.
+-- asked to cancel ends as cancelled. A claim may have been under way when its node was declared dead, so a dead node is
+-- looked at for as long as its `running` is above 0: until five minutes have passed and it holds nothing any more.
+-- Without such a node nothing is scanned.
 with moment as materialized (select coalesce($1::timestamptz, clock_timestamp()) as now),
+fallen as materialized (
+    select array(select node.id from sexton.nodes as node where node.state = 'dead' and node.running > 0) as ids
+),
 crashed as materialized (
     select
         run.id, run.attempt, run.node, run.claimed_at,
@@ -10,12 +14,21 @@ crashed as materialized (
             when run.crashes >= 2 then 'dead'
             else 'pending'
         end as fate,
-        'the worker ' || node.name || ' died while it ran this' as message
-    from sexton.nodes as node
-    join sexton.runs as run on run.node = node.id and run.state = 'running'
-    where node.state = 'dead' and node.lease_until > (select now from moment) - interval '5 minutes'
+        'the worker ' || (select node.name from sexton.nodes as node where node.id = run.node)
+            || ' died while it ran this' as message
+    from sexton.runs as run
+    where (select cardinality(ids) from fallen) > 0
+        and run.state = 'running'
+        and run.node = any ((select ids from fallen)::bigint[])
     limit $2
     for update of run skip locked
+),
+cleared as (
+    update sexton.nodes as node
+    set running = 0
+    where node.id = any ((select ids from fallen)::bigint[])
+        and node.lease_until < (select now from moment) - interval '5 minutes'
+        and not exists (select from sexton.runs as run where run.node = node.id and run.state = 'running')
 ),
 back as (
     update sexton.runs as run

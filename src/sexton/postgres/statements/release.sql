@@ -1,5 +1,5 @@
 -- Give runs of node $1 back as if they had not been claimed: the attempt is not charged, the claim number stays. $4 puts
--- them off by some seconds. A run whose job has moved to another lane before its first attempt goes to that lane.
+-- them off by some seconds.
 with given as (
     update sexton.runs as run
     set state = case when run.attempt - 1 - run.crashes > 0 then 'failed' else 'pending' end,
@@ -7,12 +7,7 @@ with given as (
         available_at = coalesce($5::timestamptz, clock_timestamp()) + make_interval(secs => $4::float8),
         node = null,
         claimed_at = null,
-        deadline_at = null,
-        lane = case
-            when run.attempt = 1
-            then coalesce((select timer.lane from sexton.timers as timer where timer.job_id = run.job_id), run.lane)
-            else run.lane
-        end
+        deadline_at = null
     from unnest($2::bigint[], $3::integer[]) as held (id, claim)
     where run.id = held.id and run.claim = held.claim and run.node = $1
     returning run.id

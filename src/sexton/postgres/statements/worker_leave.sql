@@ -1,5 +1,6 @@
--- A worker that stops: `draining` takes no more runs, `dead` has given all of its runs back.
+-- A worker that stops: `draining` takes no more runs, `dead` has given its runs back (the reaper looks again, hence 1).
 update sexton.nodes as node
-set state = $2, running = $3,
+set state = $2,
+    running = case when $2 = 'dead' then greatest($3, 1) else $3 end,
     lease_until = case when $2 = 'dead' then coalesce($4::timestamptz, clock_timestamp()) else node.lease_until end
 where node.id = $1 and node.state <> 'dead'
