@@ -101,6 +101,7 @@ class Engine:
 
     async def start(self) -> None:
         await self._move(self.clock.at)
+        await make_partitions(self.database, days=0)
         await self.app.declare(self.database)
         await self._leadership.setup()
         await self._leadership.tick()
@@ -119,41 +120,48 @@ class Engine:
     async def advance(self, to: datetime | None = None, **duration: float) -> list[Run]:
         """Let time pass, to an instant or by a duration (`days=7`): everything happens when it is due. The
         runs that have ended."""
-        end = to or self.clock.after(timedelta(**duration))
-        ended = await self.drain()
+        start, end = self.clock.at, to or self.clock.at + timedelta(**duration)
+        await self._settle()
         while (coming := await self._next()) is not None and coming <= end:
             await self._move(coming)
-            ended += await self.drain()
-        await self._move(end)
-        return ended + await self.drain()
+            await self._settle()
+        if end != self.clock.at:
+            await self._move(end)
+            await self._settle()
+        return await self._ended(start)
 
     async def outage(self, **duration: float) -> list[Run]:
         """Let time pass with nobody there; then everything is running again. The runs that have ended."""
-        await self._move(self.clock.after(timedelta(**duration)))
+        await self._move(self.clock.at + timedelta(**duration))
         return await self.drain()
 
     async def drain(self) -> list[Run]:
         """Fire everything that is due now, and run it to its end. The runs that have ended."""
-        since = self.clock.at
-        for _ in range(MOST_ROUNDS):
-            await self._sweeper.tick()
-            fired = await self._fire()
-            claimed = await self._work()
-            if not fired and not claimed:
-                return await self._ended(since)
-        raise RuntimeError(f"after {MOST_ROUNDS} rounds there is still more to run at {self.clock.at}")
+        await self._settle()
+        return await self._ended(self.clock.at)
 
     async def live(self) -> list[Run]:
         """Runs that have not ended: those that wait for a retry, and those that nobody has a handler for."""
         return (await list_runs(self.database, statuses=LIVE, limit=MOST_ROWS, now=self.clock.at)).items
 
     async def _move(self, at: datetime) -> None:
+        before = self.clock.at.date()
         async with self.database.connection() as connection:
             await self.clock.move(connection, at)
-        await make_partitions(self.database, days=0)
+        if self.clock.at.date() != before:
+            await make_partitions(self.database, days=0)
         # What a worker records as start and end follows the clock, too.
         self._worker.heartbeat.offset = self.clock.at.timestamp() - clock.monotonic()
         self._worker.watch()
+
+    async def _settle(self) -> None:
+        """Until nothing is left to do at this instant."""
+        await self._sweeper.tick()
+        for _ in range(MOST_ROUNDS):
+            fired = await self._fire()
+            if not await self._work() and not fired:
+                return
+        raise RuntimeError(f"after {MOST_ROUNDS} rounds there is still more to run at {self.clock.at}")
 
     async def _next(self) -> datetime | None:
         async with self.database.connection() as connection:

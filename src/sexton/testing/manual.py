@@ -6,7 +6,7 @@ database asks a table, so that one row sets the time for the scheduler, the work
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from sexton.cluster.leadership import DatabaseClock
 from sexton.postgres.database import Connection
@@ -37,9 +37,6 @@ class ManualClock(DatabaseClock):
             raise ValueError(f"time only goes forward: it is {self.at.isoformat()}, not {at.isoformat()}")
         self.at = at.astimezone(UTC)
         await connection.execute(SET, self.at)
-
-    def after(self, duration: timedelta) -> datetime:
-        return self.at + duration
 
     @property
     def known(self) -> bool:
