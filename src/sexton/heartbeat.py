@@ -24,7 +24,7 @@ from typing import Any
 import asyncpg
 
 from sexton import clock
-from sexton.postgres.database import LOST, Database
+from sexton.postgres.database import BY_KEY, LOST, Database
 from sexton.queues.postgres import close_connection
 
 log = logging.getLogger("sexton")
@@ -148,7 +148,7 @@ class Heartbeat:
             self._database.url,
             timeout=self._lease / 2,
             command_timeout=self._lease / 2,
-            server_settings={"application_name": "sexton heartbeat", "timezone": "UTC"},
+            server_settings={"application_name": "sexton heartbeat", "timezone": "UTC", **BY_KEY},
         )
 
     async def _renew(self, connection: asyncpg.Connection[asyncpg.Record]) -> None:

@@ -118,6 +118,11 @@ create index runs_claimable on sexton.runs (lane, priority, available_at) where 
 create index runs_job on sexton.runs (job_id);
 create unique index runs_slot on sexton.runs (job_id, slot) where slot is not null;
 
+-- Few runs are in any of these: looking for them must not mean looking at all that wait.
+create index runs_suspect on sexton.runs (lane) where crashes >= 2;
+create index runs_expiring on sexton.runs (expires_at) where expires_at is not null;
+create index runs_cancelling on sexton.runs (node) where cancel_requested_at is not null;
+
 -- One row per ended run and per skipped occurrence, or counted range of them. Append-only.
 create table sexton.history (
     recorded_at timestamptz not null default clock_timestamp(),

@@ -1,0 +1,127 @@
+"""What is asked every few seconds does not look at all the runs that wait."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+import asyncpg
+import msgspec
+import pytest
+import pytest_asyncio
+
+from sexton.postgres.database import BY_KEY, Database
+from tests.runs import NOW, Store
+
+WAITING = 20_000
+MANY = """
+insert into sexton.runs (job_id, lane, priority, available_at, scheduled_at, due_at, revision, expires_at)
+select n, $1, 2, $2, $2, $2, 1, case when n % 2 = 0 then $2::timestamptz + interval '1 hour' end
+from generate_series(1, $3::int) as n
+"""
+
+
+@pytest_asyncio.fixture
+async def store(database: Database) -> Store:
+    return Store(database)
+
+
+async def fill(store: Store, *, analyze_first: bool) -> int:
+    """Many runs that wait; the statistics are of them, or still of an empty table."""
+    lane = await store.lane()
+    if analyze_first:
+        await store.execute("analyze sexton.runs")
+    await store.execute(MANY, lane, NOW, WAITING)
+    if not analyze_first:
+        await store.execute("analyze sexton.runs")
+    return lane
+
+
+async def read(database: Database, name: str, settings: Mapping[str, str], *arguments: Any) -> dict[str, int]:
+    """How many rows of `runs` were read by which way (an index, or a scan of all)."""
+    connection = await asyncpg.connect(database.url, server_settings={"jit": "off", **settings})
+    try:
+        text = await connection.fetchval(
+            f"explain (analyze, timing off, format json) {database.statement(name)}", *arguments
+        )
+    finally:
+        await connection.close()
+    ways: dict[str, int] = {}
+    for node in nodes(msgspec.json.decode(text)[0]["Plan"]):
+        if (
+            node.get("Relation Name") == "runs"
+            and node["Node Type"].endswith("Scan")
+            and node["Actual Loops"]
+        ):
+            way = node.get("Index Name", node["Node Type"])
+            rows = node["Actual Rows"] + node.get("Rows Removed by Filter", 0)
+            ways[way] = ways.get(way, 0) + int(rows * node["Actual Loops"])
+    return ways
+
+
+def nodes(plan: dict[str, Any]) -> list[dict[str, Any]]:
+    return [plan, *(node for child in plan.get("Plans", []) for node in nodes(child))]
+
+
+@pytest.mark.parametrize("analyze_first", [True, False])
+async def test_a_beat_reads_only_what_is_to_be_cancelled(store: Store, analyze_first: bool) -> None:
+    await fill(store, analyze_first=analyze_first)
+    node = await store.node()
+    for _ in range(3):
+        await store.run(state="running", node=node, claim=1, cancel_requested_at=NOW)
+    assert await read(store.database, "heartbeat", BY_KEY, node, 15.0, 3, NOW) == {"runs_cancelling": 3}
+
+
+@pytest.mark.parametrize("analyze_first", [True, False])
+async def test_expiry_reads_only_what_has_expired_or_is_cancelled(store: Store, analyze_first: bool) -> None:
+    await fill(store, analyze_first=analyze_first)
+    for _ in range(3):
+        await store.run(expires_at=NOW - timedelta(seconds=1))
+    await store.run(cancel_requested_at=NOW)
+    ways = await read(store.database, "expire", BY_KEY, NOW, 5000)
+    assert (ways.pop("runs_expiring"), ways.pop("runs_cancelling")) == (3, 1)
+    assert sum(ways.values()) <= 10
+    assert len(await store.statuses()) == 4
+
+
+@pytest.mark.parametrize("analyze_first", [True, False])
+async def test_runs_to_be_run_alone_are_found_among_many(store: Store, analyze_first: bool) -> None:
+    lane = await fill(store, analyze_first=analyze_first)
+    node = await store.node()
+    await store.run(crashes=2)
+    assert await read(store.database, "suspects", BY_KEY, [lane], NOW) == {"runs_suspect": 1}
+    ways = await read(store.database, "claim_alone", BY_KEY, node, [lane], NOW)
+    assert ways.pop("runs_suspect") == 1
+    assert sum(ways.values()) <= 2
+
+
+async def test_reaping_reads_nothing_while_nobody_has_died(store: Store) -> None:
+    await fill(store, analyze_first=False)
+    await store.node()
+    ways = await read(store.database, "reap", {}, NOW, 5000)
+    assert sum(ways.values()) == 0
+
+
+async def test_ends_are_looked_up_by_their_jobs(store: Store) -> None:
+    await store.execute(
+        """insert into sexton.history (recorded_at, run_id, job_id, scheduled_at, status, claim, node)
+        select $1::timestamptz, n, n % 1000, $1, 'success', 1, 7 from generate_series(1, 20000) as n""",
+        NOW,
+    )
+    connection = await asyncpg.connect(store.database.url, server_settings=dict(BY_KEY))
+    try:
+        statement = store.database.statement("recorded")
+        arguments = (list(range(1, 11)), [1] * 10, list(range(1, 11)), 7, NOW)
+        assert len(await connection.fetch(statement, *arguments)) == 10
+        text = await connection.fetchval(
+            f"explain (analyze, timing off, format json) {statement}", *arguments
+        )
+    finally:
+        await connection.close()
+    plan = nodes(msgspec.json.decode(text)[0]["Plan"])
+    scans = [node for node in plan if node.get("Relation Name", "").startswith("history")]
+    rows = sum(
+        (node["Actual Rows"] + node.get("Rows Removed by Filter", 0)) * node["Actual Loops"] for node in scans
+    )
+    assert rows <= 10 * 20
