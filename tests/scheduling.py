@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 import asyncpg
 
@@ -19,7 +19,10 @@ from sexton.validation import read_spec
 class Stage:
     """One scheduler node, not running by itself."""
 
+    made: ClassVar[list[Stage]] = []
+
     def __init__(self, database: Database, **settings: Any) -> None:
+        Stage.made.append(self)
         self.database = database
         self.settings = Settings(**settings)
         self.clock = DatabaseClock()
@@ -35,8 +38,12 @@ class Stage:
     async def round(self) -> float:
         return await self.scheduler.tick()
 
-    async def close(self) -> None:
-        await self.scheduler.teardown()
+    @classmethod
+    async def close_all(cls) -> None:
+        while cls.made:
+            stage = cls.made.pop()
+            await stage.scheduler.teardown()
+            await stage.leadership.teardown()
 
 
 async def add_job(database: Database, **fields: Any) -> int:

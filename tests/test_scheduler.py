@@ -18,9 +18,8 @@ from tests.scheduling import Stage, add_job, execute, fetch, hour_before, move_t
 
 @pytest_asyncio.fixture
 async def stage(database: Database) -> AsyncIterator[Stage]:
-    made = await Stage(database).lead()
-    yield made
-    await made.close()
+    yield await Stage(database).lead()
+    await Stage.close_all()
 
 
 async def due_now(database: Database, job: int) -> None:

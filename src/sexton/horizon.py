@@ -42,6 +42,7 @@ OVERDUE_SECONDS = 5.0
 
 # How many next occurrences are remembered for one schedule, and how many schedules beside those in use.
 REMEMBERED = 1000
+ASKED = 3
 SPARE_TIMINGS = 50_000
 
 
@@ -71,6 +72,15 @@ class Timing:
         found = self.schedule.next_after(instant(scheduled))
         self._next[scheduled] = following = None if found is None else microseconds(found)
         return following
+
+    def prepare(self, scheduled: int) -> None:
+        """Work the next occurrence out beforehand. A schedule that cannot say is set aside, alone."""
+        if self.schedule is not None:
+            try:
+                self.next_after(scheduled)
+            except (SextonError, OverflowError) as error:
+                log.error("jobs of the schedule %r are set aside: %s", self.schedule.text, error)
+                self.schedule = None
 
 
 @dataclass(slots=True)
@@ -123,6 +133,7 @@ class Horizon:
         self._refill_at = 0.0
         self._overdue_at = 0.0
         self._polled_until = 0
+        self._aside: set[int] = set()
         self._timing_numbers: dict[tuple[UUID, int | None, bool], int] = {}
         self._shared_numbers: dict[tuple[object, ...], int] = {}
         self.connection: asyncpg.Connection[asyncpg.Record] | None = None
@@ -143,6 +154,10 @@ class Horizon:
     def changed(self, shards: set[int]) -> None:
         """Timers of these shards are not what they were."""
         self._changed |= shards
+
+    def set_aside(self, job_id: int) -> None:
+        """Leave a job out until the next refill: it was changed while it was read, or cannot be planned."""
+        self._aside.add(job_id)
 
     async def follow(self, led: Mapping[int, int], *, listening: bool, behind: bool = False) -> None:
         """Load what was taken or changed, drop what was lost, and look further ahead every now and then.
@@ -166,7 +181,7 @@ class Horizon:
                 self._loaded_until[shard] = horizon
         if now >= self._refill_at:
             self._refill_at = now + self._settings.refill_seconds
-            await self._refill()
+            await self._refill(behind=behind)
         if not listening:
             await self._poll()
         if not behind:
@@ -235,8 +250,7 @@ class Horizon:
         """Work out the next occurrences of what falls due first, before it does."""
         for wheel in self._wheels.values():
             for timing, scheduled in wheel.first_cases():
-                if self.timings[timing].schedule is not None:
-                    self.timings[timing].next_after(scheduled)
+                self.timings[timing].prepare(scheduled)
 
     def seconds_to_sleep(self, *, listening: bool) -> float:
         """Until something is due, or to be read."""
@@ -252,8 +266,9 @@ class Horizon:
             seconds.append(self._settings.poll_seconds)
         return max(0.0, min(seconds))
 
-    async def _refill(self) -> None:
-        if len(self._timing_numbers) > 2 * self.entries + SPARE_TIMINGS:
+    async def _refill(self, *, behind: bool) -> None:
+        self._aside.clear()
+        if not behind and len(self._timing_numbers) > 2 * self.entries + SPARE_TIMINGS:
             # Schedules of jobs that are gone, or far away, have piled up: learn those in use anew.
             self.forget()
             self.timings.clear()
@@ -274,10 +289,11 @@ class Horizon:
         """Nothing may depend on the wheels alone: a timer that a notification, a refill or a reload missed is
         found here."""
         moment = clock.monotonic()
-        if moment < self._overdue_at or self._earliest() <= self._now():
+        if moment < self._overdue_at:
             return
         self._overdue_at = moment + OVERDUE_SECONDS
-        await self._load(list(self._wheels), None, self._now() - MICROSECONDS, self._wheels)
+        oldest = int(min(self._now(), self._earliest()))
+        await self._load(list(self._wheels), None, oldest - MICROSECONDS, self._wheels)
 
     async def _poll(self) -> None:
         """Without notifications: look every second for what falls due within two."""
@@ -300,7 +316,8 @@ class Horizon:
         numbers = self._timing_numbers
         for job_id, shard, due_at, scheduled_at, revision, timing_key, grace, special in rows:
             if (timing_key, grace, special) not in numbers:
-                self._changed.add(shard)
+                self.set_aside(job_id)
+            if job_id in self._aside:
                 continue
             wheels[shard].add(
                 job_id,
@@ -311,25 +328,25 @@ class Horizon:
             )
 
     async def _learn(self, rows: list[asyncpg.Record]) -> None:
-        """Read the schedules of timing keys that are not known yet: one job for each is enough."""
+        """Read the schedules of timing keys that are not known yet. One job for each would be enough, but it
+        may have been edited since its timer was read: some more are asked too."""
         assert self.connection is not None
-        unknown: dict[tuple[UUID, int | None, bool], int] = {}
+        unknown: dict[tuple[UUID, int | None, bool], list[int]] = {}
         for row in rows:
             key = (row["timing_key"], row["grace_seconds"], row["special"])
             if key not in self._timing_numbers:
-                unknown.setdefault(key, row["job_id"])
+                jobs = unknown.setdefault(key, [])
+                if len(jobs) < ASKED:
+                    jobs.append(row["job_id"])
         if not unknown:
             return
-        found = await self.connection.fetch(
-            self._database.statement("load_schedules"),
-            list(unknown.values()),
-        )
+        asked = [job_id for jobs in unknown.values() for job_id in jobs]
+        found = await self.connection.fetch(self._database.statement("load_schedules"), asked)
         by_id = {row["id"]: row for row in found}
-        for key, job_id in unknown.items():
-            job = by_id.get(job_id)
-            if job is None or job["timing_key"] != key[0]:
-                continue  # changed since its timer was read: the timer is read again
-            self._timing_numbers[key] = self._number(job, key)
+        for key, jobs in unknown.items():
+            alike = [by_id[job] for job in jobs if job in by_id and by_id[job]["timing_key"] == key[0]]
+            if alike:
+                self._timing_numbers[key] = self._number(alike[0], key)
 
     def _number(self, job: asyncpg.Record, key: tuple[UUID, int | None, bool]) -> int:
         """A new timing. One-offs are all alike, for nothing comes after, and so are plain intervals of one

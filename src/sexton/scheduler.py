@@ -29,6 +29,7 @@ import msgspec
 from sexton import clock
 from sexton.cluster.leadership import DatabaseClock, Leadership
 from sexton.config import Settings
+from sexton.errors import SextonError
 from sexton.horizon import Batch, Horizon, instant
 from sexton.loop import Loop
 from sexton.model import PRIORITY_LOWEST, JobSpec, Trigger
@@ -40,6 +41,8 @@ log = logging.getLogger("sexton")
 
 # After a firing, wait so long for more to fall due: a statement for few costs nearly as much as for many.
 GATHER_SECONDS = 0.005
+
+STUCK_SECONDS = 0.05
 
 # A round ends after this long even if more is due: leadership, changes and the end must be noticed meanwhile.
 ROUND_SECONDS = 0.5
@@ -99,7 +102,7 @@ class Scheduler(Loop):
             await self._connect()
             await horizon.follow(self._leadership.led, listening=self.listening(), behind=bool(self._due))
             self._due = self._due or deque(horizon.pop_due())
-            began = clock.monotonic()
+            began, tried = clock.monotonic(), bool(self._due)
             while self._due and self._leadership.trusted() and clock.monotonic() - began < ROUND_SECONDS:
                 await self._fire(self._due.popleft())
         except BaseException as error:
@@ -113,6 +116,8 @@ class Scheduler(Loop):
         if self._due:
             return 0.0
         horizon.plan_ahead()
+        if tried and self.fired == fired:
+            return STUCK_SECONDS  # timers that change, or a clock that went back: do not spin
         gather = GATHER_SECONDS if self.fired > fired else 0.0
         return max(horizon.seconds_to_sleep(listening=self.listening()), gather)
 
@@ -137,12 +142,15 @@ class Scheduler(Loop):
     async def _fire(self, batch: Batch) -> None:
         """What is past its grace is planned; of the rest, plain jobs and special ones go separately."""
         timings = self._horizon.timings
+        for _, entries in batch.parts:
+            for timing, scheduled in set(zip(entries.timings, entries.scheduled, strict=True)):
+                timings[timing].prepare(scheduled)
         batch.split(lambda row: timings[row[4]].schedule is None)  # set aside
         late = batch.split(lambda row: self._now() - row[1] > timings[row[4]].grace * MICROSECONDS)
         special = batch.split(lambda row: timings[row[4]].special)
-        await self._catch_up(late)
         await self._fire_alike(batch)
         await self._fire_alike(special)
+        await self._catch_up(late)
 
     async def _fire_alike(self, batch: Batch) -> None:
         if not self._still_led(batch):
@@ -234,7 +242,9 @@ class Scheduler(Loop):
         rows = await self._connection.fetch(self._database.statement("load_missed"), batch.jobs)
         now = instant(self._now())
         # A job that fires every second and was away for a month has millions of occurrences to account for.
-        planned = await asyncio.to_thread(_plan_all, rows, now)
+        planned, failed = await asyncio.to_thread(_plan_all, rows, now)
+        for job_id in failed:
+            self._horizon.set_aside(job_id)
         arguments = _catch_up_arguments(planned, now, self._settings.catch_up_rate)
         answer = await self._send("catch_up", *arguments, *self._fence(batch))
         if answer is not None and not answer["held"]:
@@ -248,18 +258,24 @@ class Scheduler(Loop):
         return int(self._time.now() * MICROSECONDS)
 
 
-def _plan_all(rows: Sequence[asyncpg.Record], now: datetime) -> list[Planned]:
+def _plan_all(rows: Sequence[asyncpg.Record], now: datetime) -> tuple[list[Planned], list[int]]:
+    """The plans, and the jobs whose schedule could not say what to plan."""
     plans: dict[object, Plan] = {}
-    planned = []
+    planned, failed = [], []
     for row in rows:
         jitter = row["due_at"] - row["scheduled_at"]
         remaining = None if row["max_runs"] is None else row["max_runs"] - row["fired_count"]
         case = (row["timing_key"], row["options"], row["scheduled_at"], jitter, remaining)
         if case not in plans:
-            policy, schedule = Policy.of(_spec_of(row)), schedule_of(dict(row))
-            plans[case] = plan(schedule, policy, row["scheduled_at"], jitter, now, remaining)
+            try:
+                policy, schedule = Policy.of(_spec_of(row)), schedule_of(dict(row))
+                plans[case] = plan(schedule, policy, row["scheduled_at"], jitter, now, remaining)
+            except (SextonError, OverflowError) as error:
+                log.error("job %s is set aside: what it missed cannot be planned: %s", row["name"], error)
+                failed.append(row["job_id"])
+                continue
         planned.append((row, jitter, plans[case]))
-    return planned
+    return planned, failed
 
 
 def _catch_up_arguments(planned: Iterable[Planned], now: datetime, rate: float) -> list[list[Any]]:

@@ -13,12 +13,15 @@ moment before the renewal was sent.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import logging
 from collections import deque
 from collections.abc import Callable
 from datetime import datetime
 from functools import lru_cache
+
+import asyncpg
 
 from sexton import clock
 from sexton.config import Settings
@@ -67,6 +70,7 @@ class Leadership(Loop):
         self._version = version
         self._trusted_until = 0.0
         self._steady_since = 0.0
+        self._own: Database | None = None
         self.backend_pids: list[int] = []
         self.node: int | None = None
         self.led: dict[int, int] = {}
@@ -83,8 +87,18 @@ class Leadership(Loop):
         return self.trusted() and clock.monotonic() - self._steady_since >= seconds
 
     async def setup(self) -> None:
+        if self._own is None:
+            # Connections of its own: the lease must not wait behind slow requests or handlers.
+            self._own = await Database.open(
+                self._database.url,
+                schema=self._database.schema,
+                size=2,
+                timeout=self._settings.lease_seconds,
+                name="sexton leadership",
+                settings={"lock_timeout": "500ms"},
+            )
         before = self._steady_since = clock.monotonic()
-        row = await self._database.fetchrow(
+        row = await self._own.fetchrow(
             "join",
             self._node_name,
             ["scheduler"],
@@ -101,10 +115,9 @@ class Leadership(Loop):
         self._trusted_until = before + self._settings.lease_seconds - MARGIN
 
     async def tick(self) -> float:
+        assert self._own is not None
         before = clock.monotonic()
-        row = await self._database.fetchrow(
-            "beat", self.node, self._settings.lease_seconds, self.backend_pids
-        )
+        row = await self._own.fetchrow("beat", self.node, self._settings.lease_seconds, self.backend_pids)
         assert row is not None
         self._time.sample(row["now"], clock.monotonic())
         if not row["alive"]:
@@ -121,20 +134,26 @@ class Leadership(Loop):
         """A clean stop hands everything over at once."""
         shards, self.led = list(self.led), {}
         self._trusted_until = 0.0
+        if self._own is None:
+            return
         try:
-            async with self._database.transaction() as connection:
+            async with self._own.transaction() as connection:
                 await connection.execute(self._database.statement("give_shards"), shards, self.node)
                 await connection.execute(
                     self._database.sql("delete from sexton.nodes where id = $1"), self.node
                 )
         except Unavailable as error:
             log.warning("leadership: could not hand over: %s; the lease ends by itself", error.message)
+        finally:
+            await self._own.close()
+            self._own = None
 
     async def _settle(
         self, others: list[int], epochs: list[int], holders: list[int], holding: set[int]
     ) -> None:
         """Lose what was taken, give what others should lead, take what is free and ours."""
         assert self.node is not None
+        assert self._own is not None
         mine = wanted(self.node, others, len(epochs))
         lost = [
             shard
@@ -153,11 +172,21 @@ class Leadership(Loop):
                 "s were" if len(lost) > 1 else " was",
             )
         if given:
-            async with self._database.connection() as connection:
-                await connection.execute(self._database.statement("give_shards"), given, self.node)
+            # An open firing of our own may be in the way: it is tried again at the next beat.
+            with contextlib.suppress(asyncpg.LockNotAvailableError):
+                await self._own.fetch("give_shards", given, self.node)
         for shard in sorted(mine - set(self.led)):
             if holders[shard] not in holding or holders[shard] == self.node:
-                row = await self._database.fetchrow("take_shard", shard, self.node, epochs[shard])
+                try:
+                    row = await self._own.fetchrow("take_shard", shard, self.node, epochs[shard])
+                except asyncpg.LockNotAvailableError:
+                    # An open firing of the old leader is in the way, though its lease has ended: it was
+                    # stopped in the middle. Its backend is ended, which rolls the firing back.
+                    log.warning(
+                        "the takeover of shard %d is blocked by its old leader: ending its backend", shard
+                    )
+                    await self._own.fetch("end_backends", holders[shard])
+                    break
                 if row is not None:
                     self.led[shard] = row["epoch"]
         self.on_change()

@@ -6,7 +6,7 @@ Statements are files, one each, in `statements/`. Every wait has a deadline. A l
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from functools import lru_cache
 from importlib import resources
@@ -58,7 +58,14 @@ class Database:
 
     @classmethod
     async def open(
-        cls, url: str, *, schema: str = "sexton", size: int = 10, timeout: float = 30, name: str = "sexton"
+        cls,
+        url: str,
+        *,
+        schema: str = "sexton",
+        size: int = 10,
+        timeout: float = 30,
+        name: str = "sexton",
+        settings: Mapping[str, str] | None = None,
     ) -> Database:
         try:
             pool = await asyncpg.create_pool(
@@ -68,7 +75,13 @@ class Database:
                 timeout=10,
                 command_timeout=timeout,
                 max_inactive_connection_lifetime=600,
-                server_settings={"application_name": name, "timezone": "UTC", "jit": "off"},
+                server_settings={
+                    "application_name": name,
+                    "timezone": "UTC",
+                    "jit": "off",
+                    "idle_in_transaction_session_timeout": "60s",
+                    **(settings or {}),
+                },
             )
         except (*LOST, asyncpg.PostgresError) as error:
             raise unavailable(error) from error

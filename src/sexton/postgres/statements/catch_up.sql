@@ -77,6 +77,14 @@ queued as (
     on conflict (job_id, slot) where slot is not null do nothing
     returning job_id, scheduled_at
 ),
+stopping as (
+    update sexton.runs r
+    set cancel_requested_at = clock_timestamp(), cancel_reason = 'the next occurrence is due'
+    from wanted w
+    where w.overlap = 3 and (w.job_id, w.scheduled_at) not in (select job_id, scheduled_at from live)
+      and r.job_id = w.job_id and r.slot = 0 and r.cancel_requested_at is null
+    returning 1
+),
 overlapped as (
     insert into sexton.history (job_id, scheduled_at, status, reason, trigger, revision)
     select job_id, scheduled_at, 'skipped', 'overlap', trigger, revision
@@ -93,5 +101,6 @@ skipped as (
     join held h on h.job_id = s.job_id
 )
 select fence.held, (select count(*) from held) as moved,
-       (select pg_notify('sexton_runs', '') where exists (select from wanted))
+       (select pg_notify('sexton_runs', '') where exists (select from wanted)),
+       (select pg_notify('sexton_cancels', '') where exists (select from stopping))
 from fence

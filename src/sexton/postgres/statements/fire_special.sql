@@ -74,6 +74,7 @@ stopping as (
     from fired f
     where f.overlap = 3 and f.job_id not in (select job_id from live)
       and r.job_id = f.job_id and r.slot = 0 and r.cancel_requested_at is null
+    returning 1
 ),
 overlapped as (
     insert into sexton.history (job_id, scheduled_at, status, reason, trigger, revision)
@@ -82,5 +83,6 @@ overlapped as (
     where overlap <> 0 and job_id not in (select job_id from live) and job_id not in (select job_id from queued)
 )
 select fence.held, (select count(*) from fired) as fired,
-       (select pg_notify('sexton_runs', '') where exists (select from fired))
+       (select pg_notify('sexton_runs', '') where exists (select from fired)),
+       (select pg_notify('sexton_cancels', '') where exists (select from stopping))
 from fence
