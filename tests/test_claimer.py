@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
+import pytest
 import pytest_asyncio
 
+from sexton import clock
+from sexton.errors import Unavailable
 from sexton.execution import RunContext
 from sexton.postgres.database import Database
-from tests.runs import Store, settled, working
+from sexton.queues.postgres import RunQueue
+from tests.runs import NOW, Store, settled, working
 
 
 @pytest_asyncio.fixture
@@ -123,3 +128,85 @@ async def test_every_lane_gets_its_turn(store: Store) -> None:
         worker.lanes = [1, 2, 3]
         orders = {tuple(worker.claimer._rotated()) for _ in range(200)}
     assert orders == {(1, 2, 3), (2, 3, 1), (3, 1, 2)}
+
+
+@pytest.mark.parametrize("alone", [False, True])
+async def test_a_lost_claim_is_given_back_though_there_is_no_room(
+    store: Store, monkeypatch: pytest.MonkeyPatch, alone: bool
+) -> None:
+    """All slots are taken for hours: what a lost answer has claimed goes to somebody else."""
+    long, name = await store.run(), "claim_alone" if alone else "claim"
+    running = asyncio.Event()
+
+    async def work(run: RunContext) -> None:
+        running.set()
+        await asyncio.Event().wait()
+
+    async with working(store.database, {"work": work}, concurrency=1) as worker:
+        claimer = worker.claimer
+        await worker.joined()
+        real = getattr(RunQueue, name)
+
+        async def lose(queue: RunQueue, *arguments: Any, **named: Any) -> Any:
+            await real(queue, *arguments, **named)
+            raise Unavailable("database_unavailable", "the answer was lost")
+
+        monkeypatch.setattr(RunQueue, name, lose)
+        if alone:
+            await store.execute("update sexton.runs set crashes = 2")
+        with pytest.raises(Unavailable):
+            await claimer.tick()
+        assert (await store.live(long))["state"] == "running"
+        monkeypatch.setattr(RunQueue, name, real)
+        monkeypatch.setattr(claimer, "room", lambda: 0)
+        claimer._giving_way_until = float("-inf")
+        await claimer.tick()
+        live = await store.live(long)
+        assert (live["state"], live["attempt"], live["node"]) == ("pending", 0, None)
+
+
+async def test_what_is_held_unknowingly_is_looked_for_now_and_then(store: Store) -> None:
+    async with working(store.database, {"work": succeed}) as worker:
+        node, claimer = await worker.joined(), worker.claimer
+        held = await store.run(state="running", node=node, claim=1, attempt=1)
+        await claimer.tick()
+        assert (await store.live(held))["state"] == "running"
+        claimer._unknown_at = clock.monotonic()
+        await claimer.tick()
+        await settled(worker)
+        assert claimer._unknown_at > clock.monotonic()
+    assert await store.statuses() == {held: "success"}
+
+
+async def test_a_worker_that_stops_after_a_lost_claim_gives_it_back(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = await store.run()
+    real, lost = RunQueue.claim, asyncio.Event()
+
+    async def lose(queue: RunQueue, *arguments: Any, **named: Any) -> Any:
+        rows = await real(queue, *arguments, **named)
+        if rows:
+            lost.set()
+            raise Unavailable("database_unavailable", "the answer was lost")
+        return rows
+
+    monkeypatch.setattr(RunQueue, "claim", lose)
+    async with working(store.database, {"work": succeed}, by_itself=True) as worker:
+        await lost.wait()
+        worker.claimer._stopping = True
+    live = await store.live(run)
+    assert (live["state"], live["crashes"], live["node"]) == ("pending", 0, None)
+
+
+async def test_one_run_that_cannot_be_read_does_not_take_the_others_with_it(store: Store) -> None:
+    strange = await store.run(await store.job(max_retries="as many as it takes"))
+    fine = await store.run()
+    async with working(store.database, {"work": succeed}) as worker:
+        await worker.joined()
+        await worker.claimer.tick()
+        await settled(worker)
+        live = await store.live(strange)
+        assert (live["state"], live["attempt"]) == ("pending", 0)
+        assert live["available_at"] > NOW
+    assert await store.statuses() == {fine: "success"}

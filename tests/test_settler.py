@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from datetime import timedelta
 from typing import Any
 
 import asyncpg
@@ -10,6 +12,7 @@ import pytest_asyncio
 
 from sexton.errors import Unavailable
 from sexton.execution import RunContext
+from sexton.model import Cancel, Failure, Outcome, Retry, Snooze
 from sexton.postgres.database import Database
 from sexton.queues.postgres import RunQueue
 from tests.runs import NOW, Store, settled, working
@@ -134,6 +137,104 @@ async def test_a_refused_outcome_does_not_keep_the_others_back(
         await claim_all(worker, store)
         await settled(worker)
     assert await store.statuses() == {runs[0]: "dead", runs[2]: "dead"}
+
+
+async def test_an_outcome_that_is_refused_is_recorded_with_a_note(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ending = await store.run(await store.job("sexton.fail", max_retries=0))
+    again = await store.run(await store.job("sexton.fail", max_retries=3))
+
+    def picky(name: str, message: int) -> None:
+        real = getattr(RunQueue, name)
+
+        async def write(queue: RunQueue, node: int, rows: Any, **named: Any) -> set[int]:
+            if any("always fails" in row[message] for row in rows):
+                raise asyncpg.DataError("refused")
+            lost: set[int] = await real(queue, node, rows, **named)
+            return lost
+
+        monkeypatch.setattr(RunQueue, name, write)
+
+    picky("end", 7)
+    picky("retry", 6)
+    async with working(store.database, {"work": succeed}) as worker:
+        await claim_all(worker, store)
+        await settled(worker)
+    assert (await store.history(ending))["status"] == "dead"
+    live = await store.live(again)
+    assert (live["state"], live["attempt"]) == ("failed", 1)
+    assert live["error"] == "the outcome cannot be recorded as it was: refused"
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        Failure("a NUL \0 and half of a character \ud800"),
+        Failure(ValueError("not a text")),  # type: ignore[arg-type]
+        Failure("x", retry_after=timedelta(minutes=1)),  # type: ignore[arg-type]
+        Failure("x", retry_after=math.nan),
+        Failure("x" * 1_000_000),
+        Retry(after=math.inf),
+        Retry(reason=None),  # type: ignore[arg-type]
+        Snooze("soon"),  # type: ignore[arg-type]
+        Snooze(None),  # type: ignore[arg-type]
+        Snooze(math.nan),
+        Retry(after=object()),  # type: ignore[arg-type]
+    ],
+    ids=lambda outcome: repr(outcome)[:40],
+)
+async def test_whatever_a_handler_returns_its_run_goes_on(store: Store, outcome: Outcome) -> None:
+    run, other = await store.run(), await store.run()
+
+    async def work(context: RunContext) -> Outcome | None:
+        return outcome if context.id == run else None
+
+    async with working(store.database, {"work": work}) as worker:
+        await claim_all(worker, store)
+        await settled(worker)
+    live = await store.live(run)
+    assert live["state"] in ("failed", "pending")
+    assert live["node"] is None
+    assert await store.statuses() == {other: "success"}
+
+
+async def test_a_handler_may_cancel_without_a_reason(store: Store) -> None:
+    run = await store.run()
+
+    async def work(context: RunContext) -> Outcome:
+        return Cancel(None)  # type: ignore[arg-type]
+
+    async with working(store.database, {"work": work}) as worker:
+        await claim_all(worker, store)
+        await settled(worker)
+    assert await store.statuses() == {run: "cancelled"}
+
+
+async def test_a_refused_line_does_not_take_the_others_with_it(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work(run: RunContext) -> None:
+        for word in ("one", "two", "three"):
+            await run.log(word)
+
+    run = await store.run(
+        await store.job(payload={"n": 7}, idempotency_key_template="{{date}}-{{payload.n}}")
+    )
+    real = RunQueue.log
+
+    async def picky(queue: RunQueue, node: int, rows: Any, **named: Any) -> None:
+        if any(row[4] == "two" for row in rows):
+            raise asyncpg.DataError("refused")
+        await real(queue, node, rows, **named)
+
+    monkeypatch.setattr(RunQueue, "log", picky)
+    async with working(store.database, {"work": work}) as worker:
+        await claim_all(worker, store)
+        await settled(worker)
+    lines = await store.fetch("select message from sexton.run_logs order by at")
+    assert [line["message"] for line in lines] == ["one", "three"]
+    assert (await store.history(run))["idempotency_key"] == "2030-05-01-7"
 
 
 async def claim_all(worker: Any, store: Store) -> None:

@@ -211,8 +211,8 @@ async def test_a_crash_of_the_worker_uses_up_no_retry(store: Store) -> None:
         (Retry(), "failed", 60, 1),
         (Snooze(90), "pending", 90, 0),
         (Retry(after=-1), "failed", 0, 1),
-        (Retry(after=timedelta(minutes=5)), "failed", 300, 1),  # type: ignore[arg-type]
-        (Snooze(timedelta(minutes=5)), "pending", 300, 0),  # type: ignore[arg-type]
+        (Retry(after=timedelta(minutes=5)), "failed", 300, 1),
+        (Snooze(timedelta(minutes=5)), "pending", 300, 0),
         (Retry(after="soon"), "failed", 60, 1),  # type: ignore[arg-type]
     ],
 )

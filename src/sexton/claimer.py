@@ -7,12 +7,15 @@ worker lets go of everything else first.
 
 from __future__ import annotations
 
+import contextlib
 import random
+from collections.abc import Awaitable
 from typing import TYPE_CHECKING
 
 import asyncpg
 
 from sexton import clock
+from sexton.errors import Unavailable
 from sexton.loop import Loop
 from sexton.queues.base import Ring
 
@@ -53,6 +56,7 @@ class Claimer(Loop):
             # Woken by the new identity; a lease in doubt is looked at again soon.
             return settings.poll_seconds
         await self._look_around()
+        await self._give_back_unknown(node)
         if not worker.lanes or await self._alone_or_giving_way(node):
             return settings.poll_seconds
         room = self.room()
@@ -60,22 +64,36 @@ class Claimer(Loop):
             self._waiting = True
             return settings.poll_seconds
         limit = min(room, settings.claim_size)
-        rows = await self._claim(node, limit)
-        self._waiting = len(rows) == limit
-        worker.take(rows, node)
+        claim = worker.queue.claim(node, self._rotated(), limit, now=worker.now())
+        self._waiting = await self._take(claim, node) == limit
         return 0 if self._waiting and self._worth(self.room()) else settings.poll_seconds
 
-    async def _claim(self, node: int, limit: int) -> list[asyncpg.Record]:
+    async def teardown(self) -> None:
+        node = self._worker.node
+        if self._unknown_at == float("-inf") and node is not None:
+            # Else they would count as runs of a crashed worker.
+            with contextlib.suppress(Unavailable):
+                await self._worker.release_unknown(node)
+
+    async def _take(self, claim: Awaitable[list[asyncpg.Record]], node: int, *, alone: bool = False) -> int:
         """If the answer is lost, whatever was claimed is given back before anything else is."""
-        worker = self._worker
-        if clock.monotonic() >= self._unknown_at:
-            self._unknown_at = clock.monotonic() + UNKNOWN_SECONDS
-            await worker.release_unknown(node)
         try:
-            return await worker.queue.claim(node, self._rotated(), limit, now=worker.now())
+            rows = await claim
+            self._worker.take(rows, node, alone=alone)
         except BaseException:
             self._unknown_at = float("-inf")
             raise
+        return len(rows)
+
+    async def _give_back_unknown(self, node: int) -> None:
+        """After a claim without an answer, and now and then: a statement may be carried out after it was
+        given up. It looks at all runs, so the more there are, the rarer."""
+        began = clock.monotonic()
+        if began >= self._unknown_at:
+            self._unknown_at = began + UNKNOWN_SECONDS
+            await self._worker.release_unknown(node)
+            ended = clock.monotonic()
+            self._unknown_at = ended + max(UNKNOWN_SECONDS, 100 * (ended - began))
 
     def room(self) -> int:
         worker = self._worker
@@ -145,13 +163,8 @@ class Claimer(Loop):
             self._suspects_at = now + GIVE_WAY_AGAIN_SECONDS
             return True
         self._giving_way_until = self._suspects_at = float("-inf")
-        try:
-            rows = await worker.queue.claim_alone(node, worker.lanes, now=worker.now())
-        except BaseException:
-            self._unknown_at = float("-inf")
-            raise
-        worker.take(rows, node, alone=True)
-        self._alone = bool(rows)
-        if not rows:
+        claim = worker.queue.claim_alone(node, worker.lanes, now=worker.now())
+        self._alone = await self._take(claim, node, alone=True) > 0
+        if not self._alone:
             self._suspects_at = now
         return self._alone

@@ -6,7 +6,7 @@ Python and the command line.
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import IntEnum, StrEnum
 from typing import Any, Literal
 
@@ -198,16 +198,17 @@ class Failure(msgspec.Struct, frozen=True):
 
 
 class Retry(msgspec.Struct, frozen=True):
-    """A handler's way to ask for another attempt: counts as a failed one."""
+    """A handler's way to ask for another attempt: counts as a failed one. `after` is seconds or a
+    timedelta; without it, the job's back-off decides."""
 
-    after: float | None = None
+    after: float | timedelta | None = None
     reason: str = "the handler asked for a retry"
 
 
 class Snooze(msgspec.Struct, frozen=True):
-    """A handler's way to ask to be run later: does not count as an attempt."""
+    """A handler's way to ask to be run later: does not count as an attempt. Seconds, or a timedelta."""
 
-    seconds: float
+    seconds: float | timedelta
 
 
 class Cancel(msgspec.Struct, frozen=True):

@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import asyncpg
@@ -17,6 +18,7 @@ import asyncpg
 from sexton import clock
 from sexton.errors import Unavailable
 from sexton.execution import (
+    ERROR_LIMIT,
     LONGEST_SNOOZE,
     RunContext,
     clean,
@@ -102,11 +104,10 @@ class Batch:
                 why = clean(str(reason), 1000)
                 self._end(run, started, finished, "cancelled", why, "cancelled", why, None)
             case Retry(after, reason):
-                failure = Failure(
-                    clean(str(reason), 8000), retry_after=None if after is None else in_seconds(after)
-                )
-                self.add(run, failure, started, finished)
+                wait = None if after is None else in_seconds(after)
+                self.add(run, Failure(reason, retry_after=wait), started, finished)
             case Failure(error, permanent, retry_after, kind):
+                error = clean(str(error), ERROR_LIMIT)
                 how = "timeout" if kind == "timeout" else "failed"
                 if permanent or tries(run) > run.policy.max_retries:
                     why = "permanent" if permanent else "exhausted"
@@ -133,8 +134,8 @@ class Batch:
         return [*self.ids, *over, *again, *(row[0] for row in self.released)]
 
     def earliest(self) -> float:
-        """When the first of those that end here had begun."""
-        return min((*self.started, *(row[2] for row in self.ended)))
+        """When the first of those that end here had ended."""
+        return min((*self.finished, *(row[3] for row in self.ended)))
 
     def drop(self, there: set[int]) -> int:
         """Take out the ends that are recorded already; how many successes were among them."""
@@ -217,19 +218,31 @@ class Settler(Loop):
             queue, now = self._worker.queue, self._worker.now()
             try:
                 for node in {key[0] for key in keys}:
-                    await queue.fix_keys(node, [key[1:] for key in keys if key[0] == node])
+                    await self._tell(
+                        partial(queue.fix_keys, node), [key[1:] for key in keys if key[0] == node]
+                    )
                 keys = []
                 for node in {line[0] for line in logs}:
-                    await queue.log(node, [line[1:] for line in logs if line[0] == node], now=now)
+                    write = partial(queue.log, node, now=now)
+                    await self._tell(write, [line[1:] for line in logs if line[0] == node])
                 logs = []
                 for node in {told[0] for told in progress.values()}:
                     rows = [(run, *told[1:]) for run, told in progress.items() if told[0] == node]
-                    await queue.progress(node, rows)
-            except Unavailable:
+                    await self._tell(partial(queue.progress, node), rows)
+            except BaseException:
                 self._worker.put_back_reports(keys, logs, progress)
                 raise
-            except asyncpg.PostgresError:
-                log.exception("log lines could not be written")
+
+    async def _tell(self, write: Callable[[Sequence[Row]], Awaitable[None]], rows: Sequence[Row]) -> None:
+        """All at once; should PostgreSQL refuse one of them, one by one without that one."""
+        try:
+            await write(rows)
+        except REFUSALS as error:
+            if len(rows) == 1:
+                log.warning("this cannot be written: %s: %s", rows[0], error)
+                return
+            for row in rows:
+                await self._tell(write, [row])
 
     async def _settle(self, batch: Batch) -> None:
         """Each part is emptied once it is written, so that a part that fails does not repeat the others."""
@@ -245,12 +258,16 @@ class Settler(Loop):
                 batch.clear_done()
                 worker.count_lost(lost)
             if batch.ended:
-                lost = await self._each(lambda rows: queue.end(batch.node, rows, now=now), batch.ended)
+                lost = await self._each(
+                    lambda rows: queue.end(batch.node, rows, now=now), batch.ended, _plain_end
+                )
                 telemetry.count_ends([row[4] for row in batch.ended if row[0] not in lost])
                 batch.ended, batch.ended_jobs = [], []
                 worker.count_lost(lost)
             if batch.again:
-                lost = await self._each(lambda rows: queue.retry(batch.node, rows, now=now), batch.again)
+                lost = await self._each(
+                    lambda rows: queue.retry(batch.node, rows, now=now), batch.again, _plain_again
+                )
                 telemetry.count_failures([row[5] for row in batch.again if row[0] not in lost])
                 batch.again = []
                 worker.count_lost(lost)
@@ -266,9 +283,13 @@ class Settler(Loop):
             raise
 
     async def _each(
-        self, write: Callable[[Sequence[Row]], Awaitable[set[int]]], rows: Sequence[Row]
+        self,
+        write: Callable[[Sequence[Row]], Awaitable[set[int]]],
+        rows: Sequence[Row],
+        plain: Callable[[Row, str], Row],
     ) -> set[int]:
-        """All at once; should PostgreSQL refuse one of them, one by one, so that the others are recorded."""
+        """All at once; should PostgreSQL refuse one of them, one by one, so that the others are recorded,
+        and that one with a note in place of what it says."""
         try:
             return await write(rows)
         except REFUSALS:
@@ -277,8 +298,12 @@ class Settler(Loop):
         for row in rows:
             try:
                 lost |= await write([row])
-            except REFUSALS:
-                log.exception("an outcome cannot be recorded: %s; the run is given back", row)
+            except REFUSALS as error:
+                note = clean(f"the outcome cannot be recorded as it was: {error}", 1000)
+                try:
+                    lost |= await write([plain(row, note)])
+                except REFUSALS:
+                    log.exception("an outcome cannot be recorded: %s; the run is given back", row)
         return lost
 
     async def _finish(self, batch: Batch, now: datetime | None) -> set[int]:
@@ -317,3 +342,11 @@ class Settler(Loop):
                 since = min(since, now)
             there = await self._worker.queue.recorded(batch.node, mine, since)
             self._worker.telemetry.succeeded.inc(batch.drop(there))
+
+
+def _plain_end(row: End, note: str) -> End:
+    return (*row[:7], note, None if row[8] is None else "the outcome cannot be recorded")
+
+
+def _plain_again(row: Again, note: str) -> Again:
+    return (*row[:6], note)

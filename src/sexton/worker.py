@@ -45,7 +45,7 @@ from sexton.execution import (
 )
 from sexton.heartbeat import Heartbeat
 from sexton.loop import Loop
-from sexton.model import Cancel, Failure, Outcome, Success, Target
+from sexton.model import Cancel, Failure, Outcome, Success, Target, encode_id
 from sexton.postgres.database import LOST, Connection, Database
 from sexton.queues.base import Doorbell
 from sexton.queues.postgres import PostgresDoorbell, RunQueue
@@ -63,6 +63,8 @@ STOP_PATIENCE_SECONDS = 10.0
 NO_HANDLER_SECONDS = 30.0
 CACHE_LIMIT = 10_000
 REUSE_LIMIT = 200
+# Lines that wait to be written: a handler that logs in a loop must not take all the memory.
+LOG_LIMIT = 20_000
 
 read_target = msgspec.json.Decoder(Target).decode
 
@@ -215,11 +217,18 @@ class Worker:
         self._idle.clear()
         append, step_of, policy_of = self.backlog.append, self._step, self._policy
         for row in rows:
-            step = step_of(row["target"])
-            run = RunContext(row, self, policy_of(row["options"]))
-            run.alone = alone
-            if run.policy.idempotency_key_template is not None and run.has_new_key:
-                self._keys.append((node, run.id, run.claim, run.idempotency_key))
+            try:
+                step = step_of(row["target"])
+                run = RunContext(row, self, policy_of(row["options"]))
+                run.alone = alone
+                if run.policy.idempotency_key_template is not None and run.has_new_key:
+                    self._keys.append((node, run.id, run.claim, run.idempotency_key))
+            except Exception:
+                # Such as options of a newer version: another worker may understand them.
+                log.exception("%s cannot be read here; it is given back", encode_id("r", row["id"]))
+                self.batch.released.append((row["id"], row["claim"], NO_HANDLER_SECONDS))
+                self.settler.nudge()
+                continue
             if step is not None:
                 append((run, step))
             elif row["name"] is None:
@@ -367,7 +376,7 @@ class Worker:
             self._nudge_from_anywhere()
 
     def log(self, run: RunContext, level: str, message: str) -> None:
-        if self.node is not None:
+        if self.node is not None and len(self._logs) < LOG_LIMIT:
             at = self.database_seconds(clock.monotonic())
             self._logs.append((self.node, run.id, run.claim, at, clean(level, 20), message))
             self._nudge_from_anywhere()
