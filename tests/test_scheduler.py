@@ -297,6 +297,23 @@ async def test_a_timer_that_the_wheels_missed_is_found_and_fired(database: Datab
     assert len(await runs_of(database, job)) == 1
 
 
+async def test_a_notification_reads_the_job_it_names(database: Database, stage: Stage) -> None:
+    await stage.round()
+    told: list[str] = []
+    listening = await asyncpg.connect(database.url)
+    try:
+        await listening.add_listener("sexton_timers", lambda _c, _p, _ch, payload: told.append(str(payload)))
+        job = await add_job(database, schedule="every 10s")
+        await listening.execute("select 1")
+    finally:
+        await listening.close()
+    [payload] = told
+    assert payload.endswith(f":{job}")
+    stage.scheduler.timers_changed(payload)
+    await stage.round()
+    assert stage.scheduler.entries == 1
+
+
 async def test_nothing_is_lost_when_a_firing_fails(database: Database, stage: Stage) -> None:
     job = await add_job(database)
     await due_now(database, job)

@@ -134,6 +134,7 @@ class Horizon:
         self._overdue_at = 0.0
         self._polled_until = 0
         self._aside: set[int] = set()
+        self._changed_jobs: set[int] = set()
         self._timing_numbers: dict[tuple[UUID, int | None, bool], int] = {}
         self._shared_numbers: dict[tuple[object, ...], int] = {}
         self.connection: asyncpg.Connection[asyncpg.Record] | None = None
@@ -150,10 +151,18 @@ class Horizon:
         self.epochs.clear()
         self._loaded_until.clear()
         self._changed.clear()
+        self._changed_jobs.clear()
 
     def changed(self, shards: set[int]) -> None:
         """Timers of these shards are not what they were."""
         self._changed |= shards
+
+    def changed_job(self, shard: int, job_id: int) -> None:
+        """The timer of one job is not what it was."""
+        if shard in self._wheels:
+            self._changed_jobs.add(job_id)
+        else:
+            self._changed.add(shard)
 
     def set_aside(self, job_id: int) -> None:
         """Leave a job out until the next refill: it was changed while it was read, or cannot be planned."""
@@ -179,6 +188,10 @@ class Horizon:
                 self._wheels[shard] = fresh[shard]
                 self.epochs[shard] = led[shard]
                 self._loaded_until[shard] = horizon
+        if self._changed_jobs:
+            jobs, self._changed_jobs = list(self._changed_jobs), set()
+            self._aside.difference_update(jobs)
+            await self._read_timers(jobs)
         if now >= self._refill_at:
             self._refill_at = now + self._settings.refill_seconds
             await self._refill(behind=behind)
@@ -236,8 +249,11 @@ class Horizon:
 
     async def read_again(self, batch: Batch) -> None:
         """Put the timers of a batch back as they are now."""
+        await self._read_timers(batch.jobs)
+
+    async def _read_timers(self, jobs: list[int]) -> None:
         assert self.connection is not None
-        rows = await self.connection.fetch(self._database.statement("load_timers_of"), batch.jobs)
+        rows = await self.connection.fetch(self._database.statement("load_timers_of"), jobs)
         near = [
             row
             for row in rows

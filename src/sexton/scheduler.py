@@ -76,9 +76,14 @@ class Scheduler(Loop):
         return self._horizon.entries
 
     def timers_changed(self, payload: str) -> None:
-        """A notification: timers of these shards changed; of all of them, if it does not say."""
-        named = {int(word) for word in payload.split(",") if word.isdigit()}
-        self._horizon.changed(named or set(self._leadership.led))
+        """A notification: `3:17` is a job in a shard, `3,4` are shards of which many changed; nothing at all
+        means that something may have been missed."""
+        shard, _, job_id = payload.partition(":")
+        if job_id:
+            self._horizon.changed_job(int(shard), int(job_id))
+        else:
+            named = {int(word) for word in payload.split(",") if word}
+            self._horizon.changed(named or set(self._leadership.led))
         self.wake()
 
     async def setup(self) -> None:

@@ -175,7 +175,7 @@ async def test_a_timer_due_soon_is_announced_with_its_shard(database: Database) 
     lane = await value(database, "select id from sexton.lanes")
     assert sorted(heard) == [
         ("sexton_lanes", str(lane)),
-        ("sexton_timers", str((await timer(database, soon))["shard"])),
+        ("sexton_timers", "{shard}:{job_id}".format(**await timer(database, soon))),
     ]
 
 

@@ -18,5 +18,5 @@ timed as (
     select id, $18, 1, $9, $19, $20, $21, $22, $23, $24, $25, $26 from made
 )
 select id, case when $20::timestamptz <= $28::timestamptz + $27::float8 * interval '1 second'
-                then pg_notify('sexton_timers', $18::smallint::text) end is null as later
+                then pg_notify('sexton_timers', $18::smallint || ':' || id) end is null as later
 from made

@@ -7,5 +7,5 @@ with moved as (
     returning shard
 )
 select case when $3::timestamptz <= $6::timestamptz + $5::float8 * interval '1 second'
-            then pg_notify('sexton_timers', shard::text) end is null as later
+            then pg_notify('sexton_timers', shard || ':' || $1::bigint) end is null as later
 from moved

@@ -15,5 +15,5 @@ with placed as (
     returning job_id
 )
 select case when $6::timestamptz <= $15::timestamptz + $14::float8 * interval '1 second'
-            then pg_notify('sexton_timers', $2::smallint::text) end is null as later
+            then pg_notify('sexton_timers', $2::smallint || ':' || job_id) end is null as later
 from placed
