@@ -71,7 +71,9 @@ async def _run(settings: Settings, roles: list[str], listen_fd: int | None) -> N
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    database = await Database.open(settings.database_url, schema=settings.schema)
+    database = await Database.open(
+        settings.database_url, schema=settings.schema, timeout=settings.statement_timeout_seconds
+    )
     app = _load_app(settings.app)
     made = Node(
         settings,

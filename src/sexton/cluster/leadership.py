@@ -154,6 +154,7 @@ class Leadership(Loop):
         """Lose what was taken, give what others should lead, take what is free and ours."""
         assert self.node is not None
         assert self._own is not None
+        before = dict(self.led)
         mine = wanted(self.node, others, len(epochs))
         lost = [
             shard
@@ -189,7 +190,8 @@ class Leadership(Loop):
                     break
                 if row is not None:
                     self.led[shard] = row["epoch"]
-        self.on_change()
+        if self.led != before:
+            self.on_change()
 
     def _lose_everything(self) -> None:
         self.fenced += len(self.led)

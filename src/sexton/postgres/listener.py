@@ -40,7 +40,7 @@ class Listener(Loop):
         """Connect if need be, and see that the connection still answers."""
         try:
             if not self.alive:
-                self._connection = await asyncpg.connect(self._database.url, timeout=10)
+                self._connection = await asyncpg.connect(self._database.url, timeout=10, command_timeout=10)
                 for channel in self._channels:
                     await self._connection.add_listener(channel, self._received)
                 # What was said while nobody listened is not known: look once.

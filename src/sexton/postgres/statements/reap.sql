@@ -1,10 +1,16 @@
 -- The runs of dead workers go back, and the crash counts; the third one makes the run poison, and dead. One that somebody
 -- asked to cancel ends as cancelled. A claim may have been under way when its node was declared dead, so a dead node is
--- looked at for as long as its `running` is above 0: until five minutes have passed and it holds nothing any more.
--- Without such a node nothing is scanned.
+-- looked at at first, and again after a minute until it holds nothing any more: then its `running` is set to 0. Without
+-- such a node nothing is scanned, as there is no index for this.
 with moment as materialized (select coalesce($1::timestamptz, clock_timestamp()) as now),
 fallen as materialized (
-    select array(select node.id from sexton.nodes as node where node.state = 'dead' and node.running > 0) as ids
+    select array(
+        select node.id
+        from sexton.nodes as node, moment
+        where node.state = 'dead'
+            and node.running > 0
+            and node.lease_until not between moment.now - interval '59 seconds' and moment.now - interval '20 seconds'
+    ) as ids
 ),
 crashed as materialized (
     select
@@ -27,7 +33,7 @@ cleared as (
     update sexton.nodes as node
     set running = 0
     where node.id = any ((select ids from fallen)::bigint[])
-        and node.lease_until < (select now from moment) - interval '5 minutes'
+        and node.lease_until < (select now from moment) - interval '59 seconds'
         and not exists (select from sexton.runs as run where run.node = node.id and run.state = 'running')
 ),
 back as (
