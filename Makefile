@@ -9,7 +9,7 @@ SOURCES := $(wildcard src tests bench)
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help install up test check format bench lock clean
+.PHONY: help install up test check format bench bench-engines lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' Makefile | expand -t 12
@@ -44,8 +44,14 @@ format: $(STAMP) ## rewrite the sources in the house format
 	$(BIN)/python -m ruff format $(SOURCES)
 	$(BIN)/python -m ruff check --fix $(SOURCES)
 
-bench: $(STAMP) ## measure the schedule engine against other libraries
-	@if test -f bench/schedules.py; then $(BIN)/python bench/schedules.py; else echo "no benchmark yet"; fi
+bench: $(STAMP) ## measure the schedule engine, and the scheduler beside its PostgreSQL
+	$(BIN)/python bench/schedules.py
+	$(BIN)/sexton bench hot-second --jobs 500000 --repeat 3
+	$(BIN)/sexton bench steady --rate 2800 --seconds 30
+	$(BIN)/sexton bench size --jobs 1000000
+
+bench-engines: $(STAMP) ## the same hot second for other schedulers, installed into a cache of their own
+	$(BIN)/python bench/engines/run.py
 
 lock: ## renew requirements-dev.lock from pyproject.toml
 	@test -x .venv-lock/bin/uv || { $(PYTHON) -m venv .venv-lock && .venv-lock/bin/pip install --quiet uv; }
