@@ -12,7 +12,7 @@ WORKERS ?= auto
 .PHONY: help install up test check format bench bench-engines lock clean
 
 help: ## list the targets
-	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' Makefile | expand -t 12
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' Makefile | expand -t 16
 
 install: $(STAMP) ## make .venv with the locked development environment and the product in it
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -81,7 +83,7 @@ def test_dates_are_days_of_the_schedules_zone() -> None:
         [Calendar("a", ("2026-12-24",)), Calendar("b", ("2026-12-25", "2026-12-26"))],
     ],
 )
-def test_ranges_of_days_include_both_ends(days: object) -> None:
+def test_ranges_of_days_include_both_ends(days: Any) -> None:
     schedule = parse("0 9 * * *", exclude=days)
     assert skipped_of(schedule, "2026-12-23", "2026-12-28") == [
         "2026-12-24 09:00",
@@ -240,7 +242,7 @@ def test_calendars_are_part_of_the_timing_key() -> None:
         (lambda: Calendar("c", ranges=(("2026-01-02", "2026-01-01"),)), "ends before it begins"),
         (lambda: Calendar("c", ranges=(("2026-01-02", "2026-01-03T10:00"),)), "mixes a day and a time"),
         (lambda: Calendar("c", ranges=(("2026-01-02T10:00", "2026-01-03T10:00Z"),)), "has one offset"),
-        (lambda: Calendar("c", ranges=(("2026-01-02",),)), "is not a range"),
+        (lambda: Calendar("c", ranges=(cast("tuple[str, str]", ("2026-01-02",)),)), "is not a range"),
         (lambda: Calendar("c", ranges=(("2026-01-02T99:00", "2026-01-03T00:00"),)), "is not a range"),
         (lambda: Calendar("c", roll="nearest"), "unknown roll"),
         (
@@ -251,7 +253,7 @@ def test_calendars_are_part_of_the_timing_key() -> None:
         (lambda: Calendar.from_ics("c", ICS.replace("FREQ=YEARLY", "FREQ=YEARLY;BYMONTH=13")), "Christmas"),
     ],
 )
-def test_bad_calendars_are_refused(make: object, message: str) -> None:
+def test_bad_calendars_are_refused(make: Callable[[], Calendar], message: str) -> None:
     with pytest.raises(ScheduleError, match=message) as refused:
         make()
     assert refused.value.code == "bad_calendar"

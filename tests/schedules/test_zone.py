@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
 from datetime import UTC, datetime, timedelta
 from importlib import resources
-from zoneinfo import _zoneinfo
+from typing import Any
 
 import pytest
 
 from sexton.errors import ScheduleError
 from sexton.schedules.zone import EPOCH, STRETCH, zone, zone_names
+
+# The standard library's reader in Python keeps the transitions it has read.
+READER: Any = importlib.import_module("zoneinfo._zoneinfo")
 
 FIRST = int(datetime(1970, 1, 1, tzinfo=UTC).timestamp())
 LAST = int(datetime(2040, 1, 1, tzinfo=UTC).timestamp())
@@ -38,9 +42,9 @@ def test_every_change_in_the_data_is_found(part: int) -> None:
     for name in sorted(zone_names())[part::4]:
         *folders, file = name.split("/")
         with resources.files("tzdata.zoneinfo").joinpath(*folders, file).open("rb") as data:
-            reference = _zoneinfo.ZoneInfo.from_file(data, key=name)
+            reference = READER.ZoneInfo.from_file(data, key=name)
 
-        def offset(at: int, reference: _zoneinfo.ZoneInfo = reference) -> int:
+        def offset(at: int, reference: Any = reference) -> int:
             local = (EPOCH + timedelta(seconds=at)).astimezone(reference)
             found = local.utcoffset()
             assert found is not None
