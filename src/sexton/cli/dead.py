@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from sexton.cli import DONE, NOT_DONE
 from sexton.cli.output import Table, console, write, write_json
-from sexton.cli.remote import Json, RunId, Yes, brief, confirm, connect, instant, last, show_fields
+from sexton.cli.remote import Json, RunId, Yes, brief, confirm, connect, first_line, instant, show_fields
 from sexton.client import place
 from sexton.errors import InvalidField
 
@@ -60,7 +60,7 @@ def list_(
                 brief(each["died_at"]),
                 each["reason"],
             )
-            table.add(*cells, str(each["attempt"]), _cut(last(each["error"])))
+            table.add(*cells, str(each["attempt"]), _cut(first_line(each["error"])))
     table.print(out)
     return DONE
 
@@ -75,7 +75,7 @@ def show(run: RunId, /, *, json: Json = False) -> int:
     out = console()
     show_fields(out, [(name, value) for name, value in found.items() if name != "attempts"])
     for each in found["attempts"]:
-        write(out, f"attempt {each['attempt']}  {brief(each['started_at'])}  {last(each['error'])}")
+        write(out, f"attempt {each['attempt']}  {brief(each['started_at'])}  {first_line(each['error'])}")
     return DONE
 
 

@@ -121,13 +121,14 @@ def note_of(run: dict[str, Any]) -> str | None:
         )
         return f"{run['reason']}{count}"
     if run["status"] == "failed":
-        return f"{last(run['error'])}; next attempt at {brief(run['next_attempt_at'])}"
-    return last(run["error"]) if run["error"] else None
+        return f"{first_line(run['error'])}; next attempt at {brief(run['next_attempt_at'])}"
+    return first_line(run["error"]) if run["error"] else None
 
 
-def last(text: str | None) -> str:
+def first_line(text: str | None) -> str:
+    """What an error says; its traceback stands below."""
     lines = (text or "").strip().splitlines()
-    return lines[-1] if lines else "no error recorded"
+    return lines[0] if lines else "no error recorded"
 
 
 def took(run: dict[str, Any]) -> float | None:

@@ -17,7 +17,7 @@ from sexton.cli.remote import (
     RunId,
     brief,
     connect,
-    last,
+    first_line,
     seconds,
     show_fields,
     show_runs,
@@ -171,7 +171,7 @@ def _show(out: Console, found: dict[str, Any]) -> None:
     if len(found["attempts"]) > 1 or any(each["error"] for each in found["attempts"]):
         write(out, "")
         for each in found["attempts"]:
-            error = f"  {last(each['error'])}" if each["error"] else ""
+            error = f"  {first_line(each['error'])}" if each["error"] else ""
             write(out, f"attempt {each['attempt']}  {brief(each['started_at'])}  {each['outcome']}{error}")
     if found["log"]:
         write(out, "")
@@ -186,7 +186,7 @@ def _show_log_line(out: Console, line: dict[str, Any]) -> None:
 
 def _show_end(out: Console, found: dict[str, Any]) -> None:
     result = "" if found["result"] is None else f": {json_.dumps(found['result'], ensure_ascii=False)}"
-    error = f": {last(found['error'])}" if found["error"] else ""
+    error = f": {first_line(found['error'])}" if found["error"] else ""
     text = f"{found['run_id']} {found['status']} after {seconds(took(found))}{result}{error}"
     write(out, text, STYLES.get(found["status"], ""))
 

@@ -12,7 +12,7 @@ from sexton.ledger.occurrences import MOST_OCCURRENCES, Account, Entry
 from sexton.ledger.runs import job_not_found, list_runs
 from sexton.ledger.situation import Situation, worker_of
 from sexton.ledger.views import Why
-from sexton.ledger.words import last_line, span, stamp
+from sexton.ledger.words import first_line, span, stamp
 from sexton.model import RunStatus, SkipReason, Trigger, encode_id
 from sexton.postgres.database import Database
 
@@ -122,17 +122,17 @@ def _state(row: Record, situation: Situation) -> str:
         case RunStatus.RUNNING:
             return f"running{times} since {stamp(row['claimed_at'])} on {worker_of(row)}"
         case RunStatus.FAILED:
-            failed = f"attempt {tries} failed ({last_line(row['error'])})"
+            failed = f"attempt {tries} failed ({first_line(row['error'])})"
             return f"{failed}; waiting because {situation.waiting(row)}"
         case RunStatus.PENDING | RunStatus.WAITING:
             return f"waiting because {situation.waiting(row)}"
         case RunStatus.SUCCESS:
             return f"success{times}"
         case RunStatus.DEAD:
-            return f"dead after {tries} attempt{'s' if tries != 1 else ''} ({last_line(row['error'])})"
+            return f"dead after {tries} attempt{'s' if tries != 1 else ''} ({first_line(row['error'])})"
         case RunStatus.CANCELLED:
             because = row["reason"] or row["error"]
-            return f"cancelled ({last_line(because)})" if because else "cancelled"
+            return f"cancelled ({first_line(because)})" if because else "cancelled"
         case RunStatus.EXPIRED:
             return "expired before it could start"
         case other:

@@ -29,7 +29,7 @@ def span(length: timedelta) -> str:
     return " ".join(each for each in parts[:2] if not each.startswith("0 "))
 
 
-def last_line(text: str | None, most: int = 120) -> str:
-    """The line of an error that says most: the last one, cut to fit."""
-    lines = (text or "").strip().splitlines() or ["no error recorded"]
-    return lines[-1] if len(lines[-1]) <= most else lines[-1][: most - 1] + "…"
+def first_line(text: str | None, most: int = 120) -> str:
+    """The line of an error that says most: the first one, cut to fit. The traceback stands below it."""
+    line = ((text or "").strip().splitlines() or ["no error recorded"])[0]
+    return line if len(line) <= most else line[: most - 1] + "…"
