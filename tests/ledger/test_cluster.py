@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sexton.ledger.cluster import get_cluster, get_counts
-from sexton.ledger.words import last_line, span
+from sexton.ledger.words import first_line, span
 from sexton.postgres.database import Database
 from tests.ledger.rows import HOUR, MINUTE, NOON, make_job, make_live, make_node, set_timer
 
@@ -36,6 +36,16 @@ async def test_nodes_shards_backlog_and_counts(database: Database) -> None:
 
 
 @pytest.mark.asyncio
+@pytest.mark.parametrize(("queues", "served"), [(["*"], True), (["default"], True), (["other"], False)])
+async def test_a_worker_serves_its_queues_or_all(database: Database, queues: list[str], served: bool) -> None:
+    job = await make_job(database)
+    await make_live(database, job, 1, NOON - HOUR)
+    await make_node(database, 1, handlers=["hourly"], queues=queues)
+    [backlog] = (await get_cluster(database, now=NOON)).backlog
+    assert backlog.served is served
+
+
+@pytest.mark.asyncio
 async def test_nothing_yet(database: Database) -> None:
     counts = await get_counts(database)
     assert (counts.jobs, counts.runs, counts.dead) == ({}, {}, 0)
@@ -52,7 +62,7 @@ def test_lengths_of_time(seconds: float, text: str) -> None:
     assert span(MINUTE * (seconds / 60)) == text
 
 
-def test_the_last_line_says_most() -> None:
-    assert last_line("Traceback\n  …\nValueError: no\n") == "ValueError: no"
-    assert last_line(None) == last_line("  ") == "no error recorded"
-    assert len(last_line("x" * 500)) == 120
+def test_the_first_line_says_most() -> None:
+    assert first_line("ValueError: no\n\n  File …\n    raise ValueError\n") == "ValueError: no"
+    assert first_line(None) == first_line("  ") == "no error recorded"
+    assert len(first_line("x" * 500)) == 120

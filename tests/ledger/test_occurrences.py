@@ -9,7 +9,7 @@ import pytest
 
 from sexton.errors import NotFound
 from sexton.jobs.edit import edit
-from sexton.jobs.state import pause
+from sexton.jobs.state import delete, pause
 from sexton.ledger.occurrences import list_occurrences
 from sexton.ledger.why import why
 from sexton.model import encode_id
@@ -92,6 +92,14 @@ async def test_what_a_clock_change_and_a_calendar_took_away(database: Database) 
     ]
 
 
+async def test_clocks_take_nothing_away_from_a_job_that_is_over(database: Database) -> None:
+    made, now = datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 4, 1, tzinfo=UTC)
+    job = await make_job(database, now=made, schedule="30 2 * * *", timezone="America/New_York", gap="skip")
+    await set_timer(database, job, made + 3 * 24 * HOUR)
+    await delete(database, encode_id("j", job), now=made + 2 * 24 * HOUR)
+    assert await list_occurrences(database, job, made + 3 * 24 * HOUR, now, now=now) == []
+
+
 async def test_a_paused_job_keeps_its_place(database: Database) -> None:
     job = await make_job(database)
     await set_timer(database, job, NOON - 3 * HOUR)
@@ -156,7 +164,7 @@ async def test_why_says_it_in_one_line_each(database: Database) -> None:
     await make_ended(database, job, 2, NOON - 7 * HOUR, fired_at=NOON - 7 * HOUR + timedelta(seconds=200))
     await make_ended(database, job, None, NOON - 6 * HOUR, reason="overlap")
     await make_ended(
-        database, job, 3, NOON - 5 * HOUR, status="dead", attempt=4, error="Traceback\nValueError: no"
+        database, job, 3, NOON - 5 * HOUR, status="dead", attempt=4, error="ValueError: no\n\n  File …"
     )
     await make_ended(database, job, 4, NOON - 4 * HOUR, status="expired", attempt=0)
     await make_ended(database, job, 5, NOON - 3 * HOUR, attempt=2)

@@ -154,7 +154,8 @@ class Account:
 
     def _taken_away(self, start: datetime, end: datetime) -> Iterator[Entry]:
         """What clock changes and calendars took away before the timer's time."""
-        reach = min(end, self.now if self.timer is None else min(self.timer["scheduled_at"], self.now))
+        over = self.job.row["completed_at"] or self.job.row["deleted_at"] or self.now
+        reach = min(end, self.now, over if self.timer is None else self.timer["scheduled_at"])
         for period in self.periods:
             first, last = max(start - MICROSECOND, period.start), min(reach, period.end)
             if first >= last:

@@ -61,7 +61,7 @@ def serves(node: NodeView, lane: Record) -> bool:
     return (
         node.state == "live"
         and "worker" in node.roles
-        and (not node.queues or lane["queue"] in node.queues)
+        and (not node.queues or "*" in node.queues or lane["queue"] in node.queues)
         and (lane["target"] != "handler" or lane["handler"] in node.handlers)
     )
 
