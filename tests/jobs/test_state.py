@@ -145,6 +145,25 @@ async def test_a_pause_ends_by_itself(database: Database) -> None:
     assert (await get(database, "other")).status == "paused"
 
 
+async def test_a_job_that_cannot_be_resumed_does_not_keep_the_others_paused(database: Database) -> None:
+    await make(database)
+    job = await make(database, name="broken")
+    await pause(database, "broken", reason="freeze", until=NOW + MINUTE, now=NOW)
+    await pause(database, "report", until=NOW + 2 * MINUTE, now=NOW)
+    async with database.connection() as connection:
+        await connection.execute(
+            database.sql("update sexton.jobs set timezone = 'Atlantis/Poseidonis' where id = $1"), number(job)
+        )
+    assert await resume_due(database, now=NOW + HOUR) == 1
+    assert (await get(database, "report")).status == "active"
+    stored = await row(
+        database, "select status, paused_until, paused_reason from sexton.jobs where id = $1", number(job)
+    )
+    assert (stored["status"], stored["paused_until"]) == ("paused", None)
+    assert "could not be resumed" in stored["paused_reason"]
+    assert await resume_due(database, now=NOW + HOUR) == 0
+
+
 async def test_a_pause_that_is_over_already_is_refused(database: Database) -> None:
     await make(database)
     with pytest.raises(InvalidField) as caught:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from datetime import datetime
 
-from sexton.errors import Conflict, InvalidField
+from sexton.errors import Conflict, InvalidField, NotFound, Unavailable
 from sexton.jobs.accounting import account
 from sexton.jobs.change import HORIZON_SECONDS, NAMESPACE, Held, hold, within
 from sexton.jobs.read import view
@@ -12,6 +13,8 @@ from sexton.jobs.view import JobView
 from sexton.model import JobStatus, encode_id
 from sexton.postgres.database import Connection, Database
 from sexton.validation import check_text
+
+log = logging.getLogger("sexton")
 
 
 async def pause(
@@ -84,8 +87,15 @@ async def resume_due(database: Database, *, limit: int = 100, now: datetime | No
         try:
             await resume(database, encode_id("j", row["id"]), namespace=row["namespace"], now=now)
             resumed += 1
-        except Conflict:
+        except (Conflict, NotFound):
             continue  # Somebody completed or deleted it since.
+        except Unavailable:
+            raise
+        except Exception as error:
+            # It must not keep the others from going on: it stays paused, and says why.
+            log.exception("%s cannot be resumed", encode_id("j", row["id"]))
+            reason = f"it could not be resumed: {error}"[:1000]
+            await database.fetch("stay_paused", row["id"], reason)
     return resumed
 
 
