@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -166,6 +167,27 @@ async def test_the_heartbeat_survives_its_connection(store: Store) -> None:
             worker.heartbeat.poke()
             await turn(worker)
         assert worker.node == node
+
+
+async def test_nothing_ends_the_heartbeat(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with working(store.database, {}) as worker:
+        await worker.joined()
+        heartbeat, real, failed = worker.heartbeat, worker.heartbeat._renew, threading.Event()
+
+        async def renew(connection: Any) -> None:
+            if not failed.is_set():
+                failed.set()
+                raise ValueError("nobody thought of this")
+            await real(connection)
+
+        monkeypatch.setattr(heartbeat, "_renew", renew)
+        monkeypatch.setattr(heartbeat, "_name_of", lambda task: 1 / 0)
+        assert "ZeroDivisionError" in heartbeat._culprit()
+        beats = heartbeat.beats
+        while heartbeat.beats == beats:
+            heartbeat.poke()
+            await turn(worker)
+    assert failed.is_set()
 
 
 async def claim_all(worker: Worker, store: Store) -> None:

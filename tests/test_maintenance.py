@@ -126,6 +126,20 @@ async def test_a_node_declared_dead_long_ago_still_loses_its_runs(store: Store) 
     assert await store.value("select running from sexton.nodes where id = $1", node) == 0
 
 
+async def test_a_dead_node_is_looked_at_at_once_and_after_a_minute(store: Store) -> None:
+    node = await store.node(lease_until=NOW - timedelta(seconds=1))
+    await sweeper(store).tick()
+    run = await store.run(state="running", node=node, claim=1, attempt=1)
+    # There is no index on nodes, so it is not looked at all the time.
+    await sweeper(store, at=NOW + timedelta(seconds=30)).tick()
+    assert (await store.live(run))["state"] == "running"
+    await sweeper(store, at=LATER).tick()
+    assert (await store.live(run))["state"] == "pending"
+    assert await store.value("select running from sexton.nodes where id = $1", node) > 0
+    await sweeper(store, at=LATER).tick()
+    assert await store.value("select running from sexton.nodes where id = $1", node) == 0
+
+
 async def test_scheduler_nodes_are_not_its_business(store: Store) -> None:
     node = await store.node(lease_until=NOW - timedelta(hours=1))
     await store.execute("update sexton.nodes set roles = '{scheduler}' where id = $1", node)
@@ -242,10 +256,10 @@ async def test_a_partition_left_half_detached_is_finished(own: Store) -> None:
     assert "history_20310114" in dropped
 
 
-async def test_completed_one_offs_go_after_a_while(store: Store) -> None:
+async def test_completed_one_offs_go_after_a_while(own: Store) -> None:
     async def completed(kind: str, ago: timedelta, **options: Any) -> int:
-        job = await store.job(kind=kind, **options)
-        await store.execute(
+        job = await own.job(kind=kind, **options)
+        await own.execute(
             "update sexton.jobs set status = 'completed', completed_at = $2 where id = $1", job, NOW - ago
         )
         return job
@@ -256,34 +270,37 @@ async def test_completed_one_offs_go_after_a_while(store: Store) -> None:
         await completed("once", timedelta(days=5), keep_completed_seconds=6 * 86_400),
         await completed("cron", timedelta(days=5)),
         await completed("once", timedelta(days=5)),
-        await store.job(kind="once"),
+        await own.job(kind="once"),
     ]
     short = await completed("once", timedelta(seconds=11), keep_completed_seconds=10)
-    await store.run(kept[3])
-    await Housekeeper(store.database, Settings(), now=lambda: NOW).tick()
-    assert [row["id"] for row in await store.fetch("select id from sexton.jobs order by id")] == sorted(kept)
+    await own.run(kept[3])
+    await Housekeeper(own.database, Settings(), now=lambda: NOW).tick()
+    assert [row["id"] for row in await own.fetch("select id from sexton.jobs order by id")] == sorted(kept)
     assert {old, short}.isdisjoint(kept)
 
 
-async def test_answers_to_requests_are_kept_for_a_day(store: Store) -> None:
-    await store.execute(
+async def test_answers_to_requests_are_kept_for_a_day(own: Store) -> None:
+    await own.execute(
         """insert into sexton.requests (key, fingerprint, status, headers, body, created_at)
         values ('old', '', 201, '{}', '', $1), ('new', '', 201, '{}', '', $2)""",
         NOW - timedelta(hours=25),
         NOW - timedelta(hours=23),
     )
-    await Housekeeper(store.database, Settings(), now=lambda: NOW).tick()
-    assert [row["key"] for row in await store.fetch("select key from sexton.requests")] == ["new"]
+    await Housekeeper(own.database, Settings(), now=lambda: NOW).tick()
+    assert [row["key"] for row in await own.fetch("select key from sexton.requests")] == ["new"]
 
 
-async def test_long_gone_nodes_are_forgotten_unless_they_are_named(store: Store) -> None:
-    gone = await store.node(lease_until=NOW - timedelta(days=2), state="dead")
-    named = await store.node(lease_until=NOW - timedelta(days=2), state="dead")
-    await store.run(state="running", node=named, claim=1)
-    fresh = await store.node(lease_until=NOW - timedelta(hours=2), state="dead")
-    await Housekeeper(store.database, Settings(), now=lambda: NOW).tick()
-    assert {row["id"] for row in await store.fetch("select id from sexton.nodes")} == {named, fresh}
+async def test_long_gone_nodes_are_forgotten_unless_they_are_named(own: Store) -> None:
+    gone = await own.node(lease_until=NOW - timedelta(days=2), state="dead")
+    named = await own.node(lease_until=NOW - timedelta(days=2), state="dead")
+    run = await own.run(state="running", node=named, claim=1, attempt=1)
+    fresh = await own.node(lease_until=NOW - timedelta(hours=2), state="dead")
+    await Housekeeper(own.database, Settings(), now=lambda: NOW).tick()
+    assert {row["id"] for row in await own.fetch("select id from sexton.nodes")} == {named, fresh}
     assert gone not in (named, fresh)
+    # It was looked at and found empty once; now it is looked at again.
+    await sweeper(own).tick()
+    assert (await own.live(run))["state"] == "pending"
 
 
 async def test_retention_is_a_setting(own: Store) -> None:

@@ -129,8 +129,10 @@ class Heartbeat:
                         connection = await self._connect()
                     await self._renew(connection)
                     due = clock.monotonic() + self._beat
-                except (*LOST, asyncpg.PostgresError, asyncpg.InternalClientError) as error:
-                    log.warning("heartbeat: %s; trying again", error)
+                except Exception as error:
+                    # Without beats the worker takes no more work, so whatever it is: try again.
+                    known = isinstance(error, (*LOST, asyncpg.PostgresError, asyncpg.InternalClientError))
+                    log.warning("heartbeat: %s; trying again", error, exc_info=not known)
                     if connection is not None:
                         await close_connection(connection)
                         connection = None
@@ -219,6 +221,12 @@ class Heartbeat:
         self._answered = clock.monotonic()
 
     def _culprit(self) -> str:
+        try:
+            return self._running_now()
+        except Exception as error:
+            return f"something ({error!r})"
+
+    def _running_now(self) -> str:
         task = asyncio.current_task(self._worker_loop)
         frame = sys._current_frames().get(self._worker_thread)
         stack = "".join(traceback.format_stack(frame)[-4:]) if frame is not None else ""

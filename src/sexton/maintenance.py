@@ -6,6 +6,7 @@ Every process may run it. Reaping is safe to do twice; the rest is done by whoev
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Awaitable, Callable
 from datetime import UTC, date, datetime, timedelta
@@ -61,9 +62,11 @@ class Sweeper(Loop):
                 log.warning("the worker %s has not renewed its lease: its runs are taken back", row["name"])
         full = await reap(self._database, self._telemetry, now=now)
         full |= await expire(self._database, self._telemetry, now=now)
-        await self._database.fetch("promote_orphans", now)
         if self._resume is not None:
             await self._resume()
+        # A firing may just have taken the place: then there is no orphan.
+        with contextlib.suppress(asyncpg.UniqueViolationError):
+            await self._database.fetch("promote_orphans", now)
         return 0 if full else self._settings.sweep_seconds
 
 

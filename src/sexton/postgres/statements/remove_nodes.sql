@@ -1,5 +1,14 @@
--- Nodes that have been gone for a day, and that no live run or shard names any more.
+-- Nodes that have been gone for a day, and that no live run or shard names any more. A dead one that still holds a run
+-- (its claim was carried out long after it was given up) is shown to the reaper again.
+with held as materialized (
+    select distinct run.node from sexton.runs as run where run.node is not null
+),
+overlooked as (
+    update sexton.nodes as node
+    set running = 1
+    where node.state = 'dead' and node.running = 0 and node.id in (select held.node from held)
+)
 delete from sexton.nodes as node
 where node.lease_until < coalesce($1::timestamptz, clock_timestamp()) - interval '1 day'
     and not exists (select from sexton.shards as shard where shard.holder = node.id)
-    and not exists (select from sexton.runs as run where run.node = node.id)
+    and node.id not in (select held.node from held)
