@@ -381,6 +381,30 @@ async def test_the_handlers_writes_and_the_success_commit_together(store: Store)
     assert await store.value("select message from sexton.run_logs") == "before"
 
 
+async def test_handlers_in_transactions_keep_nobody_else_waiting(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More of them than there are connections for all else: they come one after the other."""
+    monkeypatch.setattr("sexton.worker.TRANSACTIONS", 2)
+    runs = [await store.run() for _ in range(8)]
+    inside, go = asyncio.Event(), asyncio.Event()
+
+    async def work(run: RunContext) -> None:
+        async with run.transaction():
+            inside.set()
+            await go.wait()
+
+    async with working(store.database, {"work": work}) as worker:
+        await claimed(worker)
+        await inside.wait()
+        async with asyncio.timeout(60):
+            for _ in range(20):
+                await turn(worker)
+        go.set()
+        await settled(worker)
+    assert await store.statuses() == dict.fromkeys(runs, "success")
+
+
 async def test_a_lost_claim_rolls_the_handlers_writes_back(store: Store) -> None:
     await store.execute("create table if not exists public.ledger (run text)")
     await store.execute("truncate public.ledger")

@@ -63,6 +63,8 @@ STOP_PATIENCE_SECONDS = 10.0
 NO_HANDLER_SECONDS = 30.0
 CACHE_LIMIT = 10_000
 REUSE_LIMIT = 200
+# Handlers that can be in a transaction at the same time; PostgreSQL's connections are few.
+TRANSACTIONS = 20
 # Lines that wait to be written: a handler that logs in a loop must not take all the memory.
 LOG_LIMIT = 20_000
 
@@ -145,7 +147,7 @@ class Worker:
     async def start(self) -> None:
         self.event_loop = asyncio.get_running_loop()
         self._context = copy_context()
-        self._queue = await RunQueue.open(self._database)
+        self._queue = await RunQueue.open(self._database, lent=min(self.concurrency, TRANSACTIONS))
         self.heartbeat.start()
         for loop in self.loops:
             loop.start()
@@ -405,7 +407,7 @@ class Worker:
         node = self.node
         if node is None or run.stop == "lost":
             raise LeaseLost(run.run_id)
-        async with self._database.connection() as connection:
+        async with self.queue.lent() as connection:
             transaction = connection.transaction()
             await transaction.start()
             try:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
+import threading
 from typing import Any
 
 import pytest
@@ -59,4 +61,31 @@ async def test_unknown_handlers_are_left_alone_and_built_in_ones_known() -> None
     assert target.step(Target(handler="nobody")) is None
     for name in BUILT_IN:
         assert target.step(Target(handler=name)) is not None
+    await target.close()
+
+
+async def test_a_thread_that_does_not_end_takes_no_others_place() -> None:
+    go, started = threading.Event(), threading.Event()
+
+    def stuck(run: Any) -> None:
+        started.set()
+        go.wait(60)
+
+    target = PythonTarget({"stuck": stuck, "mine": function}, threads=1)
+    step, mine = target.step(Target(handler="stuck")), target.step(Target(handler="mine"))
+    assert step is not None
+    assert mine is not None
+    run: Any = None
+    for count in (1, 2, 3):
+        started.clear()
+        task = asyncio.ensure_future(step(run))
+        await asyncio.to_thread(started.wait, 60)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert target.left_behind == count
+        assert await mine(run) == "function"
+    go.set()
+    while target.left_behind:
+        await asyncio.sleep(0)
     await target.close()

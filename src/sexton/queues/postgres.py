@@ -32,33 +32,45 @@ Again = tuple[int, int, float, float, float, str, str | None]
 
 
 class RunQueue:
-    """The connections that a worker claims and settles with."""
+    """The connections that a worker claims and settles with, and those it lends to handlers. Neither are made
+    before they are needed."""
 
-    def __init__(self, database: Database, pool: asyncpg.Pool[asyncpg.Record]) -> None:
+    def __init__(
+        self,
+        database: Database,
+        pool: asyncpg.Pool[asyncpg.Record],
+        lent: asyncpg.Pool[asyncpg.Record],
+    ) -> None:
         self._database = database
         self._pool = pool
+        self._lent = lent
 
     @classmethod
-    async def open(cls, database: Database, *, size: int = 4) -> RunQueue:
-        try:
-            pool = await asyncpg.create_pool(
+    async def open(cls, database: Database, *, size: int = 4, lent: int = 10) -> RunQueue:
+        async def pool(name: str, most: int, **settings: str) -> asyncpg.Pool[asyncpg.Record]:
+            return await asyncpg.create_pool(
                 database.url,
                 min_size=0,
-                max_size=size,
+                max_size=most,
                 timeout=10,
                 command_timeout=database.timeout,
                 max_inactive_connection_lifetime=600,
-                server_settings={"application_name": "sexton worker", "timezone": "UTC", **BY_KEY},
+                server_settings={"application_name": name, "timezone": "UTC", **settings},
+            )
+
+        try:
+            return cls(
+                database, await pool("sexton worker", size, **BY_KEY), await pool("sexton handlers", lent)
             )
         except (*LOST, asyncpg.PostgresError) as error:
             raise unavailable(error) from error
-        return cls(database, pool)
 
     async def close(self) -> None:
-        try:
-            await asyncio.wait_for(self._pool.close(), CLOSE_SECONDS)
-        except (*LOST, asyncpg.PostgresError, asyncpg.InternalClientError):
-            self._pool.terminate()
+        for pool in (self._pool, self._lent):
+            try:
+                await asyncio.wait_for(pool.close(), CLOSE_SECONDS)
+            except (*LOST, asyncpg.PostgresError, asyncpg.InternalClientError):
+                pool.terminate()
 
     async def lanes(self, queues: Sequence[str] | None, handlers: Sequence[str]) -> list[int]:
         rows = await self._fetch("lanes", queues, handlers)
@@ -158,6 +170,16 @@ class RunQueue:
                 yield connection
         except (*LOST, asyncpg.InternalClientError) as error:
             # The latter is what a connection says that was cut off in the middle of something.
+            raise unavailable(error) from error
+
+    @asynccontextmanager
+    async def lent(self) -> AsyncIterator[Connection]:
+        """A connection for a handler: it waits for one as long as its own time allows, and keeps nobody else
+        waiting."""
+        try:
+            async with self._lent.acquire() as connection:
+                yield connection
+        except LOST as error:
             raise unavailable(error) from error
 
 

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
 import functools
 import inspect
 import logging
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from sexton.execution import RunContext, Step
 from sexton.model import Target
 
 log = logging.getLogger("sexton.handlers")
+
+LEFT_BEHIND = 1000
 
 Handler = Callable[[RunContext], Any]
 
@@ -43,7 +46,10 @@ class PythonTarget:
 
     def __init__(self, handlers: Mapping[str, Handler], threads: int = 32) -> None:
         self.handlers: dict[str, Handler] = {**BUILT_IN, **handlers}
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="sexton-handler")
+        # A thread cannot be stopped: the place of one that overran its time is taken by another. Threads are
+        # made only when none is free, so that there are no more than runs at a time and those left behind.
+        self._pool = ThreadPoolExecutor(threads + LEFT_BEHIND, thread_name_prefix="sexton-handler")
+        self.left_behind = 0
 
     def step(self, target: Target) -> Step | None:
         handler = self.handlers.get(target.handler or "")
@@ -56,8 +62,29 @@ class PythonTarget:
     async def _in_thread(self, handler: Handler, run: RunContext) -> Any:
         context = contextvars.copy_context()
         loop = asyncio.get_running_loop()
-        value = await loop.run_in_executor(self._pool, context.run, handler, run)
+        thread = self._pool.submit(context.run, handler, run)
+        try:
+            value = await asyncio.wrap_future(thread, loop=loop)
+        except asyncio.CancelledError:
+            if not thread.cancelled() and not thread.done():
+                self.left_behind += 1
+                log.warning(
+                    "%r was stopped, but its thread goes on: %d like it; look at run.cancelled now and then",
+                    run,
+                    self.left_behind,
+                )
+                thread.add_done_callback(functools.partial(self._caught_up, loop))
+            raise
         return await value if inspect.isawaitable(value) else value
+
+    def _caught_up(self, loop: asyncio.AbstractEventLoop, thread: Future[Any]) -> None:
+        """In the thread; the loop may be closed long since."""
+
+        def count() -> None:
+            self.left_behind -= 1
+
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(count)
 
     async def close(self) -> None:
         """Threads cannot be stopped; what still runs is left behind."""
