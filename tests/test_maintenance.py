@@ -279,6 +279,31 @@ async def test_completed_one_offs_go_after_a_while(own: Store) -> None:
     assert {old, short}.isdisjoint(kept)
 
 
+async def test_deleted_jobs_go_with_their_history(own: Store) -> None:
+    async def deleted(ago: timedelta, declaration: str | None = None) -> int:
+        job = await own.job()
+        await own.execute(
+            "update sexton.jobs set status = 'deleted', deleted_at = $2, declaration = $3 where id = $1",
+            job,
+            NOW - ago,
+            declaration,
+        )
+        await own.execute(
+            "insert into sexton.job_revisions (job_id, revision, definition) values ($1, 1, '{}')", job
+        )
+        return job
+
+    await deleted(timedelta(days=31))
+    kept = [await deleted(timedelta(days=29)), await deleted(timedelta(days=31), "jobs.py:7")]
+    running = await deleted(timedelta(days=31))
+    await own.run(running)
+    settings = msgspec.structs.replace(Settings(), retention_days=30)
+    await Housekeeper(own.database, settings, now=lambda: NOW).tick()
+    left = {row["id"] for row in await own.fetch("select id from sexton.jobs")}
+    assert left == {*kept, running}
+    assert left == {row["job_id"] for row in await own.fetch("select job_id from sexton.job_revisions")}
+
+
 async def test_answers_to_requests_are_kept_for_a_day(own: Store) -> None:
     await own.execute(
         """insert into sexton.requests (key, fingerprint, status, headers, body, created_at)

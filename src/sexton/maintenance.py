@@ -119,10 +119,18 @@ class Housekeeper(Loop):
         await drop_old_partitions(
             self._database, connection, keep_days=self._settings.retention_days, now=now
         )
-        while await connection.fetchval(self._database.statement("remove_completed"), now, BATCH) == BATCH:
+        while await self._remove_completed(connection, now) >= BATCH:
             pass
         await connection.execute(self._database.statement("remove_requests"), now)
         await connection.execute(self._database.statement("remove_nodes"), now)
+
+    async def _remove_completed(self, connection: Connection, now: datetime | None) -> int:
+        async with connection.transaction():
+            await connection.execute(LOCALLY_BY_KEY)
+            removed: int = await connection.fetchval(
+                self._database.statement("remove_completed"), now, BATCH, self._settings.retention_days
+            )
+        return removed
 
 
 async def make_partitions(database: Database, *, now: datetime | None = None, days: int = DAYS_AHEAD) -> int:

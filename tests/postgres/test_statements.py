@@ -38,8 +38,10 @@ async def fill(store: Store, *, analyze_first: bool) -> int:
     return lane
 
 
-async def read(database: Database, name: str, settings: Mapping[str, str], *arguments: Any) -> dict[str, int]:
-    """How many rows of `runs` were read by which way (an index, or a scan of all)."""
+async def read(
+    database: Database, name: str, settings: Mapping[str, str], *arguments: Any, table: str = "runs"
+) -> dict[str, int]:
+    """How many rows of the table were read by which way (an index, or a scan of all)."""
     connection = await asyncpg.connect(database.url, server_settings={"jit": "off", **settings})
     try:
         text = await connection.fetchval(
@@ -49,11 +51,7 @@ async def read(database: Database, name: str, settings: Mapping[str, str], *argu
         await connection.close()
     ways: dict[str, int] = {}
     for node in nodes(msgspec.json.decode(text)[0]["Plan"]):
-        if (
-            node.get("Relation Name") == "runs"
-            and node["Node Type"].endswith("Scan")
-            and node["Actual Loops"]
-        ):
+        if node.get("Relation Name") == table and node["Node Type"].endswith("Scan") and node["Actual Loops"]:
             way = node.get("Index Name", node["Node Type"])
             rows = node["Actual Rows"] + node.get("Rows Removed by Filter", 0)
             ways[way] = ways.get(way, 0) + int(rows * node["Actual Loops"])
@@ -125,3 +123,18 @@ async def test_ends_are_looked_up_by_their_jobs(store: Store) -> None:
         (node["Actual Rows"] + node.get("Rows Removed by Filter", 0)) * node["Actual Loops"] for node in scans
     )
     assert rows <= 10 * 20
+
+
+async def test_one_offs_whose_time_has_not_come_are_not_looked_at(store: Store) -> None:
+    await store.execute(
+        """insert into sexton.jobs
+        (name, kind, schedule, timezone, timing_key, target, status, completed_at, options)
+        select 'job-' || n, 'once', '', 'UTC', gen_random_uuid(), '{}', 'completed', $1::timestamptz,
+            case when n <= 3 then '{"keep_completed_seconds": 0}'::jsonb else '{}' end
+        from generate_series(1, 5000) as n""",
+        NOW,
+    )
+    ways = await read(store.database, "remove_completed", BY_KEY, NOW, 5000, 90, table="jobs")
+    assert ways.pop("jobs_completed") == 3
+    assert sum(ways.values()) <= 3
+    assert await store.value("select count(*) from sexton.jobs") == 4997

@@ -41,7 +41,14 @@ create table sexton.jobs (
 create unique index jobs_name on sexton.jobs (namespace, name) where status <> 'deleted';
 create index jobs_app on sexton.jobs (app) where app is not null;
 create index jobs_paused_until on sexton.jobs (paused_until) where paused_until is not null;
-create index jobs_completed on sexton.jobs (completed_at) where status = 'completed';
+create index jobs_declared on sexton.jobs (app) where declaration is not null;
+create index jobs_deleted on sexton.jobs (deleted_at) where status = 'deleted';
+
+-- When a one-off may go.
+create index jobs_completed on sexton.jobs (
+    ((completed_at at time zone 'UTC')
+        + make_interval(secs => coalesce((options ->> 'keep_completed_seconds')::float8, 86400)))
+) where status = 'completed' and kind = 'once';
 
 -- What a job was before an edit: `definition` is the whole row as JSON.
 create table sexton.job_revisions (

@@ -1,22 +1,38 @@
--- One-off jobs go when they have been completed for as long as they wanted to be kept; their history stays. A job with a
--- live run or a dead letter stays as well: both still need it.
-with old as materialized (
+-- One-off jobs go when they have been completed for as long as they wanted to be kept; deleted ones once no history of them
+-- is kept ($3 days), but for declared ones, which are remembered. A job with a live run or a dead letter stays as well: both
+-- still need it. By the indexes jobs_completed and jobs_deleted, so that those whose time has not come are not looked at.
+with moment as materialized (select coalesce($1::timestamptz, clock_timestamp()) as now),
+completed as materialized (
     select job.id
     from sexton.jobs as job
     where job.status = 'completed'
         and job.kind = 'once'
-        and job.completed_at + make_interval(
+        and (job.completed_at at time zone 'UTC') + make_interval(
             secs => coalesce((job.options ->> 'keep_completed_seconds')::float8, 86400)
-        ) <= coalesce($1::timestamptz, clock_timestamp())
+        ) <= (select now at time zone 'UTC' from moment)
+        and not exists (select from sexton.runs as run where run.job_id = job.id)
+        and not exists (select from sexton.dead as dead where dead.job_id = job.id)
+    limit $2
+    for update skip locked
+),
+deleted as materialized (
+    select job.id
+    from sexton.jobs as job
+    where job.status = 'deleted'
+        and job.declaration is null
+        and job.deleted_at <= (select now from moment) - make_interval(days => $3::int)
         and not exists (select from sexton.runs as run where run.job_id = job.id)
         and not exists (select from sexton.dead as dead where dead.job_id = job.id)
     limit $2
     for update skip locked
 ),
 removed as (
-    delete from sexton.jobs as job using old where job.id = old.id returning job.id
+    delete from sexton.jobs as job
+    where job.id = any (array(select id from completed union all select id from deleted))
+    returning job.id
 ),
 revisions as (
-    delete from sexton.job_revisions as revision using old where revision.job_id = old.id
+    delete from sexton.job_revisions as revision
+    where revision.job_id = any (array(select id from completed union all select id from deleted))
 )
 select count(*) from removed
