@@ -256,6 +256,18 @@ async def test_a_partition_left_half_detached_is_finished(own: Store) -> None:
     assert "history_20310114" in dropped
 
 
+async def test_a_partition_that_was_detached_but_not_dropped_is_dropped(own: Store) -> None:
+    at = datetime(2031, 1, 15, 12, tzinfo=UTC)
+    await make_partitions(own.database, now=at, days=0)
+    await own.execute("alter table sexton.history detach partition sexton.history_20310114 concurrently")
+    async with own.database.connection() as connection:
+        dropped = await drop_old_partitions(
+            own.database, connection, keep_days=90, now=at + timedelta(days=90)
+        )
+    assert "history_20310114" in dropped
+    assert await own.value("select to_regclass('sexton.history_20310114')") is None
+
+
 async def test_completed_one_offs_go_after_a_while(own: Store) -> None:
     async def completed(kind: str, ago: timedelta, **options: Any) -> int:
         job = await own.job(kind=kind, **options)

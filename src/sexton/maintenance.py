@@ -165,11 +165,11 @@ async def drop_old_partitions(
             continue
         parent, name = f"{database.schema}.{row['parent']}", f"{database.schema}.{row['name']}"
 
-        async def detach(parent: str = parent, name: str = name, half_done: bool = row["detaching"]) -> int:
+        async def detach(parent: str = parent, name: str = name, row: asyncpg.Record = row) -> int:
             change = f"alter table {parent} detach partition {name}"
-            if half_done:
+            if row["detaching"]:
                 await connection.execute(f"{change} finalize")
-            else:
+            elif not row["loose"]:
                 await connection.execute(f"{change} concurrently")
             await connection.execute(f"drop table {name}")
             return 1
