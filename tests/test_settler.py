@@ -180,7 +180,7 @@ async def test_an_outcome_that_is_refused_is_recorded_with_a_note(
         Snooze("soon"),  # type: ignore[arg-type]
         Snooze(None),  # type: ignore[arg-type]
         Snooze(math.nan),
-        Retry(after=object()),  # type: ignore[arg-type]
+        Retry(after=[]),  # type: ignore[arg-type]
     ],
     ids=lambda outcome: repr(outcome)[:40],
 )

@@ -17,7 +17,7 @@ import asyncpg
 
 from sexton.errors import Unavailable
 from sexton.maintenance import make_partitions
-from sexton.postgres.database import BY_KEY, LOST, Connection, Database, unavailable
+from sexton.postgres.database import BY_KEY, LOST, Connection, Database, keep_session, unavailable
 from sexton.queues.base import Ring
 
 log = logging.getLogger("sexton")
@@ -55,6 +55,7 @@ class RunQueue:
                 timeout=10,
                 command_timeout=database.timeout,
                 max_inactive_connection_lifetime=600,
+                reset=keep_session,
                 server_settings={"application_name": name, "timezone": "UTC", **settings},
             )
 

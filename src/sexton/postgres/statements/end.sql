@@ -18,8 +18,9 @@ recorded as (
         (select now from moment), run.id, run.job_id, run.scheduled_at, run.status,
         case when run.status = 'cancelled' then coalesce(run.cancel_reason, run.reason) else run.reason end,
         run.trigger, run.missed,
-        run.revision, run.attempt, run.claim, run.node, run.fired_at, to_timestamp(run.started),
-        to_timestamp(run.finished), run.message, run.idempotency_key, run.parent_run, run.payload
+        run.revision, run.attempt, run.claim, run.node, run.fired_at,
+        greatest(run.claimed_at, to_timestamp(run.started)), greatest(run.claimed_at, to_timestamp(run.finished)),
+        run.message, run.idempotency_key, run.parent_run, run.payload
     from ended as run
 ),
 tried as (

@@ -1,6 +1,7 @@
 -- Record the successes of node $1: the runs it still holds under the claims it names go to history, and let the next
 -- run of their job go. A run that is not deleted was lost to another claim: its result is dropped, nothing else is
--- touched. One row comes back: how many were recorded, and which, only if some were not.
+-- touched. One row comes back: how many were recorded, and which, only if some were not. The worker only estimates the
+-- database's time: what it says never precedes the claim.
 with moment as materialized (select coalesce($7::timestamptz, clock_timestamp()) as now),
 ended as (
     delete from sexton.runs as run
@@ -16,7 +17,8 @@ recorded as (
     )
     select
         (select now from moment), run.id, run.job_id, run.scheduled_at, 'success', run.trigger, run.missed, run.revision,
-        run.attempt, run.claim, run.node, run.fired_at, to_timestamp(run.started), to_timestamp(run.finished),
+        run.attempt, run.claim, run.node, run.fired_at, greatest(run.claimed_at, to_timestamp(run.started)),
+        greatest(run.claimed_at, to_timestamp(run.finished)),
         run.result::jsonb, run.idempotency_key, run.parent_run, run.payload
     from ended as run
 ),
