@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import timedelta
 from typing import Any
 
@@ -70,6 +71,20 @@ async def test_a_manual_run_keeps_to_the_overlap_of_the_job(
     waiting = await value(database, "select count(*) from sexton.runs where available_at = 'infinity'")
     assert waiting == slots.count(1)
     assert (found[0]["cancel_requested_at"] is not None) == (overlap == "CANCEL_RUNNING")
+
+
+async def test_the_worker_of_a_run_that_makes_room_is_told(database: Database) -> None:
+    await make(database, overlap="CANCEL_RUNNING")
+    await run_now(database, "report", now=NOW)
+    told: asyncio.Queue[object] = asyncio.Queue()
+    async with database.connection() as connection:
+        await connection.execute(
+            database.sql("update sexton.runs set state = 'running', node = 7, claim = 1")
+        )
+        await connection.add_listener("sexton_cancels", lambda *heard: told.put_nowait(heard[3]))
+        await run_now(database, "report", now=NOW + MINUTE)
+        assert await told.get() == "7"
+        await connection.reset()
 
 
 async def test_a_backfill_runs_past_occurrences_under_their_keys(database: Database) -> None:
