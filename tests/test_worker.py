@@ -405,6 +405,21 @@ async def test_handlers_in_transactions_keep_nobody_else_waiting(
     assert await store.statuses() == dict.fromkeys(runs, "success")
 
 
+async def test_what_a_handler_sets_in_its_session_ends_with_it(store: Store) -> None:
+    for _ in range(3):
+        await store.run()
+    seen = []
+
+    async def work(run: RunContext) -> None:
+        async with run.transaction() as connection:
+            seen.append(await connection.fetchval("show statement_timeout"))
+            await connection.execute("set statement_timeout = '1min'")
+
+    async with working(store.database, {"work": work}, concurrency=1) as worker:
+        await drained(worker)
+    assert seen == ["0", "0", "0"]
+
+
 async def test_a_lost_claim_rolls_the_handlers_writes_back(store: Store) -> None:
     await store.execute("create table if not exists public.ledger (run text)")
     await store.execute("truncate public.ledger")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Any
@@ -47,7 +47,9 @@ class RunQueue:
 
     @classmethod
     async def open(cls, database: Database, *, size: int = 4, lent: int = 10) -> RunQueue:
-        async def pool(name: str, most: int, **settings: str) -> asyncpg.Pool[asyncpg.Record]:
+        async def pool(
+            name: str, most: int, reset: Callable[[Connection], Awaitable[None]] | None, **settings: str
+        ) -> asyncpg.Pool[asyncpg.Record]:
             return await asyncpg.create_pool(
                 database.url,
                 min_size=0,
@@ -55,13 +57,16 @@ class RunQueue:
                 timeout=10,
                 command_timeout=database.timeout,
                 max_inactive_connection_lifetime=600,
-                reset=keep_session,
+                reset=reset,
                 server_settings={"application_name": name, "timezone": "UTC", **settings},
             )
 
         try:
+            # What a handler has set in its session must not meet the next one.
             return cls(
-                database, await pool("sexton worker", size, **BY_KEY), await pool("sexton handlers", lent)
+                database,
+                await pool("sexton worker", size, keep_session, **BY_KEY),
+                await pool("sexton handlers", lent, None),
             )
         except (*LOST, asyncpg.PostgresError) as error:
             raise unavailable(error) from error
