@@ -143,7 +143,10 @@ class Cron(Rule):
         if name not in MACROS:
             known = " ".join(MACROS)
             raise ScheduleError(
-                "bad_macro", f"unknown name {tokens[0].text!r}", position=0, hint=f"known: {known}"
+                "bad_macro",
+                f"unknown name {tokens[0].text!r}",
+                position=tokens[0].position,
+                hint=f"known: {known}",
             )
         if len(tokens) > 1:
             raise ScheduleError(

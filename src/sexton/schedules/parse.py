@@ -316,11 +316,12 @@ def _check_text(text: str) -> None:
         raise ScheduleError(
             "empty", "the schedule is empty", position=0, hint="write for example 0 9 * * 1-5"
         )
-    if len(text.encode("utf-8", "replace")) > LONGEST_TEXT:
+    if len(encoded := text.encode("utf-8", "replace")) > LONGEST_TEXT:
+        position = len(encoded[:LONGEST_TEXT].decode("utf-8", "ignore"))
         raise ScheduleError(
             "too_long",
             f"the schedule is longer than {LONGEST_TEXT} bytes",
-            position=LONGEST_TEXT,
+            position=position,
             hint="split it",
         )
 

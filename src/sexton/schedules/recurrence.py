@@ -131,15 +131,16 @@ class Recurrence(Rule):
         if self.parts.interval == 1:
             return self._days.at_or_after(day, budget)
         limit = min(day + self._cycle, self.last // DAY, budget.last // DAY)
-        while True:
+        while day <= limit:
             day = self._align(day)
             if day > limit:
-                return None
+                break
             allowed = self._days.at_or_after(day, budget)
             if allowed is None or self._align(allowed) == allowed:
                 return allowed
             budget.spend()
             day = allowed
+        return None
 
     def _align(self, day: int) -> int:
         """`day` itself if its year, month, week or day is a multiple of INTERVAL from the anchor's, else the

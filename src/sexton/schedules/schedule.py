@@ -155,7 +155,7 @@ class Schedule:
     def between(self, start: datetime, end: datetime) -> Iterator[datetime]:
         """Occurrences with start < t <= end."""
         last = self._floor(_aware(end, "end"))
-        budget = Budget()
+        budget = Budget(last=last + WIDEST)
         for at in self._fired(self._floor(_aware(start, "start")), budget):
             if at > last:
                 return
@@ -165,7 +165,7 @@ class Schedule:
     def occurrences(self, start: datetime, end: datetime) -> Iterator[Occurrence]:
         """As `between`, with notes, and with what a clock change or a calendar took away."""
         last = self._floor(_aware(end, "end"))
-        budget = Budget()
+        budget = Budget(last=last + WIDEST)
         fired: int | None = None
         for hit in self._hits(self._floor(_aware(start, "start")), budget):
             if hit.at > last:
