@@ -41,8 +41,9 @@ PORTS = 50
 # A child that leaves with an error this soon after the very first start cannot work; later it is restarted.
 HOPELESS_SECONDS = 10.0
 SHORTEST_BACK_OFF, LONGEST_BACK_OFF = 0.5, 30.0
-# Beyond the grace the nodes give to their runs, for their own leaving.
-MARGIN_SECONDS = 5.0
+# Beyond the grace the nodes give to their runs, for giving the rest back and their own leaving: a worker that is
+# killed before would be counted as crashed.
+MARGIN_SECONDS = 15.0
 TEND_SECONDS = 1.0
 # How long another one on the same data may take to say who it is.
 SETTLE_SECONDS = 15.0
@@ -392,7 +393,10 @@ def _tending(private: PrivateServer) -> Callable[[], Any]:
 async def _repeat(tend: Callable[[], Any]) -> None:
     while True:
         await clock.sleep(TEND_SECONDS)
-        await tend()
+        try:
+            await tend()
+        except OSError as error:  # such as a full disk: the next time may be better
+            log.error("the private PostgreSQL could not be looked after: %s", error)
 
 
 async def _spawn(child: Child) -> asyncio.subprocess.Process:
