@@ -41,8 +41,8 @@ PORTS = 50
 # A child that leaves with an error this soon after the very first start cannot work; later it is restarted.
 HOPELESS_SECONDS = 10.0
 SHORTEST_BACK_OFF, LONGEST_BACK_OFF = 0.5, 30.0
-# Beyond the grace the nodes give to their runs, for giving the rest back and their own leaving: a worker that is
-# killed before would be counted as crashed.
+# Beyond the grace the nodes give to their runs, for giving the rest back and their own leaving: a worker that
+# is killed before would be counted as crashed.
 MARGIN_SECONDS = 15.0
 TEND_SECONDS = 1.0
 # How long another one on the same data may take to say who it is.
