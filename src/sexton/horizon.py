@@ -38,7 +38,7 @@ DEFAULT_GRACE = 60
 RELOAD_SECONDS = 0.5
 
 # How often it is looked for timers that are overdue though the wheels hold nothing that is due.
-OVERDUE_SECONDS = 5.0
+OVERDUE_SECONDS = 10.0
 
 # How many next occurrences are remembered for one schedule, and how many schedules beside those in use.
 REMEMBERED = 1000

@@ -54,6 +54,7 @@ class Sweeper(Loop):
         self._steady = steady
         self._resume = resume
         self._now = now
+        self._sweeps = 0
 
     async def tick(self) -> float:
         now = self._now()
@@ -61,13 +62,19 @@ class Sweeper(Loop):
             for row in await self._database.fetch("declare_dead", now):
                 log.warning("the worker %s has not renewed its lease: its runs are taken back", row["name"])
         full = await reap(self._database, self._telemetry, now=now)
-        full |= await expire(self._database, self._telemetry, now=now)
-        if self._resume is not None:
+        # Nothing waits for these: every attempt looks at the expiry of its run first, and orphans are rare.
+        if self._sweeps % 8 == 0:
+            full |= await expire(self._database, self._telemetry, now=now)
+        if self._sweeps % 4 == 0:
+            # A firing may just have taken the place: then there is no orphan.
+            with contextlib.suppress(asyncpg.UniqueViolationError):
+                await self._database.fetch("promote_orphans", now)
+        if self._resume is not None and self._sweeps % 2 == 0:
             await self._resume()
-        # A firing may just have taken the place: then there is no orphan.
-        with contextlib.suppress(asyncpg.UniqueViolationError):
-            await self._database.fetch("promote_orphans", now)
-        return 0 if full else self._settings.sweep_seconds
+        if full:
+            return 0
+        self._sweeps += 1
+        return self._settings.sweep_seconds
 
 
 async def reap(database: Database, telemetry: Telemetry, *, now: datetime | None = None) -> bool:
