@@ -10,7 +10,15 @@ import pytest
 from sexton import cli
 from sexton.cli import bench
 
-GOOD = {"jobs": 10, "per_second": 5, "ratio": 0.5, "lost": 0, "doubled": 0, "early": 0}
+GOOD = {
+    "jobs": 10,
+    "per_second": 5,
+    "limit_per_second": 10,
+    "ratio": 0.5,
+    "lost": 0,
+    "doubled": 0,
+    "early": 0,
+}
 
 
 def measured(monkeypatch: pytest.MonkeyPatch, *results: dict[str, Any]) -> None:
@@ -37,10 +45,11 @@ def test_the_last_line_is_json(monkeypatch: pytest.MonkeyPatch, capfdbinary: Any
 
 
 def test_the_best_of_several(monkeypatch: pytest.MonkeyPatch, capfdbinary: Any) -> None:
-    measured(monkeypatch, GOOD, {**GOOD, "ratio": 0.7, "per_second": 7}, GOOD)
+    measured(monkeypatch, GOOD, {**GOOD, "ratio": 0.35, "per_second": 7, "limit_per_second": 20}, GOOD)
     assert run("--json", "--repeat", "3") == cli.DONE
     answer = json.loads(capfdbinary.readouterr().out)
-    assert (answer["ratio"], answer["ratios"], answer["rates"]) == (0.7, [0.5, 0.7, 0.5], [5, 7, 5])
+    assert answer["limits"] == [10, 20, 10]
+    assert (answer["ratio"], answer["ratios"], answer["rates"]) == (0.35, [0.5, 0.35, 0.5], [5, 7, 5])
 
 
 @pytest.mark.parametrize("fault", bench.FAULTS)
