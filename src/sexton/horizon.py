@@ -43,6 +43,9 @@ OVERDUE_SECONDS = 10.0
 # How many next occurrences are remembered for one schedule, and how many schedules beside those in use.
 REMEMBERED = 1000
 ASKED = 3
+
+# How many shards are read at once when they are taken.
+TOGETHER = 8
 SPARE_TIMINGS = 50_000
 
 
@@ -183,7 +186,8 @@ class Horizon:
         if new:
             horizon = self._edge()
             fresh = {shard: Wheel() for shard in new}
-            await self._load(new, None, horizon, fresh)
+            for first in range(0, len(new), TOGETHER):  # what is read stays in memory until it is packed
+                await self._load(new[first : first + TOGETHER], None, horizon, fresh)
             for shard in new:
                 self._wheels[shard] = fresh[shard]
                 self.epochs[shard] = led[shard]

@@ -57,24 +57,30 @@ class Sweeper(Loop):
         self._sweeps = 0
 
     async def tick(self) -> float:
+        """Some of it is swept more rarely, for nothing waits for it: every attempt looks at the expiry of its
+        run first, and orphans are rare."""
+        sweeps = self._sweeps
+        if await self.sweep(expiry=sweeps % 8 == 0, orphans=sweeps % 4 == 0, pauses=sweeps % 2 == 0):
+            return 0
+        self._sweeps += 1
+        return self._settings.sweep_seconds
+
+    async def sweep(self, *, expiry: bool = True, orphans: bool = True, pauses: bool = True) -> bool:
+        """One sweep; whether there may be more."""
         now = self._now()
         if self._steady():
             for row in await self._database.fetch("declare_dead", now):
                 log.warning("the worker %s has not renewed its lease: its runs are taken back", row["name"])
         full = await reap(self._database, self._telemetry, now=now)
-        # Nothing waits for these: every attempt looks at the expiry of its run first, and orphans are rare.
-        if self._sweeps % 8 == 0:
+        if expiry:
             full |= await expire(self._database, self._telemetry, now=now)
-        if self._sweeps % 4 == 0:
+        if orphans:
             # A firing may just have taken the place: then there is no orphan.
             with contextlib.suppress(asyncpg.UniqueViolationError):
                 await self._database.fetch("promote_orphans", now)
-        if self._resume is not None and self._sweeps % 2 == 0:
+        if pauses and self._resume is not None:
             await self._resume()
-        if full:
-            return 0
-        self._sweeps += 1
-        return self._settings.sweep_seconds
+        return full
 
 
 async def reap(database: Database, telemetry: Telemetry, *, now: datetime | None = None) -> bool:

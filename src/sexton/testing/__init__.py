@@ -156,7 +156,7 @@ class Engine:
 
     async def _settle(self) -> None:
         """Until nothing is left to do at this instant."""
-        await self._sweeper.tick()
+        await self._sweeper.sweep()
         for _ in range(MOST_ROUNDS):
             fired = await self._fire()
             if not await self._work() and not fired:

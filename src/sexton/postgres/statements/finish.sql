@@ -8,7 +8,9 @@ ended as (
     using unnest($2::bigint[], $3::integer[], $4::float8[], $5::float8[], $6::text[])
         as done (id, claim, started, finished, result)
     where run.id = done.id and run.claim = done.claim and run.node = $1
-    returning run.*, done.started, done.finished, done.result
+    returning run.id, run.job_id, run.scheduled_at, run.trigger, run.missed, run.revision, run.attempt, run.claim,
+        run.node, run.fired_at, run.claimed_at, run.slot, run.idempotency_key, run.parent_run, run.payload,
+        done.started, done.finished, done.result
 ),
 recorded as (
     insert into sexton.history (
