@@ -1,0 +1,260 @@
+"""The checker: holds what the ledger says, and what handlers wrote down outside the database, against what
+should have happened.
+
+`check` is pure: it is given a `Ledger` and says what is wrong with it. `read_ledger` reads one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+import asyncpg
+
+from tests.faults.oracle import Rule, occurrences
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """`since`: nothing is expected up to then. `effects`: its handler writes one row per success."""
+
+    id: int
+    name: str
+    rule: Rule
+    since: datetime
+    effects: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Fired:
+    """A run; `status` is `live` as long as it has not ended."""
+
+    run: int
+    job: int
+    scheduled_at: datetime
+    fired_at: datetime
+    status: str
+    started_at: datetime | None = None
+    claim: int = 0
+    node: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """An occurrence that was not fired, or a counted range of them."""
+
+    job: int
+    scheduled_at: datetime
+    until_at: datetime
+    count: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What a handler wrote down: that it began, or that it is about to return."""
+
+    run: int
+    claim: int
+    process: int
+    scheduled_at: datetime
+    event: Literal["start", "end"]
+    at: datetime
+
+
+@dataclass(slots=True)
+class Ledger:
+    jobs: list[Job]
+    fired: list[Fired] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+    lines: list[Line] = field(default_factory=list)
+    effects: list[tuple[int, datetime]] = field(default_factory=list)
+    processes: dict[int, int] = field(default_factory=dict)  # node → process id
+
+
+@dataclass(slots=True)
+class Report:
+    """What was found; the lists hold a sentence for each finding."""
+
+    expected: int = 0
+    fired: int = 0
+    skipped: Counter[str] = field(default_factory=Counter)
+    lost: list[str] = field(default_factory=list)
+    doubled: list[str] = field(default_factory=list)
+    early: list[str] = field(default_factory=list)
+    stale: list[str] = field(default_factory=list)
+    unfinished: list[str] = field(default_factory=list)
+    late: float = 0.0
+    began_late: float = 0.0
+
+    @property
+    def findings(self) -> dict[str, list[str]]:
+        named = {
+            "lost": self.lost,
+            "doubled": self.doubled,
+            "early": self.early,
+            "stale": self.stale,
+            "unfinished": self.unfinished,
+        }
+        return {name: found for name, found in named.items() if found}
+
+    def __str__(self) -> str:
+        skipped = ", ".join(f"{count} {reason}" for reason, count in self.skipped.items()) or "0"
+        counts = " · ".join(
+            f"{name} {len(self.findings.get(name, ()))}"
+            for name in ("lost", "doubled", "early", "stale", "unfinished")
+        )
+        head = f"expected {self.expected} · fired {self.fired} · skipped {skipped} · {counts}"
+        details = [f"  {name}: {text}" for name, found in self.findings.items() for text in found[:5]]
+        return "\n".join([f"{head} · late {self.late:.3f} s", *details])
+
+
+def check(ledger: Ledger, until: datetime) -> Report:
+    """Look at every occurrence up to `until`."""
+    report = Report()
+    _dispositions(ledger, until, report)
+    _runs(ledger, until, report)
+    _executions(ledger, report)
+    return report
+
+
+def _dispositions(ledger: Ledger, until: datetime, report: Report) -> None:
+    """Every expected occurrence has exactly one; there are no others."""
+    runs: dict[tuple[int, datetime], set[int]] = defaultdict(set)
+    skips: dict[int, list[Skipped]] = defaultdict(list)
+    for run in ledger.fired:
+        runs[run.job, run.scheduled_at].add(run.run)
+    for skip in ledger.skipped:
+        skips[skip.job].append(skip)
+    for job in ledger.jobs:
+        # Beyond `until` nothing has to be there yet, but what is there has to be an occurrence.
+        last = max([until, *(at for of, at in runs if of == job.id)])
+        expected = list(occurrences(job.rule, job.since, last))
+        report.expected += sum(at <= until for at in expected)
+        for at in expected:
+            fired, skipped = len(runs.pop((job.id, at), ())), _skipped_at(skips[job.id], at)
+            if at <= until:
+                report.fired += fired
+                report.skipped.update(skip.reason for skip in skipped)
+            if fired + len(skipped) > 1:
+                report.doubled.append(f"{job.name} at {_show(at)}: {fired} runs and {len(skipped)} skips")
+            elif fired + len(skipped) == 0 and at <= until:
+                report.lost.append(f"{job.name} at {_show(at)}")
+        for skip in skips[job.id]:
+            there = sum(skip.scheduled_at <= at <= skip.until_at for at in expected)
+            if there != skip.count and skip.until_at <= last:
+                report.lost.append(f"{job.name}: {skip.count} recorded as {skip.reason}, there were {there}")
+    for (number, at), fired_twice in runs.items():
+        report.doubled.append(f"job {number} at {_show(at)} is no occurrence, yet fired: {fired_twice}")
+
+
+def _skipped_at(skips: Sequence[Skipped], at: datetime) -> list[Skipped]:
+    return [skip for skip in skips if skip.scheduled_at <= at <= skip.until_at]
+
+
+def _runs(ledger: Ledger, until: datetime, report: Report) -> None:
+    """Each run once, never early, and ended."""
+    for run, times in Counter(run.run for run in ledger.fired).items():
+        if times > 1:
+            report.doubled.append(f"run {run} is in the ledger {times} times")
+    for run_ in ledger.fired:
+        seconds = (run_.fired_at - run_.scheduled_at).total_seconds()
+        report.late = max(report.late, seconds)
+        if seconds < 0:
+            report.early.append(
+                f"run {run_.run} was fired {-seconds:.6f} s before {_show(run_.scheduled_at)}"
+            )
+        if run_.started_at is not None:
+            seconds = (run_.started_at - run_.scheduled_at).total_seconds()
+            report.began_late = max(report.began_late, seconds)
+            if seconds < 0:
+                report.early.append(
+                    f"run {run_.run} began {-seconds:.6f} s before {_show(run_.scheduled_at)}"
+                )
+        if run_.status == "live" and run_.scheduled_at <= until:
+            report.unfinished.append(f"run {run_.run} of {_show(run_.scheduled_at)}")
+
+
+def _executions(ledger: Ledger, report: Report) -> None:
+    """What handlers did: under each claim once, not early, and the last claim is the one that counts."""
+    for (run, claim, event), times in Counter((at.run, at.claim, at.event) for at in ledger.lines).items():
+        if times > 1:
+            report.doubled.append(f"run {run}, claim {claim}: {times} times {event}")
+    for line in ledger.lines:
+        if line.at < line.scheduled_at:
+            ahead = (line.scheduled_at - line.at).total_seconds()
+            report.early.append(f"run {line.run} was carried out {ahead:.6f} s before its time")
+    latest: dict[int, int] = defaultdict(int)
+    for line in ledger.lines:
+        latest[line.run] = max(latest[line.run], line.claim)
+    ends = {(line.run, line.claim): line.process for line in ledger.lines if line.event == "end"}
+    for run_ in (run for run in ledger.fired if run.status == "success"):
+        process = None if run_.node is None else ledger.processes.get(run_.node)
+        if run_.claim < latest[run_.run]:
+            report.stale.append(
+                f"run {run_.run}: claim {run_.claim} finished it after {latest[run_.run]} began"
+            )
+        elif (run_.run, run_.claim) not in ends:
+            report.stale.append(f"run {run_.run}: a success, but no handler came to its end")
+        elif process is not None and process != ends[run_.run, run_.claim]:
+            report.stale.append(
+                f"run {run_.run}: finished by process {process}, which had not carried it out"
+            )
+    written = Counter(ledger.effects)
+    for (number, at), times in written.items():
+        if times > 1:
+            report.doubled.append(f"job {number} at {_show(at)}: its effect is there {times} times")
+    named = {job.id for job in ledger.jobs if job.effects}
+    for run_ in ledger.fired:
+        there = written[run_.job, run_.scheduled_at]
+        if run_.job in named and run_.status != "live" and there != (run_.status == "success"):
+            report.lost.append(f"run {run_.run} is {run_.status}, and its effect is there {there} times")
+
+
+# Reading a ledger.
+
+RUNS = """
+select run_id, job_id, scheduled_at, fired_at, status, started_at, claim, node
+from sexton.history where run_id is not null and trigger in ('schedule', 'catch_up')
+union all
+select id, job_id, scheduled_at, fired_at, 'live', null, claim, null
+from sexton.runs where trigger in ('schedule', 'catch_up')
+"""
+SKIPS = """
+select job_id, scheduled_at, coalesce(until_at, scheduled_at), coalesce(occurrences, 1), reason
+from sexton.history where run_id is null
+"""
+
+
+async def read_ledger(connection: asyncpg.Connection[Any], jobs: Sequence[Job], lines: Path) -> Ledger:
+    """As it stands: all of it at the same instant, the log of the handlers after it."""
+    async with connection.transaction(isolation="repeatable_read", readonly=True):
+        fired = [Fired(*row) for row in await connection.fetch(RUNS)]
+        skipped = [Skipped(*row) for row in await connection.fetch(SKIPS)]
+        effects = [(row[0], row[1]) for row in await connection.fetch("select * from effects")]
+        nodes = await connection.fetch("select id, name from sexton.nodes")
+    processes = {row["id"]: int(row["name"].split(":")[-2]) for row in nodes}
+    return Ledger(list(jobs), fired, skipped, list(read_lines(lines)), effects, processes)
+
+
+def read_lines(directory: Path) -> Iterator[Line]:
+    for path in directory.glob("*.jsonl"):
+        for text in path.read_text("utf-8").splitlines():
+            said = json.loads(text)
+            yield Line(
+                said["run"],
+                said["claim"],
+                said["process"],
+                datetime.fromisoformat(said["scheduled_at"]),
+                said["event"],
+                datetime.fromtimestamp(said["at"], UTC),
+            )
+
+
+def _show(at: datetime) -> str:
+    return at.astimezone(UTC).isoformat(timespec="milliseconds")
