@@ -51,6 +51,20 @@ class Entries:
             self.timings[start:end],
         )
 
+    def in_order(self) -> Entries:
+        """By job, as they nearly always are already."""
+        ids = self.job_ids.tolist()
+        if ids == sorted(ids):
+            return self
+        places = sorted(range(len(ids)), key=ids.__getitem__)
+        return Entries(
+            array("q", [ids[place] for place in places]),
+            array("q", [self.due[place] for place in places]),
+            array("q", [self.scheduled[place] for place in places]),
+            array("i", [self.revisions[place] for place in places]),
+            array("i", [self.timings[place] for place in places]),
+        )
+
     def rows(self) -> Iterator[tuple[int, int, int, int, int]]:
         return zip(self.job_ids, self.due, self.scheduled, self.revisions, self.timings, strict=True)
 
