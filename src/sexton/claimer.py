@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import asyncpg
 
-from sexton import clock
+from sexton import clock, crash
 from sexton.errors import Unavailable
 from sexton.loop import Loop
 from sexton.queues.base import Ring
@@ -79,6 +79,8 @@ class Claimer(Loop):
         """If the answer is lost, whatever was claimed is given back before anything else is."""
         try:
             rows = await claim
+            if rows:
+                crash.point("claim.after")
             self._worker.take(rows, node, alone=alone)
         except BaseException:
             self._unknown_at = float("-inf")
@@ -130,6 +132,7 @@ class Claimer(Loop):
     def _rung(self, ring: Ring) -> None:
         match ring:
             case "runs":
+                crash.point("wake.before")
                 self.wake()
             case "lanes":
                 self._lanes_at = float("-inf")

@@ -26,7 +26,7 @@ from typing import Any
 import asyncpg
 import msgspec
 
-from sexton import clock
+from sexton import clock, crash
 from sexton.cluster.leadership import DatabaseClock, Leadership
 from sexton.config import Settings
 from sexton.errors import SextonError
@@ -216,10 +216,13 @@ class Scheduler(Loop):
     async def _send(self, statement: str, *arguments: Any) -> asyncpg.Record | None:
         """Run a firing statement. None: somebody else, such as an edit, held one of its rows for too long."""
         assert self._connection is not None
+        crash.point("fire.before")
         try:
-            return await self._connection.fetchrow(self._database.statement(statement), *arguments)
+            row = await self._connection.fetchrow(self._database.statement(statement), *arguments)
         except asyncpg.LockNotAvailableError:
             return None
+        crash.point("fire.after")
+        return row
 
     def _still_led(self, batch: Batch) -> bool:
         """Leave out what was lost since it was popped; whether anything is left."""

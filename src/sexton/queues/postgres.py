@@ -15,6 +15,7 @@ from typing import Any
 
 import asyncpg
 
+from sexton import crash
 from sexton.errors import Unavailable
 from sexton.maintenance import make_partitions
 from sexton.postgres.database import BY_KEY, LOST, Connection, Database, keep_session, unavailable
@@ -149,7 +150,9 @@ class RunQueue:
         await self._write("log", node, *zip(*rows, strict=True), now)
 
     async def _settle(self, name: str, node: int, ids: Sequence[int], *arguments: Any) -> set[int]:
+        crash.point("finish.before")
         row = (await self._write(name, node, ids, *arguments))[0]
+        crash.point("finish.after")
         if row["recorded"] == len(ids):
             return set()
         return set(ids) - set(row["ids"] or ())

@@ -1,0 +1,51 @@
+"""Crash points: named places where a process can be made to die, to prove that it may.
+
+`SEXTON_CRASH_AT=fire.after` ends the process with SIGKILL the first time it comes by; `fire.after:7` the seventh
+time. Nothing is cleaned up, as when the machine loses power. Without the variable a point costs a call.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+from itertools import count
+
+from sexton.errors import InvalidField
+
+log = logging.getLogger("sexton")
+
+VARIABLE = "SEXTON_CRASH_AT"
+POINTS = {
+    "fire.before": "the scheduler is about to send a firing",
+    "fire.after": "a firing is committed, and the scheduler knows it",
+    "wake.before": "a worker has been woken, and has not claimed yet",
+    "claim.after": "a worker has claimed runs, and has not started them",
+    "finish.before": "a worker is about to record outcomes",
+    "finish.after": "outcomes are recorded, and the worker knows it",
+}
+
+
+def point(name: str) -> None:
+    """Die here, if that is what the variable says."""
+    if _CHOSEN == name and next(_PASSAGES) == _WHICH:
+        log.critical("crash point %s: this process ends itself", name)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def check(text: str | None = None) -> None:
+    """Refuse a variable that names no point: at the start of a process, before anybody relies on it."""
+    text = os.environ.get(VARIABLE, "") if text is None else text
+    name, _, number = text.partition(":")
+    if name and (name not in POINTS or not (number or "1").isdecimal() or number == "0"):
+        raise InvalidField(
+            "bad_crash_point",
+            f"{VARIABLE}={text} names no crash point",
+            field=VARIABLE,
+            hint=f"one of {', '.join(POINTS)}, and :N for the N-th passage",
+        )
+
+
+_CHOSEN, _, _NUMBER = os.environ.get(VARIABLE, "").partition(":")
+_WHICH = int(_NUMBER) if _NUMBER.isdecimal() else 1
+_PASSAGES = count(1)
