@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from sexton import crash
 from sexton.errors import InvalidField
 
 FILE = "sexton.toml"
@@ -83,6 +84,7 @@ def load(
     file: Path | None = None,
 ) -> Settings:
     """The settings of this process. `overrides` whose value is None are not given."""
+    crash.check()
     values: dict[str, Any] = {}
     path = file or Path(FILE)
     if path.is_file():
