@@ -29,9 +29,7 @@ def pass_three_times(at: str | None) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize(
-    ("at", "passed"), [("claim.after", 1), ("claim.after:1", 1), ("claim.after:3", 3)]
-)
+@pytest.mark.parametrize(("at", "passed"), [("claim.after", 1), ("claim.after:1", 1), ("claim.after:3", 3)])
 def test_the_process_is_killed_at_the_passage(at: str, passed: int) -> None:
     done = pass_three_times(at)
     assert done.returncode == -signal.SIGKILL
@@ -46,7 +44,9 @@ def test_otherwise_it_lives(at: str | None) -> None:
 
 @pytest.mark.parametrize("text", ["nowhere", "fire", "fire.before:0", "fire.before:x", ":3x:fire.before"])
 def test_an_unknown_point_is_refused_with_the_list(text: str) -> None:
-    with pytest.raises(InvalidField, match=r"names no crash point .*fire\.before, fire\.after, .*:N") as refused:
+    with pytest.raises(
+        InvalidField, match=r"names no crash point .*fire\.before, fire\.after, .*:N"
+    ) as refused:
         crash.check(text)
     assert (refused.value.code, refused.value.field) == ("bad_crash_point", "SEXTON_CRASH_AT")
 

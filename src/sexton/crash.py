@@ -1,7 +1,7 @@
 """Crash points: named places where a process can be made to die, to prove that it may.
 
-`SEXTON_CRASH_AT=fire.after` ends the process with SIGKILL the first time it comes by; `fire.after:7` the seventh
-time. Nothing is cleaned up, as when the machine loses power. Without the variable a point costs a call.
+`SEXTON_CRASH_AT=fire.after` ends the process with SIGKILL the first time it comes by; `fire.after:7` the
+seventh time. Nothing is cleaned up, as when the machine loses power. Without the variable a point costs a call.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ POINTS = {
 
 def point(name: str) -> None:
     """Die here, if that is what the variable says."""
-    if _CHOSEN == name and next(_PASSAGES) == _WHICH:
+    if name == _CHOSEN and next(_PASSAGES) == _WHICH:
         log.critical("crash point %s: this process ends itself", name)
         os.kill(os.getpid(), signal.SIGKILL)
 
@@ -37,7 +37,7 @@ def check(text: str | None = None) -> None:
     """Refuse a variable that names no point: at the start of a process, before anybody relies on it."""
     text = os.environ.get(VARIABLE, "") if text is None else text
     name, _, number = text.partition(":")
-    if name and (name not in POINTS or not (number or "1").isdecimal() or number == "0"):
+    if text and (name not in POINTS or not (number or "1").isdecimal() or number == "0"):
         raise InvalidField(
             "bad_crash_point",
             f"{VARIABLE}={text} names no crash point",
