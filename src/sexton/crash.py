@@ -1,7 +1,8 @@
 """Crash points: named places where a process can be made to die, to prove that it may.
 
 `SEXTON_CRASH_AT=fire.after` ends the process with SIGKILL the first time it comes by; `fire.after:7` the
-seventh time. Nothing is cleaned up, as when the machine loses power. Without the variable a point costs a call.
+seventh time. Nothing is cleaned up, as when the machine loses power. Without the variable, a point is a mere
+call.
 """
 
 from __future__ import annotations
