@@ -36,6 +36,7 @@ LAYERS = (
         "queues",
         "targets",
         "maintenance",
+        "replanning",
     },
     {"node", "app", "supervisor", "benchmarks"},
     {"api", "cli", "client", "content", "notifications", "testing", "__main__"},

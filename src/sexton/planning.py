@@ -30,6 +30,7 @@ import msgspec
 
 from sexton.model import JobSpec, MissedWindow, SkipReason, Trigger
 from sexton.schedules import Schedule, parse
+from sexton.schedules.zone import WIDEST, Fold
 
 DAY = timedelta(days=1)
 
@@ -123,6 +124,42 @@ def paused(schedule: Schedule, scheduled_at: datetime, jitter: timedelta, now: d
         skips.add(at, SkipReason.PAUSED)
     next_at = scheduled_at if scheduled_at > now - jitter else schedule.next_after(last)
     return Plan((), tuple(skips.ranges), next_at)
+
+
+def replan(
+    schedule: Schedule, before: Schedule, scheduled_at: datetime, *, again: bool = False
+) -> datetime | None:
+    """Where a timer belongs now that the clock changes of its zone are others: `before` is the schedule under
+    the old ones, `scheduled_at` the first occurrence not yet accounted for.
+
+    An occurrence is what the rule says on the wall. So the timer goes to the first one that stands for the
+    same wall time or a later one: what was fired does not come again though its instant now lies ahead, and
+    what was not fired is due at once if its instant now lies behind. A rule that follows the clock through
+    both sides of a fold goes on after the last instant instead, and so does one that counts elapsed time. In
+    any case it goes on strictly after the last instant that was accounted for.
+
+    `again`: timers that fit the new rules are left alone, for those that do not were planned by the old.
+    """
+    just_before = scheduled_at - timedelta(seconds=1)
+    fits = schedule.next_after(just_before) == scheduled_at
+    known = before.next_after(just_before) == scheduled_at
+    if fits and (again or not known):
+        return scheduled_at
+    reach = timedelta(seconds=WIDEST)
+    accounted = before.previous_before(scheduled_at) or scheduled_at - reach
+    if not schedule.local or schedule.fold == Fold.BOTH:
+        return schedule.next_after(accounted)
+    shown = (before.wall_of(scheduled_at), False)
+    same = [
+        (wall, second)
+        for at, wall, second in before.nominal(just_before, scheduled_at)
+        if at == scheduled_at and wall is not None
+    ]
+    open_from = min(same, default=shown)
+    for at, wall, second in schedule.nominal(max(accounted, scheduled_at - reach), scheduled_at + reach):
+        if at >= scheduled_at if wall is None else (wall, second) >= open_from:
+            return at
+    return schedule.next_after(scheduled_at + reach)
 
 
 def _due(schedule: Schedule, scheduled_at: datetime, until: datetime) -> Iterator[datetime]:

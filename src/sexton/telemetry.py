@@ -110,6 +110,9 @@ class Telemetry:
         self.reaped_poison = reaped.labels("poison")
         self.reaped_cancelled = reaped.labels("cancelled")
         self.expired = Counter("sexton_runs_expired", "Runs that expired waiting.", registry=registry)
+        self.replanned = Counter(
+            "sexton_timers_replanned", "Timers moved by a new zone database.", registry=registry
+        )
         self.run_seconds = Distribution("sexton_run_seconds", "How long attempts took.", registry)
         self.late_seconds = Distribution(
             "sexton_run_late_seconds", "How long after it was due an attempt began.", registry

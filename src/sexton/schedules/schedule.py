@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import heapq
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import takewhile
 
@@ -180,6 +180,34 @@ class Schedule:
                 fired = hit.at
                 yield self._occurrence(hit, None)
 
+    def nominal(self, start: datetime, end: datetime) -> Iterator[tuple[datetime, int | None, bool]]:
+        """As `between`, with the wall time that each occurrence stands for, in seconds since 1970, and
+        whether it is the second of two. A time that was given as an instant stands for none."""
+        at, last = self._floor(_aware(start, "start")), self._floor(_aware(end, "end"))
+        walks = [self._nominal(number, max(at, self._low), last) for number in range(len(self.mappings))]
+        for hit, wall in heapq.merge(*walks):
+            yield self._instant(hit.at), wall, hit.change is Change.SECOND_OF_TWO
+
+    @property
+    def local(self) -> bool:
+        """Whether clock changes of its zone move its occurrences."""
+        return any(mapping.zone is self.zone for mapping in self.mappings)
+
+    def wall_of(self, instant: datetime) -> int:
+        """What the clock of the schedule's zone shows at an instant, in seconds since 1970."""
+        at = self._floor(instant)
+        return at + self.zone.period(at).offset
+
+    def under(self, other: Zone) -> Schedule:
+        """The same rule under other data of its zone."""
+        mappings = [
+            Mapping(mapping.rule, other, mapping.gap, mapping.fold) if mapping.zone is self.zone else mapping
+            for mapping in self.mappings
+        ]
+        schedule = replace(self, mappings=tuple(mappings))
+        object.__setattr__(schedule, "zone", other)
+        return schedule
+
     def explain(self) -> str:
         """The schedule in English."""
         rule = self.mappings[0].rule.words()
@@ -267,6 +295,16 @@ class Schedule:
             if struck.days and (hit.at + self.zone.period(hit.at).offset) // DAY in struck.days:
                 continue
             yield hit
+
+    def _nominal(self, number: int, at: int, last: int) -> Iterator[tuple[Hit, int | None]]:
+        """What counts of one mapping, with the wall times if it is in the schedule's zone."""
+        mapping, budget = self.mappings[number], Budget(last=last + WIDEST)
+        last = min(last, last if self._high is None else self._high)
+        last = min(last, last if number or self.until is None else self.until)
+        for hit in takewhile(lambda hit: hit.at <= last, self._walk(mapping, at, budget)):
+            budget.left = STEPS
+            if hit.change is not Change.SKIPPED and self._excluding(hit) is None:
+                yield hit, hit.wall if mapping.zone is self.zone else None
 
     def _occurrence(self, hit: Hit, skipped: str | None, calendar: Calendar | None = None) -> Occurrence:
         at = self._instant(hit.at)

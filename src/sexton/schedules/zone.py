@@ -17,13 +17,16 @@ from __future__ import annotations
 import difflib
 import hashlib
 import heapq
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import lru_cache
 from importlib import resources
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
+
+import tzdata  # type: ignore[import-untyped]
 
 from sexton.errors import ScheduleError
 from sexton.schedules.wall import DAY, FIRST_WALL, LAST_WALL, Budget, Rule
@@ -132,15 +135,19 @@ class Zone:
         naive = (EPOCH + timedelta(seconds=hit.wall)).replace(tzinfo=self.info)
         return naive.replace(fold=1) if hit.change is Change.SECOND_OF_TWO else naive
 
-    def fingerprint(self, start: int, end: int) -> str:
-        """A hash of the clock changes in a range: it differs exactly where a new zone database does."""
-        changes = []
+    def changes(self, start: int, end: int) -> tuple[tuple[int, int], ...]:
+        """The offset at `start`, and every clock change in a range: from when, and the offset from then."""
         period = self.period(start)
+        changes = [(start, period.offset)]
         while period.start < end:
             if period.after != period.offset:
                 changes.append((period.end, period.after))
             period = self.period(period.end)
-        return hashlib.blake2b(repr(changes).encode(), digest_size=16).hexdigest()
+        return tuple(changes)
+
+    def fingerprint(self, start: int, end: int) -> str:
+        """A hash of the clock changes in a range: it differs exactly where a new zone database does."""
+        return hashlib.blake2b(repr(self.changes(start, end)).encode(), digest_size=16).hexdigest()
 
     def _offset(self, at: int) -> int:
         at = min(max(at, FIRST_WALL), LAST_WALL)
@@ -179,6 +186,24 @@ class Zone:
             Period(edges[i], edges[i + 1], offsets[i + 1], offsets[i], offsets[i + 2])
             for i in range(len(edges) - 1)
         )
+
+
+class RecordedZone(Zone):
+    """A zone as it was in another zone database, from the changes that `Zone.changes` gave there. Before and
+    after their range the clock stays as it is at the ends."""
+
+    def __init__(self, name: str, changes: Sequence[Sequence[int]]) -> None:
+        super().__init__(name, zone(name).info)
+        self._starts = [at for at, _ in changes]
+        self._offsets = [offset for _, offset in changes]
+
+    def _offset(self, at: int) -> int:
+        return self._offsets[max(bisect_right(self._starts, at) - 1, 0)]
+
+
+def zone_version() -> str:
+    """The version of the zone database in use, such as 2026a: later ones sort after earlier ones."""
+    return str(tzdata.IANA_VERSION)
 
 
 @lru_cache(maxsize=1024)

@@ -44,6 +44,9 @@ create index jobs_paused_until on sexton.jobs (paused_until) where paused_until 
 create index jobs_declared on sexton.jobs (app) where declaration is not null;
 create index jobs_deleted on sexton.jobs (deleted_at) where status = 'deleted';
 
+-- What a change of the zone database concerns.
+create index jobs_zone on sexton.jobs (timezone, id) where timezone <> 'UTC' and status in ('active', 'paused');
+
 -- When a one-off may go.
 create index jobs_completed on sexton.jobs (
     ((completed_at at time zone 'UTC')
@@ -230,6 +233,7 @@ create table sexton.nodes (
     capacity integer not null default 0,
     running integer not null default 0,
     version text not null,
+    zone_version text,          -- of the zone database that a scheduler plans with
     backend_pids integer[] not null default '{}'
 ) with (fillfactor = 50);
 
@@ -243,6 +247,19 @@ create table sexton.requests (
     body text not null,
     created_at timestamptz not null default clock_timestamp(),
     primary key (namespace, key)
+);
+
+-- The clock changes of the zones in use, in the zone database that their jobs were planned with.
+create table sexton.zones (
+    name text primary key,
+    version text not null,
+    fingerprint text not null,
+    changes jsonb not null,     -- [[instant, offset from then on], …]
+    previous jsonb,             -- as they were before the last change
+    previous_version text,
+    through bigint,             -- while timers are moved: those of jobs up to here are done
+    moved integer not null default 0,
+    replanned_at timestamptz
 );
 
 create table sexton.audit (

@@ -1,0 +1,24 @@
+-- The zones of the jobs that are to fire, one step through the index for each, and what is known of them. UTC has no clock
+-- changes. $1 now, $2 how long a change is recent
+with recursive used (name) as (
+    (
+        select timezone from sexton.jobs
+        where timezone <> 'UTC' and status in ('active', 'paused')
+        order by timezone
+        limit 1
+    )
+    union all
+    select (
+        select timezone from sexton.jobs
+        where timezone <> 'UTC' and status in ('active', 'paused') and timezone > used.name
+        order by timezone
+        limit 1
+    )
+    from used
+    where used.name is not null
+)
+select used.name, zones.version, zones.fingerprint, zones.changes, zones.previous, zones.previous_version, zones.through,
+       zones.previous is not null and zones.replanned_at > coalesce($1::timestamptz, clock_timestamp()) - $2::interval as recent
+from used
+left join sexton.zones on zones.name = used.name
+where used.name is not null
