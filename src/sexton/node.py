@@ -20,6 +20,7 @@ from sexton.maintenance import Housekeeper, Sweeper, make_partitions
 from sexton.postgres.database import Database
 from sexton.postgres.listener import Listener
 from sexton.postgres.migrate import require_migrated
+from sexton.replanning import Replanner
 from sexton.scheduler import Scheduler
 from sexton.targets.python import Handler
 from sexton.telemetry import Telemetry
@@ -90,6 +91,7 @@ class Node:
             resume=lambda: resume_due(self.database),
         )
         housekeeper = Housekeeper(self.database, self.settings)
+        replanner = Replanner(self.database, self.telemetry, node=self.name)
         self.leadership, self.scheduler = leadership, scheduler
-        self._own_loops = [scheduler, leadership, listener, sweeper, housekeeper]
+        self._own_loops = [scheduler, leadership, listener, sweeper, housekeeper, replanner]
         self.telemetry.watch_scheduler(scheduler, leadership)
