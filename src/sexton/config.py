@@ -16,6 +16,12 @@ from sexton.errors import InvalidField
 FILE = "sexton.toml"
 LONGEST_HORIZON = 3600
 PREFIX = "SEXTON_"
+ELECTOR_SCHEMES = {
+    "redis": "redis://host:6379/0",
+    "rediss": "rediss://host:6379/0",
+    "etcd": "etcd://host:2379",
+    "zookeeper": "zookeeper://host:2181,host:2181",
+}
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -31,6 +37,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     app: str | None = None
     api_keys: str | None = None
     queues: str = "*"
+    elector: str = "postgres"
     concurrency: int = 100
     batch_size: int = 2000
     claim_size: int = 1000
@@ -67,6 +74,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
             raise _refuse("horizon_seconds", f"must be at most {LONGEST_HORIZON}")
         if not self.schema.isidentifier() or self.schema != self.schema.lower():
             raise _refuse("schema", "must be a plain lower-case name")
+        _check_elector(self.elector)
         return self
 
 
@@ -107,6 +115,19 @@ def load(
         raise InvalidField(
             "bad_config", f"settings: {error}", field="settings", hint="see the table of settings"
         ) from error
+
+
+def _check_elector(elector: str) -> None:
+    scheme, separator, rest = elector.partition("://")
+    if elector in ("postgres", "advisory") or (scheme in ELECTOR_SCHEMES and separator and rest):
+        return
+    addresses = ", ".join(ELECTOR_SCHEMES.values())
+    raise InvalidField(
+        "bad_elector",
+        f"there is no elector {scheme!r}" if scheme not in ELECTOR_SCHEMES else f"{elector!r} has no address",
+        field="elector",
+        hint=f"use postgres, advisory, {addresses}",
+    )
 
 
 def _refuse(field: str, why: str) -> InvalidField:

@@ -63,6 +63,8 @@ class Node:
     async def start(self) -> None:
         await require_migrated(self.database)
         await make_partitions(self.database)
+        if self.leadership is not None:
+            await self.leadership.open_elector()
         for loop in self._own_loops:
             loop.start()
         if self.worker is not None:
@@ -80,7 +82,11 @@ class Node:
         leadership = Leadership(self.database, self.settings, time, name=self.name, version=__version__)
         scheduler = Scheduler(self.database, self.settings, leadership, time)
         listener = Listener(
-            self.database, ["sexton_timers"], lambda _, payload: scheduler.timers_changed(payload)
+            self.database,
+            ["sexton_timers", "sexton_shards"],
+            lambda channel, payload: (
+                leadership.wake() if channel == "sexton_shards" else scheduler.timers_changed(payload)
+            ),
         )
         scheduler.listening = lambda: listener.alive
         sweeper = Sweeper(

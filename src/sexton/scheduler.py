@@ -35,6 +35,7 @@ from sexton.loop import Loop
 from sexton.model import PRIORITY_LOWEST, JobSpec, Trigger
 from sexton.planning import Plan, Policy, plan, schedule_of
 from sexton.postgres.database import BY_KEY, LOST, Database, unavailable
+from sexton.problems import Problems
 from sexton.wheel import MICROSECONDS
 
 log = logging.getLogger("sexton")
@@ -65,11 +66,13 @@ class Scheduler(Loop):
         self._time = time
         self._connection: asyncpg.Connection[asyncpg.Record] | None = None
         self._horizon = Horizon(database, settings, self._now)
+        self._problems = Problems(database)
         self._due: deque[Batch] = deque()
         self.fired = 0
         self.caught_up = 0
         self.listening: Callable[[], bool] = lambda: True
         leadership.on_change = self.wake
+        leadership.wheel_entries = lambda: self.entries
 
     @property
     def entries(self) -> int:
@@ -118,6 +121,7 @@ class Scheduler(Loop):
                 await self.teardown()
                 raise unavailable(error) from error
             raise
+        await self._problems.write()
         if self._due:
             return 0.0
         horizon.plan_ahead()
@@ -150,7 +154,9 @@ class Scheduler(Loop):
         for _, entries in batch.parts:
             for timing, scheduled in set(zip(entries.timings, entries.scheduled, strict=True)):
                 timings[timing].prepare(scheduled)
-        batch.split(lambda row: timings[row[4]].schedule is None)  # set aside
+        for _, entries in batch.split(lambda row: timings[row[4]].schedule is None).parts:
+            for job_id, _, _, revision, timing in entries.rows():
+                self._problems.add(job_id, revision, timings[timing].problem)
         late = batch.split(lambda row: self._now() - row[1] > timings[row[4]].grace * MICROSECONDS)
         special = batch.split(lambda row: timings[row[4]].special)
         await self._fire_alike(batch)
@@ -251,8 +257,9 @@ class Scheduler(Loop):
         now = instant(self._now())
         # A job that fires every second and was away for a month has millions of occurrences to account for.
         planned, failed = await asyncio.to_thread(_plan_all, rows, now)
-        for job_id in failed:
+        for job_id, revision, problem in failed:
             self._horizon.set_aside(job_id)
+            self._problems.add(job_id, revision, problem)
         arguments = _catch_up_arguments(planned, now, self._settings.catch_up_rate)
         answer = await self._send("catch_up", *arguments, *self._fence(batch))
         if answer is not None and not answer["held"]:
@@ -266,8 +273,10 @@ class Scheduler(Loop):
         return int(self._time.now() * MICROSECONDS)
 
 
-def _plan_all(rows: Sequence[asyncpg.Record], now: datetime) -> tuple[list[Planned], list[int]]:
-    """The plans, and the jobs whose schedule could not say what to plan."""
+def _plan_all(
+    rows: Sequence[asyncpg.Record], now: datetime
+) -> tuple[list[Planned], list[tuple[int, int, str]]]:
+    """The plans, and the jobs (with their revision) whose schedule could not say what to plan, and why."""
     plans: dict[object, Plan] = {}
     planned, failed = [], []
     for row in rows:
@@ -280,7 +289,7 @@ def _plan_all(rows: Sequence[asyncpg.Record], now: datetime) -> tuple[list[Plann
                 plans[case] = plan(schedule, policy, row["scheduled_at"], jitter, now, remaining)
             except (SextonError, OverflowError) as error:
                 log.error("job %s is set aside: what it missed cannot be planned: %s", row["name"], error)
-                failed.append(row["job_id"])
+                failed.append((row["job_id"], row["revision"], str(error)))
                 continue
         planned.append((row, jitter, plans[case]))
     return planned, failed

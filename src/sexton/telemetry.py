@@ -138,5 +138,15 @@ class Telemetry:
             gauges=[
                 ("sexton_wheel_entries", "Timers in the wheel.", lambda: scheduler.entries),
                 ("sexton_shards_led", "Shards led by this node.", lambda: len(leadership.led)),
+                (
+                    "sexton_elector_up",
+                    "Whether the elector answers this node.",
+                    lambda: leadership.elector_health.ok,
+                ),
+                (
+                    "sexton_clock_skew_seconds",
+                    "How far this machine's clock is ahead of the database's.",
+                    lambda: leadership.skew_seconds,
+                ),
             ],
         )

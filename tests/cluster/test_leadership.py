@@ -71,15 +71,15 @@ async def test_a_takeover_ends_the_backend_of_a_leader_stopped_in_a_firing(datab
 
 async def test_nobody_takes_what_a_live_node_holds(database: Database) -> None:
     await Stage(database).lead()
-    row = await database.fetchrow("take_shard", 0, 12345, 1)
+    row = await database.fetchrow("take_shard", 0, 12345, 1, False)
     assert row is None
 
 
 async def test_a_takeover_from_an_old_view_fails(database: Database) -> None:
     stage = await Stage(database).lead()
     await execute(database, "update sexton.nodes set lease_until = now() - interval '1 second'")
-    assert await database.fetchrow("take_shard", 0, 12345, 0) is None
-    assert await database.fetchrow("take_shard", 0, 12345, stage.leadership.led[0]) is not None
+    assert await database.fetchrow("take_shard", 0, 12345, 0, False) is None
+    assert await database.fetchrow("take_shard", 0, 12345, stage.leadership.led[0], False) is not None
 
 
 async def test_a_node_that_was_declared_dead_joins_under_a_new_identity(database: Database) -> None:

@@ -43,6 +43,7 @@ STILL = {
     "horizon_seconds": 3e9,
     "catch_up_rate": 1e9,
     "queues": "*",
+    "elector": "postgres",
     "schema": "sexton",
 }
 

@@ -38,6 +38,9 @@ class ManualClock(DatabaseClock):
         self.at = at.astimezone(UTC)
         await connection.execute(SET, self.at)
 
+    def sample(self, said: datetime, before: float, after: float) -> None:
+        """Nothing to learn: it is set, not estimated, and has nothing to do with the wall clock."""
+
     @property
     def known(self) -> bool:
         return True

@@ -234,7 +234,8 @@ create table sexton.nodes (
     running integer not null default 0,
     version text not null,
     zone_version text,          -- of the zone database that a scheduler plans with
-    backend_pids integer[] not null default '{}'
+    backend_pids integer[] not null default '{}',
+    detail jsonb not null default '{}'    -- how a scheduler is: elector, elector_ok, elector_error, skew_ms, wheel, fenced
 ) with (fillfactor = 50);
 
 -- Answers to requests with an Idempotency-Key, written in the transaction of their effect.

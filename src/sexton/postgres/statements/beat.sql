@@ -1,19 +1,26 @@
--- Renew a scheduler's lease, and learn who lives and who holds which shard: one statement a second. A node that
--- was declared dead finds nothing to renew. $1 node, $2 lease in seconds, $3 backend pids
+-- Renew a scheduler's lease, tell how it is, and learn who lives and who holds which shard: one statement a second. A
+-- node that was declared dead finds nothing to renew. Who is draining or cannot reach its elector lives, but is to
+-- lead nothing. $1 node, $2 lease in seconds, $3 backend pids, $4 detail
 with renewed as (
     update sexton.nodes
-    set lease_until = clock_timestamp() + $2 * interval '1 second', heartbeat_at = clock_timestamp(), backend_pids = $3
+    set lease_until = clock_timestamp() + $2 * interval '1 second', heartbeat_at = clock_timestamp(), backend_pids = $3,
+        detail = $4::jsonb
     where id = $1 and state <> 'dead'
-    returning id
+    returning state
+),
+living as materialized (
+    select n.id, n.state, n.lease_until, n.detail
+    from sexton.nodes n
+    where 'scheduler' = any (n.roles) and n.state <> 'dead' and n.lease_until > clock_timestamp() and n.id <> $1
 )
-select exists (select from renewed) as alive, clock_timestamp() as now,
+select (select state from renewed) as state, clock_timestamp() as now,
+       array(select id from living) as live,
        array(
-           select n.id from sexton.nodes n
-           where 'scheduler' = any(n.roles) and n.state = 'live' and n.lease_until > clock_timestamp() and n.id <> $1
-       ) as others,
+           select id from living
+           where state = 'live' and coalesce((detail ->> 'elector_ok')::boolean, true)
+       ) as candidates,
+       array(select distinct detail ->> 'elector' from living where detail ? 'elector') as electors,
+       (select extract(epoch from min(lease_until) - clock_timestamp())::float8 from living) as next_end_seconds,
+       array(select s.id from sexton.shards s order by s.id) as shards,
        array(select s.epoch from sexton.shards s order by s.id) as epochs,
-       array(select coalesce(s.holder, 0) from sexton.shards s order by s.id) as holders,
-       array(
-           select n.id from sexton.nodes n
-           where n.id in (select holder from sexton.shards) and n.state <> 'dead' and n.lease_until > clock_timestamp()
-       ) as holding
+       array(select s.holder from sexton.shards s order by s.id) as holders
