@@ -37,6 +37,7 @@ LAYERS = (
         "targets",
         "maintenance",
         "replanning",
+        "problems",
     },
     {"node", "app", "supervisor", "benchmarks"},
     {"api", "cli", "client", "content", "notifications", "testing", "__main__"},

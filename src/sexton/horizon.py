@@ -59,6 +59,7 @@ class Timing:
     special: bool
     once: bool = False
     step: int | None = None  # of a plain interval, in microseconds
+    problem: str | None = None  # why there is no schedule: its jobs are set aside
     _next: dict[int, int | None] = field(default_factory=dict)
 
     def next_after(self, scheduled: int) -> int | None:
@@ -83,7 +84,7 @@ class Timing:
                 self.next_after(scheduled)
             except (SextonError, OverflowError) as error:
                 log.error("jobs of the schedule %r are set aside: %s", self.schedule.text, error)
-                self.schedule = None
+                self.schedule, self.problem = None, str(error)
 
 
 @dataclass(slots=True)
@@ -383,19 +384,18 @@ class Horizon:
         alike = once or step is not None
         if alike and shared in self._shared_numbers:
             return self._shared_numbers[shared]
-        self.timings.append(Timing(self._schedule_of(job), grace, special, once, step))
+        timing = Timing(None, grace, special, once, step)
+        try:
+            timing.schedule = schedule_of(dict(job))
+        except SextonError as error:
+            # It is set aside alone; the others go on.
+            log.error("job %s is set aside: its schedule cannot be read: %s", job["name"], error)
+            timing.problem = str(error)
+        self.timings.append(timing)
         number = len(self.timings) - 1
-        if alike:
+        if alike and timing.problem is None:
             self._shared_numbers[shared] = number
         return number
-
-    def _schedule_of(self, row: asyncpg.Record) -> Schedule | None:
-        """A job whose schedule cannot be read is set aside alone; the others go on."""
-        try:
-            return schedule_of(dict(row))
-        except SextonError as error:
-            log.error("job %s is set aside: its schedule cannot be read: %s", row["name"], error)
-            return None
 
     def _earliest(self) -> float:
         """When the first entry of all wheels falls due."""

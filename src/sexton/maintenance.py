@@ -18,6 +18,7 @@ from sexton.config import Settings
 from sexton.errors import Unavailable
 from sexton.loop import Loop
 from sexton.postgres.database import BY_KEY, Connection, Database
+from sexton.problems import forget_solved
 from sexton.telemetry import Telemetry
 
 log = logging.getLogger("sexton")
@@ -135,6 +136,7 @@ class Housekeeper(Loop):
         while await self._remove_completed(connection, now) >= BATCH:
             pass
         await connection.execute(self._database.statement("remove_requests"), now)
+        await forget_solved(self._database, connection, now=now)
         await connection.execute(self._database.statement("remove_nodes"), now)
 
     async def _remove_completed(self, connection: Connection, now: datetime | None) -> int:

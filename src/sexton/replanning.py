@@ -37,6 +37,9 @@ log = logging.getLogger("sexton")
 
 # Zones that have come into use are noticed this often.
 LOOK_SECONDS = 600.0
+
+# The node is not in the table yet: it joins in a moment.
+JOIN_SECONDS = 5.0
 DAY_SECONDS = 86_400.0
 UNSETTLED = timedelta(days=30)
 
@@ -83,18 +86,19 @@ class Replanner(Loop):
 
     async def tick(self) -> float:
         async with self._database.connection() as connection:
-            await connection.execute(
+            joined = await connection.execute(
                 self._database.sql("update sexton.nodes set zone_version = $2 where name = $1"),
                 self._node,
                 self._version,
             )
+            sleep = JOIN_SECONDS if joined == "UPDATE 0" else LOOK_SECONDS
             if not await connection.fetchval("select pg_try_advisory_lock($1)", LOCK):
-                return LOOK_SECONDS
+                return sleep
             try:
                 await self._look(connection)
             finally:
                 await connection.execute("select pg_advisory_unlock($1)", LOCK)
-        return LOOK_SECONDS
+        return sleep
 
     async def _look(self, connection: Connection) -> None:
         again = clock.monotonic() >= self._look_again_at

@@ -152,7 +152,8 @@ async def test_a_job_that_cannot_be_resumed_does_not_keep_the_others_paused(data
     await pause(database, "report", until=NOW + 2 * MINUTE, now=NOW)
     async with database.connection() as connection:
         await connection.execute(
-            database.sql("update sexton.jobs set timezone = 'Atlantis/Poseidonis' where id = $1"), number(job)
+            database.sql("""update sexton.jobs set options = '{"max_missed": "many"}' where id = $1"""),
+            number(job),
         )
     assert await resume_due(database, now=NOW + HOUR) == 1
     assert (await get(database, "report")).status == "active"

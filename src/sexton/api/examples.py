@@ -197,7 +197,7 @@ CLUSTER: dict[str, Any] = {
     "shards_led": 64,
     "oldest_due_at": None,
     "backlog": [],
-    "counts": {"jobs": {"active": 12}, "runs": {"running": 1}, "dead": 0, "estimated": False},
+    "counts": {"jobs": {"active": 12}, "runs": {"running": 1}, "dead": 0, "problems": 0, "estimated": False},
 }
 
 READY: dict[str, Any] = {

@@ -50,6 +50,7 @@ VIEW = {
     "paused_reason": "Why it was paused.",
     "paused_until": "When it goes on by itself.",
     "app": "The application that declared it.",
+    "problem": "Why it is set aside though it is active: its schedule cannot be computed. An edit mends it.",
     "created_at": "When it was made.",
     "updated_at": "When it was last edited.",
     "completed_at": "When it fired for the last time.",

@@ -118,6 +118,9 @@ async def _figures(call: Call) -> CollectorRegistry:
     )
     gauge("sexton_cluster_backlog", "Runs that wait for a worker.", _by_queue(cluster), "queue")
     Gauge("sexton_cluster_dead_letters", "Dead letters.", registry=registry).set(cluster.counts.dead)
+    Gauge(
+        "sexton_cluster_problem_jobs", "Jobs set aside: no schedule can be computed.", registry=registry
+    ).set(cluster.counts.problems)
     Gauge("sexton_cluster_shards_led", "Shards with a live leader.", registry=registry).set(
         cluster.shards_led
     )

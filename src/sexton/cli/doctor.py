@@ -14,6 +14,7 @@ from sexton.config import Settings
 from sexton.ledger.cluster import get_cluster
 from sexton.postgres.database import Database
 from sexton.postgres.migrate import pending
+from sexton.schedules.zone import zone_version
 
 # A takeover waits half a second for the old leader's open firing before it ends that backend.
 TAKEOVER_SECONDS = 0.5
@@ -149,6 +150,7 @@ async def _examine_system(database: Database, facts: dict[str, Any], findings: l
         )
     if cluster.counts.jobs and not workers:
         findings.append(Finding("no worker is running: runs wait", "start one: sexton up", True))
+    findings += await _judge_schedules(database, facts)
     findings += [
         Finding(
             f"{lane.waiting:,} runs in queue {lane.queue} wait and no worker serves them",
@@ -172,6 +174,48 @@ async def _examine_system(database: Database, facts: dict[str, Any], findings: l
         )
     if len({node.version for node in live}) > 1:
         findings.append(Finding("the nodes have different versions", "upgrade them all", False))
+
+
+async def _judge_schedules(database: Database, facts: dict[str, Any]) -> list[Finding]:
+    """Jobs that cannot be planned, and zone databases that differ."""
+    found = []
+    problems = await database.fetchrow("examine_problems")
+    zones = await database.fetchrow("examine_zones")
+    assert problems is not None
+    assert zones is not None
+    mine, planned = zone_version(), zones["version"]
+    facts["zone database"] = f"{mine} here, {planned or mine} in the database"
+    if problems["problems"]:
+        count = problems["problems"]
+        found.append(
+            Finding(
+                f"{count:,} job{' is' if count == 1 else 's are'} set aside, for the schedule cannot be "
+                f"computed: {'; '.join(problems['examples'])}",
+                "edit the schedule or the time zone, or upgrade tzdata; see: sexton why JOB",
+                True,
+            )
+        )
+    behind = list(zones["behind"])
+    if planned is not None and mine < planned and not behind:
+        behind = ["this machine"]
+    if behind:
+        found.append(
+            Finding(
+                f"due times were planned with the zone database {planned}, but an older one is on: "
+                f"{', '.join(behind)}",
+                "upgrade there: pip install -U tzdata, and restart",
+                True,
+            )
+        )
+    if zones["moved"]:
+        found.append(
+            Finding(
+                f"clock changes were changed, and due times with them: {', '.join(zones['moved'])}",
+                "see sexton.audit, action zone_replanned, for examples; look whether the new times are meant",
+                False,
+            )
+        )
+    return found
 
 
 def _bounds(settings: Settings) -> dict[str, str]:

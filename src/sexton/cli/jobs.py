@@ -176,6 +176,7 @@ def list_(
         table.add(
             _cut(job["name"], 30), job["job_id"], job["status"], _cut(schedule, 24),
             brief(job["next_run_at"]), job["last_outcome"] or "-",
+            note=job.get("problem") and f"set aside: {job['problem']}",
             style="" if job["status"] == "active" else STYLES.get(job["status"], ""),
         )  # fmt: skip
     table.print(out)

@@ -9,9 +9,10 @@ import asyncio
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from sexton.errors import ScheduleError
 from sexton.jobs.change import Held
 from sexton.jobs.stored import Stored, overlap_of
-from sexton.model import PRIORITY_LOWEST, JobStatus, Trigger
+from sexton.model import PRIORITY_LOWEST, JobStatus, SkipReason, Trigger
 from sexton.planning import Plan, PlannedRun, PlannedSkip, paused, plan
 from sexton.postgres.database import Connection, Database
 
@@ -28,20 +29,27 @@ class Accounted:
 
 
 async def account(
-    database: Database, connection: Connection, held: Held, *, close: bool = False
+    database: Database, connection: Connection, held: Held, *, close: bool = False, ending: bool = False
 ) -> Accounted:
     """Put down what is due. With `close`, also what has come but waits for the end of its jitter: it fires
-    then, since the schedule it belongs to is about to change."""
+    then, since the schedule it belongs to is about to change.
+
+    Of a job that is set aside only the first open occurrence is known. It stays open, unless the schedule
+    changes or the job is `ending`: then it was missed."""
     timer = held.timer
     if timer is None:
         return Accounted(None, held.job.spec.max_runs or 0)
     place: datetime = timer["scheduled_at"]
-    if held.now - place > LONG:
-        decided = await asyncio.to_thread(_decide, held.job, place, timer["fired_count"], held.now)
-    else:
-        decided = _decide(held.job, place, timer["fired_count"], held.now)
-    if close and held.job.status == JobStatus.ACTIVE:
-        decided = _close(held.job, decided, timer["fired_count"], held.now)
+    try:
+        if held.now - place > LONG:
+            decided = await asyncio.to_thread(_decide, held.job, place, timer["fired_count"], held.now)
+        else:
+            decided = _decide(held.job, place, timer["fired_count"], held.now)
+        if close and held.job.status == JobStatus.ACTIVE:
+            decided = _close(held.job, decided, timer["fired_count"], held.now)
+    except (ScheduleError, OverflowError):
+        missed = (close or ending) and place <= held.now
+        decided = Plan((), (PlannedSkip(place, SkipReason.MISSED),) if missed else (), place)
     await record(database, connection, held.job, timer["lane"], decided, held.now)
     return Accounted(decided.next_at, timer["fired_count"] + len(decided.runs))
 

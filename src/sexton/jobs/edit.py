@@ -15,7 +15,7 @@ from typing import Any
 import asyncpg
 import msgspec
 
-from sexton.errors import Conflict
+from sexton.errors import Conflict, ScheduleError
 from sexton.jobs.accounting import Accounted, account
 from sexton.jobs.change import HORIZON_SECONDS, NAMESPACE, Held, hold, lane_id, within
 from sexton.jobs.create import NameTaken, insert
@@ -115,7 +115,7 @@ async def change(
     same = all(_alike(name, job.row[name], value) for name, value in columns.items())
     if not same or app != job.row["app"] or declaration != job.row["declaration"]:
         lane = await lane_id(database, connection, lane_of(spec))
-        moved = schedule.timing_key != job.schedule.timing_key
+        moved = schedule.timing_key != _timing_key(job)
         done = await account(database, connection, held, close=moved)
         next_at, fired = _go_on(held, spec, schedule, done, moved)
         await connection.execute(database.statement("keep_revision"), job.id, held.now)
@@ -125,6 +125,14 @@ async def change(
     shown = await view(database, connection, job.id)
     assert shown is not None
     return shown
+
+
+def _timing_key(job: Stored) -> str | None:
+    """None: its schedule cannot be computed, so that any other is a change."""
+    try:
+        return job.schedule.timing_key
+    except ScheduleError:
+        return None
 
 
 def _go_on(

@@ -10,14 +10,14 @@ from typing import Any
 import asyncpg
 import msgspec
 
-from sexton.errors import InvalidField
+from sexton.errors import InvalidField, SextonError
 from sexton.idempotency import occurrence_key
 from sexton.jobs.change import NAMESPACE, find, not_found
 from sexton.jobs.stored import fields_of, target_of
 from sexton.jobs.view import JobView
 from sexton.model import JobStatus, MissedWindow, decode_id, encode_id
 from sexton.postgres.database import Connection, Database
-from sexton.schedules.zone import zone
+from sexton.schedules.zone import zone, zone_names
 from sexton.validation import make_schedule
 
 LARGEST_PAGE = 1000
@@ -113,6 +113,8 @@ async def view(
     if not found:
         return None
     shown = found[0]
+    if shown.problem is None and shown.next_run_at is not None:
+        shown = msgspec.structs.replace(shown, problem=_problem_of(shown, shown.next_run_at))
     warnings = await warnings_of(database, connection, shown, now) if shown.status != "deleted" else []
     return msgspec.structs.replace(shown, warnings=warnings) if warnings else shown
 
@@ -162,18 +164,35 @@ def show(row: Mapping[str, Any]) -> JobView:
             "status": row["status"],
             "revision": row["revision"],
             "next_run_at": next_at,
-            "next_run_local": next_at and next_at.astimezone(zone(row["timezone"]).info).isoformat(),
+            "next_run_local": next_at and _local(next_at, row["timezone"]),
             "last_run_at": max(runs, default=None),
             "last_outcome": row["last_outcome"],
             "paused_reason": row["paused_reason"],
             "paused_until": row["paused_until"],
             "app": row["app"],
+            "problem": row["problem"] if row["status"] in (JobStatus.ACTIVE, JobStatus.PAUSED) else None,
             "created_at": row["created_at"],
             "updated_at": row["updated_at"],
             "completed_at": row["completed_at"],
         },
         JobView,
     )
+
+
+def _local(at: datetime, timezone: str) -> str | None:
+    """None in a zone that the zone database has no more: the job's problem says so."""
+    if timezone not in zone_names():
+        return None
+    return at.astimezone(zone(timezone).info).isoformat()
+
+
+def _problem_of(job: JobView, next_at: datetime) -> str | None:
+    """A schedule that cannot be computed is found by the scheduler when the job is due; here at once."""
+    try:
+        make_schedule(job, job.anchor).next_after(next_at)
+    except (SextonError, OverflowError) as error:
+        return str(error)
+    return None
 
 
 async def warnings_of(
@@ -203,7 +222,7 @@ async def _worker_warnings(
 
 def _key_warnings(job: JobView) -> list[str]:
     """A template that names too little: what honours the key would drop every other occurrence."""
-    if job.idempotency_key_template is None or job.next_run_at is None:
+    if job.idempotency_key_template is None or job.next_run_at is None or job.problem is not None:
         return []
     following = make_schedule(job, job.anchor).next_after(job.next_run_at)
     if following is None:

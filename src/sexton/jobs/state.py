@@ -114,7 +114,7 @@ async def delete(
     async def work(inside: Connection) -> None:
         held = await hold(database, inside, ref, namespace, now, deleted=True)
         if held.job.status != JobStatus.DELETED:
-            await account(database, inside, held)
+            await account(database, inside, held, ending=True)
             await inside.execute(database.statement("delete_job"), held.job.id, held.now)
         await inside.fetchrow(
             database.statement("cancel_job"), held.job.id, cancel_running, "the job was deleted", now

@@ -66,7 +66,7 @@ class Stored:
             job_id=self.id,
             job_name=self.spec.name,
             scheduled_at=scheduled_at,
-            timezone=self.schedule.timezone,
+            timezone=str(self.row["timezone"]),
             payload=self.spec.payload if payload is msgspec.UNSET else payload,
         )
 

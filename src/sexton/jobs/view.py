@@ -10,7 +10,8 @@ from sexton.model import JobSpec
 
 
 class JobView(JobSpec, frozen=True, kw_only=True, omit_defaults=False):
-    """`next_run_at` is the nominal time of the next occurrence; null while the job is paused or over."""
+    """`next_run_at` is the nominal time of the next occurrence; null while the job is paused or over.
+    `problem` says why it does not fire though it is active: its schedule cannot be computed."""
 
     job_id: str
     status: str
@@ -22,6 +23,7 @@ class JobView(JobSpec, frozen=True, kw_only=True, omit_defaults=False):
     paused_reason: str | None = None
     paused_until: datetime | None = None
     app: str | None = None
+    problem: str | None = None
     created_at: datetime
     updated_at: datetime
     completed_at: datetime | None = None

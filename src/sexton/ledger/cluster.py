@@ -56,11 +56,14 @@ async def _counts(database: Database, connection: Connection, work: Record | Non
     )
     runs = await connection.fetch(database.statement("count_runs"), MOST_COUNTED)
     dead = work["dead_estimate"]
+    problems = await connection.fetchrow(database.statement("examine_problems"))
+    assert problems is not None
     if dead is None:
         dead = await connection.fetchval(database.sql("select count(*) from sexton.dead"))
     return Counts(
         jobs=jobs,
         runs={row["state"]: row["runs"] for row in runs},
         dead=dead,
+        problems=problems["problems"],
         estimated=work["jobs_estimate"] is not None or work["dead_estimate"] is not None,
     )

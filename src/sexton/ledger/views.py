@@ -180,6 +180,7 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
     jobs: Annotated[dict[str, int], about("Jobs by status; past 100,000 only an estimated `total`.")]
     runs: Annotated[dict[str, int], about(f"Live runs by status, counted up to {MOST_COUNTED}.")]
     dead: Annotated[int, about("Dead letters.")]
+    problems: Annotated[int, about("Jobs that are set aside because their schedule cannot be computed.")] = 0
     estimated: Annotated[bool, about("True if jobs or dead letters are estimates.")] = False
 
 

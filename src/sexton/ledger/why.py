@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from asyncpg import Record
 
 from sexton import clock
+from sexton.jobs.read import view
 from sexton.jobs.stored import Stored
 from sexton.ledger.occurrences import MOST_OCCURRENCES, Account, Entry
 from sexton.ledger.runs import job_not_found, list_runs
@@ -39,8 +40,12 @@ async def why(
     ahead: int = 3,
     now: datetime | None = None,
 ) -> list[Why]:
-    """One line per occurrence: the latest ones and the next, or those nearest to `at`."""
+    """One line per occurrence: the latest ones and the next, or those nearest to `at`. Of a job that is set
+    aside only the one that it waits with is known."""
     moment = now or clock.now()
+    aside = await _set_aside(database, job_id, moment)
+    if aside is not None:
+        return [aside]
     async with database.connection() as connection:
         situation = await Situation.read(database, connection, moment)
     start, end = await _span(database, job_id, at, moment, past, ahead)
@@ -56,6 +61,23 @@ async def why(
         exact = [each for each in before if each.at == at]
         entries = exact or [*before[-1:], *after[:1]]
     return [_explain(account, each, situation) for each in entries]
+
+
+async def _set_aside(database: Database, job_id: int, now: datetime) -> Why | None:
+    """What a job waits with, if its schedule cannot be computed."""
+    async with database.connection() as connection:
+        shown = await view(database, connection, job_id, now=now)
+    if shown is None or shown.problem is None or shown.next_run_at is None:
+        return None
+    ahead = shown.next_run_at - now
+    when = f"due in {span(ahead)}" if ahead > NOTHING else f"due {span(-ahead)} ago"
+    return Why(
+        scheduled_at=shown.next_run_at,
+        disposition="upcoming",
+        reason="problem",
+        run_id=None,
+        text=f"{when}, but the job is set aside: {shown.problem}; edit its schedule or its time zone",
+    )
 
 
 async def _span(

@@ -82,6 +82,14 @@ create table sexton.timers (
 
 create index timers_due on sexton.timers (shard, due_at);
 
+-- Jobs that are set aside because it cannot be worked out when they are due. Of another revision: it was mended.
+create table sexton.problems (
+    job_id bigint primary key,
+    revision integer not null,
+    problem text not null,
+    since timestamptz not null default clock_timestamp()
+);
+
 -- A queue together with the handler (or the kind of target) that its runs need: what a worker can claim by.
 create table sexton.lanes (
     id integer generated always as identity primary key,

@@ -1,0 +1,8 @@
+-- Problems with what it takes to look whether they still are: a job that is over or was edited since has no schedule here.
+select problem.job_id, job.name, job.kind, job.schedule, job.timezone, job.anchor, job.options, timer.scheduled_at,
+       clock_timestamp() as now
+from sexton.problems as problem
+left join (sexton.jobs as job join sexton.timers as timer on timer.job_id = job.id)
+    on job.id = problem.job_id and job.revision = problem.revision
+order by problem.job_id
+limit 1000
