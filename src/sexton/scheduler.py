@@ -36,7 +36,6 @@ from sexton.model import PRIORITY_LOWEST, JobSpec, Trigger
 from sexton.planning import Plan, Policy, plan, schedule_of
 from sexton.postgres.database import BY_KEY, LOST, Database, unavailable
 from sexton.problems import Problems
-from sexton.problems import Problems
 from sexton.wheel import MICROSECONDS
 
 log = logging.getLogger("sexton")
@@ -67,7 +66,6 @@ class Scheduler(Loop):
         self._time = time
         self._connection: asyncpg.Connection[asyncpg.Record] | None = None
         self._horizon = Horizon(database, settings, self._now)
-        self._problems = Problems(database)
         self._problems = Problems(database)
         self._due: deque[Batch] = deque()
         self.fired = 0
@@ -123,7 +121,6 @@ class Scheduler(Loop):
                 await self.teardown()
                 raise unavailable(error) from error
             raise
-        await self._problems.write()
         await self._problems.write()
         if self._due:
             return 0.0
