@@ -13,14 +13,14 @@ SECOND = timedelta(seconds=1)
 
 @dataclass(frozen=True, slots=True)
 class Every:
-    """`every Ns` from an anchor on a whole second; the anchor itself is no occurrence."""
+    """`every Ns`: the anchor, on a whole second, and every multiple after it."""
 
     seconds: int
     anchor: datetime
 
     def matches(self, moment: datetime) -> bool:
         past = moment - self.anchor
-        return past > timedelta(0) and past % timedelta(seconds=self.seconds) == timedelta(0)
+        return past >= timedelta(0) and past % timedelta(seconds=self.seconds) == timedelta(0)
 
 
 @dataclass(frozen=True, slots=True)

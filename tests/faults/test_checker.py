@@ -156,6 +156,7 @@ def test_a_doctored_history_is_caught(doctor: Callable[[Ledger], None], finding:
     [
         (Every(20, BEGAN), ["12:00:20", "12:00:40", "12:01:00"]),
         (Every(7200, BEGAN - timedelta(hours=2)), []),
+        (Every(45, BEGAN + timedelta(seconds=10)), ["12:00:10", "12:00:55"]),
         (Cron("30 * * * * *"), ["12:00:30"]),
         (Cron("0,15-16 * 21 * * *", "Asia/Tokyo"), ["12:00:15", "12:00:16", "12:01:00"]),
         (Cron("*/30 1 * * * *"), ["12:01:00"]),

@@ -1,0 +1,469 @@
+"""Real processes on a real PostgreSQL, each behind a proxy of its own, and what can be done to them.
+
+A `Cluster` is a database with nodes. Waiting is always for a condition, with a deadline that is only reached
+when something is wrong; what the nodes said is then shown with the error.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import random
+import signal
+import socket
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit, urlunsplit
+
+import asyncpg
+
+from sexton import crash
+from sexton.jobs.bulk import create_many
+from sexton.model import decode_id
+from sexton.postgres.database import Database
+from sexton.postgres.migrate import migrate
+from sexton.postgres.server import PrivateServer
+from tests.faults import handlers
+from tests.faults.checker import Job, Ledger, Report, check, read_ledger
+from tests.faults.oracle import Cron, Every, Rule
+from tests.faults.proxy import Proxy
+
+ROOT = Path(__file__).parent.parent.parent
+NUMBERS = count(1)
+POLL_SECONDS = 0.05
+EAGER = {"retry_base_seconds": 1, "retry_backoff": "fixed", "max_retries": 100}
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How long and how much: short for every day, long for `make chaos`."""
+
+    jobs: int
+    shards: int
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    lease: float = 4.0
+    worker_lease: float = 15.0
+    rounds: int = 1  # how many times a fault is repeated
+    turns: int = 2  # how often every job runs before the fault, and after it
+    patience: float = 60.0  # deadline of every wait
+
+
+SHORT = Scale(
+    jobs=12,
+    shards=8,
+    lease=1.0,
+    worker_lease=1.5,
+    settings={
+        "lease_seconds": 1.0,
+        "renew_seconds": 0.25,
+        "worker_lease_seconds": 1.5,
+        "heartbeat_seconds": 0.5,
+        "sweep_seconds": 0.5,
+        "poll_seconds": 0.25,
+    },
+)
+LONG = Scale(jobs=300, shards=64, rounds=5, turns=8, patience=180.0)
+
+
+class Server:
+    """A PostgreSQL that can be restarted in three ways."""
+
+    def __init__(self, data: Path) -> None:
+        self._private = PrivateServer(data)
+        self.url = ""
+
+    async def start(self) -> None:
+        self.url = await asyncio.to_thread(self._private.start)
+
+    async def stop(self) -> None:
+        await asyncio.to_thread(self._private.release)
+
+    async def restart(self, how: signal.Signals) -> None:
+        """SIGINT is a fast shutdown, SIGQUIT an immediate one, SIGKILL none at all."""
+        await self.end(how)
+        await self.start()
+
+    async def end(self, how: signal.Signals) -> None:
+        pid = int((self._private.cluster / "postmaster.pid").read_text("utf-8").split()[0])
+        os.kill(pid, how)
+        while Path(f"/proc/{pid}").exists():
+            await asyncio.sleep(POLL_SECONDS)
+
+    @property
+    def socket_path(self) -> str:
+        query = parse_qs(urlsplit(self.url).query)
+        return f"{query['host'][0]}/.s.PGSQL.{query['port'][0]}"
+
+    def database_url(self, name: str) -> str:
+        return urlunsplit(urlsplit(self.url)._replace(path=f"/{name}"))
+
+
+class Member:
+    """One node: a process, its proxy and its log."""
+
+    def __init__(
+        self, process: asyncio.subprocess.Process, roles: str, proxy: Proxy, log: Path, port: int
+    ) -> None:
+        self.process = process
+        self.roles = roles
+        self.proxy = proxy
+        self.log = log
+        self._port = port
+
+    def __repr__(self) -> str:
+        return f"{self.roles} {self.process.pid}"
+
+    @property
+    def alive(self) -> bool:
+        return self.process.returncode is None
+
+    def signal(self, number: signal.Signals) -> None:
+        self.process.send_signal(number)
+
+    async def kill(self) -> None:
+        self.signal(signal.SIGKILL)
+        await self.process.wait()
+
+    def freeze(self) -> None:
+        self.signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        self.signal(signal.SIGCONT)
+
+    async def terminate(self, seconds: float = 60) -> int:
+        """Ask it to leave; its exit code."""
+        self.signal(signal.SIGTERM)
+        return await asyncio.wait_for(self.process.wait(), seconds)
+
+    async def gone(self, seconds: float = 60) -> int:
+        return await asyncio.wait_for(self.process.wait(), seconds)
+
+    def said(self, text: str) -> bool:
+        return text in self.log.read_text("utf-8", "replace")
+
+    async def metric(self, name: str) -> float:
+        """From its /metrics; it must have the role api."""
+        url = f"http://127.0.0.1:{self._port}/metrics"
+        text = await asyncio.to_thread(lambda: urllib.request.urlopen(url, timeout=10).read().decode())
+        return sum(float(line.split()[-1]) for line in text.splitlines() if line.split()[:1] == [name])
+
+
+class Cluster:
+    """Nodes on a database of their own, and the jobs that they are to carry out."""
+
+    def __init__(self, server: Server, scale: Scale, directory: Path, name: str) -> None:
+        self.server = server
+        self.scale = scale
+        self.name = name
+        self.members: list[Member] = []
+        self.jobs: list[Job] = []
+        self.figures: dict[str, float] = {}
+        self.random = random.Random(name)
+        self.marked: datetime | None = None
+        self.ledger = Ledger([])
+        self._logs = directory / "nodes"
+        self._lines = directory / "handlers"
+
+    # Making it.
+
+    async def make(self) -> None:
+        self._logs.mkdir()
+        self._lines.mkdir()
+        await self._administer(f"create database {self.name}")
+        database = await Database.open(self.server.database_url(self.name), size=1)
+        try:
+            await migrate(database, shards=self.scale.shards)
+        finally:
+            await database.close()
+        await self.fetch("create table effects (job_id bigint not null, scheduled_at timestamptz not null)")
+
+    async def remove(self) -> None:
+        for member in self.members:
+            if member.alive:
+                member.thaw()
+                await member.kill()
+            await member.proxy.stop()
+        await self._administer(f"drop database {self.name} with (force)")
+
+    async def start(self, roles: str, *, crash_at: str | None = None, **settings: Any) -> Member:
+        """Start a node; it is waited for by waiting for what it should do."""
+        proxy = Proxy(self.server.socket_path)
+        await proxy.start()
+        with socket.create_server(("127.0.0.1", 0)) as probe:
+            port = probe.getsockname()[1]
+        values = {**self.scale.settings, "port": port, "app": "tests.faults.handlers:app", **settings}
+        environment = {
+            **{name: value for name, value in os.environ.items() if not name.startswith("SEXTON_")},
+            **{f"SEXTON_{name.upper()}": str(value) for name, value in values.items()},
+            "SEXTON_DATABASE_URL": f"postgresql://sexton@127.0.0.1:{proxy.port}/{self.name}?sslmode=disable",
+            handlers.VARIABLE: str(self._lines),
+        }
+        if crash_at is not None:
+            environment[crash.VARIABLE] = crash_at
+        log = self._logs / f"{len(self.members)}-{roles}.log"
+        with log.open("wb") as output:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable, "-m", "sexton", "node", "--roles", roles,
+                cwd=ROOT, env=environment, stdin=asyncio.subprocess.DEVNULL, stdout=output, stderr=output,
+                start_new_session=True,
+            )  # fmt: skip
+        member = Member(process, roles, proxy, log, port)
+        self.members.append(member)
+        return member
+
+    async def add_jobs(self) -> None:
+        """A mixture, repeated: plain, slow, with an effect, without overlap, strict about what is missed."""
+        begin = (await self.now()).replace(microsecond=0) + timedelta(seconds=2)
+        seconds = 1 if self.scale.jobs < 100 else 2
+        every = f"every {seconds}s"
+        kinds: list[tuple[str, dict[str, Any]]] = [
+            (every, {}),
+            (every, {}),
+            (every, {"payload": 0.3}),
+            ("* * * * * *" if seconds == 1 else "*/2 * * * * *", {"timezone": "Asia/Tokyo"}),
+            ("*/3 * * * * *", {"timezone": "America/New_York"}),
+            (every, {"target": {"handler": "effect"}, **EAGER}),
+            (every, {"overlap": "SKIP", "payload": 0.1}),
+            (every, {"overlap": "QUEUE_ONE"}),
+            (every, {"grace_seconds": 1, "missed_window": "RUN_ONCE"}),
+            (every, {"grace_seconds": 1, "missed_window": "RUN_ALL"}),
+            (every, {"grace_seconds": 1, "missed_window": "SKIP"}),
+            (every, {}),
+        ]  # fmt: skip
+        rows = []
+        for number in range(self.scale.jobs):
+            schedule, fields = kinds[number % len(kinds)]
+            rows.append(_spec(f"job-{number}", schedule, begin, fields))
+        await self._create(rows, begin)
+
+    async def add_job(self, name: str, schedule: str, **fields: Any) -> Job:
+        """One more, of a kind of its own."""
+        begin = (await self.now()).replace(microsecond=0) + timedelta(seconds=1)
+        await self._create([_spec(name, schedule, begin, fields)], begin)
+        return self.jobs[-1]
+
+    async def _create(self, rows: list[dict[str, Any]], begin: datetime) -> None:
+        database = await Database.open(self.server.database_url(self.name), size=1)
+        try:
+            created = await create_many(database, rows)
+        finally:
+            await database.close()
+        for row, job_id in zip(rows, created, strict=True):
+            number = decode_id("j", job_id)
+            assert number is not None
+            self.jobs.append(
+                Job(
+                    number,
+                    row["name"],
+                    _rule(row, begin),
+                    begin - timedelta(milliseconds=500),
+                    effects=row["target"] == {"handler": "effect"},
+                )
+            )
+
+    # Looking at it.
+
+    async def fetch(self, statement: str, *arguments: Any) -> list[asyncpg.Record]:
+        """Straight from the server, not through a proxy."""
+        connection = await asyncpg.connect(self.server.database_url(self.name))
+        try:
+            return await connection.fetch(statement, *arguments)
+        finally:
+            await connection.close()
+
+    async def value(self, statement: str, *arguments: Any) -> Any:
+        return (await self.fetch(statement, *arguments))[0][0]
+
+    async def now(self) -> datetime:
+        at: datetime = await self.value("select clock_timestamp()")
+        return at
+
+    async def mark(self) -> None:
+        """The fault happens, or ends, now: recovery is measured from here."""
+        self.marked = await self.now()
+
+    async def leaders(self) -> dict[Member, list[int]]:
+        """Who leads which shards, according to the database."""
+        rows = await self.fetch(
+            """select n.name, array_agg(s.id) as shards
+            from sexton.shards s join sexton.nodes n on n.id = s.holder group by n.name"""
+        )
+        shards = {int(row["name"].split(":")[-2]): list(row["shards"]) for row in rows}
+        return {member: shards[member.process.pid] for member in self.members if member.process.pid in shards}
+
+    async def leader(self) -> Member:
+        """One that leads something, and lives."""
+        await self.until(lambda: self._has_leader(), "somebody leads")
+        return self.random.choice([member for member in await self.leaders() if member.alive])
+
+    async def _has_leader(self) -> bool:
+        return any(member.alive for member in await self.leaders())
+
+    def living(self, role: str) -> list[Member]:
+        return [member for member in self.members if role in member.roles and member.alive]
+
+    # Waiting.
+
+    async def until(self, condition: Callable[[], Awaitable[Any]], what: str) -> None:
+        """Wait for a condition."""
+        deadline = time.monotonic() + self.scale.patience
+        while not await condition():
+            if time.monotonic() > deadline:
+                raise AssertionError(f"waited in vain for: {what}\n{self.said()}")
+            await asyncio.sleep(POLL_SECONDS)
+
+    async def until_true(self, statement: str, *arguments: Any) -> None:
+        async def condition() -> Any:
+            return await self.value(statement, *arguments)
+
+        await self.until(condition, statement)
+
+    async def turn(self, times: int | None = None) -> None:
+        """Let every job run some times from now on."""
+        now = await self.now()
+        times = self.scale.turns if times is None else times
+        await self.until_true(
+            """select count(*) filter (where ended >= $2) = count(*) from (
+                select j.id, (
+                    select count(*) from sexton.history h
+                    where h.job_id = j.id and h.run_id is not null and h.scheduled_at > $1
+                ) as ended
+                from sexton.jobs j where j.name like 'job-%'
+            ) as turned""",
+            now,
+            times,
+        )
+
+    async def taken_over(self, member: Member) -> None:
+        """Wait until the others lead what the member has led."""
+
+        async def condition() -> bool:
+            return member not in await self.leaders()
+
+        await self.until(condition, f"the shards of {member} are taken over")
+
+    async def pass_seconds(self, seconds: float) -> None:
+        """Wait until the database's clock has moved on: for faults that last so long."""
+        end = await self.now() + timedelta(seconds=seconds)
+        await self.until(lambda: self._is_past(end), f"{seconds} s")
+
+    async def _is_past(self, moment: datetime) -> bool:
+        return await self.now() > moment
+
+    async def holds(self, worker: Member) -> bool:
+        """Whether the worker has runs in hand."""
+        return bool(await self._node(worker, "exists (select from sexton.runs r where r.node = n.id)"))
+
+    async def declared_dead(self, worker: Member) -> bool:
+        return bool(await self._node(worker, "n.state = 'dead'"))
+
+    async def _node(self, member: Member, what: str) -> Any:
+        pattern = f"%:{member.process.pid}:%"
+        rows = await self.fetch(f"select {what} from sexton.nodes n where name like $1 order by id", pattern)
+        return rows[0][0] if rows else None
+
+    # Measuring.
+
+    async def measure_failover(self, shards: Sequence[int]) -> None:
+        """How long after the mark the first job of each shard fired; the worst so far is kept."""
+        since = self.marked
+        waited = await self.value(
+            """select extract(epoch from max(first) - $2)::float8 from (
+                select t.shard, min(f.fired_at) as first
+                from sexton.timers t
+                join (
+                    select job_id, fired_at from sexton.history where run_id is not null
+                    union all select job_id, fired_at from sexton.runs
+                ) as f on f.job_id = t.job_id
+                where t.shard = any ($1::smallint[]) and f.fired_at > $2
+                group by t.shard
+            ) as fires""",
+            list(shards),
+            since,
+        )
+        self.figures["failover"] = max(self.figures.get("failover", 0.0), waited or 0.0)
+
+    # The end.
+
+    async def settled(self) -> Report:
+        """Wait until everything up to now is accounted for and ended, and check it."""
+        until = await self.now()
+        with contextlib.suppress(AssertionError):  # then the report says what is missing
+            await self.until_true(
+                """select not exists (select from sexton.timers where scheduled_at <= $1)
+                and not exists (select from sexton.runs where scheduled_at <= $1)""",
+                until,
+            )
+        connection = await asyncpg.connect(self.server.database_url(self.name))
+        try:
+            self.ledger = await read_ledger(connection, self.jobs, self._lines)
+        finally:
+            await connection.close()
+        return check(self.ledger, until)
+
+    def said(self, lines: int = 15) -> str:
+        """The last words of every node."""
+        parts = []
+        for member in self.members:
+            text = member.log.read_text("utf-8", "replace").splitlines()[-lines:]
+            state = "alive" if member.alive else f"left with {member.process.returncode}"
+            parts.append("\n".join([f"--- {member} ({state})", *text]))
+        return "\n".join(parts)
+
+    async def _administer(self, statement: str) -> None:
+        connection = await asyncpg.connect(self.server.url)
+        try:
+            await connection.execute(statement)
+        finally:
+            await connection.close()
+
+
+@asynccontextmanager
+async def cluster(server: Server, scale: Scale) -> AsyncIterator[Cluster]:
+    """A cluster without nodes."""
+    with tempfile.TemporaryDirectory(prefix="faults-") as directory:
+        made = Cluster(server, scale, Path(directory), f"faults_{next(NUMBERS)}")
+        await made.make()
+        try:
+            yield made
+        finally:
+            await made.remove()
+
+
+def _spec(name: str, schedule: str, begin: datetime, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The first occurrence is after `begin`, whatever the kind of schedule."""
+    kind = (
+        {"anchor": begin}
+        if schedule.startswith("every")
+        else {"starts_at": begin - timedelta(milliseconds=500)}
+    )
+    return {"name": name, "schedule": schedule, "target": {"handler": "work"}, **kind, **fields}
+
+
+def _rule(row: Mapping[str, Any], begin: datetime) -> Rule:
+    schedule: str = row["schedule"]
+    if schedule.startswith("every "):
+        return Every(int(schedule.removeprefix("every ").removesuffix("s")), begin.astimezone(UTC))
+    return Cron(schedule, row.get("timezone", "UTC"))
+
+
+def recovery_seconds(ledger: Ledger, since: datetime, late: float = 1.0) -> float:
+    """How long after `since` the last run began that was more than `late` seconds behind."""
+    behind: Sequence[datetime] = [
+        run.started_at
+        for run in ledger.fired
+        if run.started_at is not None
+        and run.started_at > since
+        and (run.started_at - run.scheduled_at).total_seconds() > late
+    ]
+    return max(((at - since).total_seconds() for at in behind), default=0.0)

@@ -1,0 +1,356 @@
+"""What is done to a cluster under load, a few lines each. Before and after it every job runs some times; then
+the checker looks at all of it. The same scenarios run short in `make test` and long in `make chaos`."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from importlib import resources
+
+from sexton import crash
+from tests.faults.checker import Report
+from tests.faults.harness import Cluster, Member, Scale, Server, cluster
+
+STATEMENTS = resources.files("sexton.postgres").joinpath("statements")
+FIRE, CLAIM, FINISH = (STATEMENTS.joinpath(f"{name}.sql").read_text() for name in ("fire", "claim", "finish"))
+Fault = Callable[[Cluster], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class Scenario:
+    fault: str
+    inject: Fault
+    schedulers: int
+    workers: int
+
+
+SCENARIOS: dict[str, Scenario] = {}
+
+
+def scenario(fault: str, *, schedulers: int = 2, workers: int = 2) -> Callable[[Fault], Fault]:
+    def register(inject: Fault) -> Fault:
+        SCENARIOS[inject.__name__] = Scenario(fault, inject, schedulers, workers)
+        return inject
+
+    return register
+
+
+async def play(name: str, server: Server, scale: Scale) -> tuple[Report, Cluster]:
+    """Start a cluster, let it run, inject the fault, let it run, and check."""
+    chosen = SCENARIOS[name]
+    async with cluster(server, scale) as made:
+        roles = ["api,scheduler"] * chosen.schedulers + ["worker"] * chosen.workers
+        for role in roles:
+            await made.start(role)
+        await made.add_jobs()
+        await made.turn()
+        await made.mark()
+        await chosen.inject(made)
+        await made.turn()
+        report = await made.settled()
+        if report.findings:
+            raise AssertionError(f"{chosen.fault}: {report}\n{made.said()}")
+        return report, made
+
+
+# Processes that die.
+
+
+@scenario("`kill -9` at every crash point", schedulers=1, workers=1)
+async def crash_points(cluster: Cluster) -> None:
+    for passage in range(1, cluster.scale.rounds + 1):
+        doomed = [
+            await cluster.start(
+                "scheduler" if point.startswith("fire") else "worker", crash_at=f"{point}:{passage}"
+            )
+            for point in crash.POINTS
+        ]
+        for member in doomed:
+            assert await member.gone(cluster.scale.patience) == -signal.SIGKILL, cluster.said()
+    await cluster.mark()
+
+
+@scenario("`kill -9` of a leader whose firing is carried out but not committed")
+async def killed_before_commit(cluster: Cluster) -> None:
+    leader = await cluster.leader()
+    trap = leader.proxy.trap("hold_commit", FIRE)
+    await trap.wait()
+    await leader.kill()
+    trap.release()
+    await cluster.taken_over(leader)
+    await cluster.start("scheduler")
+
+
+@scenario("`kill -9` of a leader")
+async def leader_killed(cluster: Cluster) -> None:
+    for _ in range(cluster.scale.rounds):
+        leader = await cluster.leader()
+        shards = (await cluster.leaders())[leader]
+        await cluster.mark()
+        await leader.kill()
+        await cluster.start("api,scheduler")
+        await cluster.turn(1)
+        await cluster.measure_failover(shards)
+
+
+@scenario("`kill -9` of a worker")
+async def worker_killed(cluster: Cluster) -> None:
+    for _ in range(cluster.scale.rounds):
+        await cluster.mark()
+        await cluster.random.choice(cluster.living("worker")).kill()
+        await cluster.start("worker")
+        await cluster.turn(1)
+
+
+@scenario("leaders flapping: one is killed every 3 s")
+async def leaders_flapping(cluster: Cluster) -> None:
+    for _ in range(2 + 4 * (cluster.scale.rounds - 1)):
+        leader = await cluster.leader()
+        await cluster.mark()
+        await leader.kill()
+        await cluster.start("scheduler")
+        await cluster.pass_seconds(3)
+
+
+@scenario("no scheduler at all for a while")
+async def no_scheduler(cluster: Cluster) -> None:
+    for scheduler in cluster.living("scheduler"):
+        await scheduler.kill()
+    await cluster.pass_seconds(3 * cluster.scale.lease)
+    await cluster.mark()
+    await cluster.start("scheduler")
+
+
+# Processes that stop, and come back.
+
+
+@scenario("SIGSTOP of a leader beyond its lease, then SIGCONT")
+async def leader_frozen(cluster: Cluster) -> None:
+    leader = await cluster.leader()
+    leader.freeze()
+    await cluster.taken_over(leader)
+    await cluster.turn(1)
+    leader.thaw()
+    await fenced(cluster, leader)
+
+
+@scenario("SIGSTOP of a leader in the middle of a firing transaction, then SIGCONT")
+async def leader_frozen_in_transaction(cluster: Cluster) -> None:
+    leader = await cluster.leader()
+    trap = leader.proxy.trap("hold_commit", FIRE)
+    await trap.wait()
+    leader.freeze()
+    await cluster.taken_over(leader)
+    await cluster.turn(1)
+    trap.release()
+    leader.thaw()
+    await fenced(cluster, leader)
+
+
+@scenario("a firing that arrives after another node has taken over")
+async def late_firing(cluster: Cluster) -> None:
+    leader = await cluster.leader()
+    trap = leader.proxy.trap("hold", FIRE)
+    await trap.wait()
+    leader.freeze()
+    await cluster.taken_over(leader)
+    trap.release()
+    await cluster.turn(1)
+    leader.thaw()
+    await fenced(cluster, leader)
+
+
+async def fenced(cluster: Cluster, member: Member) -> None:
+    """It says so, in log and metric, and leads again."""
+
+    async def said() -> bool:
+        return member.said("fenced") and await member.metric("sexton_fenced_total") > 0
+
+    async def leads() -> bool:
+        return member in await cluster.leaders()
+
+    await cluster.until(said, f"{member} says that it was fenced")
+    await cluster.until(leads, f"{member} leads again")
+
+
+@scenario("SIGSTOP of a worker beyond its lease, then SIGCONT")
+async def worker_frozen(cluster: Cluster) -> None:
+    worker = cluster.random.choice(cluster.living("worker"))
+    await cluster.until(lambda: cluster.holds(worker), f"{worker} has runs in hand")
+    worker.freeze()
+    await cluster.until(lambda: cluster.declared_dead(worker), f"{worker} is declared dead")
+    await cluster.turn(1)
+    worker.thaw()
+
+    async def noticed() -> bool:
+        return worker.said("was declared dead; it takes a new identity")
+
+    await cluster.until(noticed, f"{worker} notices")
+
+
+# PostgreSQL restarts.
+
+
+@scenario("PostgreSQL restarted (fast)")
+async def postgres_fast(cluster: Cluster) -> None:
+    await restart(cluster, signal.SIGINT)
+
+
+@scenario("PostgreSQL restarted (immediate)")
+async def postgres_immediate(cluster: Cluster) -> None:
+    await restart(cluster, signal.SIGQUIT)
+
+
+@scenario("`kill -9` of the postmaster")
+async def postgres_killed(cluster: Cluster) -> None:
+    await restart(cluster, signal.SIGKILL)
+
+
+async def restart(cluster: Cluster, how: signal.Signals) -> None:
+    for _ in range(min(2, cluster.scale.rounds)):
+        await cluster.mark()
+        await cluster.server.restart(how)
+        await cluster.turn()
+
+
+@scenario("a backend killed every second")
+async def backends_killed(cluster: Cluster) -> None:
+    for _ in range(3 * cluster.scale.rounds):
+        await cluster.mark()
+        await cluster.fetch(
+            """select pg_terminate_backend(pid) from (
+                select pid from pg_stat_activity
+                where datname = current_database() and pid <> pg_backend_pid() order by random() limit 1
+            ) as victim"""
+        )
+        await cluster.pass_seconds(1)
+
+
+# The network.
+
+
+@scenario("the network of a scheduler and a worker cut for longer than their leases")
+async def network_cut(cluster: Cluster) -> None:
+    cut = [await cluster.leader(), cluster.living("worker")[0]]
+    for member in cut:
+        await member.proxy.cut()
+    await cluster.pass_seconds(cluster.scale.worker_lease * 1.5)
+    for member in cut:
+        member.proxy.restore()
+
+
+@scenario("packets of a scheduler and a worker swallowed for longer than their leases")
+async def network_swallows(cluster: Cluster) -> None:
+    lost = [await cluster.leader(), cluster.living("worker")[0]]
+    for member in lost:
+        member.proxy.black_hole()
+    await cluster.pass_seconds(cluster.scale.worker_lease * 1.5)
+    for member in lost:
+        member.proxy.restore()
+
+
+@scenario("a slow network: 50 ms each way")
+async def network_slow(cluster: Cluster) -> None:
+    for member in cluster.members:
+        member.proxy.delay(0.05)
+    await cluster.turn()
+    for member in cluster.members:
+        member.proxy.restore()
+
+
+@scenario("the answer to a firing, a claim, a finish and a COMMIT is lost")
+async def answers_lost(cluster: Cluster) -> None:
+    for _ in range(cluster.scale.rounds):
+        leader, worker = await cluster.leader(), cluster.random.choice(cluster.living("worker"))
+        for member, text in ((leader, FIRE), (worker, CLAIM), (worker, FINISH), (worker, "COMMIT")):
+            await member.proxy.trap("drop_answer", text).wait(cluster.scale.patience)
+        await cluster.mark()
+
+
+@scenario("the database unreachable for everybody for longer than every lease")
+async def database_away(cluster: Cluster) -> None:
+    """Live workers keep their runs, and nobody is charged with a crash."""
+    away = cluster.scale.worker_lease * 2
+    long = await cluster.add_job("long", "every 2s", overlap="SKIP", payload=away + 2)
+    await cluster.until_true(
+        "select exists (select from sexton.runs where job_id = $1 and claim > 0)", long.id
+    )
+    run = await cluster.value("select id from sexton.runs where job_id = $1", long.id)
+    for member in cluster.members:
+        await member.proxy.cut()
+    await cluster.pass_seconds(away)
+    await cluster.mark()
+    for member in cluster.members:
+        member.proxy.restore()
+    await cluster.until_true("select exists (select from sexton.history where run_id = $1)", run)
+    [ended] = await cluster.fetch("select status, attempt, claim from sexton.history where run_id = $1", run)
+    assert tuple(ended) == ("success", 1, 1)
+    assert await cluster.value("select count(*) from sexton.attempts where outcome = 'crashed'") == 0
+
+
+# Leaving in good order.
+
+
+@scenario("SIGTERM of a leader")
+async def leader_leaves(cluster: Cluster) -> None:
+    for _ in range(cluster.scale.rounds):
+        leader = await cluster.leader()
+        await cluster.mark()
+        assert await leader.terminate() == 0, cluster.said()
+        await cluster.start("api,scheduler")
+        await cluster.turn(1)
+
+
+@scenario("SIGTERM of a worker with runs in hand", workers=1)
+async def worker_leaves(cluster: Cluster) -> None:
+    """What does not end within its grace is given back, and no attempt is charged."""
+    worker = await cluster.start("worker", grace_seconds=0.5, queues="leaving")
+    long = await cluster.add_job("long", "every 1s", overlap="SKIP", payload=4, queue="leaving")
+    await cluster.until(lambda: cluster.holds(worker), f"{worker} has runs in hand")
+    await cluster.until_true(
+        "select exists (select from sexton.runs where job_id = $1 and claim > 0)", long.id
+    )
+    run = await cluster.value("select id from sexton.runs where job_id = $1", long.id)
+    await cluster.mark()
+    assert await worker.terminate() == 0, cluster.said()
+    await cluster.until_true("select exists (select from sexton.history where run_id = $1)", run)
+    [ended] = await cluster.fetch("select status, attempt from sexton.history where run_id = $1", run)
+    assert tuple(ended) == ("success", 1)
+    assert await cluster.value("select count(*) from sexton.attempts where outcome = 'crashed'") == 0
+
+
+# Handlers that misbehave.
+
+
+@scenario("handlers that block the event loop, ignore cancellation or overrun their timeout", workers=1)
+async def bad_handlers(cluster: Cluster) -> None:
+    """One worker has only these and a good one: the good one goes on, and the bad ones are named."""
+    worker = await cluster.start("worker", queues="bad", concurrency=4)
+    bad = {"queue": "bad", "overlap": "SKIP", "max_retries": 0, "timeout_seconds": 1}
+    await cluster.add_job("good", "every 1s", queue="bad")
+    await cluster.add_job(
+        "blocks", "every 5s", **{**bad, "timeout_seconds": 60}, target={"handler": "block"}, payload=3
+    )
+    await cluster.add_job("stubborn", "every 1s", **bad, target={"handler": "stubborn"})
+    await cluster.add_job("overruns", "every 1s", **bad, target={"handler": "overrun"}, payload=30)
+    ended = "select count(distinct name) from sexton.jobs j join sexton.dead d on d.job_id = j.id"
+    await cluster.until_true(f"select ({ended}) = 2")
+
+    async def named() -> bool:
+        return all(
+            worker.said(text)
+            for text in (
+                "the handler of blocks",
+                "of stubborn, attempt 1> does not end although",
+                "of overruns, attempt 1>",
+            )
+        )
+
+    await cluster.until(named, "the handlers are named in the log")
+    # Four slots, and by now more than four runs that never end: each lost slot has been replaced.
+    await cluster.until_true("select count(*) >= 4 from sexton.dead")
+    assert await cluster.value("select count(*) from sexton.attempts where outcome = 'crashed'") == 0
+    await cluster.fetch(
+        "update sexton.timers set due_at = 'infinity' where lane in (select lane from sexton.dead)"
+    )

@@ -1,0 +1,15 @@
+"""Every scenario, with leases of about a second: nothing is lost, doubled or early, and everything ends."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.faults.harness import SHORT, Server
+from tests.faults.scenarios import SCENARIOS, play
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+async def test_nothing_is_lost_or_doubled(name: str, fault_server: Server) -> None:
+    report, _ = await play(name, fault_server, SHORT)
+    assert report.expected > SHORT.jobs
+    assert report.findings == {}
