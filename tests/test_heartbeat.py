@@ -32,7 +32,22 @@ async def test_a_worker_registers_what_it_can_do(store: Store) -> None:
     assert (row["roles"], row["state"], row["capacity"]) == (["worker"], "live", 7)
     assert set(row["handlers"]) == {"work", "sexton.noop", "sexton.log", "sexton.fail"}
     assert row["queues"] == ["default", "slow"]
-    assert row["name"] == worker.heartbeat.name
+    assert row["name"] == worker.heartbeat.node_name
+
+
+async def test_it_is_healthy_while_its_thread_lives_and_the_lease_is_held(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with working(store.database, {"work": succeed}) as worker:
+        beat = worker.heartbeat
+        await worker.joined()
+        assert beat.healthy()
+        with monkeypatch.context() as late:
+            late.setattr(beat, "_trusted_until", 0.0)
+            assert not beat.healthy()
+        assert beat.healthy()
+        await beat.stop()
+        assert not beat.healthy()
 
 
 async def test_the_lease_is_renewed_while_a_handler_blocks_the_loop(

@@ -36,6 +36,8 @@ RETRY_SECONDS = 0.5
 class Heartbeat:
     """Start it from the worker's loop. The callbacks are called in that loop."""
 
+    name = "heartbeat"
+
     def __init__(
         self,
         database: Database,
@@ -73,7 +75,7 @@ class Heartbeat:
         self._steady_since: float | None = None
         self._answered = 0.0
         self.node: int | None = None
-        self.name = ""
+        self.node_name = ""
         self.offset = 0.0
         self.beats = 0
 
@@ -82,6 +84,10 @@ class Heartbeat:
         self._worker_thread = threading.get_ident()
         self._thread = threading.Thread(target=self._main, name="sexton-heartbeat", daemon=True)
         self._thread.start()
+
+    def healthy(self) -> bool:
+        """Whether the thread lives, and has renewed the lease in time."""
+        return self._thread is not None and self._thread.is_alive() and self.trusted()
 
     def trusted(self) -> bool:
         """Whether the lease is surely still ours; it ends here a little before it ends in the database."""
@@ -165,7 +171,7 @@ class Heartbeat:
         if self.node != node:
             return
         if row is None:
-            log.warning("this worker (%s) was declared dead; it takes a new identity", self.name)
+            log.warning("this worker (%s) was declared dead; it takes a new identity", self.node_name)
             self.leave_node()
             self._steady_since = None
             self._tell(self._on_lost, node)
@@ -182,11 +188,11 @@ class Heartbeat:
 
     async def _join(self, connection: asyncpg.Connection[asyncpg.Record]) -> None:
         app, handlers, queues, capacity, version = self._facts
-        self.name = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(3)}"
+        self.node_name = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(3)}"
         before = clock.monotonic()
         row = await connection.fetchrow(
             self._database.statement("worker_join"),
-            self.name,
+            self.node_name,
             app,
             handlers,
             queues,

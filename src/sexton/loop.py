@@ -7,6 +7,7 @@ import contextlib
 import logging
 import random
 from abc import ABC, abstractmethod
+from typing import Protocol
 
 from sexton import clock
 from sexton.errors import Unavailable
@@ -14,6 +15,17 @@ from sexton.errors import Unavailable
 log = logging.getLogger("sexton")
 
 LONGEST_BACK_OFF = 5.0
+
+
+class Vital(Protocol):
+    """What must go on for a process to do its work: a loop, or a thread."""
+
+    @property
+    def name(self) -> str: ...
+
+    def healthy(self) -> bool: ...
+
+    async def stop(self) -> None: ...
 
 
 class Loop(ABC):
@@ -57,7 +69,7 @@ class Loop(ABC):
 
     def healthy(self, patience: float = 30.0) -> bool:
         """Whether it has ticked as it should, without failing, in recent time."""
-        if self.last_tick is None or self.failures:
+        if self.last_tick is None or self.failures or (self._task is not None and self._task.done()):
             return False
         return clock.monotonic() - self.last_tick < max(self._sleep * 2, patience)
 

@@ -15,7 +15,7 @@ from sexton import __version__
 from sexton.cluster.leadership import DatabaseClock, Leadership
 from sexton.config import Settings
 from sexton.jobs.state import resume_due
-from sexton.loop import Loop
+from sexton.loop import Loop, Vital
 from sexton.maintenance import Housekeeper, Sweeper, make_partitions
 from sexton.postgres.database import Database
 from sexton.postgres.listener import Listener
@@ -56,9 +56,11 @@ class Node:
             self.worker = Worker(database, settings, handlers or {}, app=app, telemetry=self.telemetry)
 
     @property
-    def loops(self) -> tuple[Loop, ...]:
+    def loops(self) -> tuple[Vital, ...]:
         """Everything that must tick for the node to be ready."""
-        return (*self._own_loops, *(self.worker.loops if self.worker else ()))
+        if self.worker is None:
+            return tuple(self._own_loops)
+        return (*self._own_loops, *self.worker.loops, self.worker.heartbeat)
 
     async def start(self) -> None:
         await require_migrated(self.database)

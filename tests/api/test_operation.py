@@ -15,6 +15,7 @@ from sexton.api.guard import read_keys
 from sexton.config import Settings
 from sexton.errors import InvalidField
 from sexton.loop import Loop
+from sexton.node import Node
 from sexton.postgres.database import Database
 from sexton.telemetry import Telemetry
 from tests.api.conftest import Api, serve
@@ -225,3 +226,26 @@ async def test_without_a_database_it_says_so(server_url: str) -> None:
         assert (await api("GET", "/readyz")).status == 503
         assert (await api("GET", "/healthz")).status == 200
         assert "cannot be reached" in (await api("GET", "/")).content.decode()
+
+
+@pytest.mark.asyncio
+async def test_readiness_sees_every_loop_of_a_node_and_the_heartbeat(database: Database) -> None:
+    node = Node(Settings(), database, roles=["scheduler", "worker"])
+    async with serve(database, Settings(), node) as api:
+        assert (await api("GET", "/readyz")).status == 503
+        await node.start()
+        try:
+            assert node.worker is not None
+            await node.worker.joined()
+            states = {each["name"]: each["healthy"] for each in (await api("GET", "/readyz")).json()["loops"]}
+            assert set(states) == {
+                "scheduler", "leadership", "listener", "sweeper", "housekeeper", "replanner",
+                "claimer", "settler", "watcher", "heartbeat",
+            }  # fmt: skip
+            assert states["heartbeat"]
+            await node.worker.heartbeat.stop()
+            reply = await api("GET", "/readyz")
+            assert reply.status == 503
+            assert {"name": "heartbeat", "healthy": False} in reply.json()["loops"]
+        finally:
+            await node.stop()

@@ -23,7 +23,7 @@ from sexton.api.guard import JSON_TYPES, Guard, check_content_type
 from sexton.api.replay import Stored, check_key, fingerprint, once
 from sexton.config import Settings
 from sexton.errors import InvalidField
-from sexton.loop import Loop
+from sexton.loop import Vital
 from sexton.postgres.database import Connection, Database
 from sexton.telemetry import Telemetry
 
@@ -41,7 +41,7 @@ class Node(Protocol):
     """What the API asks the process it runs in."""
 
     @property
-    def loops(self) -> Iterable[Loop]: ...
+    def loops(self) -> Iterable[Vital]: ...
 
     @property
     def telemetry(self) -> Telemetry: ...
@@ -67,7 +67,7 @@ class Services:
     guard: Guard
     node: Node | None = None
 
-    def loops(self) -> list[Loop]:
+    def loops(self) -> list[Vital]:
         return list(self.node.loops) if self.node else []
 
     def registries(self) -> list[CollectorRegistry]:

@@ -29,7 +29,7 @@ class Health(msgspec.Struct, frozen=True):
 
 
 class LoopState(msgspec.Struct, frozen=True):
-    """One of the loops of this process."""
+    """One of the loops of this process, or its worker's heartbeat."""
 
     name: Annotated[str, Meta(description="What it does.")]
     healthy: Annotated[bool, Meta(description="Whether it ticks as it should.")]
