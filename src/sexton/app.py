@@ -38,7 +38,7 @@ from sexton.ledger.views import Run as RunView
 from sexton.loop import Loop
 from sexton.model import Backoff, HttpTarget, JobSpec, MissedWindow, Overlap, RetryJitter, Target
 from sexton.node import Node
-from sexton.postgres.database import Database
+from sexton.postgres.database import Database, patiently
 from sexton.postgres.migrate import migrate, require_migrated
 from sexton.postgres.server import PrivateServer, default_data_directory
 from sexton.targets.python import BUILT_IN, Handler
@@ -148,7 +148,7 @@ class Sexton:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Sexton]:
         """Scheduler and worker inside an asyncio program, for as long as the block runs."""
-        async with self.connected() as database:
+        async with self._connected(patient=True) as database:
             node = Node(
                 self.settings,
                 database,
@@ -157,14 +157,9 @@ class Sexton:
                 app=self.name,
             )
             keeper = self.keeper(database)
+            await node.start()
             try:
-                await node.start()
-            except BaseException:
-                for loop in node.loops:
-                    await loop.stop()
-                raise
-            try:
-                await self.declare(database)
+                await patiently(lambda: self.declare(database))
                 keeper.start()
                 self.node = node
                 yield self
@@ -177,9 +172,17 @@ class Sexton:
     async def connected(self) -> AsyncIterator[Database]:
         """Hold the database open, for a program that only makes or looks at jobs. Commands outside of it open
         and close it each time; those at the same time share it."""
+        async with self._connected(patient=False) as database:
+            yield database
+
+    @asynccontextmanager
+    async def _connected(self, *, patient: bool) -> AsyncIterator[Database]:
+        """`patient`: wait for the database if it cannot be reached, as a node does."""
         async with self._opening:
             if self._database is None:
-                self._database = await self._closing.enter_async_context(_opened(self.settings, self.name))
+                self._database = await self._closing.enter_async_context(
+                    _opened(self.settings, self.name, patient=patient)
+                )
             self._users += 1
             database = self._database
         try:
@@ -345,15 +348,27 @@ class Sexton:
         )
 
     async def _until_stopped(self) -> None:
-        stop = asyncio.Event()
+        stop, started = asyncio.Event(), asyncio.Event()
         loop = asyncio.get_running_loop()
+
+        async def live() -> None:
+            async with self.running():
+                started.set()
+                log.info("%s is running, with %d jobs; Ctrl-C stops it", self.name, len(self.jobs))
+                await stop.wait()
+                log.info("%s is stopping", self.name)
+
+        def told() -> None:
+            stop.set()
+            if not started.is_set():
+                living.cancel()  # it may be waiting for the database
+
+        living = asyncio.create_task(live())
         for number in (signal.SIGINT, signal.SIGTERM):
             with suppress(NotImplementedError, RuntimeError):  # not in the main thread
-                loop.add_signal_handler(number, stop.set)
-        async with self.running():
-            log.info("%s is running, with %d jobs; Ctrl-C stops it", self.name, len(self.jobs))
-            await stop.wait()
-            log.info("%s is stopping", self.name)
+                loop.add_signal_handler(number, told)
+        with suppress(asyncio.CancelledError):
+            await living
 
 
 class _Keeper(Loop):
@@ -370,17 +385,21 @@ class _Keeper(Loop):
 
 
 @asynccontextmanager
-async def _opened(settings: Settings, name: str) -> AsyncIterator[Database]:
+async def _opened(settings: Settings, name: str, *, patient: bool) -> AsyncIterator[Database]:
     """The configured database, or the private one; only the private one is migrated by itself."""
     server = None
     url = settings.database_url
     if url is None:
         server = PrivateServer(settings.data or default_data_directory())
         url = await asyncio.to_thread(server.start)
-    try:
-        database = await Database.open(
+
+    async def opening() -> Database:
+        return await Database.open(
             url, schema=settings.schema, timeout=settings.statement_timeout_seconds, name=f"sexton {name}"
         )
+
+    try:
+        database = await (patiently(opening) if patient else opening())
         try:
             if server is not None:
                 await migrate(database, shards=settings.shards)

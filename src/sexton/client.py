@@ -210,7 +210,7 @@ def find_url() -> str:
 
     directory = Path(os.environ.get("SEXTON_DATA") or default_data_directory()).expanduser()
     try:
-        return str(json.loads((directory / NOTE).read_text("utf-8"))["address"])
+        return str(json.loads((directory / NOTE).read_text("utf-8"))["address"] or DEFAULT_URL)
     except (OSError, ValueError, KeyError, TypeError):
         return DEFAULT_URL
 

@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -14,7 +15,13 @@ from sexton import crash
 from sexton.errors import InvalidField
 
 FILE = "sexton.toml"
+ROLES = ("api", "scheduler", "worker")
 LONGEST_HORIZON = 3600
+# Every scheduler looks at every shard once a second.
+MOST_SHARDS = 4096
+LONGEST_QUEUE = 100
+# A lease is trusted until this long before its end: the clocks of two machines do not run alike.
+SHORTEST_LEASE = 1
 PREFIX = "SEXTON_"
 ELECTOR_SCHEMES = {
     "redis": "redis://host:6379/0",
@@ -33,6 +40,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     shards: int = 64
     host: str = "127.0.0.1"
     port: int = 7390
+    roles: str = ",".join(ROLES)
     workers: int | None = None
     app: str | None = None
     api_keys: str | None = None
@@ -55,27 +63,61 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     statement_timeout_seconds: float = 30
 
     def check(self) -> Settings:
-        """Refuse combinations that cannot work."""
-        positive = [field for field in _NUMBERS if getattr(self, field) <= 0]
-        if positive:
-            raise _refuse(positive[0], "must be more than 0")
-        if self.renew_seconds * 2 > self.lease_seconds:
-            raise _refuse("renew_seconds", f"must be at most half of lease_seconds ({self.lease_seconds})")
-        if self.heartbeat_seconds * 2 > self.worker_lease_seconds:
-            raise _refuse(
-                "heartbeat_seconds",
-                f"must be at most half of worker_lease_seconds ({self.worker_lease_seconds})",
-            )
-        if self.refill_seconds * 2 > self.horizon_seconds:
-            raise _refuse(
-                "refill_seconds", f"must be at most half of horizon_seconds ({self.horizon_seconds})"
-            )
-        if self.horizon_seconds > LONGEST_HORIZON:
-            raise _refuse("horizon_seconds", f"must be at most {LONGEST_HORIZON}")
+        """Refuse what cannot work, alone or together."""
+        for field in _NUMBERS:
+            if getattr(self, field) <= 0:
+                raise _refuse(field, "must be more than 0")
+        for field, most in _AT_MOST.items():
+            if getattr(self, field) > most:
+                raise _refuse(field, f"must be at most {most}")
+        if self.workers is not None and self.workers < 1:
+            raise _refuse("workers", "must be at least 1")
+        if self.grace_seconds < 0:
+            raise _refuse("grace_seconds", "must be at least 0")
+        if not 0 <= self.port <= 65535:
+            raise _refuse("port", "must be 0 to 65535")
+        for field in ("lease_seconds", "worker_lease_seconds"):
+            if getattr(self, field) < SHORTEST_LEASE:
+                raise _refuse(field, f"must be at least {SHORTEST_LEASE}: a renewal takes a while")
+        for part, whole in _HALVES.items():
+            if getattr(self, part) * 2 > getattr(self, whole):
+                raise _refuse(part, f"must be at most half of {whole} ({getattr(self, whole):g})")
         if not self.schema.isidentifier() or self.schema != self.schema.lower():
             raise _refuse("schema", "must be a plain lower-case name")
+        if self.database_url is not None:
+            _check_url("database_url", self.database_url)
         _check_elector(self.elector)
+        self.role_names()
+        self.queue_names()
         return self
+
+    def role_names(self) -> list[str]:
+        """What a process does: some of api, scheduler, worker."""
+        names = [name.strip() for name in self.roles.split(",")]
+        for name in names:
+            if name not in ROLES:
+                raise InvalidField(
+                    "bad_role",
+                    f"there is no role {name!r}",
+                    field="roles",
+                    hint=f"use some of {', '.join(ROLES)}, with commas",
+                )
+        return [name for name in ROLES if name in names]
+
+    def queue_names(self) -> list[str] | None:
+        """The queues that a worker serves; None for all."""
+        names = [name.strip() for name in self.queues.split(",")]
+        if names == ["*"]:
+            return None
+        for name in names:
+            if not name or name == "*" or len(name) > LONGEST_QUEUE:
+                raise InvalidField(
+                    "bad_queue",
+                    f"{name!r} among {self.queues!r} is not the name of a queue",
+                    field="queues",
+                    hint="write names with commas, such as mail,default; or * alone for all",
+                )
+        return list(dict.fromkeys(names))
 
 
 _NUMBERS = (
@@ -83,6 +125,21 @@ _NUMBERS = (
     "worker_lease_seconds", "heartbeat_seconds", "sweep_seconds", "poll_seconds", "horizon_seconds",
     "refill_seconds", "retention_days", "catch_up_rate", "statement_timeout_seconds",
 )  # fmt: skip
+
+_AT_MOST = {
+    "shards": MOST_SHARDS,
+    "horizon_seconds": LONGEST_HORIZON,
+    "batch_size": 50_000,
+    "claim_size": 50_000,
+    "poll_seconds": 60,
+}
+
+# A renewal may fail once without the lease being lost, and the wheels are filled before they run empty.
+_HALVES = {
+    "renew_seconds": "lease_seconds",
+    "heartbeat_seconds": "worker_lease_seconds",
+    "refill_seconds": "horizon_seconds",
+}
 
 
 def load(
@@ -115,6 +172,19 @@ def load(
         raise InvalidField(
             "bad_config", f"settings: {error}", field="settings", hint="see the table of settings"
         ) from error
+
+
+def _check_url(field: str, url: str) -> None:
+    hint = "write postgresql://user:password@host:5432/database"
+    try:
+        parts = urlsplit(url)
+        good = parts.scheme in ("postgresql", "postgres") and (parts.port is None or parts.port > 0)
+    except ValueError:
+        good = False
+    if not good:
+        raise InvalidField(
+            "bad_config", f"{field} is not the address of a PostgreSQL", field=field, hint=hint
+        )
 
 
 def _check_elector(elector: str) -> None:

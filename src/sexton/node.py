@@ -17,7 +17,7 @@ from sexton.config import Settings
 from sexton.jobs.state import resume_due
 from sexton.loop import Loop, Vital
 from sexton.maintenance import Housekeeper, Sweeper, make_partitions
-from sexton.postgres.database import Database
+from sexton.postgres.database import Database, patiently
 from sexton.postgres.listener import Listener
 from sexton.postgres.migrate import require_migrated
 from sexton.replanning import Replanner
@@ -25,8 +25,6 @@ from sexton.scheduler import Scheduler
 from sexton.targets.python import Handler
 from sexton.telemetry import Telemetry
 from sexton.worker import Worker
-
-ROLES = ("api", "scheduler", "worker")
 
 
 class Node:
@@ -63,14 +61,20 @@ class Node:
         return (*self._own_loops, *self.worker.loops, self.worker.heartbeat)
 
     async def start(self) -> None:
-        await require_migrated(self.database)
-        await make_partitions(self.database)
+        """Returns when it is at work; waits for the database as long as that takes."""
+        await patiently(lambda: require_migrated(self.database))
+        await patiently(lambda: make_partitions(self.database))
         if self.leadership is not None:
-            await self.leadership.open_elector()
-        for loop in self._own_loops:
-            loop.start()
-        if self.worker is not None:
-            await self.worker.start()
+            await patiently(self.leadership.open_elector)
+        try:
+            for loop in self._own_loops:
+                loop.start()
+            if self.worker is not None:
+                await self.worker.start()
+        except BaseException:
+            for part in self.loops:
+                await part.stop()
+            raise
 
     async def stop(self) -> None:
         """Stop firing first, hand the shards over, then let runs finish."""

@@ -24,9 +24,10 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from sexton import clock
+from sexton.config import ROLES
 from sexton.errors import InvalidField, SextonError, Unavailable
-from sexton.postgres.database import Database
-from sexton.postgres.migrate import migrate, require_migrated
+from sexton.postgres.database import Database, patiently
+from sexton.postgres.migrate import migrate, require_migrated, require_shards
 from sexton.postgres.server import PrivateServer, default_data_directory
 
 if TYPE_CHECKING:
@@ -54,21 +55,28 @@ class Up:
     """Who is running, where."""
 
     pid: int
-    address: str
+    address: str | None
     workers: int
     data: Path | None
     moved_from: int | None = None
+    roles: tuple[str, ...] = ROLES
 
 
 async def supervise(
-    settings: Settings, *, given: Mapping[str, Any], announce: Callable[[Up], None]
+    settings: Settings,
+    *,
+    given: Mapping[str, Any],
+    announce: Callable[[Up], None],
+    shards: int | None = None,
 ) -> Up | None:
     """Run Sexton on this machine until told to stop.
 
-    `given` are the settings that the children cannot find by themselves. Returns at once, with who it is, if
-    somebody else is running it on the same data.
+    `given` are the settings that the children cannot find by themselves; `shards` is how many were asked for.
+    Returns at once, with who it is, if somebody else is running it on the same data.
     """
-    refuse_open_door(settings)
+    roles = settings.role_names()
+    if "api" in roles:
+        refuse_open_door(settings)
     with contextlib.ExitStack() as stack:
         private: PrivateServer | None = None
         place: _Place | None = None
@@ -81,23 +89,32 @@ async def supervise(
         stop = Stop()
         stop.on(signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
         url = await asyncio.to_thread(private.start) if private else settings.database_url or ""
-        await _prepare(url, settings, private=private is not None)
-        listener = stack.enter_context(listen(settings.host, settings.port))
-        port = listener.getsockname()[1]
+        preparing = asyncio.create_task(_prepare(url, settings, private=private is not None, shards=shards))
+        if not await stop.unless(preparing):
+            return None
+        listener = stack.enter_context(listen(settings.host, settings.port)) if "api" in roles else None
+        port = listener.getsockname()[1] if listener else settings.port
         up = Up(
             pid=os.getpid(),
-            address=_address(settings.host, port),
-            workers=settings.workers or default_workers(),
+            address=_address(settings.host, port) if listener else None,
+            workers=(settings.workers or default_workers()) if "worker" in roles else 0,
             data=private.data if private else None,
             moved_from=settings.port if port != settings.port else None,
+            roles=tuple(roles),
         )
         if place is not None:
             place.write(up)
         environment = _environment({**given, "data": None, "database_url": url, "port": port})
         supervisor = Supervisor(_children(up, listener, environment), grace_seconds=settings.grace_seconds)
+
+        async def ready() -> bool:
+            if listener is not None:
+                return await answers(settings.host, port)
+            return await joined(url, settings.schema, [each.pid for each in supervisor.processes.values()])
+
         await supervisor.run(
             stop,
-            ready=lambda: answers(settings.host, port),
+            ready=ready,
             announce=lambda: announce(up),
             tend=_tending(private) if private else None,
         )
@@ -138,6 +155,20 @@ class Stop:
 
     def __call__(self) -> None:
         (self.insisted if self.asked.is_set() else self.asked).set()
+
+    async def unless(self, task: asyncio.Task[Any]) -> bool:
+        """Wait for a task, whose error is raised; False if told to stop meanwhile."""
+        asked = asyncio.create_task(self.asked.wait())
+        try:
+            await asyncio.wait([asked, task], return_when=asyncio.FIRST_COMPLETED)
+            if not task.done():
+                return False
+            task.result()
+            return True
+        finally:
+            for each in (asked, task):
+                each.cancel()
+            await asyncio.gather(asked, task, return_exceptions=True)
 
 
 @dataclass(frozen=True)
@@ -276,7 +307,8 @@ class _Place:
                 self.note.unlink(missing_ok=True)
 
     def write(self, up: Up) -> None:
-        text = json.dumps({"pid": up.pid, "address": up.address, "workers": up.workers})
+        note = {"pid": up.pid, "address": up.address, "workers": up.workers, "roles": up.roles}
+        text = json.dumps(note)
         beside = self.note.with_suffix(".new")
         beside.write_text(text, encoding="utf-8")
         beside.replace(self.note)
@@ -287,7 +319,13 @@ class _Place:
             note = json.loads(self.note.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return None
-        return Up(pid=note["pid"], address=note["address"], workers=note["workers"], data=self.data)
+        return Up(
+            pid=note["pid"],
+            address=note["address"],
+            workers=note["workers"],
+            data=self.data,
+            roles=tuple(note.get("roles", ROLES)),
+        )
 
 
 def _locked(file: IO[str]) -> bool:
@@ -347,30 +385,52 @@ async def answers(host: str, port: int) -> bool:
         return False
 
 
-async def _prepare(url: str, settings: Settings, *, private: bool) -> None:
-    """The private database is migrated; another one must have been."""
-    database = await Database.open(url, schema=settings.schema, size=1, name="sexton up")
+async def joined(url: str, schema: str, pids: list[int]) -> bool:
+    """Whether each of these processes of this machine is a node by now."""
     try:
-        if private:
-            await migrate(database, shards=settings.shards)
-        else:
-            await require_migrated(database)
+        database = await Database.open(url, schema=schema, size=1, name="sexton up")
+    except Unavailable:
+        return False
+    try:
+        rows = await database.fetch("live_names")
+    except Unavailable:
+        return False
     finally:
         await database.close()
+    found = {row["name"].rsplit(":", 1)[0] for row in rows}
+    return bool(pids) and {f"{socket.gethostname()}:{pid}" for pid in pids} <= found
 
 
-def _children(up: Up, listener: socket.socket, environment: dict[str, str]) -> list[Child]:
+async def _prepare(url: str, settings: Settings, *, private: bool, shards: int | None) -> None:
+    """The private database is migrated; another one must have been."""
+
+    async def attempt() -> None:
+        database = await Database.open(url, schema=settings.schema, size=1, name="sexton up")
+        try:
+            if private:
+                await migrate(database, shards=settings.shards)
+            else:
+                await require_migrated(database)
+            if shards is not None:
+                await require_shards(database, shards)
+        finally:
+            await database.close()
+
+    await patiently(attempt)
+
+
+def _children(up: Up, listener: socket.socket | None, environment: dict[str, str]) -> list[Child]:
+    """One process for api and scheduler, and the workers apart: their handlers must not keep it waiting."""
     node = [sys.executable, "-m", "sexton", "node", "--roles"]
-    descriptor = listener.fileno()
-    return [
-        Child(
-            "api + scheduler",
-            [*node, "api,scheduler", "--listen-fd", str(descriptor)],
-            environment,
-            (descriptor,),
-        ),
-        *(Child(f"worker {number}", [*node, "worker"], environment) for number in range(1, up.workers + 1)),
-    ]
+    children = []
+    ours = [role for role in up.roles if role != "worker"]
+    if ours:
+        descriptors = () if listener is None else (listener.fileno(),)
+        options = [f"--listen-fd={descriptor}" for descriptor in descriptors]
+        children.append(Child(" + ".join(ours), [*node, ",".join(ours), *options], environment, descriptors))
+    workers = range(1, up.workers + 1)
+    children += [Child(f"worker {number}", [*node, "worker"], environment) for number in workers]
+    return children
 
 
 def _environment(given: Mapping[str, Any]) -> dict[str, str]:

@@ -93,9 +93,7 @@ class Worker:
         self.settings = settings
         self.telemetry = telemetry or Telemetry()
         self.concurrency = settings.concurrency
-        self.queues = (
-            None if settings.queues == "*" else [name.strip() for name in settings.queues.split(",")]
-        )
+        self.queues = settings.queue_names()
         self.python = PythonTarget(handlers, threads=self.concurrency)
         self.kinds: dict[str, TargetKind] = {"handler": self.python, "http": HttpTargetKind(database)}
         self.doorbell = doorbell or PostgresDoorbell(database)
@@ -428,17 +426,14 @@ class Worker:
         self, run: RunContext, node: int, connection: Connection, transaction: Any, result: Any
     ) -> None:
         await self.settler.report()
-        row = await connection.fetchrow(
-            self._database.statement("finish"),
-            node,
-            [run.id],
-            [run.claim],
-            [self.database_seconds(run.started)],
-            [self.database_seconds(clock.monotonic())],
-            [encode_result(result)],
-            self.now(),
+        done = (
+            run.id,
+            run.claim,
+            self.database_seconds(run.started),
+            self.database_seconds(clock.monotonic()),
+            encode_result(result),
         )
-        if row is None or row["recorded"] != 1:
+        if not await self.queue.finish_in(connection, node, done, now=self.now()):
             await transaction.rollback()
             self.count_lost({run.id})
             raise LeaseLost(run.run_id)

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import http.client
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 from sexton.cli import up
 from sexton.config import Settings
+from sexton.postgres.database import Database
 from sexton.postgres.server import PrivateServer, private_server
 from sexton.supervisor import Up, listen
+from tests.conftest import with_database
+from tests.faults.proxy import Proxy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -184,10 +190,80 @@ def test_a_foreign_database_must_have_been_migrated(
     assert "sexton migrate --database-url" in result.err
 
 
-def test_a_database_that_cannot_be_reached(sexton: Sexton) -> None:
-    result = sexton("up", "--database-url", "postgresql://nobody@127.0.0.1:1/nothing")
+@pytest.mark.parametrize("command", ["up", "node"])
+def test_a_database_that_does_not_exist_is_not_waited_for(
+    sexton: Sexton, server_url: str, command: str
+) -> None:
+    result = sexton(command, "--database-url", with_database(server_url, "nothing"))
     assert (result.code, result.out) == (1, "")
-    assert "cannot be reached" in result.err
+    assert 'database "nothing" does not exist' in result.err
+
+
+def test_another_number_of_shards_is_refused(sexton: Sexton, migrated_url: str) -> None:
+    for command in ("up", "migrate"):
+        result = sexton(command, "--database-url", migrated_url, "--shards", "7")
+        assert (result.code, result.out) == (1, "")
+        assert "has 4 shards, not 7" in result.err
+        assert "sexton reshard 7" in result.err
+    assert sexton("migrate", "--database-url", migrated_url, "--shards", "4").code == 0
+
+
+async def test_a_node_that_is_started_before_its_database_waits_for_it(
+    database_url: str, database: Database
+) -> None:
+    server = parse_qs(urlsplit(database_url).query)
+    proxy = Proxy(f"{server['host'][0]}/.s.PGSQL.{server['port'][0]}")
+    await proxy.start()
+    await proxy.cut()
+    url = f"postgresql://sexton@127.0.0.1:{proxy.port}{urlsplit(database_url).path}?sslmode=disable"
+    process = await asyncio.create_subprocess_exec(
+        INSTALLED,
+        *("up", "--database-url", url, "--roles", "scheduler"),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        async with asyncio.timeout(60):
+            while b"cannot be reached" not in await process.stderr.readline():
+                pass
+            proxy.restore()
+            assert await process.stdout.readline() == b"Sexton is up: scheduler, no api\n"
+        [row] = await database.fetch("live_names")
+        assert row["name"].startswith(socket.gethostname())
+    finally:
+        process.terminate()
+        await process.communicate()
+        await proxy.stop()
+    assert process.returncode == 0
+    assert await database.fetch("live_names") == []
+
+
+def test_told_to_stop_while_it_waits_for_the_database() -> None:
+    for command in ("up", "node"):
+        process = subprocess.Popen(
+            [str(INSTALLED), command, "--database-url", "postgresql://nobody@127.0.0.1:1/nothing"],
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stderr is not None
+        assert "cannot be reached" in process.stderr.readline()
+        process.terminate()
+        process.communicate(timeout=60)
+        assert process.returncode == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_workers_alone_have_no_address(data: Path) -> None:
+    process = Running(data, "--roles", "worker", "--workers", "2", "--queues", "mail,default")
+    try:
+        process.until("Sexton is up: worker, no api", process.process.stdout)
+        process.until("workers  2, for mail,default", process.process.stdout)
+        assert set(process.children()) == {"worker"}
+        assert process.interrupt() == 0
+    finally:
+        process.close()
 
 
 @pytest.mark.parametrize(
@@ -195,6 +271,10 @@ def test_a_database_that_cannot_be_reached(sexton: Sexton) -> None:
     [
         (("--host", "0.0.0.0"), "SEXTON_API_KEYS"),
         (("--workers", "0"), "workers must be at least 1"),
+        (("--roles", "cook"), "there is no role 'cook'"),
+        (("--roles", "worker", "--queues", "mail,,x"), "not the name of a queue"),
+        (("--concurrency", "0"), "concurrency must be more than 0"),
+        (("--shards", "5000"), "shards must be at most 4096"),
         (("--port", "many"), "--port"),
     ],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from cyclopts import Parameter
 
@@ -20,10 +20,13 @@ Data = Annotated[Path | None, Parameter(help="Directory of the private PostgreSQ
 
 
 def with_database(
-    database_url: str | None, data: Path | None, work: Callable[[Database, Settings], Awaitable[T]]
+    database_url: str | None,
+    data: Path | None,
+    work: Callable[[Database, Settings], Awaitable[T]],
+    **given: Any,
 ) -> T:
     """Do it on the configured database, or on this user's private one, started if need be."""
-    settings = load({"database_url": database_url, "data": data.absolute() if data else None})
+    settings = load({"database_url": database_url, "data": data.absolute() if data else None, **given})
     if settings.database_url is not None:
         return asyncio.run(_on(settings.database_url, settings, work))
     from sexton.postgres.server import default_data_directory, private_server

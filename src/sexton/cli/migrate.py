@@ -14,12 +14,13 @@ from sexton.config import Settings, load
 from sexton.errors import InvalidField
 from sexton.postgres.database import Database, in_schema
 from sexton.postgres.migrate import migrate as apply
-from sexton.postgres.migrate import migrations, pending
+from sexton.postgres.migrate import migrations, pending, require_shards
 
 
 def migrate(
     *,
     check: Annotated[bool, Parameter(help="Only say what is to do; 1 if there is something.")] = False,
+    shards: Annotated[int | None, Parameter(help="Shards of a new database. Default: 64.")] = None,
     print_: Annotated[bool, Parameter(name="--print", help="Only print the SQL of all steps.")] = False,
     database_url: DatabaseUrl = None,
     data: Data = None,
@@ -41,9 +42,11 @@ def migrate(
 
     async def work(database: Database, settings: Settings) -> list[str]:
         steps = await pending(database) if check else await apply(database, shards=settings.shards)
+        if shards is not None and not check:
+            await require_shards(database, shards)
         return [f"{step.number:04} {step.name}" for step in steps]
 
-    names = with_database(database_url, data, work)
+    names = with_database(database_url, data, work, shards=shards)
     if json:
         write_json({"pending" if check else "applied": names})
     else:

@@ -30,7 +30,9 @@ log = logging.getLogger("sexton")
 
 def node(
     *,
-    roles: Annotated[str, Parameter(help="Some of api, scheduler, worker.")] = "api,scheduler,worker",
+    roles: Annotated[
+        str | None, Parameter(help="Some of api, scheduler, worker, with commas. Default: all.")
+    ] = None,
     listen_fd: Annotated[int | None, Parameter(help="Serve on this inherited socket.")] = None,
     database_url: Annotated[str | None, Parameter(help="The PostgreSQL to use.")] = None,
     queues: Annotated[str | None, Parameter(help="Queues to work on, or * for all.")] = None,
@@ -42,24 +44,23 @@ def node(
     logging.getLogger("asyncpg").setLevel(logging.ERROR)  # a lost connection is reported by who needed it
     try:
         settings = load(
-            {"database_url": database_url, "queues": queues, "concurrency": concurrency, "app": app}
+            {
+                "roles": roles,
+                "database_url": database_url,
+                "queues": queues,
+                "concurrency": concurrency,
+                "app": app,
+            }
         )
-        asyncio.run(_run(settings, [role.strip() for role in roles.split(",")], listen_fd))
+        asyncio.run(_until_stopped(settings, listen_fd))
     except SextonError as error:
         print(f"sexton: {error}", file=sys.stderr)
         return REFUSED if isinstance(error, InvalidField) else NOT_DONE
     return DONE
 
 
-async def _run(settings: Settings, roles: list[str], listen_fd: int | None) -> None:
-    from sexton.node import ROLES, Node
-    from sexton.postgres.database import Database
-
-    unknown = [role for role in roles if role not in ROLES]
-    if unknown:
-        raise InvalidField(
-            "bad_role", f"unknown role {unknown[0]!r}", field="roles", hint=f"use some of {', '.join(ROLES)}"
-        )
+async def _until_stopped(settings: Settings, listen_fd: int | None) -> None:
+    """Starting may mean waiting for the database: that, too, ends when it is told to stop."""
     if settings.database_url is None:
         raise InvalidField(
             "no_database",
@@ -67,14 +68,32 @@ async def _run(settings: Settings, roles: list[str], listen_fd: int | None) -> N
             field="database_url",
             hint="pass --database-url, or use: sexton up",
         )
-    stop = asyncio.Event()
+    stop, started = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
+    running = asyncio.create_task(_run(settings, settings.database_url, listen_fd, started, stop))
+
+    def told() -> None:
+        stop.set()
+        if not started.is_set():
+            running.cancel()
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
-    database = await Database.open(
-        settings.database_url, schema=settings.schema, timeout=settings.statement_timeout_seconds
-    )
+        loop.add_signal_handler(number, told)
+    with contextlib.suppress(asyncio.CancelledError):
+        await running
+
+
+async def _run(
+    settings: Settings, url: str, listen_fd: int | None, started: asyncio.Event, stop: asyncio.Event
+) -> None:
+    from sexton.node import Node
+    from sexton.postgres.database import Database, patiently
+
+    roles = settings.role_names()
     app = _load_app(settings.app)
+    database = await patiently(
+        lambda: Database.open(url, schema=settings.schema, timeout=settings.statement_timeout_seconds)
+    )
     made = Node(
         settings,
         database,
@@ -84,6 +103,7 @@ async def _run(settings: Settings, roles: list[str], listen_fd: int | None) -> N
     )
     try:
         await made.start()
+        started.set()
         keeper = await _declare(app, database) if app is not None and "worker" in roles else None
         async with _serving(made, listen_fd) if "api" in roles else contextlib.nullcontext():
             await stop.wait()
@@ -126,7 +146,9 @@ async def _serving(made: Node, listen_fd: int | None) -> AsyncIterator[None]:
 
 async def _declare(app: Sexton, database: Database) -> Loop:
     """Bring the declared jobs in line with the code, and keep an eye on those that vanish from it."""
-    await app.declare(database)
+    from sexton.postgres.database import patiently
+
+    await patiently(lambda: app.declare(database))
     keeper = app.keeper(database)
     keeper.start()
     return keeper

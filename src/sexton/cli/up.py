@@ -29,8 +29,14 @@ def up(
     database_url: Annotated[str | None, Parameter(help="Use this PostgreSQL instead.")] = None,
     host: Annotated[str | None, Parameter(help="Address to listen on. Default: 127.0.0.1.")] = None,
     port: Annotated[int | None, Parameter(help="Default: 7390, or the next free one.")] = None,
+    roles: Annotated[str | None, Parameter(help="Only some of api, scheduler, worker, with commas.")] = None,
     workers: Annotated[int | None, Parameter(help="Worker processes. Default: cores less one.")] = None,
+    queues: Annotated[str | None, Parameter(help="Queues to work on. Default: all.")] = None,
+    concurrency: Annotated[
+        int | None, Parameter(help="Runs at a time in each worker process. Default: 100.")
+    ] = None,
     app: Annotated[str | None, Parameter(help="Your jobs and handlers: module:name.")] = None,
+    shards: Annotated[int | None, Parameter(help="Shards of a new private PostgreSQL. Default: 64.")] = None,
 ) -> int:
     """Start Sexton on this machine.
 
@@ -47,21 +53,26 @@ def up(
         "host": host,
         "port": port,
         "workers": workers,
+        "queues": queues,
+        "concurrency": concurrency,
         "app": app,
     }
     try:
-        settings = load(given)
-        if settings.workers is not None and settings.workers < 1:
-            raise InvalidField("bad_config", "workers must be at least 1", field="workers")
+        settings = load({**given, "roles": roles, "shards": shards})
         other = asyncio.run(
-            supervise(settings, given=given, announce=lambda running: announce(running, settings))
+            supervise(
+                settings,
+                given=given,
+                announce=lambda running: announce(running, settings),
+                shards=shards,
+            )
         )
     except SextonError as error:
         explain(error, database_url)
         return REFUSED if isinstance(error, InvalidField) else NOT_DONE
     if other is not None:
         print(
-            f"Sexton is already running on {other.data}: process {other.pid}, {other.address}\n"
+            f"Sexton is already running on {other.data}: process {other.pid}, {_where(other)}\n"
             f"  {command(other.address)} status    shows how it is\n"
             f"  kill {other.pid}    stops it"
         )
@@ -71,19 +82,29 @@ def up(
 def announce(running: Up, settings: Settings) -> None:
     """Where it is, and the one thing to paste."""
     lines = []
-    if running.moved_from is not None:
+    if running.moved_from is not None and running.address is not None:
         lines.append(f"Port {running.moved_from} is taken: using {running.address.rsplit(':', 1)[1]}.")
     lines += [
-        f"Sexton is up: {running.address}",
+        f"Sexton is up: {_where(running)}",
         f"  data     {_short(running.data)}, a private PostgreSQL"
         if running.data
         else "  data     your PostgreSQL",
-        f"  workers  {running.workers}" + (f", with {settings.app}" if settings.app else ""),
-        "Try it from another terminal:",
-        f"  {'SEXTON_API_KEY=… ' if settings.api_keys else ''}{command(running.address)} {TRY}",
-        "Ctrl-C stops everything.",
     ]
+    if running.workers:
+        queues = "" if settings.queues == "*" else f", for {settings.queues}"
+        app = f", with {settings.app}" if settings.app else ""
+        lines.append(f"  workers  {running.workers}{queues}{app}")
+    if running.address is not None:
+        lines += [
+            "Try it from another terminal:",
+            f"  {'SEXTON_API_KEY=… ' if settings.api_keys else ''}{command(running.address)} {TRY}",
+        ]
+    lines.append("Ctrl-C stops everything.")
     print("\n".join(lines), flush=True)
+
+
+def _where(running: Up) -> str:
+    return running.address or f"{' + '.join(running.roles)}, no api"
 
 
 def command(address: str | None = None) -> str:

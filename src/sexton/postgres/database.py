@@ -6,14 +6,17 @@ Statements are files, one each, in `statements/`. Every wait has a deadline. A l
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import lru_cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import asyncpg
+import msgspec
 
+from sexton import clock
 from sexton.errors import Unavailable
 
 if TYPE_CHECKING:
@@ -21,7 +24,11 @@ if TYPE_CHECKING:
 
 Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record] | PoolConnectionProxy[asyncpg.Record]"
 
+log = logging.getLogger("sexton")
+T = TypeVar("T")
+
 OLDEST = 14
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.5, 5.0
 
 # For connections whose statements all look rows up by key: nested loops over indexes, however many rows there
 # are. The planner may not think so from statistics of a minute ago, when the table was empty or small.
@@ -44,6 +51,14 @@ LOST = (
     asyncpg.CrashShutdownError,
     asyncpg.TooManyConnectionsError,
     asyncpg.IdleInTransactionSessionTimeoutError,
+)
+
+# What waiting does not cure: an address that is none, a wrong password, a database that is not there.
+HOPELESS = (
+    asyncpg.ClientConfigurationError,
+    asyncpg.InvalidAuthorizationSpecificationError,
+    asyncpg.InvalidCatalogNameError,
+    asyncpg.InsufficientPrivilegeError,
 )
 
 
@@ -147,8 +162,35 @@ async def keep_session(_connection: Connection) -> None:
     would reset it is saved: it would double the number of statements of an idle node."""
 
 
+async def patiently(attempt: Callable[[], Awaitable[T]]) -> T:
+    """Try until the database can be reached, however long that takes: a node may be started before it. What
+    waiting does not cure is raised."""
+    pause = SHORTEST_PAUSE
+    while True:
+        try:
+            return await attempt()
+        except Unavailable as error:
+            if error.code != "database_unavailable":
+                raise
+            log.warning("%s; trying again in %.1f s", error.message, pause)
+        await clock.sleep(pause)
+        pause = min(2 * pause, LONGEST_PAUSE)
+
+
 def unavailable(error: BaseException) -> Unavailable:
     reason = (str(error) or type(error).__name__).splitlines()[0]
+    if isinstance(error, HOPELESS):
+        return Unavailable(
+            "database_refused",
+            f"the database refuses us: {reason}",
+            hint="check user, password and database of database_url",
+        )
     return Unavailable(
         "database_unavailable", f"the database cannot be reached: {reason}", hint="it is tried again"
     )
+
+
+def array_text(numbers: Sequence[float]) -> str:
+    """Numbers as PostgreSQL writes an array, for `$1::text::bigint[]`. Given a list, asyncpg looks at every
+    element in case it is a list itself, which takes longer than everything else about it."""
+    return "{" + msgspec.json.encode(numbers).decode()[1:-1] + "}"

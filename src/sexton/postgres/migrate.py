@@ -10,7 +10,7 @@ import hashlib
 from dataclasses import dataclass
 from importlib import resources
 
-from sexton.errors import Unavailable
+from sexton.errors import Conflict, Unavailable
 from sexton.postgres.database import Connection, Database, in_schema
 
 LOCK = 7_390_001
@@ -76,6 +76,25 @@ async def require_migrated(database: Database) -> None:
         )
 
 
+async def require_shards(database: Database, wanted: int) -> None:
+    """Refuse a number of shards other than the one that the database was made with."""
+    async with database.connection() as connection:
+        found = await shard_count(database, connection)
+    if found != wanted:
+        raise Conflict(
+            "shards_differ",
+            f"the database has {found} shards, not {wanted}",
+            hint=f"leave --shards out, or change it with: sexton reshard {wanted}",
+        )
+
+
+async def shard_count(database: Database, connection: Connection) -> int:
+    count: int = await connection.fetchval(
+        database.sql("select value::int from sexton.settings where name = 'shards'")
+    )
+    return count
+
+
 async def _pending(database: Database, connection: Connection) -> list[Migration]:
     exists = await connection.fetchval("select to_regclass($1)", f"{database.schema}.migrations")
     applied = (
@@ -118,7 +137,7 @@ async def _apply(database: Database, connection: Connection, migration: Migratio
 
 
 async def _make_shards(database: Database, connection: Connection, shards: int) -> None:
-    """How many shards there are is fixed when the database is made."""
+    """How many shards there are is decided when the database is made; `sexton reshard` changes it."""
     async with connection.transaction():
         fixed = await connection.fetchval(
             database.sql(

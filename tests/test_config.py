@@ -1,0 +1,76 @@
+"""Settings: where they come from, and which ones cannot work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sexton.config import Settings, load
+from sexton.errors import InvalidField
+
+
+@pytest.mark.parametrize(
+    ("given", "field", "words"),
+    [
+        ({"lease_seconds": 4, "renew_seconds": 3}, "renew_seconds", "half of lease_seconds (4)"),
+        (
+            {"worker_lease_seconds": 15, "heartbeat_seconds": 8},
+            "heartbeat_seconds",
+            "half of worker_lease_seconds (15)",
+        ),
+        ({"horizon_seconds": 60}, "refill_seconds", "half of horizon_seconds (60)"),
+        ({"lease_seconds": 0.9, "renew_seconds": 0.3}, "lease_seconds", "at least 1"),
+        ({"worker_lease_seconds": 0.9, "heartbeat_seconds": 0.1}, "worker_lease_seconds", "at least 1"),
+        ({"horizon_seconds": 7200}, "horizon_seconds", "at most 3600"),
+        ({"poll_seconds": 61}, "poll_seconds", "at most 60"),
+        ({"poll_seconds": 0}, "poll_seconds", "more than 0"),
+        ({"sweep_seconds": -1}, "sweep_seconds", "more than 0"),
+        ({"batch_size": 50_001}, "batch_size", "at most 50000"),
+        ({"claim_size": 0}, "claim_size", "more than 0"),
+        ({"concurrency": 0}, "concurrency", "more than 0"),
+        ({"grace_seconds": -1}, "grace_seconds", "at least 0"),
+        ({"retention_days": 0}, "retention_days", "more than 0"),
+        ({"catch_up_rate": 0}, "catch_up_rate", "more than 0"),
+        ({"statement_timeout_seconds": 0}, "statement_timeout_seconds", "more than 0"),
+        ({"shards": 0}, "shards", "more than 0"),
+        ({"shards": 4097}, "shards", "at most 4096"),
+        ({"workers": 0}, "workers", "at least 1"),
+        ({"port": 65536}, "port", "0 to 65535"),
+        ({"schema": "Sexton"}, "schema", "lower-case"),
+        ({"roles": "scheduler,cook"}, "roles", "no role 'cook'"),
+        ({"roles": ""}, "roles", "no role ''"),
+        ({"queues": "mail,,default"}, "queues", "not the name of a queue"),
+        ({"queues": "mail,*"}, "queues", "not the name of a queue"),
+        ({"queues": "q" * 101}, "queues", "not the name of a queue"),
+        ({"database_url": "mysql://host/x"}, "database_url", "not the address of a PostgreSQL"),
+        ({"database_url": "postgresql://host:port/x"}, "database_url", "not the address of a PostgreSQL"),
+    ],
+)
+def test_what_cannot_work_is_refused_with_its_name(given: dict[str, Any], field: str, words: str) -> None:
+    with pytest.raises(InvalidField) as refused:
+        load(given, environment={}, file=Path("/nowhere"))
+    assert refused.value.field == field
+    assert words in refused.value.message
+    assert refused.value.hint
+
+
+def test_the_defaults_work() -> None:
+    found = load({}, environment={}, file=Path("/nowhere"))
+    assert found == Settings()
+    assert found.role_names() == ["api", "scheduler", "worker"]
+    assert found.queue_names() is None
+
+
+def test_roles_and_queues_are_read_in_any_order_and_once() -> None:
+    found = load({"roles": "worker, api,worker", "queues": " mail, default,mail"}, environment={})
+    assert found.role_names() == ["api", "worker"]
+    assert found.queue_names() == ["mail", "default"]
+
+
+def test_what_is_given_wins_over_the_environment_over_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "sexton.toml"
+    file.write_text('concurrency = 1\nqueues = "a"\nport = 1\n', encoding="utf-8")
+    found = load({"port": 3}, environment={"SEXTON_QUEUES": "b", "SEXTON_PORT": "2"}, file=file)
+    assert (found.concurrency, found.queues, found.port) == (1, "b", 3)
