@@ -50,7 +50,7 @@ async def test_nothing_fires_before_its_time(database: Database, stage: Stage) -
     assert 0 < sleep <= 30
     # Even if the scheduler believed otherwise, the statement itself compares with the database's clock.
     row = await stage.scheduler._send(  # the statement under test, with a wheel that is ahead of time
-        "fire", [job], [1], [1], [later], [later], [later + timedelta(hours=1)], [later + timedelta(hours=1)],
+        "fire", f"{{{job}}}", "{1}", [1], [later], [later], [later + timedelta(hours=1)], [later + timedelta(hours=1)],
         *_fence(stage), None,
     )  # fmt: skip
     assert row is not None
@@ -122,7 +122,7 @@ async def test_a_takeover_waits_for_an_open_firing_and_a_firing_sees_every_takeo
     [timer] = await fetch(database, "select * from sexton.timers where job_id = $1", job)
     next_at = timer["scheduled_at"] + timedelta(hours=1)
     arguments = (
-        [job], [1], [1], [timer["scheduled_at"]], [timer["due_at"]], [next_at], [next_at],
+        f"{{{job}}}", "{1}", [1], [timer["scheduled_at"]], [timer["due_at"]], [next_at], [next_at],
         *_fence(stage), None,
     )  # fmt: skip
     async with database.transaction() as firing:

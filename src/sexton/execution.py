@@ -209,8 +209,8 @@ class RunContext:
     @property
     def due_seconds(self) -> float:
         """When it was due, jitter included, in seconds since 1970."""
-        due_at: datetime = self._record["due_at"]
-        return due_at.timestamp()
+        due: float = self._record["due_seconds"]
+        return due
 
     @property
     def deadline(self) -> datetime:

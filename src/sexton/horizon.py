@@ -102,6 +102,17 @@ class Batch:
     def jobs(self) -> list[int]:
         return [job_id for _, entries in self.parts for job_id in entries.job_ids]
 
+    def groups(self) -> tuple[list[tuple[int, int, int, int]], list[int]]:
+        """The distinct (timing, scheduled, due, revision), and for each job the place of its own, from 1."""
+        found: dict[tuple[int, int, int, int], int] = {}
+        places: list[int] = []
+        for _, entries in self.parts:
+            cases = list(zip(entries.timings, entries.scheduled, entries.due, entries.revisions, strict=True))
+            for case in set(cases):
+                found.setdefault(case, len(found) + 1)
+            places.extend(map(found.__getitem__, cases))
+        return list(found), places
+
     def split(self, chosen: Callable[[tuple[int, int, int, int, int]], bool]) -> Batch:
         """Take some entries out. Entries of one timing and due time go the same way, so a part that has only
         one of each is asked about once."""

@@ -34,7 +34,7 @@ from sexton.horizon import Batch, Horizon, instant
 from sexton.loop import Loop
 from sexton.model import PRIORITY_LOWEST, JobSpec, Trigger
 from sexton.planning import Plan, Policy, plan, schedule_of
-from sexton.postgres.database import BY_KEY, LOST, Database, unavailable
+from sexton.postgres.database import BY_KEY, LOST, Database, array_text, unavailable
 from sexton.problems import Problems
 from sexton.wheel import MICROSECONDS
 
@@ -167,22 +167,18 @@ class Scheduler(Loop):
         if not self._still_led(batch):
             return
         timings = self._horizon.timings
-        groups: dict[tuple[int, int, int], int] = {}
-        places: list[int] = []
-        for _, entries in batch.parts:
-            for timing, scheduled, due in zip(entries.timings, entries.scheduled, entries.due, strict=True):
-                places.append(groups.setdefault((timing, scheduled, due), len(groups) + 1))
-        nexts = [timings[timing].next_after(scheduled) for timing, scheduled, _ in groups]
+        groups, places = batch.groups()
+        nexts = [timings[timing].next_after(scheduled) for timing, scheduled, _, _ in groups]
         next_dues = [
             None if following is None else following + due - scheduled
-            for following, (_, scheduled, due) in zip(nexts, groups, strict=True)
+            for following, (_, scheduled, due, _) in zip(nexts, groups, strict=True)
         ]
         arguments: tuple[Any, ...] = (
-            batch.jobs,
-            [revision for _, entries in batch.parts for revision in entries.revisions],
-            places,
-            [instant(scheduled) for _, scheduled, _ in groups],
-            [instant(due) for _, _, due in groups],
+            array_text(batch.jobs),
+            array_text(places),
+            [revision for _, _, _, revision in groups],
+            [instant(scheduled) for _, scheduled, _, _ in groups],
+            [instant(due) for _, _, due, _ in groups],
             [None if at is None else instant(at) for at in nexts],
             [None if at is None else instant(at) for at in next_dues],
             *self._fence(batch),
@@ -190,12 +186,14 @@ class Scheduler(Loop):
         )
         special = [
             following is None or timings[timing].special
-            for following, (timing, _, _) in zip(nexts, groups, strict=True)
+            for following, (timing, _, _, _) in zip(nexts, groups, strict=True)
         ]
         statement = "fire_special" if any(special) else "fire"
         if any(special):
             arguments += (special,)
-        row = await self._send(statement, *arguments) or await self._fire_free(statement, arguments)
+        row = await self._send(statement, *arguments) or await self._fire_free(
+            statement, batch.jobs, places, arguments[2:]
+        )
         if not row["held"]:
             self._fenced()
         elif row["fired"] == batch.size:
@@ -206,16 +204,21 @@ class Scheduler(Loop):
             self.fired += row["fired"]
             await self._horizon.read_again(batch)
 
-    async def _fire_free(self, statement: str, arguments: tuple[Any, ...]) -> asyncpg.Record:
+    async def _fire_free(
+        self, statement: str, jobs: list[int], places: list[int], rest: tuple[Any, ...]
+    ) -> asyncpg.Record:
         """Somebody, such as an edit, holds a timer of the batch: fire those that nobody holds."""
         assert self._connection is not None
-        jobs, revisions, places, *rest = arguments
         async with self._connection.transaction():
             rows = await self._connection.fetch(self._database.statement("lock_free_timers"), jobs)
             free = {row["job_id"] for row in rows}
-            chosen = [number for number, job_id in enumerate(jobs) if job_id in free]
-            columns = [[column[number] for number in chosen] for column in (jobs, revisions, places)]
-            row = await self._connection.fetchrow(self._database.statement(statement), *columns, *rest)
+            chosen = [(job, place) for job, place in zip(jobs, places, strict=True) if job in free]
+            row = await self._connection.fetchrow(
+                self._database.statement(statement),
+                array_text([job for job, _ in chosen]),
+                array_text([place for _, place in chosen]),
+                *rest,
+            )
         assert row is not None
         return row
 

@@ -13,7 +13,7 @@ from sexton import clock
 from sexton.benchmarks.bench import SCHEMA, SHARDS, Ground, Rule, Say, ground
 from sexton.config import Settings
 from sexton.errors import Unavailable
-from sexton.postgres.database import BY_KEY
+from sexton.postgres.database import BY_KEY, array_text
 from sexton.schedules import parse
 
 SCHEDULES = 300
@@ -113,9 +113,9 @@ async def _firing_round(made: Ground, connection: asyncpg.Connection[asyncpg.Rec
         began = clock.monotonic()
         row = await connection.fetchrow(
             made.database.statement("fire"),
-            part,
-            [1] * len(part),
-            [1] * len(part),
+            array_text(part),
+            array_text([1] * len(part)),
+            [1],
             [due_at],
             [due_at],
             [next_at],

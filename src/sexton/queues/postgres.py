@@ -18,7 +18,7 @@ import asyncpg
 from sexton import crash
 from sexton.errors import Unavailable
 from sexton.maintenance import make_partitions
-from sexton.postgres.database import BY_KEY, LOST, Connection, Database, keep_session, unavailable
+from sexton.postgres.database import BY_KEY, LOST, Connection, Database, array_text, keep_session, unavailable
 from sexton.queues.base import Ring
 
 log = logging.getLogger("sexton")
@@ -110,7 +110,22 @@ class RunQueue:
         now: datetime | None = None,
     ) -> set[int]:
         """Successes; with no results at all, None. Returns the runs that were lost."""
-        return await self._settle("finish", node, ids, claims, started, finished, results, now)
+        columns = map(array_text, (ids, claims, started, finished))
+        return _lost((await self._write("finish", node, *columns, results, now))[0], ids)
+
+    async def finish_in(
+        self,
+        connection: Connection,
+        node: int,
+        run: tuple[int, int, float, float, str | None],
+        *,
+        now: datetime | None = None,
+    ) -> bool:
+        """The success of one run (id, claim, started, finished, result) in a transaction of its handler's."""
+        *numbers, result = run
+        columns = (array_text([number]) for number in numbers)
+        row = await connection.fetchrow(self._database.statement("finish"), node, *columns, [result], now)
+        return row is not None and row["recorded"] == 1
 
     async def end(self, node: int, rows: Sequence[End], *, now: datetime | None = None) -> set[int]:
         """Dead and cancelled runs."""
@@ -190,6 +205,10 @@ class RunQueue:
                 yield connection
         except LOST as error:
             raise unavailable(error) from error
+
+
+def _lost(row: asyncpg.Record, ids: Sequence[int]) -> set[int]:
+    return set() if row["recorded"] == len(ids) else set(ids) - set(row["ids"] or ())
 
 
 class PostgresDoorbell:

@@ -28,33 +28,6 @@ picked as materialized (
     ) as run
     limit $3
 ),
-defined as materialized (
-    select
-        picked.place,
-        case when old.definition is null then job.revision else picked.revision end as revision,
-        case when old.definition is null then job.name else old.definition ->> 'name' end as name,
-        case when old.definition is null then job.target else old.definition -> 'target' end as target,
-        case when old.definition is null then job.payload else nullif(old.definition -> 'payload', 'null') end as payload,
-        case when old.definition is null then job.options else old.definition -> 'options' end as options,
-        case when old.definition is null then job.timezone else old.definition ->> 'timezone' end as timezone
-    from picked
-    left join lateral (
-        select job.revision, job.name, job.target, job.payload, job.options, job.timezone
-        from sexton.jobs as job
-        where job.id = picked.job_id
-        offset 0
-    ) as job on true
-    left join lateral (
-        select old.definition
-        from sexton.job_revisions as old
-        where picked.claim > 0
-            and picked.revision is distinct from job.revision
-            and old.job_id = picked.job_id
-            and old.revision = picked.revision
-        offset 0
-    ) as old on true
-    where picked.gone is not true
-),
 ended as (
     delete from sexton.runs as run
     using picked
@@ -91,14 +64,32 @@ set state = 'running',
     claim = run.claim + 1,
     attempt = run.attempt + 1,
     node = $1,
-    revision = coalesce(defined.revision, run.revision),
+    revision = coalesce(case when old.definition is null then job.revision end, run.revision),
     claimed_at = (select now from moment),
-    deadline_at = (select now from moment)
-        + make_interval(secs => coalesce((defined.options ->> 'timeout_seconds')::float8, 300))
-from defined
-where run.ctid = defined.place
+    deadline_at = (select now from moment) + make_interval(
+        secs => coalesce((coalesce(old.definition -> 'options', job.options) ->> 'timeout_seconds')::float8, 300))
+from picked
+left join lateral (
+    select job.revision, job.name, job.target, job.payload, job.options, job.timezone
+    from sexton.jobs as job
+    where job.id = picked.job_id
+    offset 0
+) as job on true
+left join lateral (
+    select old.definition
+    from sexton.job_revisions as old
+    where picked.claim > 0
+        and picked.revision is distinct from job.revision
+        and old.job_id = picked.job_id
+        and old.revision = picked.revision
+    offset 0
+) as old on true
+where run.ctid = picked.place and picked.gone is not true
 returning
-    run.id, run.job_id, run.claim, run.attempt, run.crashes, run.scheduled_at, run.due_at, run.trigger, run.missed,
-    run.idempotency_key, run.revision, defined.name, defined.target::text as target, defined.options::text as options,
-    coalesce(run.payload, defined.payload)::text as payload,
-    case when defined.options ? 'idempotency_key_template' then defined.timezone end as timezone
+    run.id, run.job_id, run.claim, run.attempt, run.crashes, run.scheduled_at,
+    date_part('epoch', run.due_at) as due_seconds, run.trigger, run.missed, run.idempotency_key, run.revision,
+    coalesce(old.definition ->> 'name', job.name) as name,
+    coalesce(old.definition -> 'target', job.target)::text as target,
+    coalesce(old.definition -> 'options', job.options)::text as options,
+    coalesce(run.payload, case when old.definition is null then job.payload else nullif(old.definition -> 'payload', 'null') end)::text as payload,
+    case when coalesce(old.definition -> 'options', job.options) ? 'idempotency_key_template' then coalesce(old.definition ->> 'timezone', job.timezone) end as timezone

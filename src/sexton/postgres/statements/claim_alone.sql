@@ -44,7 +44,8 @@ set state = 'running',
 from defined
 where run.ctid = defined.place
 returning
-    run.id, run.job_id, run.claim, run.attempt, run.crashes, run.scheduled_at, run.due_at, run.trigger, run.missed,
-    run.idempotency_key, run.revision, defined.name, defined.target::text as target, defined.options::text as options,
+    run.id, run.job_id, run.claim, run.attempt, run.crashes, run.scheduled_at,
+    date_part('epoch', run.due_at) as due_seconds, run.trigger, run.missed, run.idempotency_key, run.revision,
+    defined.name, defined.target::text as target, defined.options::text as options,
     coalesce(run.payload, defined.payload)::text as payload,
     case when defined.options ? 'idempotency_key_template' then defined.timezone end as timezone

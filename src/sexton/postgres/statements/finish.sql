@@ -2,10 +2,11 @@
 -- run of their job go. A run that is not deleted was lost to another claim: its result is dropped, nothing else is
 -- touched. One row comes back: how many were recorded, and which, only if some were not. The worker only estimates the
 -- database's time: what it says never precedes the claim.
+-- $2 runs, $3 claims, $4 started and $5 finished in seconds, as texts of arrays; $6 results, or null for none at all; $7 now
 with moment as materialized (select coalesce($7::timestamptz, clock_timestamp()) as now),
 ended as (
     delete from sexton.runs as run
-    using unnest($2::bigint[], $3::integer[], $4::float8[], $5::float8[], $6::text[])
+    using unnest($2::text::bigint[], $3::text::integer[], $4::text::float8[], $5::text::float8[], $6::text[])
         as done (id, claim, started, finished, result)
     where run.id = done.id and run.claim = done.claim and run.node = $1
     returning run.id, run.job_id, run.scheduled_at, run.trigger, run.missed, run.revision, run.attempt, run.claim,
@@ -36,5 +37,5 @@ promoted as (
         where ended.slot = 0
     ))
 )
-select count(*) as recorded, case when count(*) < cardinality($2) then array_agg(ended.id) end as ids
+select count(*) as recorded, case when count(*) < cardinality($2::text::bigint[]) then array_agg(ended.id) end as ids
 from ended

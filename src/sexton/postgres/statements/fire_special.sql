@@ -11,10 +11,11 @@ with fence as materialized (
     ) locked
 ),
 batch as materialized (
-    select d.job_id, d.revision, ($4::timestamptz[])[d.place] as scheduled_at, ($5::timestamptz[])[d.place] as due_at,
+    select d.job_id, ($3::integer[])[d.place] as revision,
+           ($4::timestamptz[])[d.place] as scheduled_at, ($5::timestamptz[])[d.place] as due_at,
            ($6::timestamptz[])[d.place] as next_at, ($7::timestamptz[])[d.place] as next_due_at,
            ($11::boolean[])[d.place] as may_end
-    from unnest($1::bigint[], $2::integer[], $3::integer[]) as d (job_id, revision, place), fence
+    from unnest($1::text::bigint[], $2::text::integer[]) as d (job_id, place), fence
     where fence.held
 ),
 moved as (
