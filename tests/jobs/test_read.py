@@ -51,6 +51,13 @@ async def test_filters(database: Database) -> None:
     assert await names(database, label="team=billing") == ["a-one"]
     assert await names(database, name="b") == ["b"]
     assert await names(database, name="a-*") == ["a-one", "a-two"]
+    assert await names(database, name="a_*") == []
+    assert await names(database, name="%*") == []
+    assert await names(database, name="*") == ["a-one", "a-two", "b"]
+    assert await names(database, label="team=") == []
+    assert await names(database, label="team=billing", name="a-*", target="a-one", status="active") == [
+        "a-one"
+    ]
     assert await names(database, target="http") == ["b"]
     assert await names(database, target="handler") == ["a-one", "a-two"]
     assert await names(database, target="a-one") == ["a-one", "a-two"]

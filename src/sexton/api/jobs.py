@@ -48,6 +48,9 @@ class JobsQuery(Query, frozen=True, kw_only=True):
         str | None, Meta(description="Only jobs with this target: `http`, `handler`, or a handler's name.")
     ] = None
     app: Annotated[str | None, Meta(description="Only jobs that this application declared.")] = None
+    problem: Annotated[
+        bool, Meta(description="Only jobs that are set aside: their schedule cannot be computed.")
+    ] = False
     limit: Limit = 100
     cursor: Cursor = None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -13,7 +14,7 @@ import msgspec
 from sexton.errors import InvalidField, SextonError
 from sexton.idempotency import occurrence_key
 from sexton.jobs.change import NAMESPACE, find, not_found
-from sexton.jobs.stored import fields_of, target_of
+from sexton.jobs.stored import encoded, fields_of, target_of
 from sexton.jobs.view import JobView
 from sexton.model import JobStatus, MissedWindow, decode_id, encode_id
 from sexton.postgres.database import Connection, Database
@@ -60,12 +61,13 @@ async def list_jobs(
     name: str | None = None,
     target: str | None = None,
     app: str | None = None,
+    problem: bool = False,
     cursor: str | None = None,
     limit: int = 100,
     namespace: str = NAMESPACE,
 ) -> Page:
     """`label` is `name` or `name=value`; a `name` that ends with `*` is a beginning; `target` is http,
-    handler or the name of a handler."""
+    handler or the name of a handler; with `problem`, only those that are set aside."""
     if status is not None and status not in tuple(JobStatus):
         hint = f"use {', '.join(JobStatus)}"
         raise InvalidField("bad_value", f"there is no status {status}", field="status", hint=hint)
@@ -78,26 +80,33 @@ async def list_jobs(
         hint = "pass on the cursor of the page before"
         raise InvalidField("bad_cursor", f"{cursor!r} is not a cursor", field="cursor", hint=hint)
     label_name, has_value, label_value = (label or "").partition("=")
-    prefix = name[:-1] if name is not None and name.endswith("*") else None
+    pattern = _beginning(name[:-1]) if name is not None and name.endswith("*") else None
     kind = target if target in ("http", "handler") else None
-    async with database.connection() as connection:
+    async with database.transaction() as connection:
+        await connection.execute("set local plan_cache_mode = force_custom_plan")
         rows = await connection.fetch(
             database.statement("list_jobs"),
             namespace,
             after,
             status,
-            label_name or None,
-            label_value if has_value else None,
-            None if prefix is not None else name,
-            prefix,
+            label_name if label_name and not has_value else None,
+            encoded({label_name: label_value}) if has_value else None,
+            None if pattern is not None else name,
+            pattern,
             kind,
             None if kind else target,
             app,
+            problem,
             limit + 1,
         )
         ids = [row["id"] for row in rows[:limit]]
         jobs = await views(database, connection, ids)
     return Page(jobs, encode_id("j", ids[-1]) if len(rows) > limit else None)
+
+
+def _beginning(text: str) -> str:
+    """The pattern of LIKE for what begins so."""
+    return re.sub(r"([\\%_])", r"\\\1", text) + "%"
 
 
 async def view(

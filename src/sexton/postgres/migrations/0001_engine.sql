@@ -14,7 +14,7 @@ create sequence sexton.node_ids;
 create table sexton.jobs (
     id bigint primary key default nextval('sexton.job_ids'),
     namespace text not null default 'default',
-    name text not null,
+    name text collate "C" not null,     -- so that the index on names also finds beginnings
     app text,
     status text not null default 'active' check (status in ('active', 'paused', 'completed', 'deleted')),
     revision integer not null default 1,
@@ -40,6 +40,9 @@ create table sexton.jobs (
 
 create unique index jobs_name on sexton.jobs (namespace, name) where status <> 'deleted';
 create index jobs_app on sexton.jobs (app) where app is not null;
+create index jobs_status on sexton.jobs (status, id) where status <> 'active';
+create index jobs_labels on sexton.jobs using gin (labels) where labels is not null;
+create index jobs_handler on sexton.jobs ((coalesce(target ->> 'handler', '')));    -- '': it is not a handler
 create index jobs_paused_until on sexton.jobs (paused_until) where paused_until is not null;
 create index jobs_declared on sexton.jobs (app) where declaration is not null;
 create index jobs_deleted on sexton.jobs (deleted_at) where status = 'deleted';

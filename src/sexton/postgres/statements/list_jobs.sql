@@ -1,15 +1,23 @@
 -- Ids of jobs in the order in which they were made. $1 namespace, $2 after this id; filters, or null: $3 status,
--- $4 label, $5 its value, $6 name, $7 beginning of the name, $8 kind of target, $9 handler, $10 app; $11 limit.
--- Deleted jobs are listed only when asked for.
+-- $4 name of a label, $5 labels with their values, $6 name, $7 a pattern of names, $8 kind of target, $9 handler, $10 app,
+-- $11 true: only those that are set aside; $12 limit. Deleted jobs are listed only when asked for.
+-- Planned anew for every call, so that only the filters that are given count, and each finds its index.
 select id
 from sexton.jobs
 where namespace = $1 and id > $2
   and case when $3::text is null then status <> 'deleted' else status = $3 end
-  and ($4::text is null or (labels ? $4 and ($5::text is null or labels ->> $4 = $5)))
+  and ($4::text is null or (labels is not null and labels ? $4))
+  and ($5::jsonb is null or (labels is not null and labels @> $5))
   and ($6::text is null or name = $6)
-  and ($7::text is null or starts_with(name, $7))
-  and ($8::text is null or target ? $8)
-  and ($9::text is null or target ->> 'handler' = $9)
+  and ($7::text is null or name like $7)
+  and case $8::text when 'http' then coalesce(target ->> 'handler', '') = ''
+                    when 'handler' then coalesce(target ->> 'handler', '') > ''
+                    else true end
+  and ($9::text is null or coalesce(target ->> 'handler', '') = $9)
   and ($10::text is null or app = $10)
+  and (not $11::boolean or id = any (array(select problem.job_id from sexton.problems as problem)))
+  and (not $11::boolean or exists (
+      select from sexton.problems as problem where problem.job_id = jobs.id and problem.revision = jobs.revision
+  ))
 order by id
-limit $11
+limit $12

@@ -1,0 +1,99 @@
+"""Listing jobs by a filter reads about as many as it shows, however many there are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sexton.jobs.read import list_jobs
+from sexton.postgres.database import Database
+from tests.postgres.test_statements import read
+
+MANY = 20_000
+FEW = 5
+
+# Of each kind to look for there are few, all of them made last.
+FILL = """
+insert into sexton.jobs (name, kind, schedule, timezone, timing_key, target, labels, status)
+select case when rare then 'rare_' else 'job-' end || n, 'cron', '* * * * *', 'UTC', gen_random_uuid(),
+    case when rare then '{"handler": "rare"}'::jsonb
+        when n % 2 = 0 then '{"handler": "work"}' else '{"http": {}}' end,
+    case when rare then '{"rare": "yes", "team": "sales"}'::jsonb
+        when n % 2 = 0 then '{"team": "billing"}' end,
+    case when rare then 'paused' else 'active' end
+from generate_series(1, $1::int) as n, lateral (select n > $1 - $2::int as rare) as each
+"""
+
+STATUS, LABEL, LABELS, NAME, PATTERN, KIND, HANDLER, APP, PROBLEM = range(3, 12)
+
+
+async def ways(database: Database, limit: int = 101, **filters: Any) -> dict[str, int]:
+    """By which way so many rows were read, planned as `list_jobs` has it planned."""
+    names = {
+        "status": STATUS, "label": LABEL, "labels": LABELS, "name": NAME, "pattern": PATTERN, "kind": KIND,
+        "handler": HANDLER, "app": APP, "problem": PROBLEM,
+    }  # fmt: skip
+    arguments: list[Any] = ["default", 0, *([None] * 8), False, limit]
+    for name, value in filters.items():
+        arguments[names[name] - 1] = value
+    settings = {"plan_cache_mode": "force_custom_plan"}
+    return await read(database, "list_jobs", settings, *arguments, table="jobs")
+
+
+async def fill(database: Database) -> None:
+    async with database.connection() as connection:
+        await connection.execute(FILL, MANY, FEW)
+        await connection.execute("analyze sexton.jobs")
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        {"status": "paused"},
+        {"label": "rare"},
+        {"labels": '{"rare": "yes"}'},
+        {"labels": '{"team": "sales"}'},
+        {"name": f"rare_{MANY}"},
+        {"pattern": "rare\\_%"},
+        {"handler": "rare"},
+        {"app": "nobody"},
+        {"problem": True},
+        {"status": "deleted"},
+        {"status": "completed", "label": "team"},
+    ],
+    ids=str,
+)
+async def test_what_is_rare_is_found_by_an_index(database: Database, filters: dict[str, Any]) -> None:
+    await fill(database)
+    assert sum((await ways(database, **filters)).values()) <= FEW + 2, filters
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        {},
+        {"status": "active"},
+        {"labels": '{"team": "billing"}'},
+        {"label": "team"},
+        {"pattern": "job-%"},
+        {"kind": "http"},
+        {"kind": "handler"},
+        {"handler": "work"},
+    ],
+    ids=str,
+)
+async def test_a_page_of_what_is_common_reads_little_more_than_the_page(
+    database: Database, filters: dict[str, Any]
+) -> None:
+    await fill(database)
+    found = await ways(database, limit=21, **filters)
+    assert sum(found.values()) <= 100, found
+
+
+async def test_the_many_are_not_counted_by_their_names(database: Database) -> None:
+    """What the statement is given agrees with what people ask for."""
+    await fill(database)
+    page = await list_jobs(database, name="rare_*", limit=FEW)
+    assert [job.name for job in page.jobs] == [f"rare_{MANY - FEW + n}" for n in range(1, FEW + 1)]
+    assert page.cursor is None
