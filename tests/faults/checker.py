@@ -21,13 +21,15 @@ from tests.faults.oracle import Rule, occurrences
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """`since`: nothing is expected up to then. `effects`: its handler writes one row per success."""
+    """`since`: nothing is expected up to then. `effects`: its handler writes one row per success. `limit`: it
+    fires so many times."""
 
     id: int
     name: str
     rule: Rule
     since: datetime
     effects: bool = False
+    limit: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +136,7 @@ def _dispositions(ledger: Ledger, until: datetime, report: Report) -> None:
     for job in ledger.jobs:
         # Beyond `until` nothing has to be there yet, but what is there has to be an occurrence.
         last = max([until, *(at for of, at in runs if of == job.id)])
-        expected = list(occurrences(job.rule, job.since, last))
+        expected = list(occurrences(job.rule, job.since, last))[: job.limit]
         report.expected += sum(at <= until for at in expected)
         for at in expected:
             fired, skipped = len(runs.pop((job.id, at), ())), _skipped_at(skips[job.id], at)

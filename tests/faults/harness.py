@@ -54,7 +54,7 @@ class Scale:
     lease: float = 4.0
     worker_lease: float = 15.0
     rounds: int = 1  # how many times a fault is repeated
-    turns: int = 2  # how often every job runs before the fault, and after it
+    turns: int = 1  # how often every job runs before the fault, and after it
     patience: float = 60.0  # deadline of every wait
 
 
@@ -231,7 +231,7 @@ class Cluster:
             (every, {}),
             (every, {"payload": 0.3}),
             ("* * * * * *" if seconds == 1 else "*/2 * * * * *", {"timezone": "Asia/Tokyo"}),
-            ("*/3 * * * * *", {"timezone": "America/New_York"}),
+            ("*/2 * * * * *", {"timezone": "America/New_York"}),
             (every, {"target": {"handler": "effect"}, **EAGER}),
             (every, {"overlap": "SKIP", "payload": 0.1}),
             (every, {"overlap": "QUEUE_ONE"}),
@@ -268,6 +268,7 @@ class Cluster:
                     _rule(row, begin),
                     begin - timedelta(milliseconds=500),
                     effects=row["target"] == {"handler": "effect"},
+                    limit=row.get("max_runs"),
                 )
             )
 

@@ -16,7 +16,7 @@ import asyncio
 import contextlib
 import socket
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 Kind = Literal["drop_answer", "hold", "hold_commit"]
@@ -27,11 +27,11 @@ BIND, PARSE, QUERY, SYNC = b"B", b"P", b"Q", b"S"
 
 
 class Trap:
-    """Waits for a statement that contains a text; `sprung` is set when it has one."""
+    """Waits for a statement that contains one of some texts; `sprung` is set when it has one."""
 
-    def __init__(self, kind: Kind, text: str) -> None:
+    def __init__(self, kind: Kind, texts: Sequence[str]) -> None:
         self.kind = kind
-        self.text = text.encode()
+        self.texts = [text.encode() for text in texts]
         self.sprung = asyncio.Event()
         self._released = asyncio.Event()
 
@@ -102,9 +102,9 @@ class Proxy:
             trap.release()
         self._traps.clear()
 
-    def trap(self, kind: Kind, text: str) -> Trap:
-        """For the next statement that contains the text."""
-        trap = Trap(kind, text)
+    def trap(self, kind: Kind, *texts: str) -> Trap:
+        """For the next statement that contains one of the texts."""
+        trap = Trap(kind, texts)
         self._traps.append(trap)
         return trap
 
@@ -112,7 +112,7 @@ class Proxy:
 
     def spring(self, statement: bytes) -> Trap | None:
         for trap in self._traps:
-            if trap.text in statement and not trap.sprung.is_set():
+            if not trap.sprung.is_set() and any(text in statement for text in trap.texts):
                 trap.sprung.set()
                 return trap
         return None
