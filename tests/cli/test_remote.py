@@ -15,6 +15,7 @@ from sexton.api import fields
 from sexton.cli.jobs import Fields
 from sexton.jobs.view import JobView
 from sexton.model import JobSpec, decode_id
+from sexton.postgres.database import Database
 from tests.cli.server import Server
 from tests.ledger.rows import MINUTE, NOON, insert, make_ended
 from tests.ledger.test_dead import bury
@@ -241,3 +242,53 @@ def test_no_field_of_a_job_is_missing_among_the_options() -> None:
     assert {"handler", "http", "label"} <= options
     assert set(fields.SPEC) == set(JobSpec.__struct_fields__)
     assert set(fields.VIEW) == set(JobView.__struct_fields__) - set(JobSpec.__struct_fields__)
+
+
+def test_a_list_says_that_there_are_more(sexton: Sexton, server: Server) -> None:
+    for name in ("one", "two", "three"):
+        assert sexton("jobs", "add", name, "--schedule", "0 * * * *", "--handler", "sexton.log").code == 0
+        assert sexton("jobs", "run", name).code == 0
+    for command in (("jobs", "list"), ("runs", "list")):
+        cut = sexton(*command, "--limit", "2", "--json")
+        assert len(cut.json()) == 2
+        assert "more than these 2" in cut.err
+        assert "--limit 20" in cut.err
+        whole = sexton(*command, "--limit", "3", "--json")
+        assert (len(whole.json()), whole.err) == (3, "")
+    narrow = sexton("runs", "list", "--job", "one", "--limit", "1")
+    assert narrow.err == ""
+    job = number(sexton("jobs", "show", "one", "--json").json()["job_id"])
+    for run in range(1, 4):
+        server.run(bury(server.database, job, run))
+    for options in ((), ("--groups",)):
+        found = sexton("dead", "list", "--limit", "1", *options)
+        assert ("more than these 1" in found.err) is (options == ())
+
+
+@pytest.mark.usefixtures("server")
+@pytest.mark.parametrize("command", ["jobs", "runs", "dead"])
+def test_a_list_of_nothing_is_refused(sexton: Sexton, command: str) -> None:
+    refused = sexton(command, "list", "--limit", "0")
+    assert refused.code == 2
+    assert "--limit is 0" in refused.err
+    assert "give 1 or more" in refused.err
+
+
+def test_jobs_that_are_set_aside_are_listed_with_the_reason(sexton: Sexton, server: Server) -> None:
+    for name in ("sound", "broken"):
+        assert sexton("jobs", "add", name, "--schedule", "0 9 * * *", "--handler", "sexton.log").code == 0
+    server.run(_break(server.database))
+    found = sexton("jobs", "list", "--problem")
+    assert "broken" in found.out
+    assert "sound" not in found.out
+    assert "set aside: no such zone" in found.out
+    assert "no such zone" in sexton("jobs", "show", "broken").out
+    assert "set aside: no such zone" in sexton("why", "broken").out
+
+
+async def _break(database: Database) -> None:
+    async with database.connection() as connection:
+        await connection.execute(
+            """insert into sexton.problems (job_id, revision, problem)
+            select id, revision, 'no such zone' from sexton.jobs where name = 'broken'"""
+        )

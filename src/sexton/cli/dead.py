@@ -8,7 +8,18 @@ from cyclopts import Parameter
 
 from sexton.cli import DONE, NOT_DONE
 from sexton.cli.output import Table, console, write, write_json
-from sexton.cli.remote import Json, RunId, Yes, brief, confirm, connect, first_line, instant, show_fields
+from sexton.cli.remote import (
+    Json,
+    RunId,
+    Yes,
+    brief,
+    confirm,
+    connect,
+    first_line,
+    instant,
+    listed,
+    show_fields,
+)
 from sexton.client import place
 from sexton.errors import InvalidField
 
@@ -36,9 +47,10 @@ def list_(
     """List dead letters, the latest first."""
     with connect() as client:
         if groups:
-            found = client.get("/dead/groups", job=job, limit=limit)
+            found = listed(client, "/dead/groups", limit, "--job", job=job)
         else:
-            found = list(client.pages("/dead", most=limit, job=job, error_group=group, reason=reason))
+            narrow = "--job, --group or --reason"
+            found = listed(client, "/dead", limit, narrow, job=job, error_group=group, reason=reason)
     if json:
         write_json(found)
         return DONE

@@ -23,6 +23,7 @@ from sexton.cli.remote import (
     confirm,
     connect,
     instant,
+    listed,
     note_of,
     read_json,
     seconds,
@@ -157,12 +158,16 @@ def list_(
     label: Annotated[str | None, about("Only jobs with this label: name or name=value.")] = None,
     name: Annotated[str | None, about("Only this name, or a beginning: 'report-*'.")] = None,
     target: Annotated[str | None, about("Only http, handler, or a handler's name.")] = None,
+    problem: Annotated[bool, about("Only those that are set aside, with the reason.", negative="")] = False,
     limit: Annotated[int, about("At most so many. Default: 100.")] = 100,
     json: Json = False,
 ) -> int:
     """List jobs."""
     with connect() as client:
-        jobs = list(client.pages("/jobs", most=limit, status=status, label=label, name=name, target=target))
+        jobs = listed(
+            client, "/jobs", limit, "--status, --label, --name or --target",
+            status=status, label=label, name=name, target=target, problem=problem or None,
+        )  # fmt: skip
     if json:
         write_json(jobs)
         return DONE

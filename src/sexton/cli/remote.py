@@ -36,6 +36,20 @@ def connect() -> Client:
     return Client()
 
 
+def listed(client: Client, path: str, limit: int, narrow: str, **query: Any) -> list[Any]:
+    """Up to so many items of a list; if there are more, that is said beside the answer, and how to see them.
+    `narrow` are the options that leave some out."""
+    if limit < 1:
+        raise InvalidField(
+            "out_of_range", f"--limit is {limit}", field="limit", hint="give 1 or more: --limit 1000"
+        )
+    found = list(client.pages(path, most=limit + 1, **query))
+    if len(found) > limit:
+        more = f"There are more than these {limit:,}: add --limit {limit * 10}, or narrow with {narrow}."
+        print(more, file=sys.stderr)
+    return found[:limit]
+
+
 def moment(text: str | None) -> datetime | None:
     """An instant of the API."""
     return None if text is None else datetime.fromisoformat(text.replace("Z", "+00:00"))

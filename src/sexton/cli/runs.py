@@ -18,6 +18,7 @@ from sexton.cli.remote import (
     brief,
     connect,
     first_line,
+    listed,
     seconds,
     show_fields,
     show_runs,
@@ -47,7 +48,8 @@ def list_(
     path = "/runs" if job is None else f"{place('jobs', job)}/runs"
     include = "skipped" if skipped else None
     with connect() as client:
-        runs = list(client.pages(path, most=limit, status=status, trigger=trigger, include=include))
+        narrow = "--status or --trigger" if job else "--job, --status or --trigger"
+        runs = listed(client, path, limit, narrow, status=status, trigger=trigger, include=include)
     if json:
         write_json(runs)
     elif runs:
