@@ -52,7 +52,8 @@ class Claimer(Loop):
     async def tick(self) -> float:
         worker, settings = self._worker, self._worker.settings
         node = worker.node
-        if node is None or worker.batch is None or not worker.heartbeat.trusted():
+        heart = worker.heartbeat
+        if node is None or worker.batch is None or not heart.trusted() or heart.draining:
             # Woken by the new identity; a lease in doubt is looked at again soon.
             return settings.poll_seconds
         await self._look_around()

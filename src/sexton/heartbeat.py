@@ -19,11 +19,14 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import asyncpg
+import msgspec
 
 from sexton import clock
+from sexton.cluster.leadership import DatabaseClock
 from sexton.postgres.database import BY_KEY, LOST, Database
 from sexton.queues.postgres import close_connection
 
@@ -77,6 +80,9 @@ class Heartbeat:
         self.node: int | None = None
         self.node_name = ""
         self.offset = 0.0
+        self.lag_seconds = 0.0
+        self.draining = False
+        self._time = DatabaseClock()
         self.beats = 0
 
     def start(self) -> None:
@@ -165,8 +171,14 @@ class Heartbeat:
             if not self._stopping:
                 await self._join(connection)
             return
+        detail = {"skew_ms": round(self._time.skew_seconds * 1000), "lag_ms": round(self.lag_seconds * 1000)}
         row = await connection.fetchrow(
-            self._database.statement("heartbeat"), node, self._lease, self._running(), None
+            self._database.statement("heartbeat"),
+            node,
+            self._lease,
+            self._running(),
+            None,
+            msgspec.json.encode(detail).decode(),
         )
         if self.node != node:
             return
@@ -179,6 +191,9 @@ class Heartbeat:
             return
         after = clock.monotonic()
         self.offset = row["now"] - after
+        self._time.sample(datetime.fromtimestamp(row["now"], UTC), before, after)
+        self._time.watch()
+        self._watch_state(row["state"])
         if before > self._trusted_until:
             self._steady_since = before
         self._trusted_until = before + self._lease - self._margin
@@ -200,6 +215,7 @@ class Heartbeat:
             capacity,
             version,
             None,
+            "draining" if self.draining else "live",
         )
         assert row is not None
         self.offset = row["now"] - clock.monotonic()
@@ -207,6 +223,14 @@ class Heartbeat:
         self._steady_since = before
         self._trusted_until = before + self._lease - self._margin
         self._tell(self._on_identity, row["id"])
+
+    def _watch_state(self, state: str) -> None:
+        draining = state == "draining"
+        if draining and not self.draining and not self._stopping:
+            log.warning("draining: this worker takes no more runs, and finishes those it has")
+        elif self.draining and not draining:
+            log.warning("this worker is not draining any more")
+        self.draining = draining
 
     def _probe(self) -> None:
         """See that the worker's loop answers; if it has not since the last probe, say what it is doing."""
@@ -221,10 +245,11 @@ class Heartbeat:
             self._tell(self._on_blocked, waited)
         elif not self._answered:
             self._answered = asked
-        self._tell(self._answer)
+        self._tell(self._answer, asked)
 
-    def _answer(self) -> None:
+    def _answer(self, asked: float) -> None:
         self._answered = clock.monotonic()
+        self.lag_seconds = self._answered - asked
 
     def _culprit(self) -> str:
         try:

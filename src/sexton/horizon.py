@@ -48,6 +48,9 @@ ASKED = 3
 TOGETHER = 8
 SPARE_TIMINGS = 50_000
 
+# Up to how many shards the size of each one's wheel is told.
+SIZES = 256
+
 
 @dataclass(slots=True)
 class Timing:
@@ -159,6 +162,12 @@ class Horizon:
     @property
     def entries(self) -> int:
         return sum(wheel.size for wheel in self._wheels.values())
+
+    def sizes(self) -> dict[str, int]:
+        """Entries by shard, as far as there are any, for people; a thousand shards are too many to show."""
+        if len(self._wheels) > SIZES:
+            return {}
+        return {str(shard): wheel.size for shard, wheel in self._wheels.items() if wheel.size}
 
     def forget(self) -> None:
         """Start again from the timers."""

@@ -13,13 +13,15 @@ from collections.abc import Collection, Mapping
 
 from sexton import __version__
 from sexton.cluster.leadership import DatabaseClock, Leadership
+from sexton.cluster.presence import Presence
 from sexton.config import Settings
 from sexton.jobs.state import resume_due
 from sexton.loop import Loop, Vital
-from sexton.maintenance import Housekeeper, Sweeper, make_partitions
+from sexton.maintenance import Housekeeper, Sweeper
 from sexton.postgres.database import Database, patiently
 from sexton.postgres.listener import Listener
 from sexton.postgres.migrate import require_migrated
+from sexton.postgres.partitions import make_partitions
 from sexton.replanning import Replanner
 from sexton.scheduler import Scheduler
 from sexton.targets.python import Handler
@@ -50,6 +52,8 @@ class Node:
         self._own_loops: list[Loop] = []
         if "scheduler" in roles:
             self._add_scheduler()
+        elif "api" in roles:
+            self._own_loops = [Presence(database, settings, name=self.name, version=__version__)]
         if "worker" in roles:
             self.worker = Worker(database, settings, handlers or {}, app=app, telemetry=self.telemetry)
 
@@ -85,7 +89,14 @@ class Node:
 
     def _add_scheduler(self) -> None:
         time = DatabaseClock()
-        leadership = Leadership(self.database, self.settings, time, name=self.name, version=__version__)
+        leadership = Leadership(
+            self.database,
+            self.settings,
+            time,
+            name=self.name,
+            version=__version__,
+            roles=[role for role in self.roles if role != "worker"],
+        )
         scheduler = Scheduler(self.database, self.settings, leadership, time)
         listener = Listener(
             self.database,

@@ -35,6 +35,7 @@ from sexton.loop import Loop
 from sexton.model import PRIORITY_LOWEST, JobSpec, Trigger
 from sexton.planning import Plan, Policy, plan, schedule_of
 from sexton.postgres.database import BY_KEY, LOST, Database, array_text, unavailable
+from sexton.postgres.partitions import make_missing
 from sexton.problems import Problems
 from sexton.wheel import MICROSECONDS
 
@@ -73,6 +74,7 @@ class Scheduler(Loop):
         self.listening: Callable[[], bool] = lambda: True
         leadership.on_change = self.wake
         leadership.wheel_entries = lambda: self.entries
+        leadership.wheel_sizes = self._horizon.sizes
 
     @property
     def entries(self) -> int:
@@ -120,6 +122,9 @@ class Scheduler(Loop):
             if isinstance(error, (*LOST, asyncpg.QueryCanceledError)):
                 await self.teardown()
                 raise unavailable(error) from error
+            if isinstance(error, asyncpg.CheckViolationError):
+                await make_missing(self._database, error)
+                return 0.0  # what was to be recorded has a place now
             raise
         await self._problems.write()
         if self._due:

@@ -178,7 +178,8 @@ CLUSTER: dict[str, Any] = {
     "at": "2026-06-01T13:00:05Z",
     "nodes": [
         {
-            "name": "reports-1:4711:k3v9",
+            "node_id": "n_7",
+            "name": "reports-1:4711:1f2e3d",
             "state": "live",
             "roles": ["worker"],
             "app": "reports",
@@ -190,15 +191,34 @@ CLUSTER: dict[str, Any] = {
             "version": "0.1.0",
             "started_at": "2026-06-01T08:00:00Z",
             "heartbeat_at": "2026-06-01T13:00:03Z",
+            "heartbeat_age_seconds": 2.0,
             "lease_until": "2026-06-01T13:00:18Z",
+            "skew_ms": 3,
+            "lag_ms": 0,
         }
     ],
     "shards": 64,
     "shards_led": 64,
+    "leaders": [
+        {
+            "shard": 0,
+            "leader": "web-1:4702:a1b2c3",
+            "leader_id": "n_6",
+            "epoch": 3,
+            "lease_left_seconds": 3.4,
+            "taken_at": "2026-06-01T08:00:01Z",
+            "jobs": 2,
+            "wheel_entries": 1,
+        }
+    ],
+    "jobs_estimated": False,
+    "elector": {"name": "postgres", "ok": True, "errors": []},
     "oldest_due_at": None,
     "backlog": [],
     "counts": {"jobs": {"active": 12}, "runs": {"running": 1}, "dead": 0, "problems": 0, "estimated": False},
 }
+
+DRAINING = [{**CLUSTER["nodes"][0], "state": "draining"}]
 
 READY: dict[str, Any] = {
     "status": "ready",

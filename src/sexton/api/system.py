@@ -12,7 +12,8 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Gauge, gen
 
 from sexton import __version__
 from sexton.api import examples
-from sexton.api.operation import Answer, Call, operation
+from sexton.api.operation import Answer, Call, Query, operation
+from sexton.cluster.draining import Drained, drain
 from sexton.errors import Unavailable
 from sexton.ledger.cluster import get_cluster as read_cluster
 from sexton.ledger.views import Cluster
@@ -43,13 +44,38 @@ class Readiness(msgspec.Struct, frozen=True):
     loops: Annotated[list[LoopState], Meta(description="Every loop of this process.")]
 
 
+class ClusterQuery(Query, frozen=True, kw_only=True):
+    jobs: Annotated[bool, Meta(description="Count the jobs of each shard even if there are very many.")] = (
+        False
+    )
+
+
+class DrainRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Whether to drain or to go on."""
+
+    undo: Annotated[bool, Meta(description="Let it go on instead.")] = False
+
+
 @operation(
-    "GET", "/cluster", tag="system", summary="Show the cluster", answer=Cluster,
-    answer_example=examples.CLUSTER,
+    "GET", "/cluster", tag="system", summary="Show the cluster", query=ClusterQuery, answer=Cluster,
+    errors=(422,), answer_example=examples.CLUSTER,
 )  # fmt: skip
 async def get_cluster(call: Call) -> Answer:
-    """Every process, who leads the shards, what waits for a worker, and how much there is."""
-    return Answer(await read_cluster(call.database))
+    """Every process, who leads the shards, the elector, what waits for a worker, and how much there is."""
+    return Answer(await read_cluster(call.database, count_jobs=call.query(ClusterQuery).jobs))
+
+
+@operation(
+    "POST", "/nodes/{node:str}/drain", tag="system", summary="Drain a node", body=DrainRequest,
+    body_optional=True, answer=Drained, errors=(404, 422),
+    answer_example={"at": examples.CLUSTER["at"], "nodes": examples.DRAINING, "warnings": []},
+)  # fmt: skip
+async def drain_node(call: Call) -> Answer:
+    """It hands its shards over, takes no more runs and finishes those it has; `undo` lets it go on. The node
+    is named by its id, or its process by name, by `host:pid`, by a beginning of it that only one has, or all
+    of a machine by its host."""
+    wish = call.json(DrainRequest, optional=True)
+    return Answer(await drain(call.database, call.path("node"), undo=wish.undo))
 
 
 @operation(
@@ -139,4 +165,4 @@ def _by_queue(cluster: Cluster) -> dict[str, float]:
     return waiting
 
 
-OPERATIONS = (get_cluster, healthz, readyz, metrics)
+OPERATIONS = (get_cluster, drain_node, healthz, readyz, metrics)

@@ -47,6 +47,8 @@ COMMANDS = {
     "status": Command(
         "sexton.cli.status:status", "Show how Sexton is: nodes, shards, what waits, dead letters."
     ),
+    "cluster": Command("sexton.cli.cluster:cluster", "Show the cluster: nodes, shards, the elector."),
+    "drain": Command("sexton.cli.cluster:drain", "Drain a node: it hands over and finishes."),
     "why": Command("sexton.cli.why:why", "Say what became of each occurrence of a job, and why."),
     "import": Command(
         "sexton.cli.imports:import_jobs", "Make many jobs from a file with one JSON object per line."

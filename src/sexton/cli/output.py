@@ -59,6 +59,11 @@ def console(*, error: bool = False) -> Console:
     return Pipe(stderr=error, highlight=False, markup=False, emoji=False)
 
 
+def width(console: Console) -> int:
+    """How many columns there are to fill."""
+    return console.width
+
+
 def write(console: Console, line: str, style: str = "") -> None:
     console.print(line, style=style or None, soft_wrap=True)
 

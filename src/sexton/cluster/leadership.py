@@ -20,7 +20,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
@@ -51,6 +51,7 @@ class DatabaseClock:
 
     def __init__(self) -> None:
         self._offsets: deque[float] = deque(maxlen=30)
+        self._skewed = False
         self.skew_seconds = 0.0
 
     def sample(self, said: datetime, before: float, after: float) -> None:
@@ -62,6 +63,19 @@ class DatabaseClock:
         doubt = (after - before) / 2
         ahead = clock.now().timestamp() - doubt - said.timestamp()
         self.skew_seconds = max(0.0, abs(ahead) - doubt) * (1 if ahead > 0 else -1)
+
+    def watch(self) -> None:
+        """Say so if the wall clock is wrong, and when it is right again."""
+        skewed = abs(self.skew_seconds) > SKEW_SECONDS
+        if skewed and not self._skewed:
+            log.warning(
+                "the clock of this machine is %d ms %s the database's, whose time counts: set it right",
+                abs(self.skew_seconds * 1000),
+                "ahead of" if self.skew_seconds > 0 else "behind",
+            )
+        elif self._skewed and not skewed:
+            log.warning("the clock of this machine agrees with the database's again")
+        self._skewed = skewed
 
     @property
     def known(self) -> bool:
@@ -85,6 +99,7 @@ class Leadership(Loop):
         *,
         name: str,
         version: str,
+        roles: Sequence[str] = ("scheduler",),
         elector: Elector | None = None,
     ) -> None:
         super().__init__()
@@ -93,14 +108,14 @@ class Leadership(Loop):
         self._time = time
         self._node_name = name
         self._version = version
+        self._roles = list(roles)
         self._guard = Guard(
-            elector or choose_elector(settings, database), patience=settings.lease_seconds / 4
+            elector or choose_elector(settings, database), lease_seconds=settings.lease_seconds
         )
         self._trusted_until = 0.0
         self._steady_since = 0.0
         self._own: Database | None = None
         self._opened = False
-        self._skewed = False
         self._mixed: set[str] = set()
         self.backend_pids: list[int] = []
         self.node: int | None = None
@@ -109,6 +124,7 @@ class Leadership(Loop):
         self.draining = False
         self.on_change: Callable[[], None] = lambda: None
         self.wheel_entries: Callable[[], int] = lambda: 0
+        self.wheel_sizes: Callable[[], dict[str, int]] = dict
 
     @property
     def elector_health(self) -> ElectorHealth:
@@ -137,6 +153,7 @@ class Leadership(Loop):
             "elector_error": health.error,
             "skew_ms": round(self.skew_seconds * 1000),
             "wheel": self.wheel_entries(),
+            "wheels": self.wheel_sizes(),
             "fenced": self.fenced,
         }
 
@@ -166,7 +183,7 @@ class Leadership(Loop):
         row = await self._own.fetchrow(
             "join",
             self._node_name,
-            ["scheduler"],
+            self._roles,
             None,
             [],
             [],
@@ -193,7 +210,7 @@ class Leadership(Loop):
         )
         assert row is not None
         self._time.sample(row["now"], before, clock.monotonic())
-        self._watch_clock()
+        self._time.watch()
         if row["state"] is None:
             await self._lose_everything()
             await self.setup()
@@ -313,18 +330,6 @@ class Leadership(Loop):
 
     def _pause(self, next_end_seconds: float) -> float:
         return min(self._settings.renew_seconds, max(next_end_seconds + 0.01, RETRY_SECONDS))
-
-    def _watch_clock(self) -> None:
-        skewed = abs(self.skew_seconds) > SKEW_SECONDS
-        if skewed and not self._skewed:
-            log.warning(
-                "the clock of this machine is %d ms %s the database's, whose time counts: set it right",
-                abs(self.skew_seconds * 1000),
-                "ahead of" if self.skew_seconds > 0 else "behind",
-            )
-        elif self._skewed and not skewed:
-            log.warning("the clock of this machine agrees with the database's again")
-        self._skewed = skewed
 
     def _watch_state(self, state: str) -> None:
         draining = state == "draining"

@@ -7,23 +7,44 @@ from datetime import datetime
 from asyncpg import Record
 
 from sexton.ledger.situation import node_of, serves
-from sexton.ledger.views import MOST_COUNTED, Backlog, Cluster, Counts
+from sexton.ledger.views import (
+    MOST_COUNTED,
+    Backlog,
+    Cluster,
+    Counts,
+    ElectorView,
+    NodeView,
+    ShardView,
+)
+from sexton.model import encode_id
 from sexton.postgres.database import Connection, Database
 
 
-async def get_cluster(database: Database, *, now: datetime | None = None) -> Cluster:
-    """Who is there, who leads, what waits."""
+async def get_cluster(
+    database: Database, *, count_jobs: bool = False, now: datetime | None = None
+) -> Cluster:
+    """Who is there, who leads, what waits. `count_jobs`: those of each shard, however many there are."""
     async with database.connection() as connection:
         at = now or await connection.fetchval("select clock_timestamp()")
         nodes = [node_of(row) for row in await connection.fetch(database.statement("list_nodes"), at)]
         backlog = await connection.fetch(database.statement("list_backlog"), at, MOST_COUNTED)
         work = await connection.fetchrow(database.statement("count_work"), at)
         assert work is not None
+        counting = count_jobs or work["jobs_estimate"] is None
+        jobs = (
+            {row["shard"]: row["jobs"] for row in await connection.fetch(database.statement("count_timers"))}
+            if counting
+            else dict.fromkeys(range(work["shards"]), work["jobs_estimate"] // work["shards"])
+        )
+        shards = await connection.fetch(database.statement("list_shards"), at)
         return Cluster(
             at=at,
             nodes=nodes,
             shards=work["shards"],
             shards_led=work["shards_led"],
+            leaders=[_shard_of(row, jobs) for row in shards],
+            jobs_estimated=not counting,
+            elector=_elector_of(nodes),
             oldest_due_at=work["oldest_due_at"],
             backlog=[
                 Backlog(
@@ -38,6 +59,32 @@ async def get_cluster(database: Database, *, now: datetime | None = None) -> Clu
             ],
             counts=await _counts(database, connection, work),
         )
+
+
+def _shard_of(row: Record, jobs: dict[int, int]) -> ShardView:
+    entries = row["wheel_entries"]
+    return ShardView(
+        shard=row["id"],
+        leader=row["name"],
+        leader_id=None if row["leader"] is None else encode_id("n", row["leader"]),
+        epoch=row["epoch"],
+        lease_left_seconds=row["lease_left_seconds"],
+        taken_at=row["taken_at"],
+        jobs=jobs.get(row["id"], 0),
+        wheel_entries=None if entries is None else int(entries),
+    )
+
+
+def _elector_of(nodes: list[NodeView]) -> ElectorView:
+    """What the live schedulers say of it."""
+    asking = [node for node in nodes if node.elector is not None and node.state in ("live", "draining")]
+    names = sorted({node.elector for node in asking if node.elector is not None})
+    errors = [
+        f"{node.name}: {node.elector_error or 'no answer'}" for node in asking if node.elector_ok is False
+    ]
+    if len(names) > 1:
+        errors.append(f"the schedulers use different electors: {', '.join(names)}")
+    return ElectorView(name=names[0] if names else None, ok=not errors, errors=errors)
 
 
 async def get_counts(database: Database, *, now: datetime | None = None) -> Counts:

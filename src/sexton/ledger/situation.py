@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
+import msgspec
 from asyncpg import Record
 
 from sexton.ledger.views import NodeView
 from sexton.ledger.words import span, stamp
 from sexton.model import RunStatus, encode_id
 from sexton.postgres.database import Connection, Database
+
+# What a node tells of itself with every beat.
+TOLD = ("skew_ms", "lag_ms", "fenced", "elector", "elector_ok", "elector_error")
 
 
 @dataclass(slots=True)
@@ -67,7 +72,10 @@ def serves(node: NodeView, lane: Record) -> bool:
 
 
 def node_of(row: Record) -> NodeView:
-    return NodeView(**{name: row[name] for name in NodeView.__struct_fields__})
+    detail = msgspec.json.decode(row["detail"] or "{}")
+    shown: dict[str, Any] = {name: row[name] for name in NodeView.__struct_fields__ if name in row}
+    shown |= {name: detail[name] for name in TOLD if name in detail}
+    return NodeView(node_id=encode_id("n", row["id"]), wheel_entries=detail.get("wheel"), **shown)
 
 
 def worker_of(row: Record) -> str | None:

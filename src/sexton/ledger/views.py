@@ -146,9 +146,10 @@ class DeadGroup(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NodeView(msgspec.Struct, frozen=True, kw_only=True):
-    """One process of the cluster."""
+    """One process of the cluster; one that is a worker beside other roles has a second node for that."""
 
-    name: Annotated[str, about("`host:pid:random`.")]
+    node_id: Annotated[str, about("The node's id, `n_…`.")]
+    name: Annotated[str, about("`host:pid:random`; the nodes of a process share `host:pid`.")]
     state: Annotated[str, about("live, draining, expired (silent for longer than its lease) or dead.")]
     roles: Annotated[list[str], about("api, scheduler, worker.")]
     app: Annotated[str | None, about("The application whose handlers it has.")] = None
@@ -160,7 +161,40 @@ class NodeView(msgspec.Struct, frozen=True, kw_only=True):
     version: Annotated[str, about("Its version of Sexton.")]
     started_at: Annotated[datetime, about("When it started.")]
     heartbeat_at: Annotated[datetime, about("When it was last heard of.")]
+    heartbeat_age_seconds: Annotated[float, about("How long ago that was.")] = 0.0
     lease_until: Annotated[datetime, about("When the others take over, unless it is heard of.")]
+    skew_ms: Annotated[
+        int | None, about("How far its clock is ahead of the database's, in ms; null if it has not told yet.")
+    ] = None
+    lag_ms: Annotated[int | None, about("How long a worker's event loop took to answer.")] = None
+    wheel_entries: Annotated[int | None, about("Timers that a scheduler holds in memory.")] = None
+    fenced: Annotated[int | None, about("How often a scheduler found that another had taken over.")] = None
+    elector: Annotated[str | None, about("What a scheduler asks who holds a shard.")] = None
+    elector_ok: Annotated[bool | None, about("Whether that answers it.")] = None
+    elector_error: Annotated[str | None, about("What it says instead.")] = None
+
+
+class ShardView(msgspec.Struct, frozen=True, kw_only=True):
+    """A slice of the jobs, and who leads it."""
+
+    shard: Annotated[int, about("Its number, from 0.")]
+    leader: Annotated[str | None, about("The node that leads it, by name; null while nobody does.")] = None
+    leader_id: Annotated[str | None, about("The same by id.")] = None
+    epoch: Annotated[int, about("Grows with every takeover; firings under an older one are refused.")]
+    lease_left_seconds: Annotated[
+        float | None, about("How long its leader's lease is good, unless it is renewed.")
+    ] = None
+    taken_at: Annotated[datetime | None, about("The last takeover.")] = None
+    jobs: Annotated[int, about("How many jobs have a timer in it; see `jobs_estimated`.")] = 0
+    wheel_entries: Annotated[int | None, about("Timers of it that the leader holds in memory.")] = None
+
+
+class ElectorView(msgspec.Struct, frozen=True, kw_only=True):
+    """What decides who holds a shard."""
+
+    name: Annotated[str | None, about("As the schedulers have it; null without schedulers.")] = None
+    ok: Annotated[bool, about("Whether it answers all of them, and all of them use the same.")] = True
+    errors: Annotated[list[str], about("What is wrong, and where.")] = []
 
 
 class Backlog(msgspec.Struct, frozen=True, kw_only=True):
@@ -191,6 +225,11 @@ class Cluster(msgspec.Struct, frozen=True, kw_only=True):
     nodes: Annotated[list[NodeView], about("Processes that are alive or were within the last hour.")]
     shards: Annotated[int, about("How many shards there are.")]
     shards_led: Annotated[int, about("How many of them have a live leader.")]
+    leaders: Annotated[list[ShardView], about("Every shard and who leads it.")] = []
+    jobs_estimated: Annotated[
+        bool, about("True if jobs per shard are an even share of an estimate; `jobs=true` counts them.")
+    ] = False
+    elector: Annotated[ElectorView, about("What decides who holds a shard.")] = ElectorView()
     oldest_due_at: Annotated[
         datetime | None, about("The longest overdue timer; null if nothing is overdue.")
     ] = None

@@ -5,9 +5,10 @@ select
         from pg_class c where c.oid = 'sexton.jobs'::regclass) as jobs_estimate,
     (select case when c.reltuples > 100000 then c.reltuples::bigint end
         from pg_class c where c.oid = 'sexton.dead'::regclass) as dead_estimate,
-    (select count(*) from sexton.shards) as shards,
+    (select value::int from sexton.settings where name = 'shards') as shards,
     (select count(*) from sexton.shards s join sexton.nodes n on n.id = s.holder
-        where n.state <> 'dead' and n.lease_until > coalesce($1, clock_timestamp())) as shards_led,
+        where s.id < (select value::int from sexton.settings where name = 'shards')
+            and n.state <> 'dead' and n.lease_until > coalesce($1, clock_timestamp())) as shards_led,
     (select min(first.due_at)
         from sexton.shards s
         cross join lateral (

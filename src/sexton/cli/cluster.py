@@ -1,0 +1,166 @@
+"""`sexton cluster` and `sexton drain`: who is there, who leads, and letting one of them go."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from sexton import clock
+from sexton.cli import DONE, NOT_DONE
+from sexton.cli.output import Table, console, width, write, write_json
+from sexton.cli.remote import Json, brief, connect, moment, seconds
+from sexton.client import Client, place
+
+NodeRef = Annotated[
+    str, Parameter(help="A node's id, a process as host:pid or a beginning of it, or a host for all on it.")
+]
+
+WATCH_SECONDS = 2.0
+WAIT_SECONDS = 0.5
+SKEWED_MS = 500
+# What the columns beside the name take.
+OTHERS = 66
+SHORTEST_HOST = 4
+# A beat that was under way when the wish was made does not tell yet.
+SETTLED_SECONDS = 0.2
+
+
+def cluster(
+    *,
+    jobs: Annotated[
+        bool, Parameter(help="Count the jobs of each shard even if there are very many.")
+    ] = False,
+    shards: Annotated[bool, Parameter(help="Show every shard on a line of its own.")] = False,
+    watch: Annotated[bool, Parameter(help="Show it again every two seconds, until Ctrl-C.")] = False,
+    json: Json = False,
+) -> int:
+    """Show the cluster: nodes, who leads which shards, the elector.
+
+    Ends with 1 if a shard has no leader or the elector does not answer.
+    """
+    with connect() as client:
+        while True:
+            found = client.get("/cluster", **({"jobs": "true"} if jobs else {}))
+            if json:
+                write_json(found)
+            else:
+                _show(found, every_shard=shards)
+            if not watch:
+                break
+            clock.block(WATCH_SECONDS)
+            print()
+    good = found["shards_led"] == found["shards"] and found["elector"]["ok"]
+    return DONE if good else NOT_DONE
+
+
+def drain(
+    node: NodeRef,
+    *,
+    undo: Annotated[bool, Parameter(help="Let it go on.")] = False,
+    wait: Annotated[bool, Parameter(help="Wait until it leads and runs nothing.")] = False,
+    json: Json = False,
+) -> int:
+    """Drain a node: it hands its shards over and finishes its runs.
+
+    It takes no more of either until it is undone or started again. At a deploy:
+    drain --wait, stop it, start the new one.
+    """
+    with connect() as client:
+        asked = client.post(f"{place('nodes', node)}/drain", {"undo": undo})
+        if wait and not undo:
+            asked["nodes"] = _wait(client, asked)
+    if json:
+        write_json(asked)
+        return DONE
+    out = console()
+    for each in asked["nodes"]:
+        write(out, f"{each['name']} ({each['node_id']}, {','.join(each['roles'])}) {_burden(each)}")
+    for warning in asked["warnings"]:
+        write(console(error=True), warning, "yellow")
+    return DONE
+
+
+def _wait(client: Client, asked: dict[str, Any]) -> list[dict[str, Any]]:
+    """Until each has beaten since, with nothing in its hands, or is gone; how they were last seen."""
+    since = moment(asked["at"])
+    assert since is not None
+    seen = {each["node_id"]: each for each in asked["nodes"]}
+    busy = set(seen)
+    while busy:
+        there = {each["node_id"]: each for each in client.get("/cluster")["nodes"]}
+        for name in list(busy):
+            each = there.get(name)
+            if each is None or each["state"] in ("dead", "expired"):
+                busy.discard(name)
+                continue
+            seen[name] = each
+            beat = moment(each["heartbeat_at"])
+            told = beat is not None and (beat - since).total_seconds() > SETTLED_SECONDS
+            if each["state"] == "live" or (told and not each["shards"] and not each["running"]):
+                busy.discard(name)
+        if busy:
+            clock.block(WAIT_SECONDS)
+    return list(seen.values())
+
+
+def _burden(node: dict[str, Any]) -> str:
+    if node["state"] != "draining":
+        return f"is {node['state']}"
+    has = [f"{node[what]} {word}" for what, word in (("shards", "shards"), ("running", "runs")) if node[what]]
+    return f"is draining, with {' and '.join(has)} to go" if has else "is drained"
+
+
+def _show(found: dict[str, Any], *, every_shard: bool) -> None:
+    out = console()
+    wide = width(out) > 110
+    headings = ["node", "id", "state", "roles", "heard", "skew", "shards", "wheel", "running"]
+    table = Table(*headings, *(["queues", "app", "version"] if wide else []))
+    for node in found["nodes"]:
+        skew = node["skew_ms"]
+        leads, works = "scheduler" in node["roles"], "worker" in node["roles"]
+        more = [",".join(node["queues"]) or "-", node["app"] or "-", node["version"]] if wide else []
+        late = skew is not None and abs(skew) > SKEWED_MS
+        table.add(
+            shortened(node["name"], width(out) - OTHERS), node["node_id"], node["state"],
+            ",".join(node["roles"]),
+            seconds(node["heartbeat_age_seconds"]), "-" if skew is None else f"{skew} ms",
+            str(node["shards"]) if leads else "-", f"{node['wheel_entries'] or 0:,}" if leads else "-",
+            f"{node['running']}/{node['capacity']}" if works else "-", *more,
+            note="its clock is wrong: set it right" if late else None,
+            style={"live": "", "draining": "yellow"}.get(node["state"], "dim"),
+        )  # fmt: skip
+    table.print(out)
+    elector = found["elector"]
+    state = "ok" if elector["ok"] else "not ok"
+    write(out, f"shards   {found['shards_led']} of {found['shards']} led")
+    write(out, f"elector  {elector['name'] or '-'}, {state}", "" if elector["ok"] else "red")
+    for error in elector["errors"]:
+        write(console(error=True), error, "red")
+    if every_shard:
+        write(out, "")
+        _show_shards(found)
+    unled = found["shards"] - found["shards_led"]
+    if unled:
+        write(console(error=True), f"{unled} shards have no leader: their jobs do not fire", "yellow")
+
+
+def shortened(name: str, room: int) -> str:
+    """A node's name with less of its host, if there is not enough room for all of it."""
+    host, _, rest = name.partition(":")
+    keep = max(room - len(rest) - 2, SHORTEST_HOST)
+    return name if len(name) <= room or len(host) <= keep else f"{host[:keep]}…:{rest}"
+
+
+def _show_shards(found: dict[str, Any]) -> None:
+    table = Table("shard", "leader", "epoch", "lease left", "taken", "jobs", "wheel")
+    about = "~" if found["jobs_estimated"] else ""
+    for shard in found["leaders"]:
+        left = shard["lease_left_seconds"]
+        lost = left is None or left <= 0
+        table.add(
+            str(shard["shard"]), shard["leader"] or "-", str(shard["epoch"]),
+            "-" if left is None else "over" if lost else seconds(left), brief(shard["taken_at"]),
+            f"{about}{shard['jobs']:,}", f"{shard['wheel_entries'] or 0:,}", style="yellow" if lost else "",
+        )  # fmt: skip
+    table.print(console())
