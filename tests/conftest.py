@@ -11,9 +11,9 @@ import asyncpg
 import pytest
 import pytest_asyncio
 
-from sexton.maintenance import make_partitions
 from sexton.postgres.database import Database
 from sexton.postgres.migrate import migrate
+from sexton.postgres.partitions import make_partitions
 from sexton.postgres.server import private_server
 from tests.runs import NOW
 

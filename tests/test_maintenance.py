@@ -12,16 +12,15 @@ import pytest_asyncio
 
 from sexton.config import Settings
 from sexton.execution import RunContext
-from sexton.maintenance import (
+from sexton.maintenance import Housekeeper, Sweeper
+from sexton.postgres.database import Database
+from sexton.postgres.partitions import (
     DAILY,
     DAYS_AHEAD,
-    Housekeeper,
-    Sweeper,
     drop_old_partitions,
     make_partitions,
     partition_name,
 )
-from sexton.postgres.database import Database
 from sexton.telemetry import Telemetry
 from tests.runs import NOW, Store, settled, working
 

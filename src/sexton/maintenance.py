@@ -9,26 +9,23 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable
-from datetime import UTC, date, datetime, timedelta
+from datetime import datetime
 
 import asyncpg
 
-from sexton import clock
 from sexton.config import Settings
 from sexton.errors import Unavailable
 from sexton.loop import Loop
 from sexton.postgres.database import BY_KEY, Connection, Database
+from sexton.postgres.partitions import drop_old_partitions, make_missing, make_partitions
 from sexton.problems import forget_solved
 from sexton.telemetry import Telemetry
 
 log = logging.getLogger("sexton")
 
-DAILY = ("history", "attempts", "run_logs")
-DAYS_AHEAD = 14
 LOCK = 7_390_002
 BATCH = 5000
 HOUSEKEEPING_SECONDS = 600.0
-LOCK_TRIES = 5
 LOCALLY_BY_KEY = ";".join(f"set local {setting} = {value}" for setting, value in BY_KEY.items())
 
 
@@ -148,109 +145,14 @@ class Housekeeper(Loop):
         return removed
 
 
-async def make_partitions(database: Database, *, now: datetime | None = None, days: int = DAYS_AHEAD) -> int:
-    """Have a partition for yesterday, today and the days to come; how many were made.
-
-    ATTACH takes a lock that writers do not notice, unlike CREATE TABLE … PARTITION OF.
-    """
-    made = 0
-    async with database.connection() as connection:
-        at = now or await connection.fetchval("select clock_timestamp()")
-        today = at.astimezone(UTC).date()
-        there = {row["name"] for row in await _partitions(database, connection)}
-        for offset in range(-1, days + 1):
-            day = today + timedelta(days=offset)
-            for parent in DAILY:
-                if partition_name(parent, day) not in there:
-                    made += await _with_short_lock(
-                        lambda parent=parent, day=day: _make(database, connection, parent, day)  # type: ignore[misc]
-                    )
-    return made
-
-
-async def drop_old_partitions(
-    database: Database, connection: Connection, *, keep_days: int, now: datetime | None = None
-) -> list[str]:
-    """Detach and drop what is older than the retention; concurrently, so that nobody waits."""
-    at = now or await connection.fetchval("select clock_timestamp()")
-    oldest = at.astimezone(UTC).date() - timedelta(days=keep_days)
-    dropped = []
-    for row in await _partitions(database, connection):
-        if row["day"] + timedelta(days=1) > oldest:
-            continue
-        parent, name = f"{database.schema}.{row['parent']}", f"{database.schema}.{row['name']}"
-
-        async def detach(parent: str = parent, name: str = name, row: asyncpg.Record = row) -> int:
-            change = f"alter table {parent} detach partition {name}"
-            if row["detaching"]:
-                await connection.execute(f"{change} finalize")
-            elif not row["loose"]:
-                await connection.execute(f"{change} concurrently")
-            await connection.execute(f"drop table {name}")
-            return 1
-
-        if await _with_short_lock(detach, connection):
-            dropped.append(row["name"])
-            log.info("dropped %s: older than %d days", row["name"], keep_days)
-    return dropped
-
-
-def partition_name(parent: str, day: date) -> str:
-    return f"{parent}_{day:%Y%m%d}"
-
-
-async def _make(database: Database, connection: Connection, parent: str, day: date) -> int:
-    schema, name = database.schema, partition_name(parent, day)
-    async with connection.transaction():
-        await connection.execute("set local lock_timeout = '500ms'")
-        await connection.execute("select pg_advisory_xact_lock($1)", LOCK + 1)
-        if await connection.fetchval("select to_regclass($1)", f"{schema}.{name}"):
-            return 0
-        await connection.execute(
-            f"create table {schema}.{name} (like {schema}.{parent} including defaults including constraints)"
-        )
-        await connection.execute(
-            f"alter table {schema}.{parent} attach partition {schema}.{name} "
-            f"for values from ('{day} 00:00+00') to ('{day + timedelta(days=1)} 00:00+00')"
-        )
-    return 1
-
-
-async def _with_short_lock(change: Callable[[], Awaitable[int]], connection: Connection | None = None) -> int:
-    """Try a change of tables a few times with a short lock_timeout: waiting for long would make others
-    wait."""
-    if connection is not None:
-        await connection.execute("set lock_timeout = '500ms'")
-    try:
-        for attempt in range(LOCK_TRIES):
-            try:
-                return await change()
-            except asyncpg.LockNotAvailableError:
-                await clock.sleep(0.05 * 2**attempt)
-            except asyncpg.ObjectNotInPrerequisiteStateError:
-                # A try was cut off between the two halves of detaching; the next round finishes it.
-                return 0
-            except asyncpg.DuplicateTableError:
-                return 0
-        log.warning("a change of partitions found no free moment; it is tried again later")
-        return 0
-    finally:
-        if connection is not None:
-            await connection.execute("reset lock_timeout")
-
-
-async def _partitions(database: Database, connection: Connection) -> list[asyncpg.Record]:
-    return await connection.fetch(database.statement("partition_list"), database.schema, list(DAILY))
-
-
 async def _recording(
     database: Database, now: datetime | None, name: str, *arguments: object, by_key: bool = False
 ) -> asyncpg.Record:
     """A statement that writes to history: if the day's partition is missing, it is made first."""
     try:
         row = await _fetchrow(database, name, *arguments, by_key=by_key)
-    except asyncpg.CheckViolationError:
-        await make_partitions(database, now=now, days=1)
+    except asyncpg.CheckViolationError as error:
+        await make_missing(database, error, now=now)
         row = await _fetchrow(database, name, *arguments, by_key=by_key)
     if row is None:
         raise Unavailable("no_answer", f"the statement {name} gave no answer")

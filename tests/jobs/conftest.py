@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest_asyncio
 
-from sexton.maintenance import make_partitions
 from sexton.postgres.database import Database
+from sexton.postgres.partitions import make_partitions
 from tests.jobs.making import NOW
 
 

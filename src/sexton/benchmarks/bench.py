@@ -19,10 +19,10 @@ import asyncpg
 
 from sexton import clock
 from sexton.errors import Unavailable
-from sexton.maintenance import make_partitions
 from sexton.model import shard_of
 from sexton.postgres.database import BY_KEY, Connection, Database
 from sexton.postgres.migrate import migrate
+from sexton.postgres.partitions import make_partitions
 from sexton.schedules import Schedule
 
 SCHEMA = "sexton_bench"

@@ -17,6 +17,7 @@ from sexton.errors import Conflict, NotFound
 from sexton.jobs.stored import Stored
 from sexton.model import decode_id
 from sexton.postgres.database import Connection, Database
+from sexton.postgres.partitions import make_missing
 
 NAMESPACE = "default"
 # A timer due sooner than this is announced: more than any wheel holds (`horizon_seconds` is at most an hour).
@@ -40,8 +41,14 @@ class Held:
 async def within(
     database: Database, connection: Connection | None, work: Callable[[Connection], Awaitable[Result]]
 ) -> Result:
-    """Do it in the caller's transaction, or in one of our own, again if it met a deadlock."""
+    """Do it in the caller's transaction, or in one of our own: there again if it met a deadlock. Where there
+    is no partition to record something in, it is made, and it is done again."""
     if connection is not None:
+        try:
+            async with connection.transaction():
+                return await work(connection)
+        except asyncpg.CheckViolationError as error:
+            await make_missing(database, error)
         async with connection.transaction():
             return await work(connection)
     for _ in range(TRIES - 1):
@@ -50,6 +57,8 @@ async def within(
                 return await work(own)
         except (asyncpg.DeadlockDetectedError, asyncpg.SerializationError):
             continue
+        except asyncpg.CheckViolationError as error:
+            await make_missing(database, error)
     async with database.transaction() as own:
         return await work(own)
 

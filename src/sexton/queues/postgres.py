@@ -17,8 +17,8 @@ import asyncpg
 
 from sexton import crash
 from sexton.errors import Unavailable
-from sexton.maintenance import make_partitions
 from sexton.postgres.database import BY_KEY, LOST, Connection, Database, array_text, keep_session, unavailable
+from sexton.postgres.partitions import make_missing
 from sexton.queues.base import Ring
 
 log = logging.getLogger("sexton")
@@ -177,10 +177,8 @@ class RunQueue:
         try:
             return await self._fetch(name, *arguments)
         except asyncpg.CheckViolationError as error:
-            if "no partition" not in str(error):
-                raise
-        now = arguments[-1] if isinstance(arguments[-1], datetime) else None
-        await make_partitions(self._database, now=now, days=1)
+            now = arguments[-1] if isinstance(arguments[-1], datetime) else None
+            await make_missing(self._database, error, now=now)
         return await self._fetch(name, *arguments)
 
     async def _fetch(self, name: str, *arguments: Any) -> list[asyncpg.Record]:

@@ -24,8 +24,9 @@ from sexton.jobs.state import resume_due
 from sexton.ledger.pages import MOST_ROWS
 from sexton.ledger.runs import ENDED, LIVE, list_runs
 from sexton.ledger.views import Run
-from sexton.maintenance import Sweeper, make_partitions
+from sexton.maintenance import Sweeper
 from sexton.postgres.database import Database
+from sexton.postgres.partitions import make_partitions
 from sexton.scheduler import Scheduler
 from sexton.telemetry import Telemetry
 from sexton.testing.manual import ManualClock
