@@ -663,3 +663,25 @@ async def claimed(worker: Worker) -> None:
     node = await worker.joined()
     await worker.find_lanes()
     worker.take(await worker.queue.claim(node, worker.lanes, 100, now=worker.now()), node)
+
+
+@pytest.mark.parametrize(
+    ("limit", "value", "kept"),
+    [("LOG_LINES", 3, ["line 0", "line 1"]), ("LOG_BYTES", 12, ["line 0", "line 1"])],
+)
+async def test_the_log_of_an_attempt_has_an_end_that_says_so(
+    store: Store, monkeypatch: pytest.MonkeyPatch, limit: str, value: int, kept: list[str]
+) -> None:
+    monkeypatch.setattr(f"sexton.execution.{limit}", value)
+    await store.run()
+
+    async def talk(run: RunContext) -> None:
+        for number in range(10):
+            await run.log(f"line {number}")
+
+    async with working(store.database, {"work": talk}) as worker:
+        await drained(worker)
+    rows = await store.fetch("select level, message from sexton.run_logs order by at, recorded_at, ctid")
+    assert [row["message"] for row in rows[:-1]] == kept
+    assert rows[-1]["level"] == "warning"
+    assert rows[-1]["message"].startswith("the log ends here")

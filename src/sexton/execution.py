@@ -43,6 +43,12 @@ log = logging.getLogger("sexton")
 RESULT_LIMIT = 64 * 1024
 ERROR_LIMIT = 8 * 1024
 MESSAGE_LIMIT = 16 * 1024
+
+# How much of an attempt's log is kept.
+LOG_LINES = 10_000
+LOG_BYTES = 1024 * 1024
+CAPPED = f"the log ends here: {LOG_LINES:,} lines or 1 MiB of an attempt are kept"
+
 LONGEST_WAIT = 86_400.0
 LONGEST_SNOOZE = 366 * 86_400.0
 
@@ -98,6 +104,7 @@ class RunContext:
 
     __slots__ = (
         "_key",
+        "_logged",
         "_payload",
         "_record",
         "_reporter",
@@ -119,6 +126,7 @@ class RunContext:
         self._reporter = reporter
         self._payload: Any = msgspec.UNSET
         self._key: str | None = None
+        self._logged = (0, 0)  # lines, bytes
         self.policy = policy
         self.id: int = record["id"]
         self.claim: int = record["claim"]
@@ -260,8 +268,16 @@ class RunContext:
         return DONE
 
     def log(self, message: object, level: str = "info") -> Awaitable[None]:
-        """Keep a line with the run. Awaiting is optional: it is written with the next batch."""
-        self._reporter.log(self, level, clean(str(message), MESSAGE_LIMIT))
+        """Keep a line with the run. Awaiting is optional: it is written with the next batch. An attempt that
+        says too much has a last line that says so, and nothing after it."""
+        line = clean(str(message), MESSAGE_LIMIT)
+        lines, size = self._logged
+        if lines < LOG_LINES:
+            lines, size = lines + 1, size + len(line.encode())
+            if lines == LOG_LINES or size > LOG_BYTES:
+                lines, level, line = LOG_LINES, "warning", CAPPED
+            self._logged = (lines, size)
+            self._reporter.log(self, level, line)
         return DONE
 
     def transaction(self, result: Any = None) -> AbstractAsyncContextManager[Connection]:
