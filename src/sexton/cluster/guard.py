@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import TypeVar
 
 from sexton import clock
-from sexton.cluster.electors.base import Elector, View
+from sexton.cluster.electors.base import Elector, View, patience
 from sexton.errors import InvalidField, SextonError
 
 log = logging.getLogger("sexton")
@@ -34,9 +34,9 @@ class ElectorHealth:
 class Guard:
     """Calls an elector. Nothing but `open` raises: a call that fails answers with nothing."""
 
-    def __init__(self, elector: Elector, *, patience: float) -> None:
+    def __init__(self, elector: Elector, *, lease_seconds: float) -> None:
         self._elector = elector
-        self._patience = patience
+        self._patience = patience(lease_seconds)
         self._failures = 0
         self._try_at = 0.0
         self._stopped = False

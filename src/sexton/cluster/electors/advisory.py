@@ -13,7 +13,7 @@ from collections.abc import Collection
 import asyncpg
 
 from sexton import clock
-from sexton.cluster.electors.base import MARGIN, Elector, View, unreachable
+from sexton.cluster.electors.base import MARGIN, Elector, View, patience, unreachable
 from sexton.errors import InvalidField, Unavailable
 from sexton.postgres.database import LOST, Database
 
@@ -90,8 +90,8 @@ class AdvisoryElector(Elector):
     async def _session(self) -> asyncpg.Connection[asyncpg.Record]:
         return await asyncpg.connect(
             self._url,
-            timeout=self._lease / 4,
-            command_timeout=self._lease / 4,
+            timeout=patience(self._lease),
+            command_timeout=patience(self._lease),
             statement_cache_size=0,
             server_settings={"application_name": "sexton elector", "timezone": "UTC"},
         )

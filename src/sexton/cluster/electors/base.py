@@ -18,6 +18,8 @@ from sexton.errors import Unavailable
 # A lease is trusted until this long before its end: clocks do not run alike on all machines.
 MARGIN = 0.25
 
+LONGEST_PATIENCE = 2.0
+
 
 @dataclass(frozen=True, slots=True)
 class View:
@@ -72,6 +74,11 @@ class Elector(ABC):
     @abstractmethod
     async def close(self) -> None:
         """Give everything up at once, and disconnect. It can be opened again."""
+
+
+def patience(lease_seconds: float) -> float:
+    """How long an answer is waited for: a lease must survive one that does not come."""
+    return min(lease_seconds / 4, LONGEST_PATIENCE)
 
 
 def unreachable(name: str, error: BaseException) -> Unavailable:

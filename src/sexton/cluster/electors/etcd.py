@@ -17,7 +17,7 @@ from urllib.parse import unquote, urlsplit
 import aetcd
 
 from sexton import clock
-from sexton.cluster.electors.base import MARGIN, Elector, View, unreachable
+from sexton.cluster.electors.base import MARGIN, Elector, View, patience, unreachable
 from sexton.errors import InvalidField
 
 PORT = 2379
@@ -106,7 +106,11 @@ class EtcdElector(Elector):
         if self._client is None:
             host, port = self._addresses[0]
             self._client = aetcd.Client(
-                host, port, username=self._user, password=self._password, timeout=self._lease_seconds / 4
+                host,
+                port,
+                username=self._user,
+                password=self._password,
+                timeout=patience(self._lease_seconds),
             )
         return self._client
 

@@ -16,7 +16,7 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from sexton import clock
-from sexton.cluster.electors.base import MARGIN, Elector, View, unreachable
+from sexton.cluster.electors.base import MARGIN, Elector, View, patience, unreachable
 
 RENEW = """
 local ours = {}
@@ -105,9 +105,9 @@ class RedisElector(Elector):
 
     def _connected(self) -> Redis:
         if self._client is None:
-            patience = self._lease / 4
+            seconds = patience(self._lease)
             self._client = Redis.from_url(
-                self._url, socket_timeout=patience, socket_connect_timeout=patience, retry=None
+                self._url, socket_timeout=seconds, socket_connect_timeout=seconds, retry=None
             )
         return self._client
 
