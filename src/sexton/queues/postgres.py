@@ -111,7 +111,7 @@ class RunQueue:
     ) -> set[int]:
         """Successes; with no results at all, None. Returns the runs that were lost."""
         columns = map(array_text, (ids, claims, started, finished))
-        return _lost((await self._write("finish", node, *columns, results, now))[0], ids)
+        return await self._record(ids, "finish", node, *columns, results, now)
 
     async def finish_in(
         self,
@@ -165,12 +165,14 @@ class RunQueue:
         await self._write("log", node, *zip(*rows, strict=True), now)
 
     async def _settle(self, name: str, node: int, ids: Sequence[int], *arguments: Any) -> set[int]:
+        return await self._record(ids, name, node, ids, *arguments)
+
+    async def _record(self, ids: Sequence[int], name: str, *arguments: Any) -> set[int]:
+        """Write the outcomes of these runs; which of them were lost."""
         crash.point("finish.before")
-        row = (await self._write(name, node, ids, *arguments))[0]
+        row = (await self._write(name, *arguments))[0]
         crash.point("finish.after")
-        if row["recorded"] == len(ids):
-            return set()
-        return set(ids) - set(row["ids"] or ())
+        return set() if row["recorded"] == len(ids) else set(ids) - set(row["ids"] or ())
 
     async def _write(self, name: str, *arguments: Any) -> list[asyncpg.Record]:
         """A statement that may write to history: if today's partition is missing, it is made first."""
@@ -203,10 +205,6 @@ class RunQueue:
                 yield connection
         except LOST as error:
             raise unavailable(error) from error
-
-
-def _lost(row: asyncpg.Record, ids: Sequence[int]) -> set[int]:
-    return set() if row["recorded"] == len(ids) else set(ids) - set(row["ids"] or ())
 
 
 class PostgresDoorbell:
