@@ -145,9 +145,6 @@ class Member:
         self.signal(signal.SIGTERM)
         return await asyncio.wait_for(self.process.wait(), seconds)
 
-    async def gone(self, seconds: float = 60) -> int:
-        return await asyncio.wait_for(self.process.wait(), seconds)
-
     def said(self, text: str) -> bool:
         return text in self.log.read_text("utf-8", "replace")
 
@@ -352,6 +349,15 @@ class Cluster:
             return member not in await self.leaders()
 
         await self.until(condition, f"the shards of {member} are taken over")
+
+    async def gone(self, member: Member) -> int:
+        """Wait for the end of a process; its exit code."""
+
+        async def condition() -> bool:
+            return not member.alive
+
+        await self.until(condition, f"{member} is gone")
+        return await member.process.wait()
 
     async def pass_seconds(self, seconds: float) -> None:
         """Wait until the database's clock has moved on: for faults that last so long."""

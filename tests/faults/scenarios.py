@@ -76,7 +76,7 @@ async def crash_points(cluster: Cluster) -> None:
             for point in crash.POINTS
         ]
         for member in doomed:
-            assert await member.gone(cluster.scale.patience) == -signal.SIGKILL, cluster.said()
+            assert await cluster.gone(member) == -signal.SIGKILL, cluster.said()
     await cluster.mark()
 
 
