@@ -212,10 +212,14 @@ class Scheduler(Loop):
     async def _fire_free(
         self, statement: str, jobs: list[int], places: list[int], rest: tuple[Any, ...]
     ) -> asyncpg.Record:
-        """Somebody, such as an edit, holds a timer of the batch: fire those that nobody holds."""
+        """Somebody, such as an edit, holds a job or a timer of the batch: fire those that nobody holds."""
         assert self._connection is not None
         async with self._connection.transaction():
-            rows = await self._connection.fetch(self._database.statement("lock_free_timers"), jobs)
+            wanted = jobs
+            if statement == "fire_special":
+                rows = await self._connection.fetch(self._database.statement("lock_free_jobs"), jobs)
+                wanted = [row["id"] for row in rows]
+            rows = await self._connection.fetch(self._database.statement("lock_free_timers"), wanted)
             free = {row["job_id"] for row in rows}
             chosen = [(job, place) for job, place in zip(jobs, places, strict=True) if job in free]
             row = await self._connection.fetchrow(

@@ -19,18 +19,23 @@ batch as materialized (
          as b (job_id, revision, scheduled_at, due_at, next_at, next_due_at, runs), fence
     where fence.held
 ),
+ending as materialized (
+    -- Jobs before timers, as edits lock them.
+    select j.id from batch b join sexton.jobs j on j.id = b.job_id where b.next_at is null order by j.id for no key update of j
+),
 moved as (
     update sexton.timers t
     set scheduled_at = b.next_at, due_at = b.next_due_at, fired_count = t.fired_count + b.runs
     from batch b
-    where t.job_id = b.job_id and t.scheduled_at = b.scheduled_at and t.due_at = b.due_at and t.revision = b.revision
+    where (select count(*) from ending) >= 0 and t.job_id = b.job_id and t.scheduled_at = b.scheduled_at and t.due_at = b.due_at and t.revision = b.revision
       and b.next_at is not null
     returning t.job_id, t.revision, t.lane, t.priority, t.overlap, t.expires_seconds
 ),
 ended as (
     delete from sexton.timers t
     using batch b
-    where t.job_id = b.job_id and t.scheduled_at = b.scheduled_at and t.due_at = b.due_at and t.revision = b.revision
+    where (select count(*) from ending) >= 0 and t.job_id = b.job_id and t.scheduled_at = b.scheduled_at
+      and t.due_at = b.due_at and t.revision = b.revision
       and b.next_at is null
     returning t.job_id, t.revision, t.lane, t.priority, t.overlap, t.expires_seconds
 ),

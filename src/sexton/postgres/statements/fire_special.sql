@@ -18,11 +18,21 @@ batch as materialized (
     from unnest($1::text::bigint[], $2::text::integer[]) as d (job_id, place), fence
     where fence.held
 ),
+ending as materialized (
+    -- Jobs before timers, as edits lock them: what waits for an edit here does not hold what the edit needs next.
+    select j.id
+    from batch b
+    join sexton.timers t on t.job_id = b.job_id
+    join sexton.jobs j on j.id = b.job_id
+    where b.may_end and (b.next_at is null or t.fired_count + 1 >= t.max_runs)
+    order by j.id
+    for no key update of j
+),
 moved as (
     update sexton.timers t
     set scheduled_at = b.next_at, due_at = b.next_due_at, fired_count = t.fired_count + 1
     from batch b
-    where t.job_id = b.job_id and t.scheduled_at = b.scheduled_at and t.due_at = b.due_at and t.revision = b.revision
+    where (select count(*) from ending) >= 0 and t.job_id = b.job_id and t.scheduled_at = b.scheduled_at and t.due_at = b.due_at and t.revision = b.revision
       and t.due_at <= coalesce($10::timestamptz, clock_timestamp())
       and (not b.may_end or (b.next_at is not null and (t.max_runs is null or t.fired_count + 1 < t.max_runs)))
     returning t.job_id, t.revision, t.lane, t.priority, t.overlap, t.expires_seconds, b.scheduled_at, b.due_at
@@ -30,7 +40,7 @@ moved as (
 ended as (
     delete from sexton.timers t
     using batch b
-    where b.may_end
+    where (select count(*) from ending) >= 0 and b.may_end
       and t.job_id = b.job_id and t.scheduled_at = b.scheduled_at and t.due_at = b.due_at and t.revision = b.revision
       and t.due_at <= coalesce($10::timestamptz, clock_timestamp())
       and (b.next_at is null or t.fired_count + 1 >= t.max_runs)
