@@ -72,7 +72,7 @@ SHORT = Scale(
         "poll_seconds": 0.25,
     },
 )
-LONG = Scale(jobs=300, shards=64, rounds=5, turns=8, patience=180.0)
+LONG = Scale(jobs=400, shards=64, rounds=5, turns=5, patience=180.0)
 
 
 class Server:
@@ -166,7 +166,7 @@ class Cluster:
         self.jobs: list[Job] = []
         self.figures: dict[str, float] = {}
         self.random = random.Random(name)
-        self.marked: datetime | None = None
+        self.marks: list[datetime] = []
         self.ledger = Ledger([])
         self._logs = directory / "nodes"
         self._lines = directory / "handlers"
@@ -288,7 +288,7 @@ class Cluster:
 
     async def mark(self) -> None:
         """The fault happens, or ends, now: recovery is measured from here."""
-        self.marked = await self.now()
+        self.marks.append(await self.now())
 
     async def leaders(self) -> dict[Member, list[int]]:
         """Who leads which shards, according to the database."""
@@ -383,7 +383,6 @@ class Cluster:
 
     async def measure_failover(self, shards: Sequence[int]) -> None:
         """How long after the mark the first job of each shard fired; the worst so far is kept."""
-        since = self.marked
         waited = await self.value(
             """select extract(epoch from max(first) - $2)::float8 from (
                 select t.shard, min(f.fired_at) as first
@@ -396,7 +395,7 @@ class Cluster:
                 group by t.shard
             ) as fires""",
             list(shards),
-            since,
+            self.marks[-1],
         )
         self.figures["failover"] = max(self.figures.get("failover", 0.0), waited or 0.0)
 
@@ -464,13 +463,42 @@ def _rule(row: Mapping[str, Any], begin: datetime) -> Rule:
     return Cron(schedule, row.get("timezone", "UTC"))
 
 
-def recovery_seconds(ledger: Ledger, since: datetime, late: float = 1.0) -> float:
-    """How long after `since` the last run began that was more than `late` seconds behind."""
-    behind: Sequence[datetime] = [
-        run.started_at
+def worst_lateness(ledger: Ledger, since: datetime) -> tuple[float, float]:
+    """How late occurrences were fired, and how late their runs began, after `since`."""
+    fired = [run.fired_at - run.scheduled_at for run in ledger.fired if run.fired_at > since]
+    began = [
+        run.started_at - run.scheduled_at
         for run in ledger.fired
-        if run.started_at is not None
-        and run.started_at > since
-        and (run.started_at - run.scheduled_at).total_seconds() > late
+        if run.started_at is not None and run.started_at > since
     ]
-    return max(((at - since).total_seconds() for at in behind), default=0.0)
+    return max(fired).total_seconds(), max(began).total_seconds()
+
+
+def recovery_seconds(ledger: Ledger, marks: Sequence[datetime], late: float = 1.0) -> float:
+    """How long after a mark runs still began more than `late` seconds behind; the worst of all marks."""
+    worst = 0.0
+    for since, until in zip(marks, [*marks[1:], None], strict=True):
+        for run in ledger.fired:
+            began = run.started_at
+            if began is not None and began > since and (until is None or began < until):
+                behind = (began - run.scheduled_at).total_seconds()
+                worst = max(worst, (began - since).total_seconds() if behind > late else 0.0)
+    return worst
+
+
+def throughput_seconds(ledger: Ledger, marks: Sequence[datetime], window: float = 4.0) -> float:
+    """How long after a mark as many runs began, over a window, as 95 % of those before the first mark."""
+    begins = sorted(run.started_at.timestamp() for run in ledger.fired if run.started_at is not None)
+
+    def began(since: float, seconds: float) -> int:
+        return sum(since <= at < since + seconds for at in begins)
+
+    first = marks[0].timestamp()
+    wanted = 0.95 * began(first - 2 * window, 2 * window) / 2
+    worst = 0.0
+    for mark in marks:
+        steps = (step / 4 for step in range(4 * 300))
+        worst = max(
+            worst, next(after for after in steps if began(mark.timestamp() + after, window) >= wanted)
+        )
+    return worst
