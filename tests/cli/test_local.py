@@ -63,3 +63,12 @@ def test_no_database_says_what_to_do(sexton: Sexton, monkeypatch: pytest.MonkeyP
     assert not (tmp_path / "nowhere").exists()
     lost = sexton("doctor", "--database-url", "postgresql://127.0.0.1:1/nothing", "--json")
     assert (lost.code, lost.json()["error"]["code"]) == (1, "database_unavailable")
+
+
+def test_reshard(sexton: Sexton, own_database_url: str) -> None:
+    done = sexton("reshard", "6", "--database-url", own_database_url)
+    assert (done.code, done.out[:27]) == (0, "6 shards instead of 4: 0 of")
+    assert "the schedulers put theirs down" in done.err
+    assert sexton("reshard", "6", "--database-url", own_database_url).out == "There are 6 shards already.\n"
+    assert sexton("reshard", "2", "--json", "--database-url", own_database_url).json()["before"] == 6
+    assert sexton("reshard", "5000", "--database-url", own_database_url).code == 2

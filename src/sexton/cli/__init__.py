@@ -58,6 +58,7 @@ COMMANDS = {
     ),
     "diff": Command("sexton.cli.schedules:diff", "Show where two schedules differ in a range of time."),
     "migrate": Command("sexton.cli.migrate:migrate", "Bring the database's tables up to date."),
+    "reshard": Command("sexton.cli.reshard:reshard", "Change the number of shards."),
     "doctor": Command(
         "sexton.cli.doctor:doctor", "Examine the database and the settings, and say what to fix."
     ),

@@ -277,10 +277,15 @@ class Leadership(Loop):
 
     def _lose(self, view: View, held: set[int] | None) -> None:
         """Stop leading what somebody else has taken, or the elector says is not ours any more."""
+        gone = self.led.keys() - view.epochs.keys()
+        for shard in gone:
+            del self.led[shard]
+        if gone:
+            log.warning("the number of shards is being changed: %s put down", _shards_were(len(gone)))
         taken = [
             shard
             for shard, epoch in self.led.items()
-            if view.holders.get(shard) != view.node or view.epochs[shard] != epoch
+            if view.holders[shard] != view.node or view.epochs[shard] != epoch
         ]
         for shard in taken:
             del self.led[shard]

@@ -24,6 +24,7 @@ from sexton.jobs.stored import (
 )
 from sexton.model import JobSpec, encode_id, shard_of
 from sexton.postgres.database import Connection, Database
+from sexton.postgres.migrate import shard_count
 from sexton.schedules import Schedule
 from sexton.validation import encode_payload, first_occurrence, read_schedule, read_spec
 
@@ -86,7 +87,7 @@ async def create_many(
         assert known is not None
         await _check_names(database, inside, specs, namespace, first_line)
         lanes = await lane_ids(database, inside, {lane_of(spec) for spec in specs})
-        chunk = _Chunk(namespace, app, known["now"], known["shards"], lanes)
+        chunk = _Chunk(namespace, app, known["now"], await shard_count(database, inside), lanes)
         await _aside(len(specs), chunk.add_all, specs, known["ids"], first_line)
         try:
             async with inside.transaction():

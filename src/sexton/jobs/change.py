@@ -94,7 +94,7 @@ async def hold(
     timer = await connection.fetchrow(database.statement("lock_timer"), number, now)
     assert timer is not None
     place = None if timer["job_id"] is None else timer
-    return Held(Stored(dict(row)), place, timer["now"], row["shards"])
+    return Held(Stored(dict(row)), place, timer["now"], timer["shards"])
 
 
 async def lane_id(database: Database, connection: Connection, lane: Lane) -> int:

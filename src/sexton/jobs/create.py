@@ -18,7 +18,7 @@ from sexton.jobs.stored import (
     target_of,
 )
 from sexton.jobs.view import JobView
-from sexton.model import JobSpec, encode_id, shard_of
+from sexton.model import JobSpec, encode_id
 from sexton.postgres.database import Connection, Database
 from sexton.validation import check_spec, encode_payload, first_occurrence, read_schedule
 
@@ -97,7 +97,6 @@ async def insert(
         spec.owner,
         declaration,
         known["now"],
-        shard_of(known["job_id"], known["shards"]),
         first,
         first + jitter(known["job_id"], spec),
         spec.max_runs,

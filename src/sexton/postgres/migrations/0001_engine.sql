@@ -6,6 +6,19 @@ create table sexton.settings (
     value jsonb not null
 );
 
+-- Which shard a job belongs to: what sexton.model.shard_of works out, with products that fit into 63 bits.
+create function sexton.shard_of(job_id bigint, shards integer) returns smallint
+language sql immutable parallel safe
+return ((((((job_id # (job_id >> 31)) >> 32) * 2135587861) & 4294967295)
+    + ((((job_id # (job_id >> 31)) & 4294967295) * -1640531527) & 4294967295)
+    + ((((job_id # (job_id >> 31)) & 4294967295) * 2135587861) >> 32)) & 4294967295) % shards;
+
+-- Whoever writes timers holds this advisory lock together with others, and reads the number of shards in a later
+-- statement; whoever changes the number holds it alone.
+create function sexton.shards_lock() returns bigint
+language sql stable parallel safe
+return (7390005::bigint << 32) | 'sexton.settings'::regclass::oid::bigint;
+
 create sequence sexton.job_ids cache 100;
 create sequence sexton.run_ids cache 1000;
 create sequence sexton.node_ids;

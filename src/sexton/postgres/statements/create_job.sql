@@ -1,6 +1,6 @@
 -- A job and its timer, or no row if the name is taken by a live job. The scheduler is told if it is due soon.
--- $1–$17 the job, $18 shard, $19 scheduled, $20 due, $21 max runs, $22 lane, $23 priority, $24 overlap, $25 expires,
--- $26 grace (null: 60), $27 the horizon of the wheel in seconds, $28 now.
+-- $1–$17 the job, $18 scheduled, $19 due, $20 max runs, $21 lane, $22 priority, $23 overlap, $24 expires,
+-- $25 grace (null: 60), $26 the horizon of the wheel in seconds, $27 now.
 with made as (
     insert into sexton.jobs (
         id, namespace, name, app, kind, schedule, timezone, anchor, timing_key, target, payload, options, labels,
@@ -15,8 +15,11 @@ timed as (
         job_id, shard, revision, timing_key, scheduled_at, due_at, max_runs, lane, priority, overlap, expires_seconds,
         grace_seconds
     )
-    select id, $18, 1, $9, $19, $20, $21, $22, $23, $24, $25, $26 from made
+    select id, sexton.shard_of(id, (select value::int from sexton.settings where name = 'shards')),
+           1, $9, $18, $19, $20, $21, $22, $23, $24, $25
+    from made
+    returning job_id, shard
 )
-select id, case when $20::timestamptz <= $28::timestamptz + $27::float8 * interval '1 second'
-                then pg_notify('sexton_timers', $18::smallint || ':' || id) end is null as later
-from made
+select job_id, case when $19::timestamptz <= $27::timestamptz + $26::float8 * interval '1 second'
+                    then pg_notify('sexton_timers', shard || ':' || job_id) end is null as later
+from timed

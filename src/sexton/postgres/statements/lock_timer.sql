@@ -4,6 +4,7 @@
 with locked as materialized (
     select * from sexton.timers where job_id = $1 for update
 )
-select locked.*, coalesce($2::timestamptz, clock_timestamp()) as now
+select locked.*, coalesce($2::timestamptz, clock_timestamp()) as now,
+       (select value::int from sexton.settings where name = 'shards') as shards
 from (values (1)) as always
 left join locked on true

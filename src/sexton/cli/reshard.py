@@ -1,0 +1,49 @@
+"""`sexton reshard`: another number of shards."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from sexton.cli import DONE
+from sexton.cli.local import Data, DatabaseUrl, with_database
+from sexton.cli.output import console, write, write_json
+from sexton.cli.remote import Json, seconds
+from sexton.cluster.reshard import Resharded
+from sexton.cluster.reshard import reshard as apply
+from sexton.config import Settings
+from sexton.postgres.database import Database
+
+
+def reshard(
+    shards: Annotated[int, Parameter(help="How many there shall be.")],
+    *,
+    database_url: DatabaseUrl = None,
+    data: Data = None,
+    json: Json = False,
+) -> int:
+    """Change the number of shards.
+
+    Nothing fires while the timers are rewritten, about half a minute for a million
+    jobs; then everything goes on, and what fell due meanwhile is fired late.
+    """
+
+    async def work(database: Database, _settings: Settings) -> Resharded:
+        return await apply(database, shards, progress=lambda text: print(text, file=sys.stderr, flush=True))
+
+    done = with_database(database_url, data, work)
+    if json:
+        write_json(asdict(done))
+    elif done.before == done.after:
+        write(console(), f"There are {done.after} shards already.")
+    else:
+        took = seconds(done.seconds)
+        write(
+            console(),
+            f"{done.after} shards instead of {done.before}: "
+            f"{done.moved:,} of {done.timers:,} timers moved in {took}",
+        )
+    return DONE

@@ -1,0 +1,144 @@
+"""Another number of shards, while everything runs.
+
+First the leaders put their shards down, which they are told and see at their next beat. Then, in one
+transaction: nobody who writes timers is under way (an advisory lock that they share), every shard gets a new
+epoch and no holder (a leader that slept through it all is refused), every timer is put into the shard where
+it belongs now, and the new number is written. Rows of shards that are no longer needed stay, since epochs
+never go back; nobody leads them.
+
+Nothing fires meanwhile; what fell due fires, late, when the leaders are back. If the process dies, the
+transaction is undone, and the leaders go on when the pause has run out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import asyncpg
+
+from sexton import clock
+from sexton.config import MOST_SHARDS
+from sexton.errors import Conflict, InvalidField, Unavailable
+from sexton.postgres.database import LOST, Connection, Database, unavailable
+from sexton.postgres.migrate import require_migrated, shard_count
+
+# How long the leaders stay away unless the pause is renewed, and how often it is.
+PAUSE_SECONDS, RENEW_SECONDS = 30.0, 5.0
+LOOK_SECONDS = 0.05
+BATCH = 100_000
+# A leader that was stopped in the middle of a firing is in the way: its backend is ended after its lease.
+LOCK_SECONDS, LOCK_TRIES = 2, 15
+# The whole is one transaction; ten million timers take minutes.
+LONGEST_SECONDS = 6 * 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Resharded:
+    """What was changed, and how long nothing fired."""
+
+    before: int
+    after: int
+    timers: int
+    moved: int
+    seconds: float
+
+
+async def reshard(
+    database: Database, shards: int, *, progress: Callable[[str], None] = lambda text: None
+) -> Resharded:
+    """Change the number of shards. `progress` is told what is going on."""
+    if not 1 <= shards <= MOST_SHARDS:
+        raise InvalidField(
+            "out_of_range", f"{shards} shards", field="shards", hint=f"give 1 to {MOST_SHARDS}"
+        )
+    await require_migrated(database)
+    began = clock.monotonic()
+    async with database.connection() as connection:
+        before = await shard_count(database, connection)
+    if before == shards:
+        return Resharded(before, shards, 0, 0, 0.0)
+    progress(f"from {before} to {shards} shards: the schedulers put theirs down")
+    async with _paused(database), database.transaction() as connection:
+        before, seen, moved = await _rewrite(database, connection, shards, progress)
+    return Resharded(before, shards, seen, moved, clock.monotonic() - began)
+
+
+@asynccontextmanager
+async def _paused(database: Database) -> AsyncIterator[None]:
+    """Nobody leads for as long as the block runs."""
+    await database.fetchrow("pause_leaders", PAUSE_SECONDS)
+    renewing = asyncio.create_task(_renew(database))
+    try:
+        async with database.connection() as connection:
+            since = await connection.fetchval("select clock_timestamp()")
+        while await database.fetch("leaders_since", since):
+            await clock.sleep(LOOK_SECONDS)
+        yield
+    finally:
+        renewing.cancel()
+        await asyncio.gather(renewing, return_exceptions=True)
+        async with database.connection() as connection:
+            await connection.execute(database.sql("delete from sexton.settings where name = 'resharding'"))
+            await connection.execute("select pg_notify('sexton_shards', '')")
+
+
+async def _renew(database: Database) -> None:
+    while True:
+        await clock.sleep(RENEW_SECONDS)
+        with contextlib.suppress(Unavailable):  # the pause is longer than one that fails
+            await database.fetchrow("pause_leaders", PAUSE_SECONDS)
+
+
+async def _rewrite(
+    database: Database, connection: Connection, shards: int, progress: Callable[[str], None]
+) -> tuple[int, int, int]:
+    try:
+        await connection.execute(
+            database.sql("select pg_advisory_xact_lock(sexton.shards_lock())"), timeout=LONGEST_SECONDS
+        )
+        before = await shard_count(database, connection)
+        await _take_all(database, connection, progress)
+        last, seen, moved = -1, 0, 0
+        while last is not None:
+            row = await connection.fetchrow(
+                database.statement("move_shards"), last, BATCH, shards, timeout=LONGEST_SECONDS
+            )
+            assert row is not None
+            last, seen, moved = row["last"], seen + row["seen"], moved + row["moved"]
+            if row["seen"]:
+                progress(f"{seen:,} timers looked at, {moved:,} moved")
+        await connection.execute(
+            database.sql(
+                "insert into sexton.shards (id) select generate_series(0, $1::int - 1) on conflict do nothing"
+            ),
+            shards,
+        )
+        await connection.execute(
+            database.sql("update sexton.settings set value = to_jsonb($1::int) where name = 'shards'"), shards
+        )
+    except LOST as error:
+        raise unavailable(error) from error
+    return before, seen, moved
+
+
+async def _take_all(database: Database, connection: Connection, progress: Callable[[str], None]) -> None:
+    for _ in range(LOCK_TRIES):
+        try:
+            async with connection.transaction():
+                await connection.execute(f"set local lock_timeout = '{LOCK_SECONDS}s'")
+                await connection.execute(database.statement("bump_epochs"))
+                await connection.execute("set local lock_timeout = default")
+            return
+        except asyncpg.LockNotAvailableError:
+            progress("a firing is still open; waiting for it")
+            for row in await connection.fetch(database.statement("end_stopped_leaders")):
+                progress(f"{row['name']} was stopped in the middle of one: its backend is ended")
+    raise Conflict(
+        "shards_busy",
+        "a firing stays open, so the shards cannot be taken",
+        hint="see what holds locks: select * from pg_stat_activity where state like 'idle in transaction%'",
+    )
