@@ -44,10 +44,12 @@ async def size(url: str, *, jobs: int, idle_seconds: int, say: Say) -> dict[str,
         say("what a firing costs")
         firing_many = await _firing_seconds(made, jobs)
         scan = await _scan_seconds(made)
+        say("the database alone")
+        alone = await _transactions_per_second(made, idle_seconds)
         say("starting a scheduler")
         ready = await _ready_seconds(made, jobs + 1)
         say("an idle scheduler and an idle worker")
-        idle = await _idle_statements(made, idle_seconds)
+        idle = max(0.0, await _idle_transactions(made, idle_seconds) - alone) / 2
         peak = made.peak_megabytes("scheduler")
         return {
             "jobs": jobs,
@@ -61,6 +63,7 @@ async def size(url: str, *, jobs: int, idle_seconds: int, say: Say) -> dict[str,
             "few": few,
             "firing_ratio": round(firing_many / firing_few, 3),
             "idle_statements_per_second_and_node": round(idle, 2),
+            "database_alone_transactions_per_second": round(alone, 2),
             "filled_per_second": round((jobs - few) / filled_seconds) if jobs > few else None,
         }
 
@@ -97,7 +100,8 @@ async def _firing_seconds(made: Ground, jobs: int) -> float:
 
 async def _firing_round(made: Ground, connection: asyncpg.Connection[asyncpg.Record], jobs: int) -> float:
     batch = min(Settings().batch_size, max(1, jobs // BATCHES))
-    chosen = random.sample(range(1, jobs + 1), min(jobs, batch * BATCHES))
+    # In the order of their ids, as the scheduler fires what is due at one time.
+    chosen = sorted(random.sample(range(1, jobs + 1), min(jobs, batch * BATCHES)))
     due_at = await made.now()
     next_at = due_at + timedelta(days=1)
     await connection.execute(
@@ -158,11 +162,16 @@ async def _ready_seconds(made: Ground, probe: int) -> float:
     return seconds
 
 
-async def _idle_statements(made: Ground, seconds: int) -> float:
-    """Transactions a second of a scheduler and a worker with nothing to do, for each of the two."""
+async def _idle_transactions(made: Ground, seconds: int) -> float:
+    """Transactions a second of a scheduler and a worker with nothing to do; nearly all are one statement."""
     await made.start("worker")
     await made.ready(1)
     await made.wait_for(f"select not exists (select from {SCHEMA}.runs where id > 0)")
+    return await _transactions_per_second(made, seconds)
+
+
+async def _transactions_per_second(made: Ground, seconds: int) -> float:
+    """Those of the whole database: PostgreSQL's own housekeeping makes some as well."""
     # Statistics of a session reach the others within a second of its last statement.
     await clock.sleep(2)
     rates = []
@@ -170,8 +179,7 @@ async def _idle_statements(made: Ground, seconds: int) -> float:
         before, began = await _transactions(made), clock.monotonic()
         await clock.sleep(WINDOW_SECONDS)
         # One of them is the question itself.
-        rates.append(max(0, await _transactions(made) - before - 1) / (clock.monotonic() - began) / 2)
-    # PostgreSQL's own housekeeping counts as well, where it comes by.
+        rates.append(max(0, await _transactions(made) - before - 1) / (clock.monotonic() - began))
     return statistics.median(rates)
 
 
