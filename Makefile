@@ -9,7 +9,7 @@ SOURCES := $(wildcard src tests bench)
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help install up test check format bench bench-engines lock clean
+.PHONY: help install up test test-servers check format bench bench-engines lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' Makefile | expand -t 16
@@ -33,6 +33,9 @@ up: $(STAMP) ## start Sexton on this machine
 
 test: check ## check, then all tests
 	$(BIN)/python -m pytest -n $(WORKERS)
+
+test-servers: $(STAMP) ## the tests that need Redis and others, which it installs and starts (ARGS="--only redis")
+	$(BIN)/python -m tests.servers $(ARGS)
 
 check: $(STAMP) ## format, lint, types and import rules
 	$(BIN)/python -m ruff format --check $(SOURCES)
@@ -60,5 +63,5 @@ lock: ## renew requirements-dev.lock from pyproject.toml
 	@! grep -nE '(https?|file)://' $(LOCK) || { echo "make: the lock names a host" >&2; exit 1; }
 
 clean: ## remove the environment, caches and builds
-	rm -rf $(VENV) .venv-lock .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	rm -rf $(VENV) .venv-lock .servers .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import asyncpg
 
+from sexton.cluster.electors.base import Elector
 from sexton.cluster.leadership import DatabaseClock, Leadership
 from sexton.config import Settings
 from sexton.jobs.create import create
@@ -21,12 +22,14 @@ class Stage:
 
     made: ClassVar[list[Stage]] = []
 
-    def __init__(self, database: Database, **settings: Any) -> None:
+    def __init__(self, database: Database, *, elector: Elector | None = None, **settings: Any) -> None:
         Stage.made.append(self)
         self.database = database
         self.settings = Settings(**settings)
         self.clock = DatabaseClock()
-        self.leadership = Leadership(database, self.settings, self.clock, name="test:1:aaaaaa", version="0")
+        self.leadership = Leadership(
+            database, self.settings, self.clock, name="test:1:aaaaaa", version="0", elector=elector
+        )
         self.scheduler = Scheduler(database, self.settings, self.leadership, self.clock)
 
     async def lead(self) -> Stage:

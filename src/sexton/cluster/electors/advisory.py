@@ -52,7 +52,7 @@ class AdvisoryElector(Elector):
     async def acquire(self, shards: Collection[int], view: View) -> set[int]:
         connection = self._connection or await self._connect()
         got = await self._try(connection, shards)
-        stuck = [shard for shard in shards if shard not in got and view.free(shard)]
+        stuck = [shard for shard in shards if shard not in got]
         if stuck and await self._fetch(connection, "end_lock_holders", self._space, stuck, self._lease):
             got |= await self._try(connection, stuck)
         return got
@@ -124,12 +124,17 @@ class AdvisoryElector(Elector):
     ) -> list[asyncpg.Record]:
         try:
             return await connection.fetch(self._database.statement(statement), *arguments)
-        except (*LOST, asyncpg.PostgresError) as error:
+        except BaseException as error:
+            # Also if it was given up waiting: our locks may stay with the session for long, so the node must
+            # not vouch for it any more, and whoever should lead next may end it.
+            self._ended(connection)
             connection.terminate()
-            raise unreachable(self.name, error) from error
+            if isinstance(error, (*LOST, asyncpg.PostgresError)):
+                raise unreachable(self.name, error) from error
+            raise
 
     def _ended(self, connection: object) -> None:
-        """The session is over, and with it our locks: somebody else may hold them already."""
+        """The session is over, or as good as over, and with it our locks: somebody else may hold them."""
         if connection is self._connection:
             self._connection, self.backend_pids = None, []
             self.trusted_until = -math.inf

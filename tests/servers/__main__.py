@@ -1,0 +1,119 @@
+"""Run the tests that need servers: install what is missing, start it on private ports, stop it afterwards.
+
+    python -m tests.servers [--only redis,etcd] [what to pass on to pytest]
+
+Servers that may not be installed here are named, one line each, and their tests are skipped.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from types import FrameType
+
+from sexton import clock
+from tests.servers.installation import install
+from tests.servers.place import Place
+from tests.servers.table import SERVERS, Server
+
+PROGRAMS = Path(".servers")
+START_SECONDS = 60.0
+
+
+def main(arguments: Sequence[str]) -> int:
+    names, rest = _read(arguments)
+    chosen = [server for server in SERVERS if not names or server.name in names]
+    signal.signal(signal.SIGTERM, _leave)
+    missing = install(chosen, PROGRAMS)
+    with ExitStack() as stack:
+        environment = dict(os.environ)
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sexton-servers-")))
+        folder.chmod(0o755)
+        started = [
+            (server, *_start(server, folder, stack)) for server in chosen if server.name not in missing
+        ]
+        for server, place, address in started:
+            why = address if place is None else _wait(server, place, address)
+            if why:
+                missing[server.name] = why
+            else:
+                environment[server.variable] = address
+        for server in chosen:
+            if server.name in missing:
+                environment[f"{server.variable}_MISSING"] = f"{server.name}: {missing[server.name]}"
+        _shout(missing)
+        code = _test(rest, environment)
+    _shout(missing)
+    return code
+
+
+def _read(arguments: Sequence[str]) -> tuple[set[str], list[str]]:
+    rest = list(arguments)
+    if rest[:1] != ["--only"]:
+        return set(), rest
+    names = set(rest[1].split(",")) if len(rest) > 1 else set()
+    unknown = names - {server.name for server in SERVERS}
+    if unknown or not names:
+        known = ", ".join(server.name for server in SERVERS)
+        sys.exit(f"there is no server {', '.join(sorted(unknown)) or 'named'}: --only takes some of {known}")
+    return names, rest[2:]
+
+
+def _start(server: Server, folder: Path, stack: ExitStack) -> tuple[Place | None, str]:
+    """Its place and its address; or nothing, and why it could not be started."""
+    own = folder / server.name
+    own.mkdir()
+    place = Place(own, PROGRAMS)
+    stack.callback(place.close)
+    try:
+        return place, server.start(place)
+    except Exception as error:
+        return None, f"it could not be started: {error}"
+
+
+def _wait(server: Server, place: Place, address: str) -> str | None:
+    """Until it is ready; why it is not."""
+    end = clock.monotonic() + START_SECONDS
+    while clock.monotonic() < end:
+        if why := place.failed():
+            return why
+        if server.ready(address):
+            print(f"{server.name}: {address}", flush=True)
+            return None
+        clock.block(0.1)
+    return f"it was not ready within {START_SECONDS:.0f} s"
+
+
+def _test(arguments: Sequence[str], environment: dict[str, str]) -> int:
+    workers = [] if any(word.startswith("-n") for word in arguments) else ["-n", "auto"]
+    command = [sys.executable, "-m", "pytest", "-m", "servers", *workers, *arguments]
+    process = subprocess.Popen(command, env=environment)
+    try:
+        return process.wait()
+    except BaseException:
+        # Ctrl-C has reached pytest too: let it tidy up before the servers go.
+        process.terminate()
+        process.wait()
+        raise
+
+
+def _shout(missing: dict[str, str]) -> None:
+    for name, why in sorted(missing.items()):
+        print(f"!!! SKIPPED: all tests of {name}, for it is not here: {why}", flush=True)
+
+
+def _leave(number: int, _frame: FrameType | None) -> None:
+    sys.exit(128 + number)
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit(130)
