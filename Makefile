@@ -9,7 +9,7 @@ SOURCES := $(wildcard src tests bench)
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help install up test test-servers check format bench bench-engines lock clean
+.PHONY: help install up test test-servers chaos check format bench bench-engines lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' Makefile | expand -t 16
@@ -36,6 +36,9 @@ test: check ## check, then all tests
 
 test-servers: $(STAMP) ## the tests that need Redis and others, which it installs and starts (ARGS="--only redis")
 	$(BIN)/python -m tests.servers $(ARGS)
+
+chaos: $(STAMP) ## kill, stop, cut and restart for 20 minutes, and check the books (ARGS="leader_killed")
+	$(BIN)/python -m tests.faults.chaos $(ARGS)
 
 check: $(STAMP) ## format, lint, types and import rules
 	$(BIN)/python -m ruff format --check $(SOURCES)
