@@ -57,7 +57,7 @@ class Timing:
     """What many timers share: a schedule, a grace, and whether firing them takes more than a new run
     (`special`: their runs are counted or must not overlap)."""
 
-    schedule: Schedule | None
+    schedule: Schedule | None  # None if it takes none to say what comes next, or if there is a problem
     grace: int
     special: bool
     once: bool = False
@@ -406,14 +406,14 @@ class Horizon:
             return self._shared_numbers[shared]
         timing = Timing(None, grace, special, once, step)
         try:
-            timing.schedule = schedule_of(dict(job))
+            timing.schedule = None if alike else schedule_of(dict(job))
         except SextonError as error:
             # It is set aside alone; the others go on.
             log.error("job %s is set aside: its schedule cannot be read: %s", job["name"], error)
             timing.problem = str(error)
         self.timings.append(timing)
         number = len(self.timings) - 1
-        if alike and timing.problem is None:
+        if alike:
             self._shared_numbers[shared] = number
         return number
 

@@ -159,7 +159,7 @@ class Scheduler(Loop):
         for _, entries in batch.parts:
             for timing, scheduled in set(zip(entries.timings, entries.scheduled, strict=True)):
                 timings[timing].prepare(scheduled)
-        for _, entries in batch.split(lambda row: timings[row[4]].schedule is None).parts:
+        for _, entries in batch.split(lambda row: timings[row[4]].problem is not None).parts:
             for job_id, _, _, revision, timing in entries.rows():
                 self._problems.add(job_id, revision, timings[timing].problem)
         late = batch.split(lambda row: self._now() - row[1] > timings[row[4]].grace * MICROSECONDS)
