@@ -1,8 +1,13 @@
-"""A private PostgreSQL for the session, and a migrated database of its own for every test that wants one."""
+"""A private PostgreSQL for the session, and a migrated database of its own for every test that wants one.
+
+SEXTON_TEST_DATABASE_URL names another server instead, of any version from 14 on: a superuser's address. Its
+settings are changed, and it is not durable afterwards.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Iterator
 from itertools import count
 from urllib.parse import urlsplit, urlunsplit
@@ -17,7 +22,9 @@ from sexton.postgres.partitions import make_partitions
 from sexton.postgres.server import private_server
 from tests.runs import NOW
 
-SHARED = "sexton_test"
+# Processes that test at the same time on a server that was given must not meet.
+WORKER = os.environ.get("PYTEST_XDIST_WORKER", "main")
+SHARED = f"sexton_test_{WORKER}"
 NUMBERS = count(1)
 
 # Whoever a failed test has left behind is cut off first.
@@ -43,6 +50,10 @@ update sexton.shards set epoch = 0, holder = null, taken_at = null where epoch >
 
 @pytest.fixture(scope="session")
 def server_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    if given := os.environ.get("SEXTON_TEST_DATABASE_URL"):
+        asyncio.run(_be_careless(given))
+        yield given
+        return
     with private_server(tmp_path_factory.mktemp("server")) as url:
         asyncio.run(_be_careless(url))
         yield url
@@ -51,6 +62,7 @@ def server_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def migrated_url(server_url: str) -> str:
     """The address of a migrated database that all tests share, one after the other."""
+    asyncio.run(_administer(server_url, f"drop database if exists {SHARED}"))
     asyncio.run(_make(server_url, SHARED))
     return with_database(server_url, SHARED)
 
@@ -65,7 +77,8 @@ async def database_url(migrated_url: str) -> str:
 @pytest_asyncio.fixture
 async def own_database_url(server_url: str) -> AsyncIterator[str]:
     """The address of a migrated database that a test may alter as it likes."""
-    name = f"own_{next(NUMBERS)}"
+    name = f"own_{WORKER}_{next(NUMBERS)}"
+    await _administer(server_url, f"drop database if exists {name}")
     await _make(server_url, name)
     yield with_database(server_url, name)
     await _administer(server_url, f"drop database {name} with (force)")
