@@ -350,6 +350,13 @@ class Cluster:
 
         await self.until(condition, f"the shards of {member} are taken over")
 
+    async def recovered(self) -> None:
+        """Wait until nothing is overdue, neither a timer nor a run."""
+        await self.until_true(
+            """select not exists (select from sexton.timers where due_at < clock_timestamp() - interval '1 s')
+            and not exists (select from sexton.runs where due_at < clock_timestamp() - interval '1 s')"""
+        )
+
     async def gone(self, member: Member) -> int:
         """Wait for the end of a process; its exit code."""
 

@@ -77,7 +77,8 @@ async def crash_points(cluster: Cluster) -> None:
         ]
         for member in doomed:
             assert await cluster.gone(member) == -signal.SIGKILL, cluster.said()
-    await cluster.mark()
+        await cluster.mark()
+        await cluster.recovered()
 
 
 @scenario("`kill -9` of a leader whose firing is carried out but not committed")
@@ -100,6 +101,7 @@ async def leader_killed(cluster: Cluster) -> None:
         await leader.kill()
         await cluster.start("api,scheduler")
         await cluster.turn(1)
+        await cluster.recovered()
         await cluster.measure_failover(shards)
 
 
@@ -110,6 +112,7 @@ async def worker_killed(cluster: Cluster) -> None:
         await cluster.random.choice(cluster.living("worker")).kill()
         await cluster.start("worker")
         await cluster.turn(1)
+        await cluster.recovered()
 
 
 @scenario("leaders flapping: one is killed every 3 s")
@@ -280,6 +283,7 @@ async def answers_lost(cluster: Cluster) -> None:
         ):
             await member.proxy.trap("drop_answer", *texts).wait(cluster.scale.patience)
         await cluster.mark()
+        await cluster.recovered()
 
 
 @scenario("the database unreachable for everybody for longer than every lease")
