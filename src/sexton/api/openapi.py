@@ -30,6 +30,7 @@ PATH_PARAMETERS = {
     "job": "The job's id, `j_…`, or its name.",
     "run": "The run's id, `r_…`.",
     "name": "The job's name.",
+    "node": "The node's id, `n_…`, its process or its machine.",
 }
 
 # Which fields of which types are described in a table instead of beside their type.
