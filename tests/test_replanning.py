@@ -137,6 +137,12 @@ async def under_old_rules(database: Database, hours: float = 1, **fields: Any) -
     return job
 
 
+def daily(moment: datetime) -> str:
+    """The rule for this time of the day in the zone."""
+    local = moment + timedelta(seconds=zone(ZONE).period(int(moment.timestamp())).offset)
+    return f"{local.minute} {local.hour} * * *"
+
+
 async def place(database: Database, job: int) -> tuple[datetime, datetime]:
     [row] = await fetch(database, "select scheduled_at, due_at from sexton.timers where job_id = $1", job)
     return row["scheduled_at"], row["due_at"]
@@ -199,11 +205,9 @@ async def test_due_times_move_with_the_wall_clock_and_it_is_reported(
 async def test_what_was_fired_under_the_old_rules_does_not_fire_again(database: Database) -> None:
     """The timer was advanced under the old rules; by the new ones the same wall time lies ahead."""
     moment = await now(database)
-    local = moment + timedelta(seconds=zone(ZONE).period(int(moment.timestamp())).offset)
     await record(database, shifted(1))
     # Half an hour ago by the old clock, in half an hour by the new one.
-    then = (local + timedelta(minutes=30)).replace(second=0, microsecond=0)
-    job = await under_old_rules(database, schedule=f"{then.minute} {then.hour} * * *")
+    job = await under_old_rules(database, schedule=daily(moment + timedelta(minutes=30)))
     scheduled, _ = await place(database, job)
     assert scheduled > moment + timedelta(hours=22)
     await replanner(database).tick()
@@ -218,10 +222,9 @@ async def test_what_was_fired_under_the_old_rules_does_not_fire_again(database: 
 async def test_what_was_not_fired_and_should_have_been_is_due_at_once(database: Database) -> None:
     """By the old clock it was in half an hour, by the new one it was half an hour ago."""
     moment = await now(database)
-    local = moment + timedelta(seconds=zone(ZONE).period(int(moment.timestamp())).offset)
-    then = (local - timedelta(minutes=30)).replace(second=0, microsecond=0)
+    rule = daily(moment - timedelta(minutes=30))
     await record(database, shifted(-1))
-    job = await under_old_rules(database, -1, schedule=f"{then.minute} {then.hour} * * *")
+    job = await under_old_rules(database, -1, schedule=rule)
     scheduled, _ = await place(database, job)
     assert moment < scheduled < moment + timedelta(hours=1)
     await replanner(database).tick()
@@ -236,15 +239,14 @@ async def test_what_was_not_fired_and_should_have_been_is_due_at_once(database: 
 
 async def test_a_job_does_not_go_back_to_before_it_was_made(database: Database) -> None:
     moment = await now(database)
-    local = moment + timedelta(seconds=zone(ZONE).period(int(moment.timestamp())).offset)
-    then = (local - timedelta(minutes=30)).replace(second=0, microsecond=0)
+    rule = daily(moment - timedelta(minutes=30))
     await record(database, shifted(-1))
-    job = await under_old_rules(database, -1, schedule=f"{then.minute} {then.hour} * * *")
+    job = await under_old_rules(database, -1, schedule=rule)
     scheduled, _ = await place(database, job)
     await execute(database, "update sexton.jobs set created_at = $2 where id = $1", job, moment)
     await replanner(database).tick()
     moved, _ = await place(database, job)
-    assert moved == parse(f"{then.minute} {then.hour} * * *", timezone=ZONE).next_after(scheduled)
+    assert moved == parse(rule, timezone=ZONE).next_after(scheduled)
 
 
 async def test_a_paused_job_keeps_its_place_on_the_wall(database: Database) -> None:
@@ -395,10 +397,9 @@ async def test_a_timer_that_somebody_holds_is_waited_for(
 
 async def test_the_scheduler_is_told_of_what_is_due_soon(database: Database) -> None:
     moment = await now(database)
-    local = moment + timedelta(seconds=zone(ZONE).period(int(moment.timestamp())).offset)
-    then = (local - timedelta(minutes=30)).replace(second=0, microsecond=0)
+    rule = daily(moment - timedelta(minutes=30))
     await record(database, shifted(-1))
-    job = await under_old_rules(database, -1, schedule=f"{then.minute} {then.hour} * * *")
+    job = await under_old_rules(database, -1, schedule=rule)
     stage = await Stage(database).lead()
     told: list[str] = []
     async with database.connection() as listening:
