@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from urllib.parse import parse_qs, urlsplit
 
 import asyncpg
 import pytest
@@ -14,15 +13,6 @@ from sexton.postgres.database import Connection
 from tests.faults.proxy import Proxy
 
 LOST = (OSError, asyncpg.PostgresConnectionError, asyncpg.InterfaceError)
-
-
-@pytest_asyncio.fixture
-async def proxy(server_url: str) -> AsyncIterator[Proxy]:
-    query = parse_qs(urlsplit(server_url).query)
-    proxy = Proxy(f"{query['host'][0]}/.s.PGSQL.{query['port'][0]}")
-    await proxy.start()
-    yield proxy
-    await proxy.stop()
 
 
 @pytest_asyncio.fixture

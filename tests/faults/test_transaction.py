@@ -3,27 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import urlsplit
 
-import pytest
 import pytest_asyncio
 
 from sexton.execution import RunContext
 from sexton.model import encode_id
 from sexton.postgres.database import Database
-from tests.faults.proxy import Proxy
+from tests.faults.proxy import Proxy, Trap
 from tests.runs import NOW, Store, drained, working
-
-
-@pytest_asyncio.fixture
-async def proxy(server_url: str) -> AsyncIterator[Proxy]:
-    query = parse_qs(urlsplit(server_url).query)
-    if "host" not in query:
-        pytest.skip("the proxy goes to a socket")
-    proxy = Proxy(f"{query['host'][0]}/.s.PGSQL.{query['port'][0]}")
-    await proxy.start()
-    yield proxy
-    await proxy.stop()
 
 
 @pytest_asyncio.fixture
@@ -56,7 +44,7 @@ async def test_the_answer_is_lost(store: Store, proxy: Proxy, behind: Database) 
             )
             traps.append(proxy.trap("drop_answer", "COMMIT"))
 
-    traps = []
+    traps: list[Trap] = []
     async with working(behind, {"work": pay}) as worker:
         await drained(worker)
         assert worker.lost == 0
