@@ -162,7 +162,7 @@ class Heartbeat:
             self._database.url,
             timeout=self._lease / 2,
             command_timeout=self._lease / 2,
-            server_settings={"application_name": "sexton heartbeat", "timezone": "UTC", **BY_KEY},
+            **self._database.connecting("sexton heartbeat", **BY_KEY),
         )
 
     async def _renew(self, connection: asyncpg.Connection[asyncpg.Record]) -> None:

@@ -120,13 +120,9 @@ class Housekeeper(Loop):
     async def tick(self) -> float:
         now = self._now()
         await make_partitions(self._database, now=now)
-        async with self._database.connection() as connection:
-            if not await connection.fetchval("select pg_try_advisory_lock($1)", LOCK):
-                return HOUSEKEEPING_SECONDS
-            try:
+        async with self._database.alone(LOCK) as connection:
+            if connection is not None:
                 await self._clean(connection, now)
-            finally:
-                await connection.execute("select pg_advisory_unlock($1)", LOCK)
         return HOUSEKEEPING_SECONDS
 
     async def _clean(self, connection: Connection, now: datetime | None) -> None:

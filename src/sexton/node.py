@@ -6,6 +6,7 @@ Inside an existing asyncio program the same node runs with the same guarantees.
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 import socket
@@ -27,6 +28,8 @@ from sexton.scheduler import Scheduler
 from sexton.targets.python import Handler
 from sexton.telemetry import Telemetry
 from sexton.worker import Worker
+
+log = logging.getLogger("sexton")
 
 
 class Node:
@@ -66,6 +69,12 @@ class Node:
 
     async def start(self) -> None:
         """Returns when it is at work; waits for the database as long as that takes."""
+        if self.database.pooled:
+            log.warning(
+                "a pooler such as PgBouncer is between this node and PostgreSQL: no notifications come"
+                " through, so changes are looked for every %g s",
+                self.settings.poll_seconds,
+            )
         await patiently(lambda: require_migrated(self.database))
         await patiently(lambda: make_partitions(self.database))
         if self.leadership is not None:

@@ -92,12 +92,9 @@ class Replanner(Loop):
                 self._version,
             )
             sleep = JOIN_SECONDS if joined == "UPDATE 0" else LOOK_SECONDS
-            if not await connection.fetchval("select pg_try_advisory_lock($1)", LOCK):
-                return sleep
-            try:
-                await self._look(connection)
-            finally:
-                await connection.execute("select pg_advisory_unlock($1)", LOCK)
+        async with self._database.alone(LOCK) as alone:
+            if alone is not None:
+                await self._look(alone)
         return sleep
 
     async def _look(self, connection: Connection) -> None:

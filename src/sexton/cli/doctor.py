@@ -71,6 +71,8 @@ async def _examine(
     assert row is not None
     offset = (row["now"] - before - (after - before) / 2).total_seconds()
     facts["PostgreSQL"] = row["version"]
+    if database.pooled:
+        facts["pooler"] = "yes: no notifications, no session locks"
     facts["database size"] = row["size"]
     facts["connections"] = f"{row['connections']} of {row['max_connections']}"
     facts["clock offset"] = f"{offset * 1000:+.0f} ms"

@@ -18,6 +18,7 @@ import msgspec
 
 from sexton import clock
 from sexton.errors import Unavailable
+from sexton.postgres.pooler import GIVEAWAYS, connecting, is_own_backend
 
 if TYPE_CHECKING:
     from asyncpg.pool import PoolConnectionProxy
@@ -65,11 +66,21 @@ HOPELESS = (
 class Database:
     """Open it with `Database.open`; share it by everything in a process."""
 
-    def __init__(self, url: str, schema: str, pool: asyncpg.Pool[asyncpg.Record], timeout: float) -> None:
+    def __init__(
+        self,
+        url: str,
+        schema: str,
+        pool: asyncpg.Pool[asyncpg.Record],
+        timeout: float,
+        *,
+        pooled: bool = False,
+    ) -> None:
         self.url = url
         self.schema = schema
         self.pool = pool
         self.timeout = timeout
+        #: Whether a pooler is between us and PostgreSQL: there are no sessions then.
+        self.pooled = pooled
 
     @classmethod
     async def open(
@@ -82,8 +93,10 @@ class Database:
         name: str = "sexton",
         settings: Mapping[str, str] | None = None,
     ) -> Database:
-        try:
-            pool = await asyncpg.create_pool(
+        wanted = {"jit": "off", "idle_in_transaction_session_timeout": "60s", **(settings or {})}
+
+        async def make(*, pooled: bool) -> asyncpg.Pool[asyncpg.Record]:
+            return await asyncpg.create_pool(
                 url,
                 min_size=1,
                 max_size=size,
@@ -91,17 +104,17 @@ class Database:
                 command_timeout=timeout,
                 max_inactive_connection_lifetime=600,
                 reset=keep_session,
-                server_settings={
-                    "application_name": name,
-                    "timezone": "UTC",
-                    "jit": "off",
-                    "idle_in_transaction_session_timeout": "60s",
-                    **(settings or {}),
-                },
+                **connecting(name, wanted, pooled=pooled),
             )
+
+        try:
+            direct = await _direct(make)
+            pool = direct or await make(pooled=True)
+            if direct is None:
+                await _require_transactions(pool)
         except (*LOST, asyncpg.PostgresError) as error:
             raise unavailable(error) from error
-        database = cls(url, schema, pool, timeout)
+        database = cls(url, schema, pool, timeout, pooled=direct is None)
         async with database.connection() as connection:
             version = connection.get_server_version()
         if version.major < OLDEST:
@@ -116,6 +129,10 @@ class Database:
     async def close(self) -> None:
         await self.pool.close()
 
+    def connecting(self, name: str, **settings: str) -> dict[str, Any]:
+        """How to make further connections, each with settings of its own: arguments beside the address."""
+        return connecting(name, settings, pooled=self.pooled)
+
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Connection]:
         try:
@@ -123,6 +140,28 @@ class Database:
                 yield connection
         except LOST as error:
             raise unavailable(error) from error
+
+    @asynccontextmanager
+    async def alone(self, lock: int) -> AsyncIterator[Connection | None]:
+        """A connection for something that only one process does at a time; None if another one does it."""
+        if self.pooled:
+            # Without sessions the lock belongs to a transaction, which is kept open beside the work.
+            async with self.transaction() as guard:
+                await guard.execute("set local idle_in_transaction_session_timeout = 0")
+                if not await guard.fetchval("select pg_try_advisory_xact_lock($1)", lock):
+                    yield None
+                    return
+                async with self.connection() as connection:
+                    yield connection
+            return
+        async with self.connection() as connection:
+            if not await connection.fetchval("select pg_try_advisory_lock($1)", lock):
+                yield None
+                return
+            try:
+                yield connection
+            finally:
+                await connection.execute("select pg_advisory_unlock($1)", lock)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Connection]:
@@ -155,6 +194,43 @@ def _statement(name: str, schema: str) -> str:
 def in_schema(text: str, schema: str) -> str:
     """Statements are written for the schema `sexton`."""
     return text if schema == "sexton" else text.replace("sexton.", f"{schema}.")
+
+
+async def _direct(
+    make: Callable[..., Awaitable[asyncpg.Pool[asyncpg.Record]]],
+) -> asyncpg.Pool[asyncpg.Record] | None:
+    """Connections to PostgreSQL itself; None if a pooler is in between."""
+    try:
+        pool = await make(pooled=False)
+    except GIVEAWAYS:
+        return None
+    try:
+        async with pool.acquire(timeout=10) as connection:
+            if await is_own_backend(connection):
+                return pool
+    except GIVEAWAYS:
+        pass
+    except BaseException:
+        pool.terminate()
+        raise
+    pool.terminate()
+    return None
+
+
+async def _require_transactions(pool: asyncpg.Pool[asyncpg.Record]) -> None:
+    """In statement mode a pooler refuses transactions, without which nothing is safe."""
+    try:
+        async with pool.acquire(timeout=10) as connection, connection.transaction():
+            await connection.fetchval("select 1")
+    except (asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        if "statement pooling" not in str(error):
+            raise
+        await pool.close()
+        raise Unavailable(
+            "statement_pooling",
+            "the pooler before PostgreSQL allows no transactions",
+            hint="set its pool_mode to transaction or session, or connect to PostgreSQL itself",
+        ) from error
 
 
 async def keep_session(_connection: Connection) -> None:

@@ -38,6 +38,8 @@ class Listener(Loop):
 
     async def tick(self) -> float:
         """Connect if need be, and see that the connection still answers."""
+        if self._database.pooled:
+            return 60.0  # notifications are lost on their way: whoever listens polls
         try:
             if not self.alive:
                 self._connection = await asyncpg.connect(self._database.url, timeout=10, command_timeout=10)

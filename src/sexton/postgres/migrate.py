@@ -46,6 +46,14 @@ async def pending(database: Database) -> list[Migration]:
 
 async def migrate(database: Database, *, shards: int = 64) -> list[Migration]:
     """Apply what is pending. Safe to run from several processes at once."""
+    if database.pooled:
+        if await pending(database):
+            raise Unavailable(
+                "needs_session",
+                "a migration needs a session of its own, which a pooler such as PgBouncer does not give",
+                hint="name PostgreSQL itself, only for this: sexton migrate --database-url postgresql://…",
+            )
+        return []
     async with database.connection() as connection:
         await connection.execute("select pg_advisory_lock($1)", LOCK)
         try:

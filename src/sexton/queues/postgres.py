@@ -59,7 +59,7 @@ class RunQueue:
                 command_timeout=database.timeout,
                 max_inactive_connection_lifetime=600,
                 reset=reset,
-                server_settings={"application_name": name, "timezone": "UTC", **settings},
+                **database.connecting(name, **settings),
             )
 
         try:
@@ -217,9 +217,12 @@ class PostgresDoorbell:
 
     async def listen(self, rung: Callable[[Ring], None]) -> None:
         self._rung = rung
-        await self._connect()
+        if not self._database.pooled:
+            await self._connect()
 
     async def check(self) -> bool:
+        if self._database.pooled:
+            return False  # notifications are lost on their way; polling finds what waits
         if self._connection is not None and not self._connection.is_closed():
             return True
         try:
