@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import tomllib
 from collections.abc import Mapping
@@ -61,6 +62,11 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     retention_days: int = 90
     catch_up_rate: float = 100
     statement_timeout_seconds: float = 30
+    egress_private: str = "auto"
+    http_per_host: int = 0
+    http_rate_per_host: float = 0
+    http_breaker_failures: int = 10
+    http_breaker_seconds: float = 30
 
     def check(self) -> Settings:
         """Refuse what cannot work, alone or together."""
@@ -70,10 +76,13 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         for field, most in _AT_MOST.items():
             if getattr(self, field) > most:
                 raise _refuse(field, f"must be at most {most}")
+        for field in _AT_LEAST_0:
+            if getattr(self, field) < 0:
+                raise _refuse(field, "must be at least 0")
+        if self.egress_private not in ("allow", "refuse", "auto"):
+            raise _refuse("egress_private", "must be allow, refuse or auto")
         if self.workers is not None and self.workers < 1:
             raise _refuse("workers", "must be at least 1")
-        if self.grace_seconds < 0:
-            raise _refuse("grace_seconds", "must be at least 0")
         if not 0 <= self.port <= 65535:
             raise _refuse("port", "must be 0 to 65535")
         for field in ("lease_seconds", "worker_lease_seconds"):
@@ -90,6 +99,10 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         self.role_names()
         self.queue_names()
         return self
+
+    def private_egress(self) -> bool:
+        """Whether runs may reach private addresses: on a machine of one's own, they may."""
+        return self.egress_private == "allow" or (self.egress_private == "auto" and is_loopback(self.host))
 
     def role_names(self) -> list[str]:
         """What a process does: some of api, scheduler, worker."""
@@ -123,8 +136,10 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 _NUMBERS = (
     "shards", "concurrency", "batch_size", "claim_size", "lease_seconds", "renew_seconds",
     "worker_lease_seconds", "heartbeat_seconds", "sweep_seconds", "poll_seconds", "horizon_seconds",
-    "refill_seconds", "retention_days", "catch_up_rate", "statement_timeout_seconds",
+    "refill_seconds", "retention_days", "catch_up_rate", "statement_timeout_seconds", "http_breaker_seconds",
 )  # fmt: skip
+
+_AT_LEAST_0 = ("grace_seconds", "http_per_host", "http_rate_per_host", "http_breaker_failures")
 
 _AT_MOST = {
     "shards": MOST_SHARDS,
@@ -172,6 +187,15 @@ def load(
         raise InvalidField(
             "bad_config", f"settings: {error}", field="settings", hint="see the table of settings"
         ) from error
+
+
+def is_loopback(host: str) -> bool:
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
 
 
 def _check_url(field: str, url: str) -> None:

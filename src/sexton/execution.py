@@ -25,6 +25,7 @@ from sexton.model import (
     Expired,
     Failure,
     Outcome,
+    Release,
     Retry,
     RetryJitter,
     Snooze,
@@ -302,7 +303,7 @@ class _Done:
 
 DONE = _Done()
 SUCCESS = Success()
-OUTCOMES = (Success, Failure, Retry, Snooze, Cancel, Expired)
+OUTCOMES = (Success, Failure, Retry, Snooze, Release, Cancel, Expired)
 
 
 async def execute(run: RunContext, step: Step) -> Outcome | None:

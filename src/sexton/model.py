@@ -88,6 +88,14 @@ class RetryJitter(StrEnum):
     FULL = "full"
 
 
+class HttpTls(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Files on the worker's machine, in the PEM form: what we show to the service, and whom we believe."""
+
+    cert: str | None = None
+    key: str | None = None
+    ca: str | None = None
+
+
 class HttpTarget(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A signed request to a service."""
 
@@ -96,6 +104,13 @@ class HttpTarget(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     headers: dict[str, str] = {}
     body: str | None = None
     success_codes: list[int] | None = None
+    capture: bool = True
+    capture_bytes: int = 16_384
+    capture_headers: list[str] = []
+    redirects: int = 0
+    connect_timeout_seconds: float = 10
+    read_timeout_seconds: float | None = None
+    tls: HttpTls | None = None
 
 
 class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -211,6 +226,14 @@ class Snooze(msgspec.Struct, frozen=True):
     seconds: float | timedelta
 
 
+class Release(msgspec.Struct, frozen=True):
+    """The attempt could not begin, such as while a service is not asked: the run goes back as if it had not been
+    claimed, for so many seconds."""
+
+    seconds: float
+    reason: str
+
+
 class Cancel(msgspec.Struct, frozen=True):
     """A handler's way to end its run for good without success."""
 
@@ -221,7 +244,7 @@ class Expired(msgspec.Struct, frozen=True):
     """The run was too old to be worth starting."""
 
 
-Outcome = Success | Failure | Retry | Snooze | Cancel | Expired
+Outcome = Success | Failure | Retry | Snooze | Release | Cancel | Expired
 
 
 def shard_of(job_id: int, shards: int) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from functools import partial
@@ -29,7 +30,7 @@ from sexton.execution import (
     wait_before_retry,
 )
 from sexton.loop import Loop
-from sexton.model import Cancel, Expired, Failure, Outcome, Retry, Snooze, Success
+from sexton.model import Cancel, Expired, Failure, Outcome, Release, Retry, Snooze, Success
 from sexton.queues.postgres import Again, End
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ REFUSALS = (
 )
 
 Row = TypeVar("Row")
+# Run, claim, for how many seconds it goes back, and why.
+Released = tuple[int, int, float, str | None]
 
 
 class Batch:
@@ -77,7 +80,7 @@ class Batch:
         self.ended: list[End] = []
         self.ended_jobs: list[int] = []
         self.again: list[Again] = []
-        self.released: list[tuple[int, int, float]] = []
+        self.released: list[Released] = []
 
     def __len__(self) -> int:
         return len(self.ids) + len(self.ended) + len(self.again) + len(self.released)
@@ -96,7 +99,11 @@ class Batch:
             case Success(result):
                 self.succeed(run, started, finished, encode_result(result))
             case None:
-                self.released.append((run.id, run.claim, 0.0))
+                self.released.append((run.id, run.claim, 0.0, None))
+            case Release(seconds, reason):
+                # Whole seconds: all that go back for as long go back in one statement.
+                delay = float(math.ceil(min(max(0.0, seconds), LONGEST_SNOOZE)))
+                self.released.append((run.id, run.claim, delay, clean(reason, 1000)))
             case Snooze(seconds):
                 delay = min(max(0.0, in_seconds(seconds)), LONGEST_SNOOZE)
                 self.again.append((run.id, run.claim, started, finished, delay, "snoozed", None))
@@ -273,7 +280,7 @@ class Settler(Loop):
                 worker.count_lost(lost)
             while batch.released:
                 delay = batch.released[0][2]
-                rows = [(run, claim) for run, claim, after in batch.released if after == delay]
+                rows = [(run, claim, why) for run, claim, after, why in batch.released if after == delay]
                 await queue.release(batch.node, rows, delay=delay, now=now)
                 telemetry.released.inc(len(rows))
                 batch.released = [row for row in batch.released if row[2] != delay]

@@ -18,7 +18,7 @@ import msgspec
 
 from sexton.errors import InvalidField, ScheduleError
 from sexton.idempotency import check_template
-from sexton.model import HttpTarget, JobSpec, Target, decode_id
+from sexton.model import HttpTarget, HttpTls, JobSpec, Target, decode_id
 from sexton.schedules import Schedule, parse
 from sexton.schedules.zone import EPOCH
 
@@ -94,7 +94,16 @@ EXAMPLES = {
     "exclude": 'write ["2026-12-25", "2026-12-24/2027-01-02"]',
 }
 
+# Those of the numbers of an http target.
+HTTP_RANGES = {
+    "capture_bytes": (0, 49_152),
+    "redirects": (0, 10),
+    "connect_timeout_seconds": (0.1, 300),
+    "read_timeout_seconds": (0.1, 30 * 86_400),
+}
+
 _DECODER = msgspec.json.Decoder(JobSpec)
+_HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _NUMBERS = operator.attrgetter(*RANGES)
 _DEFAULT_NUMBERS = _NUMBERS(JobSpec(name="", schedule=""))
 _UNPRINTABLE = re.compile("[\0-\x08\x0b-\x1f\ud800-\udfff]")
@@ -305,7 +314,7 @@ def _check_http(http: HttpTarget) -> None:
             hint="write https://host/path",
         )
     for name, value in http.headers.items():
-        if not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name) or re.search(r"[\r\n\0]", value):
+        if not _HEADER.fullmatch(name) or re.search(r"[\r\n\0]", value):
             raise InvalidField(
                 "bad_header",
                 f"{name!r} is not a header",
@@ -330,6 +339,50 @@ def _check_http(http: HttpTarget) -> None:
             f"success_codes is {codes}",
             field="target.http.success_codes",
             hint="list HTTP statuses, for example [200, 204], or leave it out for 2xx",
+        )
+    for name, (least, most) in HTTP_RANGES.items():
+        number = getattr(http, name)
+        if number is not None and not least <= number <= most:
+            raise InvalidField(
+                "out_of_range",
+                f"{name} is {number:g}",
+                field=f"target.http.{name}",
+                hint=f"give a number from {least:g} to {most:g}",
+            )
+    if len(http.capture_headers) > 50 or not all(map(_HEADER.fullmatch, http.capture_headers)):
+        raise InvalidField(
+            "bad_header",
+            "capture_headers has more than 50 names, or one that is not the name of a header",
+            field="target.http.capture_headers",
+            hint='write for example ["content-type", "x-request-id"]',
+        )
+    if http.tls is not None:
+        _check_tls(http, http.tls)
+
+
+def _check_tls(http: HttpTarget, tls: HttpTls) -> None:
+    if not http.url.lower().startswith("https:"):
+        raise InvalidField(
+            "bad_tls",
+            "tls is for https URLs",
+            field="target.http.tls",
+            hint="write https://, or leave tls out",
+        )
+    for name in tls.__struct_fields__:
+        path = getattr(tls, name)
+        if path is not None and not check_text(path, f"target.http.tls.{name}", 1000).startswith("/"):
+            raise InvalidField(
+                "bad_tls",
+                f"{path!r} is not the path of a file",
+                field=f"target.http.tls.{name}",
+                hint="write the whole path on the worker's machine, beginning with /",
+            )
+    if tls.key is not None and tls.cert is None:
+        raise InvalidField(
+            "bad_tls",
+            "there is a key without a certificate",
+            field="target.http.tls.cert",
+            hint="add the certificate that the key belongs to",
         )
 
 

@@ -52,6 +52,7 @@ from sexton.queues.postgres import PostgresDoorbell, RunQueue
 from sexton.settler import Batch, Settler
 from sexton.targets.base import TargetKind
 from sexton.targets.http import HttpTargetKind
+from sexton.targets.outbound import Outbound
 from sexton.targets.python import Handler, PythonTarget
 from sexton.telemetry import Telemetry
 
@@ -95,7 +96,11 @@ class Worker:
         self.concurrency = settings.concurrency
         self.queues = settings.queue_names()
         self.python = PythonTarget(handlers, threads=self.concurrency)
-        self.kinds: dict[str, TargetKind] = {"handler": self.python, "http": HttpTargetKind(database)}
+        self.outbound = Outbound(settings)
+        self.kinds: dict[str, TargetKind] = {
+            "handler": self.python,
+            "http": HttpTargetKind(database, self.outbound),
+        }
         self.doorbell = doorbell or PostgresDoorbell(database)
         self.now = now
         self.lanes: list[int] = []
@@ -170,6 +175,7 @@ class Worker:
         await self.heartbeat.stop()
         for kind in self.kinds.values():
             await kind.close()
+        await self.outbound.close()
         await self.queue.close()
 
     async def joined(self) -> int:
@@ -226,7 +232,7 @@ class Worker:
             except Exception:
                 # Such as options of a newer version: another worker may understand them.
                 log.exception("%s cannot be read here; it is given back", encode_id("r", row["id"]))
-                self.batch.released.append((row["id"], row["claim"], NO_HANDLER_SECONDS))
+                self.batch.released.append((row["id"], row["claim"], NO_HANDLER_SECONDS, None))
                 self.settler.nudge()
                 continue
             if step is not None:
@@ -236,7 +242,7 @@ class Worker:
                 self._keep(run, Failure("its job is gone", permanent=True), now)
             else:
                 # The job was given another target before its first attempt, or the handler went away.
-                self.batch.released.append((run.id, run.claim, NO_HANDLER_SECONDS))
+                self.batch.released.append((run.id, run.claim, NO_HANDLER_SECONDS, None))
                 self.settler.nudge()
         self._launch()
 
@@ -478,7 +484,7 @@ class Worker:
 
     def _release_backlog(self) -> None:
         if self.batch is not None and self.backlog:
-            self.batch.released.extend((run.id, run.claim, 0.0) for run, _ in self.backlog)
+            self.batch.released.extend((run.id, run.claim, 0.0, None) for run, _ in self.backlog)
             self.settler.nudge()
         self.backlog.clear()
 

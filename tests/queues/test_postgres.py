@@ -181,7 +181,7 @@ async def test_a_lost_claim_touches_nothing(store: Store, queue: RunQueue) -> No
     run, kept = await store.run(), await store.run()
     node, thief, lanes = await store.node(), await store.node(), [await store.lane()]
     await queue.claim(node, lanes, 10, now=NOW)
-    await queue.release(node, [(run, 1)], now=NOW)
+    await queue.release(node, [(run, 1, None)], now=NOW)
     await queue.claim(thief, lanes, 10, now=NOW)
     before = await store.live(run)
     assert await finish(queue, node, (run, 1), (kept, 1)) == {run}
@@ -189,7 +189,7 @@ async def test_a_lost_claim_touches_nothing(store: Store, queue: RunQueue) -> No
         node, [(run, 1, BEGAN, BEGAN, "dead", "exhausted", "failed", "x", "x")], now=NOW
     ) == {run}
     assert await queue.retry(node, [(run, 1, BEGAN, BEGAN, 0.0, "failed", "x")], now=NOW) == {run}
-    assert await queue.release(node, [(run, 1)], now=NOW) == {run}
+    assert await queue.release(node, [(run, 1, None)], now=NOW) == {run}
     await queue.progress(node, [(run, 1, '{"fraction": 1}')])
     await queue.log(node, [(run, 1, BEGAN, "info", "hello")], now=NOW)
     assert await store.live(run) == before
@@ -201,7 +201,7 @@ async def test_a_lost_claim_touches_nothing(store: Store, queue: RunQueue) -> No
 async def test_an_old_claim_of_the_same_node_is_lost_too(store: Store, queue: RunQueue) -> None:
     run, node, lanes = await store.run(), await store.node(), [await store.lane()]
     await queue.claim(node, lanes, 10, now=NOW)
-    await queue.release(node, [(run, 1)], now=NOW)
+    await queue.release(node, [(run, 1, None)], now=NOW)
     [row] = await queue.claim(node, lanes, 10, now=NOW)
     assert (row["claim"], row["attempt"]) == (2, 1)
     assert await finish(queue, node, (run, 1)) == {run}
@@ -303,7 +303,7 @@ async def test_an_expired_run_lets_the_queued_one_go(store: Store, queue: RunQue
 async def test_released_runs_are_as_if_never_claimed(store: Store, queue: RunQueue) -> None:
     run, node = await store.run(), await store.node()
     await queue.claim(node, [await store.lane()], 10, now=NOW)
-    assert await queue.release(node, [(run, 1)], now=SOON) == set()
+    assert await queue.release(node, [(run, 1, None)], now=SOON) == set()
     live = await store.live(run)
     assert (live["state"], live["attempt"], live["claim"], live["node"]) == ("pending", 0, 1, None)
     assert live["available_at"] == SOON

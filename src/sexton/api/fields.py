@@ -68,6 +68,19 @@ HTTP = {
     "headers": "Sent along.",
     "body": "A template of the body. Default: the payload as JSON.",
     "success_codes": "Which statuses are a success. Default: 2xx.",
+    "capture": "Whether the body of the answer is kept with the run.",
+    "capture_bytes": "How much of it: at most 48 KiB.",
+    "capture_headers": "Which headers of the answer are kept.",
+    "redirects": "How many redirects are followed, at most 10. Default: none.",
+    "connect_timeout_seconds": "How long connecting may take.",
+    "read_timeout_seconds": "How long the service may say nothing. Default: the job's timeout_seconds.",
+    "tls": "Certificates of one's own, for https.",
+}
+
+TLS = {
+    "cert": "The file of the certificate that is shown to the service.",
+    "key": "The file of its key, unless it is in the same file.",
+    "ca": "The file of the authorities that the service's certificate must be from. Default: the system's.",
 }
 
 BACKFILL = {

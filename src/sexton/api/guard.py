@@ -9,7 +9,6 @@ any other address every request needs a key.
 from __future__ import annotations
 
 import hmac
-import ipaddress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from urllib.parse import urlsplit
 
 from litestar import Request
 
-from sexton.config import Settings
+from sexton.config import Settings, is_loopback
 from sexton.errors import InvalidField, SextonError
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})
@@ -113,12 +112,3 @@ def read_keys(settings: Settings) -> list[str]:
     if text and not keys:
         raise InvalidField("bad_config", "there is no key in the file of API keys", field="api_keys")
     return keys
-
-
-def is_loopback(host: str) -> bool:
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False

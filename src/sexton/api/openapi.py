@@ -39,6 +39,7 @@ DESCRIBED = {
     "JobView": {**fields.SPEC, **fields.VIEW},
     "Target": fields.TARGET,
     "HttpTarget": fields.HTTP,
+    "HttpTls": fields.TLS,
     "Backfill": fields.BACKFILL,
     "Preview": fields.PREVIEW,
     "PreviewedTime": fields.PREVIEWED,

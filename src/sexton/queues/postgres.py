@@ -136,9 +136,14 @@ class RunQueue:
         return await self._settle("retry", node, *zip(*rows, strict=True), now)
 
     async def release(
-        self, node: int, rows: Sequence[tuple[int, int]], *, delay: float = 0, now: datetime | None = None
+        self,
+        node: int,
+        rows: Sequence[tuple[int, int, str | None]],
+        *,
+        delay: float = 0,
+        now: datetime | None = None,
     ) -> set[int]:
-        """Runs given back as if they had not been claimed."""
+        """Runs (id, claim, why) given back as if they had not been claimed."""
         return await self._settle("release", node, *zip(*rows, strict=True), delay, now)
 
     async def release_unknown(self, node: int, known: Sequence[int], *, now: datetime | None = None) -> int:

@@ -1,8 +1,7 @@
 """The HTTP target: one signed request per attempt.
 
-The signature is that of Standard Webhooks, so any of its libraries can verify it. Redirects are not
-followed, and addresses that only the machine itself should talk to (link-local, metadata services) are
-refused when the socket is made, whatever the name resolved to.
+The signature is that of Standard Webhooks, so any of its libraries can verify it. What may be reached, and
+how much of it at a time, is decided by `outbound`.
 """
 
 from __future__ import annotations
@@ -10,10 +9,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
-import ipaddress
 import re
 import secrets
-import socket
 from collections.abc import Sequence
 from datetime import UTC
 from email.utils import parsedate_to_datetime
@@ -23,48 +20,34 @@ from typing import Any
 import aiohttp
 import msgspec
 
-from sexton import __version__, clock
+from sexton import clock
 from sexton.execution import RunContext, Step, clean
-from sexton.model import Failure, HttpTarget, Outcome, Success, Target
+from sexton.model import Failure, HttpTarget, Outcome, Release, Success, Target
 from sexton.postgres.database import Database
+from sexton.targets.hosts import HostBusy
+from sexton.targets.outbound import (
+    LARGEST_REQUEST,
+    BadRedirect,
+    BadTls,
+    Outbound,
+    RefusedAddress,
+    Reply,
+    Request,
+    TooLarge,
+)
 
-CONNECT_SECONDS = 10.0
 SECRET_SECONDS = 30.0
-BODY_LIMIT = 16 * 1024
+ERROR_BYTES = 2000
 PREFIX = "whsec_"
 RETRYABLE = frozenset({408, 425, 429})
 
-REFUSED = tuple(
-    map(
-        ipaddress.ip_network,
-        (
-            "169.254.0.0/16",  # link-local; the metadata services of most clouds
-            "100.100.100.200/32",  # Alibaba's
-            "192.0.0.192/32",  # Oracle's
-            "168.63.129.16/32",  # Azure's
-            "fd00:ec2::/32",  # Amazon's on IPv6
-            "fe80::/10",
-        ),
-    )
-)
-# IPv6 addresses that carry an IPv4 address, and where in them it begins.
-CARRIERS = (
-    (ipaddress.ip_network("::ffff:0:0/96"), 12),
-    (ipaddress.ip_network("64:ff9b::/96"), 12),
-    (ipaddress.ip_network("2002::/16"), 2),
-)
-
-
-class RefusedAddress(OSError):
-    """An address that runs may not reach."""
-
 
 class HttpTargetKind:
-    """All requests of a worker share one session."""
+    """Turns runs into requests, and answers into outcomes."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, outbound: Outbound) -> None:
         self._database = database
-        self._session: aiohttp.ClientSession | None = None
+        self._outbound = outbound
         self._secrets: list[bytes] = []
         self._secrets_at = float("-inf")
 
@@ -72,49 +55,47 @@ class HttpTargetKind:
         return partial(self._send, target.http) if target.http is not None else None
 
     async def close(self) -> None:
-        if self._session is not None:
-            await self._session.close()
+        """The session belongs to the worker."""
 
     async def _send(self, target: HttpTarget, run: RunContext) -> Outcome:
-        body = render(target, run)
-        headers = request_headers(target, run, body, await self._signing_secrets())
-        session = self._open_session()
-        timeout = aiohttp.ClientTimeout(
-            total=None, sock_connect=CONNECT_SECONDS, sock_read=run.policy.timeout_seconds
-        )
         try:
-            async with session.request(
-                target.method,
-                target.url,
-                data=body or None,
-                headers=headers,
-                timeout=timeout,
-                allow_redirects=False,
-            ) as response:
-                text, truncated = await _read(response)
-                return judge(target, response.status, response.headers.get("Retry-After"), text, truncated)
+            body = render(target, run)
+            headers = request_headers(target, run, body, await self._signing_secrets())
+            reply = await self._outbound.send(
+                Request(
+                    method=target.method,
+                    url=target.url,
+                    headers=headers,
+                    body=body,
+                    most_bytes=max(target.capture_bytes, ERROR_BYTES) if target.capture else 0,
+                    redirects=target.redirects,
+                    connect_seconds=target.connect_timeout_seconds,
+                    read_seconds=target.read_timeout_seconds or run.policy.timeout_seconds,
+                    tls=target.tls,
+                    # What the job's owner has given in confidence is not for whom the service points to.
+                    private=frozenset(name.lower() for name in target.headers),
+                )
+            )
+        except HostBusy as busy:
+            return Release(busy.seconds, str(busy))
+        except TooLarge as error:
+            return Failure(f"the request cannot be sent: {error}", permanent=True)
+        except RefusedAddress as error:
+            return Failure(f"the address {target.url} is refused: {error}", permanent=True)
         except (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError) as error:
             return Failure(
                 f"the address {target.url} cannot be used: {clean(str(error), 500)}", permanent=True
             )
+        except BadRedirect as error:
+            return Failure(f"{target.url}: {clean(str(error), 500)}", permanent=True)
+        except BadTls as error:
+            # Another worker may have the files, and this one may get them.
+            return Failure(clean(str(error.args[-1]), 1000))
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
-            refused = _refusal(error)
-            if refused is not None:
-                return Failure(f"the address {target.url} is refused: {refused}", permanent=True)
             kind = "timeout" if isinstance(error, TimeoutError) else "error"
             reason = clean(str(error) or type(error).__name__, 2000)
             return Failure(f"{type(error).__name__}: {target.url}: {reason}", kind=kind)
-
-    def _open_session(self) -> aiohttp.ClientSession:
-        if self._session is None:
-            connector = aiohttp.TCPConnector(limit=0, socket_factory=guarded_socket)
-            self._session = aiohttp.ClientSession(
-                connector=connector,
-                cookie_jar=aiohttp.DummyCookieJar(),
-                headers={"User-Agent": f"Sexton/{__version__}"},
-                auto_decompress=True,
-            )
-        return self._session
+        return judge(target, reply)
 
     async def _signing_secrets(self) -> list[bytes]:
         if clock.monotonic() - self._secrets_at > SECRET_SECONDS:
@@ -168,9 +149,17 @@ def render(target: HttpTarget, run: RunContext) -> bytes:
         "trigger": lambda: str(run.trigger),
     }
 
+    size = 0
+
     def fill(found: re.Match[str]) -> str:
+        nonlocal size
         place = places.get(found[1])
-        return place() if place else found[0]
+        text = place() if place else found[0]
+        size += len(text)
+        if size > LARGEST_REQUEST:
+            # Before a small template with the payload in it many times has taken all the memory.
+            raise TooLarge(f"the body has more than {LARGEST_REQUEST:,} characters once it is filled in")
+        return text
 
     return re.sub(r"\{\{\s*(\w+)\s*\}\}", fill, target.body).encode()
 
@@ -208,20 +197,35 @@ def signature_headers(message: str, timestamp: int, body: bytes, keys: Sequence[
     }
 
 
-def judge(target: HttpTarget, status: int, retry_after: str | None, text: str, truncated: bool) -> Outcome:
+def judge(target: HttpTarget, reply: Reply) -> Outcome:
     """What an answer means for the attempt."""
-    good = status in target.success_codes if target.success_codes else 200 <= status < 300
-    if good:
-        result: dict[str, Any] = {"status": status, "body": text}
-        if truncated:
-            result["truncated"] = True
-        return Success(result)
-    hint = " (redirects are not followed)" if 300 <= status < 400 else ""
-    error = f"HTTP {status}{hint}" + (f": {clean(text, 2000)}" if text else "")
+    status = reply.status
+    if status in target.success_codes if target.success_codes else 200 <= status < 300:
+        return Success(captured(target, reply))
+    hint = " (redirects are not followed)" if 300 <= status < 400 and not target.redirects else ""
+    text = reply.body[:ERROR_BYTES].decode("utf-8", "replace")
+    error = f"HTTP {status}{hint}" + (f": {clean(text, ERROR_BYTES)}" if text else "")
     permanent = 400 <= status < 500 and status not in RETRYABLE
-    return Failure(
-        error, permanent=permanent, retry_after=None if permanent else seconds_to_wait(retry_after)
-    )
+    wait = None if permanent else seconds_to_wait(reply.headers.get("Retry-After"))
+    return Failure(error, permanent=permanent, retry_after=wait)
+
+
+def captured(target: HttpTarget, reply: Reply) -> dict[str, Any]:
+    """What is kept of an answer as the run's result."""
+    kept: dict[str, Any] = {"status": reply.status}
+    headers = {
+        name.lower(): clean(", ".join(reply.headers.getall(name)), 2000)
+        for name in target.capture_headers
+        if name in reply.headers
+    }
+    if headers:
+        kept["headers"] = headers
+    if target.capture:
+        most = target.capture_bytes
+        kept["body"] = clean(reply.body[:most].decode("utf-8", "replace"), most)
+        if reply.truncated or len(reply.body) > most:
+            kept["truncated"] = True
+    return kept
 
 
 def seconds_to_wait(retry_after: str | None) -> float | None:
@@ -237,45 +241,6 @@ def seconds_to_wait(retry_after: str | None) -> float | None:
         return None
     at = at if at.tzinfo else at.replace(tzinfo=UTC)
     return max(0.0, (at - clock.now()).total_seconds())
-
-
-def guarded_socket(info: tuple[Any, ...]) -> socket.socket:
-    """Where the connection really goes is known here, after every name was resolved."""
-    family, kind, protocol, _, address = info
-    check_address(str(address[0]))
-    return socket.socket(family, kind, protocol)
-
-
-def check_address(text: str) -> None:
-    address = ipaddress.ip_address(text.split("%")[0])
-    for network, start in CARRIERS:
-        if address.version == 6 and address in network:
-            address = ipaddress.ip_address(address.packed[start : start + 4])
-            break
-    if any(address.version == network.version and address in network for network in REFUSED):
-        raise RefusedAddress(f"{text} is a link-local or metadata address")
-
-
-async def _read(response: aiohttp.ClientResponse) -> tuple[str, bool]:
-    """The beginning of the body; the rest is not waited for."""
-    data = b""
-    while len(data) <= BODY_LIMIT:
-        chunk = await response.content.read(BODY_LIMIT + 1 - len(data))
-        if not chunk:
-            break
-        data += chunk
-    truncated = len(data) > BODY_LIMIT
-    if truncated:
-        response.close()
-    return clean(data[:BODY_LIMIT].decode("utf-8", "replace"), BODY_LIMIT), truncated
-
-
-def _refusal(error: BaseException | None) -> str | None:
-    while error is not None:
-        if isinstance(error, RefusedAddress):
-            return str(error)
-        error = error.__cause__ or error.__context__
-    return None
 
 
 def _iso(run: RunContext) -> str:

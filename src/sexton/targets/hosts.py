@@ -1,0 +1,172 @@
+"""What a process knows of the hosts it talks to: how many requests are under way, how fast they may go out,
+and whether it is any use to ask at all.
+
+A circuit opens after so many failures in a row (no connection, no answer, a status from 500 on) within a
+minute. While it is open nothing is sent; then one request goes as a probe, and its answer closes the circuit
+or opens it again. Whoever finds a host busy or its circuit open gets `HostBusy` at once, or after a second
+of waiting, with the time to come back: a run that cannot be sent must not keep its place in the worker.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from sexton import clock
+from sexton.config import Settings
+
+PATIENCE_SECONDS = 1.0
+WINDOW_SECONDS = 60.0
+PROBE_SECONDS = 2.0
+SPREAD_SECONDS = 5.0
+MOST_HOSTS = 10_000
+
+
+class HostBusy(Exception):
+    """Nothing was sent: come back after `seconds`."""
+
+    def __init__(self, reason: str, seconds: float) -> None:
+        super().__init__(reason)
+        self.seconds = seconds
+
+
+class Hosts:
+    """The hosts by origin (`https://host:443`). Those that nothing is known of any more are forgotten."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._hosts: dict[str, Host] = {}
+
+    @asynccontextmanager
+    async def admit(self, origin: str) -> AsyncIterator[Permit]:
+        """Leave to send one request; the permit is told how it went."""
+        host = self._hosts.get(origin)
+        if host is None:
+            if len(self._hosts) >= MOST_HOSTS:
+                self._hosts = {name: each for name, each in self._hosts.items() if not each.forgettable}
+            host = self._hosts[origin] = Host(origin, self._settings)
+        async with host.slot():
+            probe = host.enter()
+            permit = Permit()
+            try:
+                await host.pace()
+                yield permit
+            finally:
+                host.leave(probe, permit.good)
+
+    def opened(self) -> list[str]:
+        """Origins that are not asked at the moment."""
+        now = clock.monotonic()
+        return sorted(name for name, host in self._hosts.items() if host.open_until > now)
+
+
+class Permit:
+    """What was learnt of the host from one request: whether it is well, or None for nothing."""
+
+    good: bool | None = None
+
+    def answered(self, status: int) -> None:
+        self.good = status < 500
+
+    def failed(self) -> None:
+        """No connection, or no answer; one that was cut short after its status counts as an answer."""
+        if self.good is None:
+            self.good = False
+
+
+class Host:
+    """One origin."""
+
+    def __init__(self, origin: str, settings: Settings) -> None:
+        self.origin = origin
+        self.open_until = 0.0
+        self._limit = settings.http_per_host
+        self._rate = settings.http_rate_per_host
+        self._threshold = settings.http_breaker_failures
+        self._pause = settings.http_breaker_seconds
+        self._slots = asyncio.Semaphore(self._limit) if self._limit else None
+        self._failures = 0
+        self._failing_since = 0.0
+        self._open = False
+        self._probing = False
+        self._next_at = 0.0
+        self._users = 0
+
+    @property
+    def forgettable(self) -> bool:
+        return not (self._users or self._failures or self._open) and self._next_at <= clock.monotonic()
+
+    @asynccontextmanager
+    async def slot(self) -> AsyncIterator[None]:
+        """One of the requests under way at a time."""
+        self._users += 1
+        try:
+            if self._slots is None:
+                yield
+                return
+            self._check_circuit()
+            try:
+                async with asyncio.timeout(PATIENCE_SECONDS):
+                    await self._slots.acquire()
+            except TimeoutError:
+                raise HostBusy(
+                    f"{self.origin} has {self._limit} requests under way from this worker (http_per_host)",
+                    PATIENCE_SECONDS + random.uniform(0, PATIENCE_SECONDS),
+                ) from None
+            try:
+                yield
+            finally:
+                self._slots.release()
+        finally:
+            self._users -= 1
+
+    def enter(self) -> bool:
+        """Past the circuit; whether this request is the probe."""
+        self._check_circuit()
+        if not self._open:
+            return False
+        if self._probing:
+            raise HostBusy(f"{self.origin} is being tried out after failures", PROBE_SECONDS)
+        self._probing = True
+        return True
+
+    def leave(self, probe: bool, good: bool | None) -> None:
+        """How it went; None: nothing was learnt."""
+        if probe:
+            self._probing = False
+        if good is None or not self._threshold:
+            return
+        now = clock.monotonic()
+        if good:
+            self._failures, self._open, self.open_until = 0, False, 0.0
+            return
+        if not self._failures or now - self._failing_since > WINDOW_SECONDS:
+            self._failures, self._failing_since = 0, now
+        self._failures += 1
+        if probe or (self._failures >= self._threshold and not self._open):
+            self._open, self.open_until = True, now + self._pause
+
+    async def pace(self) -> None:
+        """Wait for this request's turn, if it comes soon. A second's worth may go at once."""
+        if not self._rate:
+            return
+        now, gap = clock.monotonic(), 1 / self._rate
+        turn = max(self._next_at, now - max(0.0, 1 - gap))
+        if turn - now > PATIENCE_SECONDS:
+            raise HostBusy(
+                f"{self.origin} gets {self._rate:g} requests a second from this worker (http_rate_per_host)",
+                turn - now,
+            )
+        self._next_at = turn + gap
+        if turn > now:
+            await clock.sleep(turn - now)
+
+    def _check_circuit(self) -> None:
+        left = self.open_until - clock.monotonic()
+        if left > 0:
+            raise HostBusy(
+                f"{self.origin} is not asked for {left:.0f} s: {self._failures} requests in a row failed",
+                left + random.uniform(0, SPREAD_SECONDS),
+            )
