@@ -23,7 +23,7 @@ LAYERS = (
     {"schedules"},
     {"planning", "wheel", "model", "config", "telemetry", "loop"},
     {"postgres"},
-    {"jobs", "ledger", "validation", "idempotency"},
+    {"jobs", "ledger", "validation", "target_rules", "text", "idempotency", "secrets"},
     {
         "scheduler",
         "horizon",

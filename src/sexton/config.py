@@ -44,6 +44,9 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     roles: str = ",".join(ROLES)
     workers: int | None = None
     app: str | None = None
+    allow_shell: bool = False
+    shell_commands: str = ""
+    secret_key: str | None = None
     api_keys: str | None = None
     queues: str = "*"
     elector: str = "postgres"
@@ -98,11 +101,26 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         _check_elector(self.elector)
         self.role_names()
         self.queue_names()
+        self.allowed_commands()
         return self
 
     def private_egress(self) -> bool:
         """Whether runs may reach private addresses: on a machine of one's own, they may."""
         return self.egress_private == "allow" or (self.egress_private == "auto" and is_loopback(self.host))
+
+    def allowed_commands(self) -> list[str]:
+        """The programs that a worker may run for jobs with a shell target."""
+        names = [name.strip() for name in self.shell_commands.split(",") if name.strip()]
+        if not self.allow_shell:
+            return []
+        if not names:
+            raise InvalidField(
+                "no_commands",
+                "allow_shell is given, but no command is allowed",
+                field="shell_commands",
+                hint="list programs as jobs write them: --shell-commands /usr/bin/rsync,backup",
+            )
+        return names
 
     def role_names(self) -> list[str]:
         """What a process does: some of api, scheduler, worker."""

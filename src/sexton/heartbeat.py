@@ -49,6 +49,7 @@ class Heartbeat:
         beat_seconds: float,
         app: str | None,
         handlers: Sequence[str],
+        targets: Sequence[str],
         queues: Sequence[str],
         capacity: int,
         version: str,
@@ -64,6 +65,7 @@ class Heartbeat:
         self._beat = min(beat_seconds, lease_seconds / 3)
         self._margin = lease_seconds * 0.1
         self._facts = (app, list(handlers), list(queues), capacity, version)
+        self._targets = list(targets)
         self._running = running
         self._on_identity = on_identity
         self._on_lost = on_lost
@@ -216,6 +218,7 @@ class Heartbeat:
             version,
             None,
             "draining" if self.draining else "live",
+            self._targets,
         )
         assert row is not None
         self.offset = row["now"] - clock.monotonic()

@@ -33,6 +33,8 @@ _TIMES: Mapping[str, Callable[[datetime], str]] = {
     "hour": lambda at: f"{at:%H}",
 }
 NAMES = ("job_id", "job_name", *_TIMES, "payload.…")
+# What the templates of a target may name beside these: an attempt has more than its occurrence.
+RUN_NAMES = ("run_id", "attempt", "trigger", "idempotency_key", *NAMES)
 
 
 def occurrence_key(
@@ -47,17 +49,8 @@ def occurrence_key(
     """The key of an occurrence."""
     if template is None:
         return f"{encode_id('j', job_id)}:{int(scheduled_at.timestamp())}"
-    local = scheduled_at.astimezone(zone(timezone).info)
-
-    def fill(match: re.Match[str]) -> str:
-        name = match[1].strip()
-        if name in _TIMES:
-            return _TIMES[name](local)
-        if name == "job_id":
-            return encode_id("j", job_id)
-        return job_name if name == "job_name" else _text(_lookup(payload, name))
-
-    return _PLACE.sub(fill, template)
+    names = {"job_id": encode_id("j", job_id), "job_name": job_name}
+    return fill(template, names, scheduled_at=scheduled_at, timezone=timezone, payload=payload)
 
 
 def manual_key(
@@ -85,26 +78,53 @@ def manual_key(
     return f"{key}:{suffix}"
 
 
-def check_template(template: str, payload: Any) -> None:
+def fill(
+    template: str, names: Mapping[str, str], *, scheduled_at: datetime, timezone: str, payload: Any
+) -> str:
+    """The template with `names`, times and what it takes from the payload in their places."""
+    local = scheduled_at.astimezone(zone(timezone).info)
+
+    def put(match: re.Match[str]) -> str:
+        name = match[1].strip()
+        if name in _TIMES:
+            return _TIMES[name](local)
+        return names[name] if name in names else _text(_lookup(payload, name))
+
+    return _PLACE.sub(put, template)
+
+
+def names_wall_clock(template: str) -> bool:
+    """Whether it takes the zone of the job to fill it in."""
+    found = {match[1].strip() for match in _PLACE.finditer(template)}
+    return not found.isdisjoint(_TIMES.keys() - {"scheduled_at", "unix"})
+
+
+def check_template(
+    template: str, payload: Any, *, field: str = FIELD, names: tuple[str, ...] = NAMES
+) -> None:
     """Refuse what could not be filled in when the job fires."""
+
+    def refuse(message: str, hint: str) -> InvalidField:
+        return _refuse(message, hint, field)
+
     if not template.strip():
-        raise _refuse("the template is empty", "leave it out for {job_id}:{unix}")
+        raise refuse("the template is empty", "leave it out for {job_id}:{unix}")
     if len(template) > LONGEST:
-        raise _refuse(f"the template is longer than {LONGEST} characters", "shorten it")
+        raise refuse(f"the template is longer than {LONGEST} characters", "shorten it")
     for match in _PLACE.finditer(template):
         name = match[1].strip()
         if name.startswith("payload."):
-            _lookup(payload, name)
-        elif name not in NAMES[:-1]:
-            raise _refuse(f"{{{{{name}}}}} is not known", f"use one of: {', '.join(NAMES)}")
+            _lookup(payload, name, field)
+        elif name not in names[:-1]:
+            raise refuse(f"{{{{{name}}}}} is not known", f"use one of: {', '.join(names)}")
     rest = _PLACE.sub("", template)
     if "{{" in rest or "}}" in rest:
-        raise _refuse("a pair of braces is not closed", "write {{name}}")
+        raise refuse("a pair of braces is not closed", "write {{name}}")
     if any(not character.isprintable() for character in rest):
-        raise _refuse("the template has a control character", "remove it")
+        raise refuse("the template has a control character", "remove it")
 
 
-def _lookup(payload: Any, name: str) -> Any:
+def _lookup(payload: Any, name: str, field: str = FIELD) -> Any:
     value = payload
     for part in name.split(".")[1:]:
         if isinstance(value, Mapping) and part in value:
@@ -113,7 +133,7 @@ def _lookup(payload: Any, name: str) -> Any:
             value = value[int(part)]
         else:
             raise _refuse(
-                f"{{{{{name}}}}} is not in the payload", "add it to the payload, or use another name"
+                f"{{{{{name}}}}} is not in the payload", "add it to the payload, or use another name", field
             )
     return value
 
@@ -122,5 +142,5 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
-def _refuse(message: str, hint: str) -> InvalidField:
-    return InvalidField("bad_template", message, field=FIELD, hint=hint)
+def _refuse(message: str, hint: str, field: str) -> InvalidField:
+    return InvalidField("bad_template", message, field=field, hint=hint)

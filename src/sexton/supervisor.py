@@ -29,6 +29,7 @@ from sexton.errors import InvalidField, SextonError, Unavailable
 from sexton.postgres.database import Database, patiently
 from sexton.postgres.migrate import migrate, require_migrated, require_shards
 from sexton.postgres.server import PrivateServer, default_data_directory
+from sexton.secrets import key_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -104,7 +105,10 @@ async def supervise(
         )
         if place is not None:
             place.write(up)
-        environment = _environment({**given, "data": None, "database_url": url, "port": port})
+        given = {**given, "data": None, "database_url": url, "port": port}
+        if private is not None and settings.secret_key is None:
+            given["secret_key"] = f"@{key_file(private.data)}"
+        environment = _environment(given)
         supervisor = Supervisor(_children(up, listener, environment), grace_seconds=settings.grace_seconds)
 
         async def ready() -> bool:

@@ -18,9 +18,11 @@ import msgspec
 
 from sexton.errors import InvalidField, ScheduleError
 from sexton.idempotency import check_template
-from sexton.model import HttpTarget, HttpTls, JobSpec, Target, decode_id
+from sexton.model import HttpTarget, HttpTls, JobSpec, decode_id
 from sexton.schedules import Schedule, parse
 from sexton.schedules.zone import EPOCH
+from sexton.target_rules import HINT, check_target, struct_of
+from sexton.text import check_text
 
 LARGEST_PAYLOAD = 256 * 1024
 LARGEST_BODY = 64 * 1024
@@ -85,7 +87,7 @@ EXAMPLES = {
     "retry_jitter": "none or full",
     "missed_window": "SKIP, RUN_ONCE or RUN_ALL",
     "overlap": "ALLOW, SKIP, QUEUE_ONE or CANCEL_RUNNING",
-    "target": 'write {"handler": "name"} or {"http": {"url": "https://…"}}',
+    "target": HINT,
     "target.http.method": "GET, POST, PUT, PATCH or DELETE",
     "starts_at": "write for example 2026-12-24T18:00:00Z",
     "ends_at": "write for example 2026-12-24T18:00:00Z",
@@ -106,7 +108,6 @@ _DECODER = msgspec.json.Decoder(JobSpec)
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _NUMBERS = operator.attrgetter(*RANGES)
 _DEFAULT_NUMBERS = _NUMBERS(JobSpec(name="", schedule=""))
-_UNPRINTABLE = re.compile("[\0-\x08\x0b-\x1f\ud800-\udfff]")
 
 
 def read_spec(data: Mapping[str, Any] | bytes | str | JobSpec) -> JobSpec:
@@ -147,7 +148,9 @@ def check_spec(spec: JobSpec) -> JobSpec:
         if text is not None:
             check_text(text, field, longest)
     if spec.target is not None:
-        _check_target(spec.target)
+        check_target(spec.target, spec.payload)
+        if spec.target.http is not None:
+            _check_http(spec.target.http)
     if spec.labels:
         _check_labels(spec.labels)
     if len(spec.exclude) > 1000:
@@ -242,24 +245,6 @@ def first_occurrence(spec: JobSpec, schedule: Schedule, now: datetime) -> dateti
     return past
 
 
-def check_text(text: str, field: str, longest: int) -> str:
-    """A line of text that people read: no longer than it may be, no control characters but line ends."""
-    if not text.strip():
-        raise InvalidField("empty", f"{field} is empty", field=field, hint="write something, or leave it out")
-    if len(text) > longest:
-        raise InvalidField(
-            "too_long", f"{field} has {len(text)} characters", field=field, hint=f"at most {longest}"
-        )
-    if found := _UNPRINTABLE.search(text):
-        raise InvalidField(
-            "nul_character" if found[0] == "\0" else "bad_text",
-            f"{field} contains the character U+{ord(found[0]):04X}",
-            field=field,
-            hint="remove it",
-        )
-    return text
-
-
 def _check_numbers(spec: JobSpec) -> None:
     for field, (least, most) in RANGES.items():
         value = getattr(spec, field)
@@ -282,16 +267,6 @@ def _check_name(name: str) -> None:
         raise InvalidField(
             "bad_name", f"{name} looks like the id of a job", field="name", hint="do not begin it with j_"
         )
-
-
-def _check_target(target: Target) -> None:
-    if (target.handler is None) == (target.http is None):
-        both = "both handler and http" if target.handler is not None else "neither handler nor http"
-        raise InvalidField("bad_target", f"the target has {both}", field="target", hint=EXAMPLES["target"])
-    if target.handler is not None:
-        check_text(target.handler, "target.handler", 200)
-    if target.http is not None:
-        _check_http(target.http)
 
 
 def _check_http(http: HttpTarget) -> None:
@@ -452,7 +427,7 @@ def _explain(data: Any, error: msgspec.ValidationError) -> InvalidField:
             "missing_field", f"{field} is missing", field=field, hint=hint.get(field, "add it")
         )
     if unknown := re.search(r"unknown field `(\w+)`", message):
-        parent = HttpTarget if field == "target.http" else Target
+        parent = struct_of(field)
         return _unknown(f"{field}.{unknown[1]}", unknown[1], parent.__struct_fields__, f"{field}.")
     message = re.sub(r"`(.*?)`", r"\1", message).replace("RFC3339 encoded ", "").replace(" | null", "")
     example = EXAMPLES.get(field) or EXAMPLES.get(field.split("[")[0].split(".")[0])

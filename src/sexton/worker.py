@@ -49,11 +49,13 @@ from sexton.model import Cancel, Failure, Outcome, Success, Target, encode_id
 from sexton.postgres.database import LOST, Connection, Database
 from sexton.queues.base import Doorbell
 from sexton.queues.postgres import PostgresDoorbell, RunQueue
+from sexton.secrets import Secrets
 from sexton.settler import Batch, Settler
 from sexton.targets.base import TargetKind
 from sexton.targets.http import HttpTargetKind
 from sexton.targets.outbound import Outbound
 from sexton.targets.python import Handler, PythonTarget
+from sexton.targets.table import make_kinds, served
 from sexton.telemetry import Telemetry
 
 log = logging.getLogger("sexton")
@@ -101,6 +103,8 @@ class Worker:
             "handler": self.python,
             "http": HttpTargetKind(database, self.outbound),
         }
+        self.served = served(settings)
+        self.kinds |= make_kinds(database, settings, Secrets(database, settings))
         self.doorbell = doorbell or PostgresDoorbell(database)
         self.now = now
         self.lanes: list[int] = []
@@ -130,6 +134,7 @@ class Worker:
             beat_seconds=settings.heartbeat_seconds,
             app=app,
             handlers=sorted(self.python.handlers),
+            targets=self.served,
             queues=self.queues or ["*"],
             capacity=self.concurrency,
             version=__version__,
@@ -210,7 +215,9 @@ class Worker:
     # Taking and starting runs.
 
     async def find_lanes(self) -> None:
-        self.lanes = await self.queue.lanes(self.queues, sorted(self.python.handlers))
+        self.lanes = await self.queue.lanes(
+            self.queues, sorted(self.python.handlers), self.served
+        )
 
     def take(self, rows: Sequence[asyncpg.Record], node: int, *, alone: bool = False) -> None:
         """Start what was claimed, as far as there are slots."""

@@ -38,6 +38,8 @@ def node(
     queues: Annotated[str | None, Parameter(help="Queues to work on, or * for all.")] = None,
     concurrency: Annotated[int | None, Parameter(help="Runs at a time in a worker.")] = None,
     app: Annotated[str | None, Parameter(help="Your jobs and handlers: module:name.")] = None,
+    allow_shell: Annotated[bool, Parameter(help="Let workers run the commands of shell targets.")] = False,
+    shell_commands: Annotated[str | None, Parameter(help="Programs they may run, with commas.")] = None,
 ) -> int:
     """Run one node in the given roles until it is told to stop."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
@@ -50,6 +52,8 @@ def node(
                 "queues": queues,
                 "concurrency": concurrency,
                 "app": app,
+                "allow_shell": allow_shell or None,
+                "shell_commands": shell_commands,
             }
         )
         asyncio.run(_until_stopped(settings, listen_fd))

@@ -36,6 +36,8 @@ def up(
         int | None, Parameter(help="Runs at a time in each worker process. Default: 100.")
     ] = None,
     app: Annotated[str | None, Parameter(help="Your jobs and handlers: module:name.")] = None,
+    allow_shell: Annotated[bool, Parameter(help="Let workers run the commands of shell targets.")] = False,
+    shell_commands: Annotated[str | None, Parameter(help="Programs they may run, with commas.")] = None,
     shards: Annotated[int | None, Parameter(help="Shards of a new private PostgreSQL. Default: 64.")] = None,
 ) -> int:
     """Start Sexton on this machine.
@@ -56,6 +58,8 @@ def up(
         "queues": queues,
         "concurrency": concurrency,
         "app": app,
+        "allow_shell": allow_shell or None,
+        "shell_commands": shell_commands,
     }
     try:
         settings = load({**given, "roles": roles, "shards": shards})

@@ -16,7 +16,7 @@ from sexton.idempotency import occurrence_key
 from sexton.jobs.change import NAMESPACE, find, not_found
 from sexton.jobs.stored import encoded, fields_of, target_of
 from sexton.jobs.view import JobView
-from sexton.model import JobStatus, MissedWindow, decode_id, encode_id
+from sexton.model import JobStatus, MissedWindow, decode_id, encode_id, how_to_serve, lane_name
 from sexton.postgres.database import Connection, Database
 from sexton.schedules.zone import zone, zone_names
 from sexton.validation import make_schedule
@@ -216,7 +216,8 @@ async def _worker_warnings(
 ) -> list[str]:
     target = target_of(job)
     handlers = [target.handler] if target.handler is not None else []
-    row = await connection.fetchrow(database.statement("known_handlers"), handlers, now)
+    served = lane_name(target.kind, target.need)
+    row = await connection.fetchrow(database.statement("known_handlers"), handlers, now, served)
     assert row is not None
     if target.handler is not None and target.handler not in row["known"]:
         return [
@@ -226,6 +227,9 @@ async def _worker_warnings(
         ]
     if not row["workers"]:
         return ["no worker is running: runs stay pending until one is"]
+    if target.handler is None and not row["served"]:
+        how = how_to_serve(target.kind, target.need)
+        return [f"no live worker serves {served}: runs stay pending until one does ({how})"]
     return []
 
 

@@ -109,9 +109,9 @@ def target_of(spec: JobSpec) -> Target:
 
 
 def lane_of(spec: JobSpec) -> tuple[str, str, str]:
-    """Queue, kind of target and handler: what a worker can claim by."""
+    """Queue, kind of target, and what of this kind it needs: what a worker can claim by."""
     target = target_of(spec)
-    return spec.queue, target.kind, target.handler or ""
+    return spec.queue, target.kind, target.need
 
 
 def jitter(job_id: int, spec: JobSpec) -> timedelta:

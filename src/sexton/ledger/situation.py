@@ -11,7 +11,7 @@ from asyncpg import Record
 
 from sexton.ledger.views import NodeView
 from sexton.ledger.words import span, stamp
-from sexton.model import RunStatus, encode_id
+from sexton.model import RunStatus, encode_id, how_to_serve, lane_name
 from sexton.postgres.database import Connection, Database
 
 # What a node tells of itself with every beat.
@@ -57,6 +57,8 @@ class Situation:
             return "no worker is running"
         if row["target"] == "handler" and not any(row["handler"] in node.handlers for node in workers):
             return f"no worker knows handler {row['handler']}"
+        if not any(has_target(node, row) for node in workers):
+            return f"no worker serves {wanted(row)}: {how_to_serve(row['target'], row['handler'])}"
         if not any(serves(node, row) for node in workers):
             return f"no worker serves queue {row['queue']}"
         return "all workers are busy"
@@ -67,8 +69,17 @@ def serves(node: NodeView, lane: Record) -> bool:
         node.state == "live"
         and "worker" in node.roles
         and (not node.queues or "*" in node.queues or lane["queue"] in node.queues)
-        and (lane["target"] != "handler" or lane["handler"] in node.handlers)
+        and has_target(node, lane)
     )
+
+
+def has_target(node: NodeView, lane: Record) -> bool:
+    return lane["handler"] in node.handlers if lane["target"] == "handler" else wanted(lane) in node.targets
+
+
+def wanted(lane: Record) -> str:
+    """What a lane needs, as workers say that they have it."""
+    return lane_name(lane["target"], lane["handler"])
 
 
 def node_of(row: Record) -> NodeView:

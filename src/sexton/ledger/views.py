@@ -154,6 +154,7 @@ class NodeView(msgspec.Struct, frozen=True, kw_only=True):
     roles: Annotated[list[str], about("api, scheduler, worker.")]
     app: Annotated[str | None, about("The application whose handlers it has.")] = None
     handlers: Annotated[list[str], about("Which handlers it knows.")] = []
+    targets: Annotated[list[str], about("What it serves beside handlers: http, message:redis, …")] = []
     queues: Annotated[list[str], about("Which queues it serves.")] = []
     shards: Annotated[int, about("How many shards it leads.")] = 0
     running: Annotated[int, about("How many runs it carries out.")] = 0
@@ -201,8 +202,8 @@ class Backlog(msgspec.Struct, frozen=True, kw_only=True):
     """Runs that could start now and wait for a worker."""
 
     queue: Annotated[str, about("The queue.")]
-    target: Annotated[str, about("handler or http.")]
-    handler: Annotated[str | None, about("The handler they need.")] = None
+    target: Annotated[str, about("handler, http, message, celery or shell.")]
+    handler: Annotated[str | None, about("The handler, broker or program they need.")] = None
     waiting: Annotated[int, about(f"How many, counted up to {MOST_COUNTED}.")]
     oldest_available_at: Annotated[datetime | None, about("Since when the oldest waits.")] = None
     served: Annotated[bool, about("False if no live worker can take them.")]

@@ -79,8 +79,10 @@ class RunQueue:
             except (*LOST, asyncpg.PostgresError, asyncpg.InternalClientError):
                 pool.terminate()
 
-    async def lanes(self, queues: Sequence[str] | None, handlers: Sequence[str]) -> list[int]:
-        rows = await self._fetch("lanes", queues, handlers)
+    async def lanes(
+        self, queues: Sequence[str] | None, handlers: Sequence[str], targets: Sequence[str]
+    ) -> list[int]:
+        rows = await self._fetch("lanes", queues, handlers, targets)
         return [row["id"] for row in rows]
 
     async def claim(

@@ -1,11 +1,21 @@
-"""What a kind of target is to the worker."""
+"""What a kind of target is to the worker, and what most of them need: templates and secrets filled in."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Awaitable, Callable
+from datetime import UTC
+from typing import Any, Protocol
 
-from sexton.execution import Step
-from sexton.model import Target
+import msgspec
+
+from sexton.errors import SextonError, Unavailable
+from sexton.execution import RunContext, Step, describe
+from sexton.idempotency import fill, names_wall_clock
+from sexton.model import Cancel, Failure, Outcome, SecretRef, Success, Target
+from sexton.postgres.database import Database
+from sexton.secrets import SecretError, Secrets
+
+ZONES = 10_000
 
 
 class TargetKind(Protocol):
@@ -16,3 +26,107 @@ class TargetKind(Protocol):
         ...
 
     async def close(self) -> None: ...
+
+
+class Refused(Exception):
+    """The other side has said no, and would say it again."""
+
+
+class Filler:
+    """Fills in what a target leaves open: places from the run, and secrets."""
+
+    def __init__(self, database: Database, secrets: Secrets) -> None:
+        self.secrets = secrets
+        self._database = database
+        self._zones: dict[tuple[int, int], str] = {}
+
+    async def text(self, template: str | SecretRef, run: RunContext) -> str:
+        """Secrets last: what the payload holds is data, not a place."""
+        if isinstance(template, SecretRef) or "{{" not in template:
+            return await self.secrets.reveal(template)
+        zone = await self._zone(run) if names_wall_clock(template) else "UTC"
+        parts = template.split("${secret:")
+        done = self._fill(parts[0], run, zone)
+        for part in parts[1:]:
+            name, _, rest = part.partition("}")
+            done += await self.secrets.value(name) + self._fill(rest, run, zone)
+        return done
+
+    async def value(self, value: Any, run: RunContext) -> Any:
+        """The same for every text inside a JSON value."""
+        match value:
+            case str():
+                return await self.text(value, run)
+            case list():
+                return [await self.value(item, run) for item in value]
+            case dict():
+                return {name: await self.value(item, run) for name, item in value.items()}
+        return value
+
+    def guarded(self, step: Callable[[RunContext], Awaitable[Outcome]]) -> Step:
+        """The step with its secrets masked in whatever comes of it."""
+
+        async def carry_out(run: RunContext) -> Outcome:
+            return self.masked(await judged(step, run))
+
+        return carry_out
+
+    def masked(self, outcome: Outcome) -> Outcome:
+        match outcome:
+            case Success(result) if result is not None:
+                return Success(self.secrets.mask_all(result))
+            case Failure(error):
+                return msgspec.structs.replace(outcome, error=self.secrets.mask(error))
+            case Cancel(reason):
+                return Cancel(self.secrets.mask(reason))
+        return outcome
+
+    def _fill(self, template: str, run: RunContext, zone: str) -> str:
+        return fill(
+            template, run_names(run), scheduled_at=run.scheduled_at, timezone=zone, payload=run.payload
+        )
+
+    async def _zone(self, run: RunContext) -> str:
+        """The claim does not bring it along, as few need it."""
+        key = (run.job, run.revision)
+        if key not in self._zones:
+            if len(self._zones) >= ZONES:
+                self._zones.clear()
+            rows = await self._database.fetch("zone_of_revision", *key)
+            self._zones[key] = rows[0]["timezone"] if rows else "UTC"
+        return self._zones[key]
+
+
+async def judged(step: Callable[[RunContext], Awaitable[Outcome]], run: RunContext) -> Outcome:
+    """What the step says; errors are worth a retry, unless they are refusals."""
+    try:
+        return await step(run)
+    except Refused as error:
+        return Failure(str(error), permanent=True)
+    except Unavailable:
+        raise
+    except SecretError as error:
+        # It is mended by setting the secret, not by editing the job.
+        return Failure(str(error))
+    except SextonError as error:
+        return Failure(str(error), permanent=True)
+    except TimeoutError as error:
+        return Failure(f"timeout: {error}" if str(error) else "timeout", kind="timeout")
+    except Exception as error:
+        return Failure(describe(error))
+
+
+def run_names(run: RunContext) -> dict[str, str]:
+    """What the templates of targets may name of a run."""
+    return {
+        "job_id": run.job_id,
+        "job_name": run.job_name,
+        "run_id": run.run_id,
+        "attempt": str(run.attempt),
+        "trigger": str(run.trigger),
+        "idempotency_key": run.idempotency_key,
+    }
+
+
+def stamp(run: RunContext) -> str:
+    return run.scheduled_at.astimezone(UTC).isoformat().replace("+00:00", "Z")

@@ -106,11 +106,12 @@ create table sexton.problems (
     since timestamptz not null default clock_timestamp()
 );
 
--- A queue together with the handler (or the kind of target) that its runs need: what a worker can claim by.
+-- A queue together with what its runs need: a handler, or a kind of target and what of that kind (the broker of a
+-- message, the program of a command). What a worker can claim by.
 create table sexton.lanes (
     id integer generated always as identity primary key,
     queue text not null,
-    target text not null,       -- handler, http
+    target text not null,       -- handler, http, message, celery, shell
     handler text not null default '',
     unique (queue, target, handler)
 );
@@ -249,6 +250,7 @@ create table sexton.nodes (
     roles text[] not null,
     app text,
     handlers text[] not null default '{}',
+    targets text[] not null default '{}',   -- what a worker serves beside handlers: http, message:redis, …
     queues text[] not null default '{}',
     state text not null default 'live',   -- live, draining, dead
     lease_until timestamptz not null,
@@ -285,6 +287,14 @@ create table sexton.zones (
     through bigint,             -- while timers are moved: those of jobs up to here are done
     moved integer not null default 0,
     replanned_at timestamptz
+);
+
+-- What targets refer to by name, encrypted under a key that is not here.
+create table sexton.secrets (
+    name text primary key,
+    value bytea not null,       -- nonce and ciphertext of AES-GCM, with the name authenticated
+    created_at timestamptz not null default clock_timestamp(),
+    updated_at timestamptz not null default clock_timestamp()
 );
 
 create table sexton.audit (

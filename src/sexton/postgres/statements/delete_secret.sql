@@ -1,0 +1,1 @@
+delete from sexton.secrets where name = $1 returning name

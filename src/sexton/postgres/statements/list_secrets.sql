@@ -1,0 +1,1 @@
+select name, created_at, updated_at from sexton.secrets order by name

@@ -1,0 +1,20 @@
+"""The kinds of target beside handlers and http, and which of them a process can serve."""
+
+from __future__ import annotations
+
+from sexton.config import Settings
+from sexton.model import lane_name
+from sexton.postgres.database import Database
+from sexton.secrets import Secrets
+from sexton.targets.base import Filler, TargetKind
+from sexton.targets.shell import ShellTargetKind
+
+
+def make_kinds(database: Database, settings: Settings, secrets: Secrets) -> dict[str, TargetKind]:
+    filler = Filler(database, secrets)
+    return {"shell": ShellTargetKind(filler, settings.allowed_commands())}
+
+
+def served(settings: Settings) -> list[str]:
+    """What lanes a worker may claim from, beside those of its handlers."""
+    return ["http", *(lane_name("shell", program) for program in settings.allowed_commands())]
