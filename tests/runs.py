@@ -42,13 +42,16 @@ class Store:
         async with self.database.connection() as connection:
             await connection.execute(self.database.sql(sql), *arguments)
 
-    async def lane(self, handler: str = "work", queue: str = "default", target: str = "handler") -> int:
+    async def lane(
+        self, handler: str = "work", queue: str = "default", target: str = "handler", keyed: bool = False
+    ) -> int:
         number: int = await self.value(
-            """insert into sexton.lanes (queue, target, handler) values ($1, $2, $3)
-            on conflict (queue, target, handler) do update set queue = excluded.queue returning id""",
+            """insert into sexton.lanes (queue, target, handler, keyed) values ($1, $2, $3, $4)
+            on conflict (queue, target, handler, keyed) do update set queue = excluded.queue returning id""",
             queue,
             target,
             handler if target == "handler" else "",
+            keyed,
         )
         return number
 

@@ -18,6 +18,7 @@ from sexton import clock, crash
 from sexton.errors import Unavailable
 from sexton.loop import Loop
 from sexton.queues.base import Ring
+from sexton.queues.postgres import Limited
 
 if TYPE_CHECKING:
     from sexton.worker import Worker
@@ -44,6 +45,7 @@ class Claimer(Loop):
         self._suspects_at = float("-inf")
         self._giving_way_until = float("-inf")
         self._alone = False
+        self._limited_first = False
         self._unknown_at = clock.monotonic() + UNKNOWN_SECONDS
 
     async def setup(self) -> None:
@@ -58,14 +60,16 @@ class Claimer(Loop):
             return settings.poll_seconds
         await self._look_around()
         await self._give_back_unknown(node)
-        if not worker.lanes or await self._alone_or_giving_way(node):
+        if not (worker.lanes or worker.limited) or await self._alone_or_giving_way(node):
             return settings.poll_seconds
         room = self.room()
         if not self._worth(room):
             self._waiting = True
             return settings.poll_seconds
         limit = min(room, settings.claim_size)
-        claim = worker.queue.claim(node, self._rotated(), limit, now=worker.now())
+        if worker.limited:
+            return await self._claim_both(node, limit)
+        claim = worker.queue.claim(node, self._rotated(worker.lanes), limit, now=worker.now())
         self._waiting = await self._take(claim, node) == limit
         return 0 if self._waiting and self._worth(self.room()) else settings.poll_seconds
 
@@ -75,6 +79,37 @@ class Claimer(Loop):
             # Else they would count as runs of a crashed worker.
             with contextlib.suppress(Unavailable):
                 await self._worker.release_unknown(node)
+
+    async def _claim_both(self, node: int, limit: int) -> float:
+        """Freely and under limits, taking turns at being first, so that neither keeps the other waiting."""
+        worker, taken, rest = self._worker, 0, Limited([])
+        self._limited_first = not self._limited_first
+        for under_limits in (self._limited_first, not self._limited_first):
+            if under_limits:
+                # Not ahead of time: what waits here would keep others from running elsewhere.
+                most = min(limit - taken, worker.concurrency - worker.in_hand)
+                rest = await self._claim_limited(node, most) if most > 0 else Limited([], True)
+                taken += len(rest.rows)
+            elif worker.lanes and taken < limit:
+                claim = worker.queue.claim(node, self._rotated(worker.lanes), limit - taken, now=worker.now())
+                taken += await self._take(claim, node)
+        self._waiting = taken == limit or rest.remaining
+        if taken == limit and self._worth(self.room()):
+            return 0
+        pause = worker.settings.poll_seconds
+        return pause if rest.seconds is None else min(pause, rest.seconds)
+
+    async def _claim_limited(self, node: int, most: int, *, alone: bool = False) -> Limited:
+        worker, answer = self._worker, Limited([])
+
+        async def claim() -> list[asyncpg.Record]:
+            nonlocal answer
+            lanes = self._rotated(worker.limited)
+            answer = await worker.queue.claim_limited(node, lanes, most, alone=alone, now=worker.now())
+            return answer.rows
+
+        await self._take(claim(), node, alone=alone)
+        return answer
 
     async def _take(self, claim: Awaitable[list[asyncpg.Record]], node: int, *, alone: bool = False) -> int:
         """If the answer is lost, whatever was claimed is given back before anything else is."""
@@ -124,11 +159,12 @@ class Claimer(Loop):
             return room >= self._worker.settings.claim_size // 4
         return room > 0
 
-    def _rotated(self) -> list[int]:
-        """A lane that always has something to do must not keep the others waiting."""
-        lanes = self._worker.lanes
+    def _rotated(self, lanes: list[int]) -> list[int]:
+        """A lane that always has something to do must not keep the others waiting. Forwards or backwards, so
+        that of any two lanes each comes first half of the time, however many there are."""
         start = random.randrange(len(lanes))
-        return lanes[start:] + lanes[:start]
+        rotated = lanes[start:] + lanes[:start]
+        return rotated if random.getrandbits(1) else rotated[::-1]
 
     def _rung(self, ring: Ring) -> None:
         match ring:
@@ -148,9 +184,10 @@ class Claimer(Loop):
             self._lanes_at = now
             await worker.find_lanes()
             await worker.doorbell.check()
-        if now - self._suspects_at >= SUSPECTS_SECONDS and worker.lanes:
+        lanes = worker.lanes + worker.limited
+        if now - self._suspects_at >= SUSPECTS_SECONDS and lanes:
             self._suspects_at = now
-            if await worker.queue.suspects(worker.lanes, now=worker.now()):
+            if await worker.queue.suspects(lanes, now=worker.now()):
                 self._giving_way_until = clock.monotonic() + GIVE_WAY_SECONDS
 
     async def _alone_or_giving_way(self, node: int) -> bool:
@@ -169,6 +206,8 @@ class Claimer(Loop):
         self._giving_way_until = self._suspects_at = float("-inf")
         claim = worker.queue.claim_alone(node, worker.lanes, now=worker.now())
         self._alone = await self._take(claim, node, alone=True) > 0
+        if not self._alone and worker.limited:
+            self._alone = bool((await self._claim_limited(node, 1, alone=True)).rows)
         if not self._alone:
             self._suspects_at = now
         return self._alone

@@ -233,6 +233,7 @@ class JobSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     expires_seconds: int | None = None
     max_runs: int | None = None
     idempotency_key_template: str | None = None
+    concurrency_key: str | None = None
     keep_completed_seconds: int = 86_400
     labels: dict[str, str] = {}
     description: str | None = None

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from sexton.concurrency import check_concurrency_key
 from sexton.errors import InvalidField, ScheduleError
 from sexton.idempotency import check_template
 from sexton.model import HttpTarget, HttpTls, JobSpec, decode_id
@@ -78,6 +79,7 @@ OTHER_NAMES = {
     **dict.fromkeys(("end_date", "end_time", "end_at", "not_after"), "ends_at"),
     **dict.fromkeys(("tags", "metadata", "annotations"), "labels"),
     **dict.fromkeys(("idempotency_key", "dedup_key", "unique_key"), "idempotency_key_template"),
+    **dict.fromkeys(("limit_key", "concurrency_group", "group_key", "partition_key"), "concurrency_key"),
     **dict.fromkeys(("job_name", "title", "id", "job_id"), "name"),
     **dict.fromkeys(("calendar", "calendars", "holidays", "excluded_dates"), "exclude"),
 }  # fmt: skip
@@ -161,6 +163,8 @@ def check_spec(spec: JobSpec) -> JobSpec:
         encode_payload(spec.payload)
     if spec.idempotency_key_template is not None:
         check_template(spec.idempotency_key_template, spec.payload)
+    if spec.concurrency_key is not None:
+        check_concurrency_key(spec.concurrency_key, spec.payload)
     return spec
 
 

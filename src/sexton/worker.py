@@ -108,6 +108,7 @@ class Worker:
         self.doorbell = doorbell or PostgresDoorbell(database)
         self.now = now
         self.lanes: list[int] = []
+        self.limited: list[int] = []
         self.running: dict[int, RunContext] = {}
         self.backlog: deque[tuple[RunContext, Step]] = deque()
         self.batch: Batch | None = None
@@ -215,9 +216,10 @@ class Worker:
     # Taking and starting runs.
 
     async def find_lanes(self) -> None:
-        self.lanes = await self.queue.lanes(
-            self.queues, sorted(self.python.handlers), self.served
-        )
+        found = await self.queue.lanes(self.queues, sorted(self.python.handlers), self.served)
+        if not set(found.limited) <= set(self.limited) and self.node is not None:
+            await self.queue.count_in(self.node, list(self._known()))
+        self.lanes, self.limited = found
 
     def take(self, rows: Sequence[asyncpg.Record], node: int, *, alone: bool = False) -> None:
         """Start what was claimed, as far as there are slots."""
@@ -255,12 +257,16 @@ class Worker:
 
     async def release_unknown(self, node: int) -> None:
         """What the database says is ours and we know nothing of: the answer to a claim was lost."""
+        given = await self.queue.release_unknown(node, list(self._known()), now=self.now())
+        if given:
+            log.warning("%d runs were given back: the answer to their claim was lost", given)
+
+    def _known(self) -> set[int]:
+        """Every run in its hands, those whose outcomes are not written yet included."""
         known = {*self.running, *(run.id for run, _ in self.backlog), *self.settler.runs()}
         for batch in (*self._old_batches, *([self.batch] if self.batch is not None else [])):
             known.update(batch.runs())
-        given = await self.queue.release_unknown(node, list(known), now=self.now())
-        if given:
-            log.warning("%d runs were given back: the answer to their claim was lost", given)
+        return known
 
     def _launch(self) -> None:
         backlog, running, concurrency = self.backlog, self.running, self.concurrency

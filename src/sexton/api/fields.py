@@ -33,6 +33,7 @@ SPEC = {
     "expires_seconds": "A run that has not started this long after its time is not worth starting.",
     "max_runs": "How often it fires in all.",
     "idempotency_key_template": "The key every target receives, such as `report-{{week}}`.",
+    "concurrency_key": "So many at a time share it as their queue says: `{{payload.customer}}`.",
     "keep_completed_seconds": "How long a completed one-off job is kept.",
     "labels": "Names and values of your own, to find jobs by.",
     "description": "For people.",

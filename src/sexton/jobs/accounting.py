@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from sexton.errors import ScheduleError
 from sexton.jobs.change import Held
-from sexton.jobs.stored import Stored, overlap_of
+from sexton.jobs.stored import Stored, concurrency_key_of, overlap_of
 from sexton.model import PRIORITY_LOWEST, JobStatus, SkipReason, Trigger
 from sexton.planning import Plan, PlannedRun, PlannedSkip, paused, plan
 from sexton.postgres.database import Connection, Database
@@ -85,6 +85,7 @@ async def record(
         [skip.occurrences for skip in decided.skips],
         [skip.reason.value for skip in decided.skips],
         now,
+        concurrency_key_of(spec, job.id),
     )
 
 

@@ -13,6 +13,7 @@ from sexton.errors import InvalidField, SextonError
 from sexton.jobs.change import HORIZON_SECONDS, NAMESPACE, Lane, lane_ids, within
 from sexton.jobs.create import NameTaken
 from sexton.jobs.stored import (
+    concurrency_key_of,
     encoded,
     grace_of,
     jitter,
@@ -39,7 +40,7 @@ JOB_COLUMNS = (
 )  # fmt: skip
 TIMER_COLUMNS = (
     "job_id", "shard", "revision", "timing_key", "scheduled_at", "due_at", "max_runs", "lane", "priority",
-    "overlap", "expires_seconds", "grace_seconds",
+    "overlap", "expires_seconds", "grace_seconds", "concurrency_key",
 )  # fmt: skip
 
 Item = bytes | str | Mapping[str, Any] | JobSpec
@@ -181,6 +182,7 @@ class _Chunk:
                 overlap_of(spec),
                 spec.expires_seconds,
                 grace_of(spec),
+                concurrency_key_of(spec, number),
             )
         )
 

@@ -24,7 +24,7 @@ NAMESPACE = "default"
 HORIZON_SECONDS = 3660.0
 TRIES = 5
 
-Lane = tuple[str, str, str]
+Lane = tuple[str, str, str, bool]
 Result = TypeVar("Result")
 
 
@@ -113,11 +113,11 @@ async def lane_ids(database: Database, connection: Connection, lanes: Collection
 
 async def _find_lanes(database: Database, connection: Connection, lanes: Collection[Lane]) -> dict[Lane, int]:
     rows = await connection.fetch(database.statement("find_lanes"), *_columns(lanes))
-    return {(row["queue"], row["target"], row["handler"]): row["id"] for row in rows}
+    return {(row["queue"], row["target"], row["handler"], row["keyed"]): row["id"] for row in rows}
 
 
-def _columns(lanes: Collection[Lane]) -> list[list[str]]:
-    return [[lane[column] for lane in lanes] for column in range(3)]
+def _columns(lanes: Collection[Lane]) -> list[list[str | bool]]:
+    return [[lane[column] for lane in lanes] for column in range(4)]
 
 
 def not_found(ref: Any) -> NotFound:

@@ -8,6 +8,7 @@ from sexton.errors import Conflict
 from sexton.jobs.change import HORIZON_SECONDS, NAMESPACE, lane_id, within
 from sexton.jobs.read import view
 from sexton.jobs.stored import (
+    concurrency_key_of,
     encoded,
     grace_of,
     jitter,
@@ -107,5 +108,6 @@ async def insert(
         grace_of(spec),
         HORIZON_SECONDS,
         known["now"],
+        concurrency_key_of(spec, known["job_id"]),
     )
     return number

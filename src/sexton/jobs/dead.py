@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 import asyncpg
 import msgspec
 
 from sexton.errors import Conflict, InvalidField, NotFound
 from sexton.jobs.change import NAMESPACE, find, within
-from sexton.jobs.stored import Stored
+from sexton.jobs.stored import Stored, concurrency_key_of_run
 from sexton.model import decode_id, encode_id
 from sexton.postgres.database import Connection, Database
 
@@ -156,7 +157,22 @@ async def _redrive(
     jobs = await _definitions(database, connection, rows)
     keys = [row["idempotency_key"] or _key(jobs[row["job_id"], row["revision"]], row) for row in rows]
     ids = [row["run_id"] for row in rows]
-    return await connection.fetch(database.statement("redrive"), ids, keys, list(available))
+    crowds = await _concurrency_keys(database, connection, rows)
+    return await connection.fetch(database.statement("redrive"), ids, keys, list(available), crowds)
+
+
+async def _concurrency_keys(
+    database: Database, connection: Connection, rows: Sequence[asyncpg.Record]
+) -> list[str | None]:
+    """Under the jobs as they are now, as their lanes are."""
+    found = await connection.fetch(database.statement("keyed_jobs"), list({row["job_id"] for row in rows}))
+    jobs = {row["id"]: Stored(dict(row)) for row in found}
+    return [
+        concurrency_key_of_run(jobs[row["job_id"]].spec, row["job_id"], _payload(jobs[row["job_id"]], row))
+        if row["job_id"] in jobs
+        else None
+        for row in rows
+    ]
 
 
 async def _definitions(
@@ -172,5 +188,8 @@ async def _definitions(
 
 
 def _key(job: Stored, row: asyncpg.Record) -> str:
-    payload = job.spec.payload if row["payload"] is None else msgspec.json.decode(row["payload"])
-    return job.key_of(row["scheduled_at"], payload)
+    return job.key_of(row["scheduled_at"], _payload(job, row))
+
+
+def _payload(job: Stored, row: asyncpg.Record) -> Any:
+    return job.spec.payload if row["payload"] is None else msgspec.json.decode(row["payload"])

@@ -22,6 +22,8 @@ from sexton.jobs.create import NameTaken, insert
 from sexton.jobs.read import view
 from sexton.jobs.stored import (
     Stored,
+    concurrency_key_of,
+    concurrency_key_of_run,
     decoded,
     encoded,
     grace_of,
@@ -189,7 +191,28 @@ async def _edit_runs(
             ids.append(run["id"])
             payload = job.spec.payload if run["payload"] is None else decoded(run["payload"])
             keys.append(job.key_of(run["scheduled_at"], payload))
-    await connection.execute(database.statement("edit_runs"), job.id, job.revision + 1, lane, ids, keys)
+    own = await _own_concurrency_keys(database, connection, job.id, spec)
+    await connection.execute(
+        database.statement("edit_runs"),
+        job.id,
+        job.revision + 1,
+        lane,
+        ids,
+        keys,
+        concurrency_key_of(spec, job.id),
+        list(own),
+        list(own.values()),
+    )
+
+
+async def _own_concurrency_keys(
+    database: Database, connection: Connection, job_id: int, spec: JobSpec
+) -> dict[int, str | None]:
+    """Those of waiting runs with a payload of their own."""
+    if spec.concurrency_key is None:
+        return {}
+    rows = await connection.fetch(database.statement("own_payloads"), job_id)
+    return {row["id"]: concurrency_key_of_run(spec, job_id, decoded(row["payload"])) for row in rows}
 
 
 async def _place(
@@ -225,6 +248,7 @@ async def _place(
         grace_of(spec),
         HORIZON_SECONDS,
         held.now,
+        concurrency_key_of(spec, job.id),
     )
     if held.timer is None:
         await connection.execute(

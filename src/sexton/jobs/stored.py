@@ -11,6 +11,8 @@ from typing import Any
 import msgspec
 
 from sexton import planning
+from sexton.concurrency import concurrency_key
+from sexton.errors import InvalidField
 from sexton.idempotency import occurrence_key
 from sexton.model import COLUMNS, JobSpec, Overlap, OverlapCode, Target, encode_id, jitter_of
 from sexton.planning import Policy
@@ -71,6 +73,24 @@ class Stored:
         )
 
 
+def concurrency_key_of(spec: JobSpec, job_id: int, payload: Any = msgspec.UNSET) -> str | None:
+    return concurrency_key(
+        spec.concurrency_key,
+        job_id=job_id,
+        job_name=spec.name,
+        payload=spec.payload if payload is msgspec.UNSET else payload,
+    )
+
+
+def concurrency_key_of_run(spec: JobSpec, job_id: int, payload: Any) -> str | None:
+    """That of a run with a payload of its own, made before this definition: if the payload lacks what the key
+    is made from, the run has the job's."""
+    try:
+        return concurrency_key_of(spec, job_id, payload)
+    except InvalidField:
+        return concurrency_key_of(spec, job_id)
+
+
 def fields_of(row: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a specification; zone, kind, anchor and target are filled in."""
     return {
@@ -108,10 +128,11 @@ def target_of(spec: JobSpec) -> Target:
     return spec.target or Target(handler=spec.name)
 
 
-def lane_of(spec: JobSpec) -> tuple[str, str, str]:
-    """Queue, kind of target, and what of this kind it needs: what a worker can claim by."""
+def lane_of(spec: JobSpec) -> tuple[str, str, str, bool]:
+    """Queue, kind of target, and what of this kind it needs: what a worker can claim by; and whether its runs
+    have a concurrency key."""
     target = target_of(spec)
-    return spec.queue, target.kind, target.need
+    return spec.queue, target.kind, target.need, spec.concurrency_key is not None
 
 
 def jitter(job_id: int, spec: JobSpec) -> timedelta:

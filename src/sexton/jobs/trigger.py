@@ -10,7 +10,7 @@ import msgspec
 from sexton.errors import Conflict, InvalidField, NotFound
 from sexton.idempotency import manual_key
 from sexton.jobs.change import NAMESPACE, Held, hold, lane_id, within
-from sexton.jobs.stored import lane_of
+from sexton.jobs.stored import concurrency_key_of, lane_of
 from sexton.model import JobStatus, Overlap, decode_id, encode_id
 from sexton.postgres.database import Connection, Database
 from sexton.validation import encode_payload
@@ -68,6 +68,7 @@ async def run_now(
             slot,
             key,
             own,
+            concurrency_key_of(spec, held.job.id, payload),
         )
         return encode_id("r", run_id)
 
@@ -125,6 +126,7 @@ async def backfill(
                 [held.job.key_of(at) if templated else None for at in wanted],
                 held.job.jitter.total_seconds(),
                 [held.now + place * step for place in range(len(wanted))],
+                concurrency_key_of(held.job.spec, held.job.id),
             )
         return Backfill(
             job_id=held.job.job_id,

@@ -11,7 +11,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import asyncpg
 
@@ -26,10 +26,29 @@ log = logging.getLogger("sexton")
 CHANNELS: dict[str, Ring] = {"sexton_runs": "runs", "sexton_lanes": "lanes", "sexton_cancels": "cancels"}
 
 CLOSE_SECONDS = 2.0
+# A queue with limits is held for two statements; whoever is stopped between them does not hold it for longer.
+HOLD_SECONDS = 2
+BUSY_SECONDS = 0.1
 
 # Columns of the arguments of `end` and `retry` after (id, claim, started, finished).
 End = tuple[int, int, float, float, str, str | None, str, str, str | None]
 Again = tuple[int, int, float, float, float, str, str | None]
+
+
+class Lanes(NamedTuple):
+    """What a worker may claim from: freely, and under the limits of queues."""
+
+    free: list[int]
+    limited: list[int]
+
+
+class Limited(NamedTuple):
+    """A claim under limits: whether something was left that could go but for them, and in how many seconds
+    it is worth looking again (None: when something has ended)."""
+
+    rows: list[asyncpg.Record]
+    remaining: bool = False
+    seconds: float | None = None
 
 
 class RunQueue:
@@ -66,7 +85,13 @@ class RunQueue:
             # What a handler has set in its session must not meet the next one.
             return cls(
                 database,
-                await pool("sexton worker", size, keep_session, **BY_KEY),
+                await pool(
+                    "sexton worker",
+                    size,
+                    keep_session,
+                    idle_in_transaction_session_timeout=f"{HOLD_SECONDS}s",
+                    **BY_KEY,
+                ),
                 await pool("sexton handlers", lent, None),
             )
         except (*LOST, asyncpg.PostgresError) as error:
@@ -81,14 +106,44 @@ class RunQueue:
 
     async def lanes(
         self, queues: Sequence[str] | None, handlers: Sequence[str], targets: Sequence[str]
-    ) -> list[int]:
+    ) -> Lanes:
         rows = await self._fetch("lanes", queues, handlers, targets)
-        return [row["id"] for row in rows]
+        free = [row["id"] for row in rows if not row["limited"]]
+        return Lanes(free, [row["id"] for row in rows if row["limited"]])
 
     async def claim(
         self, node: int, lanes: Sequence[int], limit: int, *, now: datetime | None = None
     ) -> list[asyncpg.Record]:
         return await self._write("claim", node, lanes, limit, now)
+
+    async def claim_limited(
+        self,
+        node: int,
+        lanes: Sequence[int],
+        limit: int,
+        *,
+        alone: bool = False,
+        now: datetime | None = None,
+    ) -> Limited:
+        """From lanes whose queues have limits. `alone`: one run that may kill its worker."""
+        statement = self._database.statement
+        async with self.connection() as connection:
+            try:
+                async with connection.transaction():
+                    await connection.fetch(statement("lock_queues"), lanes)
+                    claimed = await connection.fetchrow(
+                        statement("claim_limited"), node, lanes, limit, now, alone
+                    )
+            except asyncpg.LockNotAvailableError:
+                return Limited([], True, BUSY_SECONDS)
+            assert claimed is not None
+            runs = claimed["runs"]
+            rows = await connection.fetch(statement("claimed"), node, runs) if runs else []
+        return Limited(rows, claimed["remaining"], claimed["seconds"])
+
+    async def count_in(self, node: int, runs: Sequence[int]) -> None:
+        """Let runs count that were claimed before their queues had limits."""
+        await self._fetch("count_in", node, runs)
 
     async def claim_alone(
         self, node: int, lanes: Sequence[int], *, now: datetime | None = None

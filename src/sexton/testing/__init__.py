@@ -93,6 +93,7 @@ class Engine:
         self.clock = time
         self.runs: list[Run] = []
         self._seen: set[str] = set()
+        self._again_at: datetime | None = None  # when a rate limit lets something go
         self._leadership = Leadership(database, settings, time, name="testing", version=__version__)
         self._scheduler = Scheduler(database, settings, self._leadership, time)
         self._worker = Worker(database, settings, app.handlers, app=app.name)
@@ -168,7 +169,8 @@ class Engine:
     async def _next(self) -> datetime | None:
         async with self.database.connection() as connection:
             coming: datetime | None = await connection.fetchval(NEXT, self.clock.at)
-        return coming
+        again = [self._again_at] if self._again_at is not None and self._again_at > self.clock.at else []
+        return min([*again, *([coming] if coming is not None else [])], default=None)
 
     async def _fire(self) -> int:
         """One round of a scheduler that has just come: it reads every timer."""
@@ -182,6 +184,11 @@ class Engine:
         node = await worker.joined()
         await worker.find_lanes()
         rows = await worker.queue.claim(node, worker.lanes, worker.concurrency) if worker.lanes else []
+        if worker.limited:
+            under = await worker.queue.claim_limited(node, worker.limited, worker.concurrency)
+            rows += under.rows
+            if under.seconds is not None:
+                self._again_at = self.clock.at + timedelta(seconds=under.seconds)
         worker.take(rows, node)
         while worker.in_hand or worker.unsettled:
             await worker.idle()

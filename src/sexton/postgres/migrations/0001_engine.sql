@@ -93,7 +93,8 @@ create table sexton.timers (
     priority smallint not null,
     overlap smallint not null default 0,
     expires_seconds integer,
-    grace_seconds integer       -- null: the default, 60
+    grace_seconds integer,      -- null: the default, 60
+    concurrency_key text collate "C"    -- set if the lane is keyed
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05);
 
 create index timers_due on sexton.timers (shard, due_at);
@@ -113,8 +114,28 @@ create table sexton.lanes (
     queue text not null,
     target text not null,       -- handler, http, message, celery, shell
     handler text not null default '',
-    unique (queue, target, handler)
+    keyed boolean not null default false,   -- its runs have a concurrency key, those of other lanes have none
+    unique (queue, target, handler, keyed)
 );
+
+-- What people have said about a queue; one that is not here has no limits. Whoever claims under limits locks the row,
+-- so that two workers never count the same free place.
+create table sexton.queues (
+    id integer generated always as identity primary key,
+    namespace text not null default 'default',
+    name text not null,
+    paused_at timestamptz,
+    paused_reason text,
+    concurrency integer check (concurrency > 0),            -- runs at a time, in the whole cluster
+    key_concurrency integer check (key_concurrency > 0),    -- of each concurrency key
+    rate float8 check (rate > 0),                           -- starts per second
+    burst integer check (burst > 0),                        -- and at once; null: as many as in a second, at least one
+    tokens float8 not null default 0,                       -- starts that were left at refilled_at
+    refilled_at timestamptz not null default clock_timestamp(),
+    key_place text collate "C" not null default '',         -- the key that was served last: the next ones come first
+    updated_at timestamptz not null default clock_timestamp(),
+    unique (namespace, name)
+) with (fillfactor = 50);
 
 -- Live runs only; a row leaves when the run ends. `slot` is set where runs of a job must not overlap:
 -- 0 is the live one, 1 the queued one, which waits with available_at infinity.
@@ -141,7 +162,8 @@ create table sexton.runs (
     deadline_at timestamptz,
     cancel_requested_at timestamptz,
     cancel_reason text,
-    concurrency_key text,
+    concurrency_key text collate "C",
+    limited_by integer,         -- the queue among whose runs it counts; null if that had no limits when it was claimed
     idempotency_key text,
     parent_run bigint,
     payload jsonb,
@@ -157,6 +179,13 @@ create unique index runs_slot on sexton.runs (job_id, slot) where slot is not nu
 create index runs_suspect on sexton.runs (lane) where crashes >= 2;
 create index runs_expiring on sexton.runs (expires_at) where expires_at is not null;
 create index runs_cancelling on sexton.runs (node) where cancel_requested_at is not null;
+
+-- What counts for the limits of a queue is what this index holds, and nothing else: a run leaves it in whatever way it
+-- stops running. And what waits by key, so that a key with a million runs is stepped over at once.
+create index runs_limited on sexton.runs (limited_by, concurrency_key)
+    where limited_by is not null and state in ('running', 'waiting');
+create index runs_keyed on sexton.runs (lane, priority, concurrency_key, available_at)
+    where concurrency_key is not null and state in ('pending', 'failed');
 
 -- One row per ended run and per skipped occurrence, or counted range of them. Append-only.
 create table sexton.history (

@@ -1,7 +1,7 @@
 -- Put down what was decided about occurrences of one job: runs, as its overlap allows, and what was skipped. Its row and
 -- its timer are locked by the caller, who moves the timer in the same transaction.
 -- $1 job, $2 revision, $3 lane, $4 overlap, $5 expires; runs: $6 scheduled, $7 due, $8 trigger, $9 missed, $10 available,
--- $11 priority; skips: $12 scheduled, $13 until, $14 occurrences, $15 reason; $16 now.
+-- $11 priority; skips: $12 scheduled, $13 until, $14 occurrences, $15 reason; $16 now; $17 concurrency key.
 with wanted as materialized (
     select r.*, r.due_at + $5::integer * interval '1 second' as expires_at,
            row_number() over (order by r.scheduled_at) - 1 as place
@@ -9,15 +9,17 @@ with wanted as materialized (
          as r (scheduled_at, due_at, trigger, missed, available_at, priority)
 ),
 free as (
-    insert into sexton.runs (job_id, lane, priority, available_at, scheduled_at, due_at, expires_at, revision, trigger, missed)
-    select $1, $3, priority, available_at, scheduled_at, due_at, expires_at, $2, trigger, missed
+    insert into sexton.runs (job_id, lane, priority, available_at, scheduled_at, due_at, expires_at, revision, trigger, missed,
+                             concurrency_key)
+    select $1, $3, priority, available_at, scheduled_at, due_at, expires_at, $2, trigger, missed, $17
     from wanted
     where $4::smallint = 0
 ),
 live as (
     insert into sexton.runs
-        (job_id, lane, priority, available_at, scheduled_at, due_at, expires_at, revision, trigger, missed, slot)
-    select $1, $3, priority, available_at, scheduled_at, due_at, expires_at, $2, trigger, missed, 0
+        (job_id, lane, priority, available_at, scheduled_at, due_at, expires_at, revision, trigger, missed, slot,
+         concurrency_key)
+    select $1, $3, priority, available_at, scheduled_at, due_at, expires_at, $2, trigger, missed, 0, $17
     from wanted
     where $4::smallint <> 0 and place = 0
     on conflict (job_id, slot) where slot is not null do nothing
@@ -25,8 +27,9 @@ live as (
 ),
 queued as (
     insert into sexton.runs
-        (job_id, lane, priority, available_at, scheduled_at, due_at, expires_at, revision, trigger, missed, slot)
-    select $1, $3, priority, 'infinity', scheduled_at, due_at, expires_at, $2, trigger, missed, 1
+        (job_id, lane, priority, available_at, scheduled_at, due_at, expires_at, revision, trigger, missed, slot,
+         concurrency_key)
+    select $1, $3, priority, 'infinity', scheduled_at, due_at, expires_at, $2, trigger, missed, 1, $17
     from wanted
     where $4::smallint in (2, 3) and scheduled_at not in (select scheduled_at from live)
     order by scheduled_at

@@ -29,7 +29,7 @@ moved as (
     from batch b
     where (select count(*) from ending) >= 0 and t.job_id = b.job_id and t.scheduled_at = b.scheduled_at and t.due_at = b.due_at and t.revision = b.revision
       and b.next_at is not null
-    returning t.job_id, t.revision, t.lane, t.priority, t.overlap, t.expires_seconds
+    returning t.job_id, t.revision, t.lane, t.priority, t.overlap, t.expires_seconds, t.concurrency_key
 ),
 ended as (
     delete from sexton.timers t
@@ -37,7 +37,7 @@ ended as (
     where (select count(*) from ending) >= 0 and t.job_id = b.job_id and t.scheduled_at = b.scheduled_at
       and t.due_at = b.due_at and t.revision = b.revision
       and b.next_at is null
-    returning t.job_id, t.revision, t.lane, t.priority, t.overlap, t.expires_seconds
+    returning t.job_id, t.revision, t.lane, t.priority, t.overlap, t.expires_seconds, t.concurrency_key
 ),
 completed as (
     update sexton.jobs j set status = 'completed', completed_at = clock_timestamp() from ended e where j.id = e.job_id
@@ -48,7 +48,7 @@ held as materialized (
     select * from ended
 ),
 wanted as materialized (
-    select h.job_id, h.revision, h.lane, coalesce(r.priority, h.priority) as priority, h.overlap,
+    select h.job_id, h.revision, h.lane, coalesce(r.priority, h.priority) as priority, h.overlap, h.concurrency_key,
            r.scheduled_at, r.due_at, r.trigger, r.missed, r.available_at,
            r.due_at + h.expires_seconds * interval '1 second' as expires_at,
            row_number() over (partition by h.job_id order by r.scheduled_at) - 1 as place
@@ -57,15 +57,18 @@ wanted as materialized (
     join held h on h.job_id = r.job_id
 ),
 free as (
-    insert into sexton.runs (job_id, lane, priority, available_at, scheduled_at, due_at, expires_at, revision, trigger, missed)
-    select job_id, lane, priority, available_at, scheduled_at, due_at, expires_at, revision, trigger, missed
+    insert into sexton.runs (job_id, lane, priority, available_at, scheduled_at, due_at, expires_at, revision, trigger, missed,
+                             concurrency_key)
+    select job_id, lane, priority, available_at, scheduled_at, due_at, expires_at, revision, trigger, missed, concurrency_key
     from wanted
     where overlap = 0
 ),
 live as (
     insert into sexton.runs
-        (job_id, lane, priority, available_at, scheduled_at, due_at, expires_at, revision, trigger, missed, slot)
-    select job_id, lane, priority, available_at, scheduled_at, due_at, expires_at, revision, trigger, missed, 0
+        (job_id, lane, priority, available_at, scheduled_at, due_at, expires_at, revision, trigger, missed, slot,
+         concurrency_key)
+    select job_id, lane, priority, available_at, scheduled_at, due_at, expires_at, revision, trigger, missed, 0,
+           concurrency_key
     from wanted
     where overlap <> 0 and place = 0
     on conflict (job_id, slot) where slot is not null do nothing
@@ -73,9 +76,10 @@ live as (
 ),
 queued as (
     insert into sexton.runs
-        (job_id, lane, priority, available_at, scheduled_at, due_at, expires_at, revision, trigger, missed, slot)
+        (job_id, lane, priority, available_at, scheduled_at, due_at, expires_at, revision, trigger, missed, slot,
+         concurrency_key)
     select distinct on (job_id) job_id, lane, priority, 'infinity'::timestamptz, scheduled_at, due_at, expires_at,
-           revision, trigger, missed, 1
+           revision, trigger, missed, 1, concurrency_key
     from wanted
     where overlap in (2, 3) and (job_id, scheduled_at) not in (select job_id, scheduled_at from live)
     order by job_id, scheduled_at

@@ -4,7 +4,7 @@
 -- to a stopped client would hold the fence.
 -- $1 jobs and $2 their groups (1-based), both as the text of an array; per group: $3 revision, $4 scheduled, $5 due,
 -- $6 next scheduled, $7 next due; $8 shards, $9 epochs; $10 now, or null for the database clock.
--- Jobs whose runs are counted or must not overlap, and those that end, are fired by fire_special.
+-- Jobs whose runs are counted, must not overlap or have a concurrency key, and those that end, are fired by fire_special.
 with fence as materialized (
     select count(*) = cardinality($8::smallint[]) as held
     from (
@@ -21,6 +21,7 @@ moved as (
     from unnest($1::text::bigint[], $2::text::integer[]) as b (job_id, place)
     where (select held from fence)
       and t.job_id = b.job_id and t.revision = ($3::integer[])[b.place] and t.overlap = 0 and t.max_runs is null
+      and t.concurrency_key is null
       and t.scheduled_at = ($4::timestamptz[])[b.place] and t.due_at = ($5::timestamptz[])[b.place]
       and t.due_at <= coalesce($10::timestamptz, clock_timestamp())
     returning t.job_id, t.revision, t.lane, t.priority, t.expires_seconds, b.place

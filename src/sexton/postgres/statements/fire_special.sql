@@ -1,5 +1,5 @@
--- Fire a batch of jobs that fire does not know how to: their runs are counted (max_runs), must not overlap, or
--- this occurrence is the last. The same fence, the same arguments, and $11 per group: whether it may be the last.
+-- Fire a batch of jobs that fire does not know how to: their runs are counted (max_runs), must not overlap, have a
+-- concurrency key, or this occurrence is the last. The same fence, the same arguments, and $11 per group: whether it may be the last.
 with fence as materialized (
     select count(*) = cardinality($8::smallint[]) as held
     from (
@@ -35,7 +35,7 @@ moved as (
     where (select count(*) from ending) >= 0 and t.job_id = b.job_id and t.scheduled_at = b.scheduled_at and t.due_at = b.due_at and t.revision = b.revision
       and t.due_at <= coalesce($10::timestamptz, clock_timestamp())
       and (not b.may_end or (b.next_at is not null and (t.max_runs is null or t.fired_count + 1 < t.max_runs)))
-    returning t.job_id, t.revision, t.lane, t.priority, t.overlap, t.expires_seconds, b.scheduled_at, b.due_at
+    returning t.job_id, t.revision, t.lane, t.priority, t.overlap, t.expires_seconds, t.concurrency_key, b.scheduled_at, b.due_at
 ),
 ended as (
     delete from sexton.timers t
@@ -44,7 +44,7 @@ ended as (
       and t.job_id = b.job_id and t.scheduled_at = b.scheduled_at and t.due_at = b.due_at and t.revision = b.revision
       and t.due_at <= coalesce($10::timestamptz, clock_timestamp())
       and (b.next_at is null or t.fired_count + 1 >= t.max_runs)
-    returning t.job_id, t.revision, t.lane, t.priority, t.overlap, t.expires_seconds, b.scheduled_at, b.due_at
+    returning t.job_id, t.revision, t.lane, t.priority, t.overlap, t.expires_seconds, t.concurrency_key, b.scheduled_at, b.due_at
 ),
 completed as (
     update sexton.jobs j
@@ -58,22 +58,28 @@ fired as materialized (
     select * from ended
 ),
 free as (
-    insert into sexton.runs (job_id, lane, priority, available_at, scheduled_at, due_at, expires_at, revision)
-    select job_id, lane, priority, due_at, scheduled_at, due_at, due_at + expires_seconds * interval '1 second', revision
+    insert into sexton.runs (job_id, lane, priority, available_at, scheduled_at, due_at, expires_at, revision,
+                             concurrency_key)
+    select job_id, lane, priority, due_at, scheduled_at, due_at, due_at + expires_seconds * interval '1 second', revision,
+           concurrency_key
     from fired
     where overlap = 0
 ),
 live as (
-    insert into sexton.runs (job_id, lane, priority, available_at, scheduled_at, due_at, expires_at, revision, slot)
-    select job_id, lane, priority, due_at, scheduled_at, due_at, due_at + expires_seconds * interval '1 second', revision, 0
+    insert into sexton.runs (job_id, lane, priority, available_at, scheduled_at, due_at, expires_at, revision, slot,
+                             concurrency_key)
+    select job_id, lane, priority, due_at, scheduled_at, due_at, due_at + expires_seconds * interval '1 second', revision, 0,
+           concurrency_key
     from fired
     where overlap <> 0
     on conflict (job_id, slot) where slot is not null do nothing
     returning job_id
 ),
 queued as (
-    insert into sexton.runs (job_id, lane, priority, available_at, scheduled_at, due_at, expires_at, revision, slot)
-    select job_id, lane, priority, 'infinity', scheduled_at, due_at, due_at + expires_seconds * interval '1 second', revision, 1
+    insert into sexton.runs (job_id, lane, priority, available_at, scheduled_at, due_at, expires_at, revision, slot,
+                             concurrency_key)
+    select job_id, lane, priority, 'infinity', scheduled_at, due_at, due_at + expires_seconds * interval '1 second', revision, 1,
+           concurrency_key
     from fired
     where overlap in (2, 3) and job_id not in (select job_id from live)
     on conflict (job_id, slot) where slot is not null do nothing

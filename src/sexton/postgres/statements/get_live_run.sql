@@ -5,7 +5,7 @@ select
     nullif(r.available_at, 'infinity') as available_at, r.expires_at, r.idempotency_key, r.parent_run, r.revision,
     r.slot, r.lane, r.cancel_requested_at, r.cancel_reason,
     j.options ->> 'idempotency_key_template' as template, j.timezone, r.crashes, r.claim, r.deadline_at, r.progress::text,
-    coalesce(r.payload, j.payload)::text as payload, l.queue, l.target, l.handler,
+    coalesce(r.payload, j.payload)::text as payload, l.queue, l.target, l.handler, r.concurrency_key,
     (select b.id from sexton.runs b where b.job_id = r.job_id and b.slot = 0) as blocker
 from sexton.runs r
 left join sexton.jobs j on j.id = r.job_id

@@ -1,10 +1,15 @@
 -- The lanes a worker can serve: of its queues $1 (null: all), and of handlers $2 or of targets $3 (such as http, or
--- message:redis) that it has.
-select lane.id, lane.queue, lane.target, lane.handler
+-- message:redis) that it has. `limited`: it must be claimed under the limits of its queue. Those of paused queues are left out.
+select lane.id, lane.queue, lane.target, lane.handler,
+    coalesce(
+        queue.concurrency is not null or queue.rate is not null or (lane.keyed and queue.key_concurrency is not null), false
+    ) as limited
 from sexton.lanes as lane
+left join sexton.queues as queue on queue.namespace = 'default' and queue.name = lane.queue
 where ($1::text[] is null or lane.queue = any ($1::text[]))
     and case lane.target
         when 'handler' then lane.handler = any ($2::text[])
         else lane.target || case lane.handler when '' then '' else ':' || lane.handler end = any ($3::text[])
     end
+    and queue.paused_at is null
 order by lane.id

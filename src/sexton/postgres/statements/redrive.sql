@@ -1,18 +1,22 @@
 -- Dead letters become runs again, under the keys of their occurrences and the job as it is now; they do not expire.
--- $1 dead runs, $2 their keys, $3 available
+-- $1 dead runs, $2 their keys, $3 available, $4 concurrency keys
 with taken as (
-    delete from sexton.dead using unnest($1::bigint[], $2::text[], $3::timestamptz[]) as wanted (run_id, key, available_at)
+    delete from sexton.dead using unnest($1::bigint[], $2::text[], $3::timestamptz[], $4::text[])
+        as wanted (run_id, key, available_at, concurrency_key)
     where dead.run_id = wanted.run_id
-    returning dead.*, wanted.key, wanted.available_at
+    returning dead.*, wanted.key, wanted.available_at, wanted.concurrency_key
 ),
 made as (
     insert into sexton.runs (
         job_id, lane, priority, available_at, scheduled_at, due_at, revision, trigger, missed, idempotency_key, parent_run,
-        payload
+        payload, concurrency_key
     )
     select taken.job_id, taken.lane, taken.priority, taken.available_at, taken.scheduled_at, taken.due_at, job.revision,
-           'redrive', taken.missed, taken.key, taken.run_id, taken.payload
+           'redrive', taken.missed, taken.key, taken.run_id, taken.payload,
+           -- An edit while it ran may have left it in a lane of the other sort.
+           case when lane.keyed then coalesce(taken.concurrency_key, taken.job_id::text) end
     from taken
+    join sexton.lanes as lane on lane.id = taken.lane
     join sexton.jobs as job on job.id = taken.job_id
     returning id, parent_run
 ),

@@ -1,0 +1,246 @@
+-- Take up to $3 runs for node $1 from its lanes $2 (in the order given), as far as the limits of their queues allow; the
+-- queues are locked (lock_queues.sql). $4 now; $5 true: one run that has crashed its worker twice, to be run alone.
+-- What runs is counted in runs_limited. The highest priority comes first within a queue, and within a priority one key
+-- after the other, from the one after that which was served last. A key that has its share is stepped over; a claim
+-- looks at no more than 1,000 keys of a lane and priority, and the next one goes on where it stopped. Expired and cancelled
+-- runs are left to the sweeper.
+-- The answer is small, as the queues are held until it is sent: the runs, whether some are left that could have gone but
+-- for the limits, and in how many seconds it is worth looking again (null: when something has ended).
+with recursive moment as materialized (select coalesce($4::timestamptz, clock_timestamp()) as now),
+counted as materialized (
+    select queue.id, queue.key_concurrency, queue.key_place, queue.rate, served.place, served.lanes,
+        case when queue.rate is not null then least(
+            coalesce(queue.burst, greatest(ceil(queue.rate), 1)),
+            queue.tokens + queue.rate * greatest(0, date_part('epoch', (select now from moment) - queue.refilled_at))
+        ) end as tokens,
+        case when queue.concurrency is not null then queue.concurrency - (
+            select count(*)
+            from sexton.runs as run
+            where run.limited_by = queue.id and run.state in ('running', 'waiting')
+        ) end as places
+    from (
+        select lane.queue, array_agg(lane.id order by wanted.place) as lanes, min(wanted.place) as place
+        from unnest($2::integer[]) with ordinality as wanted (lane, place)
+        join sexton.lanes as lane on lane.id = wanted.lane
+        group by lane.queue
+    ) as served
+    join sexton.queues as queue on queue.namespace = 'default' and queue.name = served.queue
+    where queue.paused_at is null
+        and (select node.state from sexton.nodes as node where node.id = $1) = 'live'
+),
+stretches as materialized (
+    select counted.id as queue, served.lane, level.priority::smallint as priority, counted.key_concurrency as most,
+        counted.key_place, (
+            select lane.keyed and counted.key_concurrency is not null from sexton.lanes as lane where lane.id = served.lane
+        ) as keyed,
+        greatest(0, least(
+            case when $5::boolean then 1 else $3::integer end, counted.places, floor(counted.tokens + 1e-9)
+        ))::integer as room,
+        row_number() over (order by counted.place, level.priority, served.place) as number
+    from counted
+    cross join unnest(counted.lanes) with ordinality as served (lane, place)
+    cross join generate_series(0, 3) as level (priority)
+),
+walk (number, past_end, key, steps, found, free, places) as (
+    select stretch.number, false, stretch.key_place, 0, 0, 0, null::tid[]
+    from stretches as stretch
+    where stretch.keyed and not $5::boolean
+    union all
+    select walk.number, next.past_end, next.key, walk.steps + 1,
+        walk.found + cardinality(there.places), share.free, there.places
+    from walk
+    cross join lateral (select * from stretches as stretch where stretch.number = walk.number) as stretch
+    cross join lateral (
+        select either.past_end, either.key
+        from (
+            (
+                select false as past_end, run.concurrency_key as key
+                from sexton.runs as run
+                where not walk.past_end
+                    and run.lane = stretch.lane
+                    and run.priority = stretch.priority
+                    and run.state in ('pending', 'failed')
+                    and run.concurrency_key > walk.key
+                order by run.concurrency_key
+                limit 1
+            )
+            union all
+            (
+                select true, run.concurrency_key
+                from sexton.runs as run
+                where run.lane = stretch.lane
+                    and run.priority = stretch.priority
+                    and run.state in ('pending', 'failed')
+                    and run.concurrency_key > case when walk.past_end then walk.key else '' end
+                    and run.concurrency_key <= stretch.key_place
+                order by run.concurrency_key
+                limit 1
+            )
+        ) as either
+        order by either.past_end
+        limit 1
+    ) as next
+    cross join lateral (
+        select stretch.most - count(*)::integer as free
+        from sexton.runs as run
+        where run.limited_by = stretch.queue and run.concurrency_key = next.key and run.state in ('running', 'waiting')
+    ) as share
+    cross join lateral (
+        select array(
+            select run.ctid
+            from sexton.runs as run
+            where run.lane = stretch.lane
+                and run.priority = stretch.priority
+                and run.concurrency_key = next.key
+                and run.state in ('pending', 'failed')
+                and run.available_at <= (select now from moment)
+                and run.crashes < 2
+                and run.cancel_requested_at is null
+                and (run.expires_at is null or run.expires_at > (select now from moment))
+            order by run.available_at
+            limit greatest(0, least(share.free, stretch.room))
+        ) as places
+    ) as there
+    where walk.steps < 1000 and walk.found < stretch.room
+),
+candidates as materialized (
+    select stretch.number, stretch.queue, 0 as step, run.nth, null::text as key, 0 as free, run.place
+    from stretches as stretch
+    cross join lateral (
+        select run.ctid as place, row_number() over () as nth
+        from (
+            select run.ctid
+            from sexton.runs as run
+            where run.lane = stretch.lane
+                and run.priority = stretch.priority
+                and run.state in ('pending', 'failed')
+                and run.available_at <= (select now from moment)
+                and run.crashes < 2
+                and run.cancel_requested_at is null
+                and (run.expires_at is null or run.expires_at > (select now from moment))
+            order by run.available_at
+            limit stretch.room
+        ) as run
+    ) as run
+    where not stretch.keyed and not $5::boolean
+    union all
+    select walk.number, stretch.queue, walk.steps, there.nth, walk.key, walk.free, there.place
+    from walk
+    cross join lateral (select stretch.queue from stretches as stretch where stretch.number = walk.number) as stretch
+    cross join unnest(walk.places) with ordinality as there (place, nth)
+    union all
+    select stretch.number, stretch.queue, 0, 0, case when stretch.keyed then run.concurrency_key end,
+        stretch.most - case when stretch.keyed then (
+            select count(*)::integer
+            from sexton.runs as other
+            where other.limited_by = stretch.queue
+                and other.concurrency_key = run.concurrency_key
+                and other.state in ('running', 'waiting')
+        ) end, run.ctid
+    from stretches as stretch
+    join sexton.runs as run on run.lane = stretch.lane and run.priority = stretch.priority
+    where $5::boolean
+        and run.crashes >= 2
+        and run.state in ('pending', 'failed')
+        and run.available_at <= (select now from moment)
+        and run.cancel_requested_at is null
+        and (run.expires_at is null or run.expires_at > (select now from moment))
+),
+chosen as materialized (
+    select fair.number, fair.queue, fair.step, fair.nth, fair.key, fair.place
+    from (
+        select within_key.*, row_number() over (partition by queue order by number, step, nth) as nth_of_queue
+        from (
+            select candidate.*, row_number() over (partition by queue, key order by number, step, nth) as nth_of_key
+            from candidates as candidate
+        ) as within_key
+        where within_key.key is null or within_key.nth_of_key <= within_key.free
+    ) as fair
+    cross join lateral (select stretch.room from stretches as stretch where stretch.number = fair.number) as stretch
+    where fair.nth_of_queue <= stretch.room
+    order by fair.number, fair.step, fair.nth
+    limit case when $5::boolean then 1 else $3::integer end
+),
+picked as materialized (
+    select run.ctid as place, run.job_id, run.claim, run.revision, chosen.number, chosen.queue, chosen.step, chosen.nth,
+        chosen.key
+    from chosen
+    join sexton.runs as run on run.ctid = chosen.place
+    where run.state in ('pending', 'failed') and run.cancel_requested_at is null
+    for update of run skip locked
+),
+taken as (
+    update sexton.runs as run
+    set state = 'running',
+        claim = run.claim + 1,
+        attempt = run.attempt + 1,
+        node = $1,
+        limited_by = picked.queue,
+        revision = coalesce(case when old.definition is null then job.revision end, run.revision),
+        claimed_at = (select now from moment),
+        deadline_at = (select now from moment) + make_interval(
+            secs => coalesce((coalesce(old.definition -> 'options', job.options) ->> 'timeout_seconds')::float8, 300))
+    from picked
+    left join lateral (
+        select job.revision, job.options from sexton.jobs as job where job.id = picked.job_id offset 0
+    ) as job on true
+    left join lateral (
+        select old.definition
+        from sexton.job_revisions as old
+        where picked.claim > 0
+            and picked.revision is distinct from job.revision
+            and old.job_id = picked.job_id
+            and old.revision = picked.revision
+        offset 0
+    ) as old on true
+    where run.ctid = picked.place
+    returning run.id
+),
+ends as materialized (
+    select counted.id, counted.tokens - got.runs as tokens, counted.rate, got.runs, got.key, stretch.remaining, stretch.cut
+    from counted
+    cross join lateral (
+        select count(*) as runs,
+            (array_agg(picked.key order by picked.number desc, picked.step desc) filter (where picked.key is not null))[1] as key
+        from picked
+        where picked.queue = counted.id
+    ) as got
+    cross join lateral (
+        select
+            bool_or(exists (
+                select from sexton.runs as run
+                where run.lane = stretch.lane
+                    and run.priority = stretch.priority
+                    and run.state in ('pending', 'failed')
+                    and run.available_at <= (select now from moment)
+                offset (select count(*) from picked where picked.number = stretch.number)
+            )) as remaining,
+            (
+                select walk.key
+                from walk
+                where walk.number = any (array_agg(stretch.number)) and walk.steps = 1000
+                order by walk.number
+                limit 1
+            ) as cut
+        from stretches as stretch
+        where stretch.queue = counted.id
+    ) as stretch
+),
+noted as (
+    update sexton.queues as queue
+    set tokens = coalesce(ends.tokens, queue.tokens),
+        refilled_at = case when ends.tokens is null then queue.refilled_at
+            else greatest(queue.refilled_at, (select now from moment)) end,
+        key_place = coalesce(ends.key, ends.cut, queue.key_place)
+    from ends
+    where queue.id = ends.id and (ends.runs > 0 or ends.cut is not null)
+)
+select array(select taken.id from taken) as runs,
+    coalesce((select bool_or(ends.remaining) from ends), false) as remaining,
+    (
+        select min(case
+            when ends.cut is not null and ends.runs = 0 then 0.1
+            when ends.remaining and ends.tokens < 1 then ceil((1 - ends.tokens) / ends.rate * 1e6) / 1e6
+        end)
+        from ends
+    ) as seconds

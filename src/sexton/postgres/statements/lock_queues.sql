@@ -1,0 +1,15 @@
+-- The queues of the lanes $1, held until the transaction ends, so that nobody else claims from them: the first statement
+-- of a claim under limits. What runs there is counted by a later statement, since this one may have waited and sees the
+-- runs as they were before. It does not wait for long: whoever holds a queue may have been stopped.
+with patience as materialized (select set_config('lock_timeout', '500ms', true))
+select queue.id
+from patience
+cross join sexton.queues as queue
+where queue.id = any (array(
+    select limited.id
+    from unnest($1::integer[]) as served (lane)
+    join sexton.lanes as lane on lane.id = served.lane
+    join sexton.queues as limited on limited.namespace = 'default' and limited.name = lane.queue
+))
+order by queue.id
+for no key update of queue
