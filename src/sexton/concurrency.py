@@ -6,7 +6,6 @@ the payload alone, so that it is known when the job fires.
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from sexton.errors import InvalidField
@@ -15,8 +14,7 @@ from sexton.schedules.zone import EPOCH
 
 FIELD = "concurrency_key"
 LONGEST = 200
-_NAMES = ("job_id", "job_name", "payload.…")
-_NAME = re.compile(r"\{\{\s*(.*?)\s*\}\}", re.DOTALL)
+NAMES = ("job_id", "job_name", "payload.…")
 
 
 def concurrency_key(template: str | None, *, job_id: int, job_name: str, payload: Any) -> str | None:
@@ -43,16 +41,5 @@ def check_concurrency_key(template: str, payload: Any) -> None:
     """Refuse what could not be filled in, or not before a run is due."""
     if not template.strip():
         raise InvalidField("empty", f"{FIELD} is empty", field=FIELD, hint="leave it out for no key")
-    for match in _NAME.finditer(template):
-        if match[1] not in _NAMES[:-1] and not match[1].startswith("payload."):
-            raise InvalidField(
-                "bad_template",
-                f"{{{{{match[1]}}}}} is not known in a concurrency key",
-                field=FIELD,
-                hint=f"use one of: {', '.join(_NAMES)}",
-            )
-    try:
-        check_template(template, payload)
-    except InvalidField as error:
-        raise InvalidField(error.code, error.message, field=FIELD, hint=error.hint) from None
+    check_template(template, payload, field=FIELD, names=NAMES)
     concurrency_key(template, job_id=0, job_name="", payload=payload)
