@@ -45,6 +45,12 @@ from sexton.errors import InvalidField
         ({"queues": "mail,*"}, "queues", "not the name of a queue"),
         ({"queues": "q" * 101}, "queues", "not the name of a queue"),
         ({"database_url": "mysql://host/x"}, "database_url", "not the address of a PostgreSQL"),
+        ({"replica_url": "replica"}, "replica_url", "not the address of a PostgreSQL"),
+        (
+            {"database_url": "postgresql://a/x", "replica_url": "postgresql://a/x"},
+            "replica_url",
+            "another server than database_url",
+        ),
         ({"database_url": "postgresql://host:port/x"}, "database_url", "not the address of a PostgreSQL"),
     ],
 )

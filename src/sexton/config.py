@@ -36,6 +36,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     """Every setting with its default. Durations are in seconds."""
 
     database_url: str | None = None
+    replica_url: str | None = None
     schema: str = "sexton"
     data: Path | None = None
     shards: int = 64
@@ -96,8 +97,11 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
                 raise _refuse(part, f"must be at most half of {whole} ({getattr(self, whole):g})")
         if not self.schema.isidentifier() or self.schema != self.schema.lower():
             raise _refuse("schema", "must be a plain lower-case name")
-        if self.database_url is not None:
-            _check_url("database_url", self.database_url)
+        for field in ("database_url", "replica_url"):
+            if getattr(self, field) is not None:
+                _check_url(field, getattr(self, field))
+        if self.replica_url is not None and self.replica_url == self.database_url:
+            raise _refuse("replica_url", "must be another server than database_url")
         _check_elector(self.elector)
         self.role_names()
         self.queue_names()

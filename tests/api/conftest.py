@@ -20,6 +20,7 @@ from yarl import URL
 from sexton.api import make_app
 from sexton.config import Settings
 from sexton.postgres.database import Database
+from sexton.postgres.replica import Replica
 
 
 class Api:
@@ -76,9 +77,11 @@ class Reply:
 
 
 @asynccontextmanager
-async def serve(database: Database, settings: Settings, node: Any = None) -> AsyncIterator[Api]:
+async def serve(
+    database: Database, settings: Settings, node: Any = None, replica: Replica | None = None
+) -> AsyncIterator[Api]:
     """The real application on a free port of this machine."""
-    config = uvicorn.Config(make_app(database, settings, node), log_level="warning", lifespan="off")
+    config = uvicorn.Config(make_app(database, settings, node, replica), log_level="warning", lifespan="off")
     server = uvicorn.Server(config)
     listener = socket.create_server(("127.0.0.1", 0))
     serving = asyncio.create_task(server.serve(sockets=[listener]))

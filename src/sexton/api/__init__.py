@@ -14,6 +14,7 @@ from sexton.api.operation import SLASH, Node, Operation, Services
 from sexton.api.problems import answer_error
 from sexton.config import Settings
 from sexton.postgres.database import Database
+from sexton.postgres.replica import Replica
 
 
 class App(Litestar):
@@ -27,9 +28,11 @@ class App(Litestar):
         await super().__call__(scope, receive, send)
 
 
-def make_app(database: Database, settings: Settings, node: Node | None = None) -> Litestar:
+def make_app(
+    database: Database, settings: Settings, node: Node | None = None, replica: Replica | None = None
+) -> Litestar:
     """The application. Refuses settings under which anybody could use it."""
-    services = Services(database, settings, Guard(settings), node)
+    services = Services(database, settings, Guard(settings), node, replica)
     routes: list[ControllerRouterHandler] = [
         one.route(services) for one in (*operations(), *pages.operations(operations))
     ]

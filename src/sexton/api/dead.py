@@ -70,13 +70,14 @@ class Discarded(msgspec.Struct, frozen=True):
 
 @operation(
     "GET", "/dead", tag="dead letters", summary="List dead letters", query=DeadQuery, answer=list[DeadLetter],
+    lists=True,
     errors=(404, 422), answer_example=[examples.DEAD],
 )  # fmt: skip
 async def list_dead(call: Call) -> Answer:
     """Runs that used up their attempts, failed for good, or crashed their workers; the latest first."""
     query = call.query(DeadQuery)
     page = await ledger.list_dead(
-        call.database,
+        call.reading,
         job=await _job(call, query.job),
         group=query.error_group,
         reason=query.reason,
@@ -88,12 +89,13 @@ async def list_dead(call: Call) -> Answer:
 
 @operation(
     "GET", "/dead/groups", tag="dead letters", summary="Group dead letters by cause", query=GroupsQuery,
+    lists=True,
     answer=list[DeadGroup], errors=(404, 422), answer_example=[examples.DEAD_GROUP],
 )  # fmt: skip
 async def list_dead_groups(call: Call) -> Answer:
     """One row per cause, the one with the most letters first."""
     query = call.query(GroupsQuery)
-    return Answer(await ledger.list_groups(call.database, job=await _job(call, query.job), limit=query.limit))
+    return Answer(await ledger.list_groups(call.reading, job=await _job(call, query.job), limit=query.limit))
 
 
 @operation(

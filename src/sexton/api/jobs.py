@@ -119,12 +119,13 @@ async def create_job(call: Call) -> Answer:
 
 @operation(
     "GET", "/jobs", tag="jobs", summary="List jobs", query=JobsQuery, answer=list[JobView], errors=(422,),
+    lists=True,
     answer_example=[examples.JOB],
 )  # fmt: skip
 async def list_jobs(call: Call) -> Answer:
     """In the order in which they were made."""
     query = call.query(JobsQuery)
-    page = await read.list_jobs(call.database, **msgspec.structs.asdict(query))
+    page = await read.list_jobs(call.reading, **msgspec.structs.asdict(query))
     return Answer(page.jobs, headers=call.next_link(cursor=page.cursor) if page.cursor else {})
 
 
@@ -268,7 +269,7 @@ async def preview_spec(call: Call) -> Answer:
 
 
 @operation(
-    "GET", "/jobs/{job:str}/runs", tag="jobs", summary="List a job's runs", query=JobRunsQuery,
+    "GET", "/jobs/{job:str}/runs", tag="jobs", summary="List a job's runs", query=JobRunsQuery, lists=True,
     answer=list[Run], errors=(404, 422), answer_example=[examples.RUN],
 )  # fmt: skip
 async def list_job_runs(call: Call) -> Answer:
@@ -283,7 +284,7 @@ async def list_job_runs(call: Call) -> Answer:
 
 
 @operation(
-    "GET", "/jobs/{job:str}/occurrences", tag="jobs", summary="List a job's occurrences",
+    "GET", "/jobs/{job:str}/occurrences", tag="jobs", summary="List a job's occurrences", lists=True,
     query=OccurrencesQuery, answer=list[OccurrenceRecord], errors=(404, 422),
     answer_example=examples.OCCURRENCES,
 )  # fmt: skip
@@ -297,7 +298,7 @@ async def list_job_occurrences(call: Call) -> Answer:
     if end < start:
         raise InvalidField("bad_range", "the range ends before it starts", field="end", hint="swap them")
     job = await require_job(call.database, call.path("job"))
-    found = await list_occurrences(call.database, job, start, end, limit=query.limit, now=now)
+    found = await list_occurrences(call.reading, job, start, end, limit=query.limit, now=now)
     headers = {}
     if len(found) == query.limit and found[-1].scheduled_at < end:
         later = found[-1].scheduled_at + MICROSECOND

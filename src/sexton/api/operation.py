@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any, Literal, Protocol, TypeVar
 from urllib.parse import quote, urlencode
 
+import asyncpg
 import msgspec
 from litestar import Request, Response
 from litestar.handlers import HTTPRouteHandler
@@ -22,9 +23,10 @@ from prometheus_client import CollectorRegistry
 from sexton.api.guard import JSON_TYPES, Guard, check_content_type
 from sexton.api.replay import Stored, check_key, fingerprint, once
 from sexton.config import Settings
-from sexton.errors import InvalidField
+from sexton.errors import InvalidField, NotFound, Unavailable
 from sexton.loop import Vital
 from sexton.postgres.database import Connection, Database
+from sexton.postgres.replica import Replica
 from sexton.telemetry import Telemetry
 
 PREFIX = "/api/v1"
@@ -66,6 +68,7 @@ class Services:
     settings: Settings
     guard: Guard
     node: Node | None = None
+    replica: Replica | None = None
 
     def loops(self) -> list[Vital]:
         return list(self.node.loops) if self.node else []
@@ -84,10 +87,17 @@ class Call:
     body: bytes = b""
     #: The transaction in which the answer is stored too, if there is an Idempotency-Key.
     connection: Connection | None = None
+    #: The replica that this call may read from, if there is one that answers.
+    replica: Database | None = None
 
     @property
     def database(self) -> Database:
         return self.services.database
+
+    @property
+    def reading(self) -> Database:
+        """Where lists, history and counts are read: they need not know what was written a moment ago."""
+        return self.replica or self.services.database
 
     def path(self, name: str) -> str:
         return str(self.request.path_params[name]).replace(SLASH, "/")
@@ -157,6 +167,7 @@ class Operation:
     body_types: tuple[str, ...]
     body_optional: bool
     streams: bool
+    lists: bool
     errors: tuple[int, ...]
     example: Any
     answer_example: Any
@@ -198,6 +209,7 @@ def operation(
     body_types: tuple[str, ...] = JSON_TYPES,
     body_optional: bool = False,
     streams: bool = False,
+    lists: bool = False,
     errors: tuple[int, ...] = (),
     example: Any = None,
     answer_example: Any = None,
@@ -221,6 +233,7 @@ def operation(
             body_types=body_types,
             body_optional=body_optional,
             streams=streams,
+            lists=lists,
             errors=errors,
             example=example,
             answer_example=answer_example,
@@ -246,6 +259,8 @@ async def _respond(
         if call.body or (operation.body is not None and not operation.body_optional):
             check_content_type(request, operation.body_types)
     key = request.headers.get("idempotency-key")
+    if operation.lists and services.replica is not None:
+        return await _respond_from_replica(call, services.replica)
     if key is None or operation.method != "POST" or operation.streams:
         return _response(_stored(operation, await operation.handler(call)), operation)
 
@@ -258,6 +273,24 @@ async def _respond(
         services.database, check_key(key), fingerprint(operation.method, target, call.body), effect
     )
     return _response(stored, operation, {"Idempotent-Replayed": "true"} if repeated else {})
+
+
+async def _respond_from_replica(call: Call, replica: Replica) -> Response[Any]:
+    """From the replica, saying how far it is behind; from the primary if that does not work out."""
+    found = await replica.reading()
+    if found is not None:
+        call.replica = found.database
+        headers = {"Sexton-Read-From": "replica", "Sexton-Replica-Lag": f"{found.lag_seconds:.1f}"}
+        try:
+            answer = await call.operation.handler(call)
+            return _response(_stored(call.operation, answer), call.operation, headers)
+        except NotFound:
+            call.replica = None  # it may have been made a moment ago
+        except (Unavailable, asyncpg.PostgresError) as error:
+            replica.failed(error)
+            call.replica = None
+    answer = await call.operation.handler(call)
+    return _response(_stored(call.operation, answer), call.operation, {"Sexton-Read-From": "primary"})
 
 
 def _stored(operation: Operation, answer: Answer) -> Stored:

@@ -67,7 +67,7 @@ class CancelAnswer(msgspec.Struct, frozen=True):
 
 @operation(
     "GET", "/runs", tag="runs", summary="List runs", query=RunsQuery, answer=list[Run], errors=(404, 422),
-    answer_example=[examples.RUN],
+    lists=True, answer_example=[examples.RUN],
 )  # fmt: skip
 async def list_runs(call: Call) -> Answer:
     """Runs of all jobs: live ones first, the newest at the top, then ended ones, the latest at the top."""
@@ -114,7 +114,7 @@ async def cancel_run(call: Call) -> Answer:
 
 async def page_of_runs(call: Call, job: int | None, query: RunsQuery | JobRunsQuery) -> Answer:
     page = await ledger.list_runs(
-        call.database,
+        call.reading,
         job=job,
         statuses=_listed(query.status, "status", [*RunStatus, "skipped"]),
         triggers=_listed(query.trigger, "trigger", [*Trigger]),

@@ -58,11 +58,12 @@ class DrainRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @operation(
     "GET", "/cluster", tag="system", summary="Show the cluster", query=ClusterQuery, answer=Cluster,
-    errors=(422,), answer_example=examples.CLUSTER,
+    errors=(422,), lists=True, answer_example=examples.CLUSTER,
 )  # fmt: skip
 async def get_cluster(call: Call) -> Answer:
     """Every process, who leads the shards, the elector, what waits for a worker, and how much there is."""
-    return Answer(await read_cluster(call.database, count_jobs=call.query(ClusterQuery).jobs))
+    exactly = call.query(ClusterQuery).jobs
+    return Answer(await read_cluster(call.database, count_jobs=exactly, counting=call.replica))
 
 
 @operation(

@@ -124,6 +124,7 @@ async def _serving(made: Node, listen_fd: int | None) -> AsyncIterator[None]:
     import uvicorn
 
     from sexton.api import make_app
+    from sexton.postgres.replica import Replica
 
     class Server(uvicorn.Server):
         @contextlib.contextmanager
@@ -136,8 +137,12 @@ async def _serving(made: Node, listen_fd: int | None) -> AsyncIterator[None]:
         if listen_fd is not None
         else socket.create_server((settings.host, settings.port))
     )
+    replica = Replica(settings.replica_url, made.database) if settings.replica_url else None
     config = uvicorn.Config(
-        make_app(made.database, settings, made), log_level="warning", access_log=False, server_header=False
+        make_app(made.database, settings, made, replica),
+        log_level="warning",
+        access_log=False,
+        server_header=False,
     )
     server = Server(config)
     serving = asyncio.create_task(server.serve(sockets=[listener]))
@@ -146,6 +151,8 @@ async def _serving(made: Node, listen_fd: int | None) -> AsyncIterator[None]:
     finally:
         server.should_exit = True
         await serving
+        if replica is not None:
+            await replica.close()
 
 
 async def _declare(app: Sexton, database: Database) -> Loop:

@@ -21,19 +21,24 @@ from sexton.postgres.database import Connection, Database
 
 
 async def get_cluster(
-    database: Database, *, count_jobs: bool = False, now: datetime | None = None
+    database: Database,
+    *,
+    count_jobs: bool = False,
+    counting: Database | None = None,
+    now: datetime | None = None,
 ) -> Cluster:
-    """Who is there, who leads, what waits. `count_jobs`: those of each shard, however many there are."""
+    """Who is there, who leads, what waits. `count_jobs`: those of each shard, however many there are.
+    `counting`: where to count what there is, if not here."""
     async with database.connection() as connection:
         at = now or await connection.fetchval("select clock_timestamp()")
         nodes = [node_of(row) for row in await connection.fetch(database.statement("list_nodes"), at)]
         backlog = await connection.fetch(database.statement("list_backlog"), at, MOST_COUNTED)
         work = await connection.fetchrow(database.statement("count_work"), at)
         assert work is not None
-        counting = count_jobs or work["jobs_estimate"] is None
+        exactly = count_jobs or work["jobs_estimate"] is None
         jobs = (
             {row["shard"]: row["jobs"] for row in await connection.fetch(database.statement("count_timers"))}
-            if counting
+            if exactly
             else dict.fromkeys(range(work["shards"]), work["jobs_estimate"] // work["shards"])
         )
         shards = await connection.fetch(database.statement("list_shards"), at)
@@ -43,7 +48,7 @@ async def get_cluster(
             shards=work["shards"],
             shards_led=work["shards_led"],
             leaders=[_shard_of(row, jobs) for row in shards],
-            jobs_estimated=not counting,
+            jobs_estimated=not exactly,
             elector=_elector_of(nodes),
             oldest_due_at=work["oldest_due_at"],
             backlog=[
@@ -57,7 +62,7 @@ async def get_cluster(
                 )
                 for row in backlog
             ],
-            counts=await _counts(database, connection, work),
+            counts=await (get_counts(counting, now=now) if counting else _counts(database, connection, work)),
         )
 
 

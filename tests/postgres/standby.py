@@ -1,0 +1,79 @@
+"""A primary and a streaming replica of it, made with the programs of the private server."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+from sexton import clock
+from sexton.postgres.server import DATABASE, ROLE, PrivateServer, _Binaries
+
+
+class Pair:
+    """Two servers; the second one repeats what the first one does."""
+
+    def __init__(self, folder: Path) -> None:
+        self.primary = PrivateServer(folder / "primary")
+        self.replica = PrivateServer(folder / "replica")
+
+    def make(self) -> None:
+        self.primary.start()
+        self.run(self.primary, "alter system set wal_level = replica")
+        self.run(self.primary, "alter system set max_wal_senders = 4")
+        with (self.primary.cluster / "pg_hba.conf").open("a", encoding="utf-8") as access:
+            access.write("local replication all trust\n")
+        self.primary.release()
+        self.primary.start()
+        self.replica.data.mkdir(mode=0o700)
+        where = parse_qs(urlsplit(self.primary.url).query)
+        subprocess.run(
+            [
+                _Binaries.find().program("pg_basebackup"),
+                *("--host", where["host"][0], "--port", where["port"][0], "--username", ROLE),
+                *("--pgdata", str(self.replica.cluster), "--write-recovery-conf", "--checkpoint", "fast"),
+            ],
+            check=True,
+            capture_output=True,
+        )
+        self.replica.start()
+
+    def run(self, server: PrivateServer, statement: str) -> str:
+        where = parse_qs(urlsplit(server.url).query)
+        done = subprocess.run(
+            [
+                _Binaries.find().program("psql"),
+                *("-h", where["host"][0], "-p", where["port"][0], "-U", ROLE, "-d", DATABASE),
+                *("-A", "-t", "-v", "ON_ERROR_STOP=1", "-c", statement),
+            ],
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        return done.stdout.strip()
+
+    def kill_replica(self) -> None:
+        """As if its machine had gone; `replica.start()` brings it back at the same address."""
+        postmaster = self.replica.cluster / "postmaster.pid"
+        os.kill(int(postmaster.read_text("utf-8").split()[0]), signal.SIGQUIT)
+        while self.replica.running():
+            clock.block(0.05)
+
+    def close(self) -> None:
+        self.replica.release()
+        self.primary.release()
+
+
+@contextmanager
+def standby(folder: Path) -> Iterator[Pair]:
+    folder.mkdir(parents=True, exist_ok=True)
+    pair = Pair(folder)
+    try:
+        pair.make()
+        yield pair
+    finally:
+        pair.close()
