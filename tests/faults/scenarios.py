@@ -12,6 +12,7 @@ from typing import Any
 from sexton import crash
 from tests.faults.checker import Report
 from tests.faults.harness import Cluster, Member, Scale, Server, cluster
+from tests.faults.proxy import Kind
 
 STATEMENTS = resources.files("sexton.postgres").joinpath("statements")
 FIRE, FIRE_SPECIAL, CLAIM, FINISH = (
@@ -149,21 +150,18 @@ async def leader_frozen(cluster: Cluster) -> None:
 
 @scenario("SIGSTOP of a leader in the middle of a firing transaction, then SIGCONT")
 async def leader_frozen_in_transaction(cluster: Cluster) -> None:
-    leader = await cluster.leader()
-    trap = leader.proxy.trap("hold_commit", *FIRING)
-    await trap.wait()
-    leader.freeze()
-    await cluster.taken_over(leader)
-    await cluster.turn(1)
-    trap.release()
-    leader.thaw()
-    await fenced(cluster, leader)
+    await freeze_firing(cluster, "hold_commit")
 
 
 @scenario("a firing that arrives after another node has taken over")
 async def late_firing(cluster: Cluster) -> None:
+    await freeze_firing(cluster, "hold")
+
+
+async def freeze_firing(cluster: Cluster, kind: Kind) -> None:
+    """Stop a leader with a firing under way; what was held goes on after the takeover."""
     leader = await cluster.leader()
-    trap = leader.proxy.trap("hold", *FIRING)
+    trap = leader.proxy.trap(kind, *FIRING)
     await trap.wait()
     leader.freeze()
     await cluster.taken_over(leader)
