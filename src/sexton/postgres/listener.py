@@ -42,7 +42,12 @@ class Listener(Loop):
             return 60.0  # notifications are lost on their way: whoever listens polls
         try:
             if not self.alive:
-                self._connection = await asyncpg.connect(self._database.url, timeout=10, command_timeout=10)
+                self._connection = await asyncpg.connect(
+                    self._database.url,
+                    timeout=10,
+                    command_timeout=10,
+                    **self._database.connecting("sexton listener"),
+                )
                 for channel in self._channels:
                     await self._connection.add_listener(channel, self._received)
                 # What was said while nobody listened is not known: look once.
