@@ -1,8 +1,9 @@
 """Taking runs from the queue: when there is room, and as many as are worth a round trip.
 
 How far ahead a worker claims follows from how fast it has been lately: a few hundredths of a second of
-work, and nothing at all while its handlers are slow. A run that has crashed two workers is taken alone: the
-worker lets go of everything else first.
+work, and nothing at all while its handlers are slow. With a broker it claims what it has notices of;
+looking by itself is then rare, unless the broker is away. A run that has crashed two workers is taken
+alone: the worker lets go of everything else first.
 """
 
 from __future__ import annotations
@@ -47,6 +48,8 @@ class Claimer(Loop):
         self._alone = False
         self._limited_first = False
         self._unknown_at = clock.monotonic() + UNKNOWN_SECONDS
+        self._look_at = float("-inf")
+        self._willing = False
 
     async def setup(self) -> None:
         await self._worker.doorbell.listen(self._rung)
@@ -57,11 +60,14 @@ class Claimer(Loop):
         heart = worker.heartbeat
         if node is None or worker.batch is None or not heart.trusted() or heart.draining:
             # Woken by the new identity; a lease in doubt is looked at again soon.
+            self._willing = False
             return settings.poll_seconds
         await self._look_around()
         await self._give_back_unknown(node)
         if not (worker.lanes or worker.limited) or await self._alone_or_giving_way(node):
+            self._willing = False
             return settings.poll_seconds
+        self._willing = True
         room = self.room()
         if not self._worth(room):
             self._waiting = True
@@ -69,9 +75,9 @@ class Claimer(Loop):
         limit = min(room, settings.claim_size)
         if worker.limited:
             return await self._claim_both(node, limit)
-        claim = worker.queue.claim(node, self._rotated(worker.lanes), limit, now=worker.now())
-        self._waiting = await self._take(claim, node) == limit
-        return 0 if self._waiting and self._worth(self.room()) else settings.poll_seconds
+        full = await self._claim_freely(node, limit) == limit
+        self._waiting = full or self._hears()
+        return 0 if self._more(full) else settings.poll_seconds
 
     async def teardown(self) -> None:
         node = self._worker.node
@@ -91,10 +97,9 @@ class Claimer(Loop):
                 rest = await self._claim_limited(node, most) if most > 0 else Limited([], True)
                 taken += len(rest.rows)
             elif worker.lanes and taken < limit:
-                claim = worker.queue.claim(node, self._rotated(worker.lanes), limit - taken, now=worker.now())
-                taken += await self._take(claim, node)
-        self._waiting = taken == limit or rest.remaining
-        if taken == limit and self._worth(self.room()):
+                taken += await self._claim_freely(node, limit - taken)
+        self._waiting = taken == limit or rest.remaining or self._hears()
+        if self._more(taken == limit):
             return 0
         pause = worker.settings.poll_seconds
         return pause if rest.seconds is None else min(pause, rest.seconds)
@@ -110,6 +115,37 @@ class Claimer(Loop):
 
         await self._take(claim(), node, alone=alone)
         return answer
+
+    async def _claim_freely(self, node: int, limit: int) -> int:
+        """From lanes without limits. With a broker, what it has notices of. Else what is there: without a
+        broker or with one that is away, and when no notice has come for a while, for notices can be
+        lost."""
+        worker, receiver = self._worker, self._worker.receiver
+        began = clock.monotonic()
+        if receiver is not None and receiver.up and (receiver.waiting or began < self._look_at):
+            asked, claimed = receiver.peek(limit), 0
+            if asked:
+                claim = worker.queue.claim_by_id(node, worker.lanes, asked, now=worker.now())
+                claimed = await self._take(claim, node)
+                receiver.answered(asked, claimed)
+            if claimed:
+                self._look_at = clock.monotonic() + worker.settings.sweep_seconds
+            receiver.wake()
+            return claimed
+        claim = worker.queue.claim(node, self._rotated(worker.lanes), limit, now=worker.now())
+        claimed = await self._take(claim, node)
+        self._look_at = began + (0 if claimed == limit else worker.settings.sweep_seconds)
+        return claimed
+
+    def _hears(self) -> bool:
+        """Whether a broker tells what there is; it must be told when there is room."""
+        return self._worker.receiver is not None and self._worker.receiver.up
+
+    def _more(self, full: bool) -> bool:
+        """Whether to go on at once."""
+        receiver = self._worker.receiver
+        known = full or (receiver is not None and receiver.up and receiver.waiting > 0)
+        return known and self._worth(self.room())
 
     async def _take(self, claim: Awaitable[list[asyncpg.Record]], node: int, *, alone: bool = False) -> int:
         """If the answer is lost, whatever was claimed is given back before anything else is."""
@@ -138,6 +174,10 @@ class Claimer(Loop):
         if worker.unsettled > 4 * worker.settings.claim_size:
             return 0
         return worker.concurrency + self._ahead - worker.in_hand
+
+    def vacancies(self) -> int:
+        """How many runs may be taken from a broker now."""
+        return self.room() if self._willing and self._worth(self.room()) else 0
 
     def wake_if_waiting(self) -> None:
         """There is room again; it matters only if there was more to claim."""
@@ -170,7 +210,8 @@ class Claimer(Loop):
         match ring:
             case "runs":
                 crash.point("wake.before")
-                self.wake()
+                if self._worker.limited or not self._hears():
+                    self.wake()
             case "lanes":
                 self._lanes_at = float("-inf")
                 self.wake()

@@ -31,6 +31,16 @@ ELECTOR_SCHEMES = {
     "zookeeper": "zookeeper://host:2181,host:2181",
 }
 
+QUEUE_SCHEMES = {
+    "redis": "redis://host:6379/0",
+    "rediss": "rediss://host:6379/0",
+    "amqp": "amqp://user:password@host:5672/",
+    "amqps": "amqps://user:password@host:5671/",
+    "nats": "nats://host:4222",
+    "kafka": "kafka://host:9092,host:9092",
+    "sqs": "sqs://eu-central-1",
+}
+
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Every setting with its default. Durations are in seconds."""
@@ -50,6 +60,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     secret_key: str | None = None
     api_keys: str | None = None
     queues: str = "*"
+    queue_url: str = "postgres"
     elector: str = "postgres"
     concurrency: int = 100
     batch_size: int = 2000
@@ -103,6 +114,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         if self.replica_url is not None and self.replica_url == self.database_url:
             raise _refuse("replica_url", "must be another server than database_url")
         _check_elector(self.elector)
+        _check_queue_url(self.queue_url)
         self.role_names()
         self.queue_names()
         self.allowed_commands()
@@ -243,6 +255,20 @@ def _check_elector(elector: str) -> None:
         f"there is no elector {scheme!r}" if scheme not in ELECTOR_SCHEMES else f"{elector!r} has no address",
         field="elector",
         hint=f"use postgres, advisory, {addresses}",
+    )
+
+
+def _check_queue_url(url: str) -> None:
+    """The message does not repeat the address: it may hold a password."""
+    scheme, separator, rest = url.partition("://")
+    if url == "postgres" or (scheme in QUEUE_SCHEMES and separator and rest):
+        return
+    addresses = ", ".join(QUEUE_SCHEMES.values())
+    raise InvalidField(
+        "bad_queue_url",
+        f"there is no queue {scheme!r}" if scheme not in QUEUE_SCHEMES else f"{scheme}:// has no address",
+        field="queue_url",
+        hint=f"use postgres, {addresses}",
     )
 
 

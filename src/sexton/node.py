@@ -23,6 +23,9 @@ from sexton.postgres.database import Database, patiently
 from sexton.postgres.listener import Listener
 from sexton.postgres.migrate import require_migrated
 from sexton.postgres.partitions import make_partitions
+from sexton.queues.choice import choose_broker
+from sexton.queues.line import Line
+from sexton.queues.ringer import Ringer
 from sexton.replanning import Replanner
 from sexton.scheduler import Scheduler
 from sexton.targets.python import Handler
@@ -30,6 +33,9 @@ from sexton.telemetry import Telemetry
 from sexton.worker import Worker
 
 log = logging.getLogger("sexton")
+
+# Its leader looks for runs that nobody has rung for, or answered.
+FIRST_SHARD = 0
 
 
 class Node:
@@ -53,12 +59,16 @@ class Node:
         self.scheduler: Scheduler | None = None
         self.leadership: Leadership | None = None
         self._own_loops: list[Loop] = []
+        # Not among the loops that must tick: without it, runs are only claimed later.
+        self._ringer: Ringer | None = None
         if "scheduler" in roles:
             self._add_scheduler()
         elif "api" in roles:
             self._own_loops = [Presence(database, settings, name=self.name, version=__version__)]
         if "worker" in roles:
             self.worker = Worker(database, settings, handlers or {}, app=app, telemetry=self.telemetry)
+        if self._lines():
+            self.telemetry.watch_queue(lambda: all(line.up for line in self._lines()))
 
     @property
     def loops(self) -> tuple[Vital, ...]:
@@ -66,6 +76,10 @@ class Node:
         if self.worker is None:
             return tuple(self._own_loops)
         return (*self._own_loops, *self.worker.loops, self.worker.heartbeat)
+
+    def warnings(self) -> list[str]:
+        """What makes the node slower, but does not keep it from its work."""
+        return sorted({line.problem for line in self._lines() if line.problem})
 
     async def start(self) -> None:
         """Returns when it is at work; waits for the database as long as that takes."""
@@ -82,6 +96,8 @@ class Node:
         try:
             for loop in self._own_loops:
                 loop.start()
+            if self._ringer is not None:
+                self._ringer.start()
             if self.worker is not None:
                 await self.worker.start()
         except BaseException:
@@ -93,6 +109,8 @@ class Node:
         """Stop firing first, hand the shards over, then let runs finish."""
         for loop in self._own_loops:
             await loop.stop()
+        if self._ringer is not None:
+            await self._ringer.stop()
         if self.worker is not None:
             await self.worker.stop()
 
@@ -107,12 +125,24 @@ class Node:
             roles=[role for role in self.roles if role != "worker"],
         )
         scheduler = Scheduler(self.database, self.settings, leadership, time)
+        ringer = self._make_ringer(leadership)
+        if ringer is not None:
+            scheduler.on_fired = ringer.fired
+
+        def notified(channel: str, payload: str) -> None:
+            match channel:
+                case "sexton_shards":
+                    leadership.wake()
+                case "sexton_timers":
+                    scheduler.timers_changed(payload)
+                case _ if ringer is not None and payload:
+                    # A firing, which is rung for anyway, does not say of which lane.
+                    ringer.became_available()
+
         listener = Listener(
             self.database,
-            ["sexton_timers", "sexton_shards"],
-            lambda channel, payload: (
-                leadership.wake() if channel == "sexton_shards" else scheduler.timers_changed(payload)
-            ),
+            ["sexton_timers", "sexton_shards", *(["sexton_runs"] if ringer else [])],
+            notified,
         )
         scheduler.listening = lambda: listener.alive
         sweeper = Sweeper(
@@ -127,3 +157,19 @@ class Node:
         self.leadership, self.scheduler = leadership, scheduler
         self._own_loops = [scheduler, leadership, listener, sweeper, housekeeper, replanner]
         self.telemetry.watch_scheduler(scheduler, leadership)
+
+    def _make_ringer(self, leadership: Leadership) -> Ringer | None:
+        make_broker = choose_broker(self.settings)
+        if make_broker is not None:
+            self._ringer = Ringer(
+                self.database,
+                self.settings,
+                Line(self.database, make_broker),
+                self.telemetry,
+                sweeping=lambda: FIRST_SHARD in leadership.led,
+            )
+        return self._ringer
+
+    def _lines(self) -> list[Line]:
+        receiver = None if self.worker is None else self.worker.receiver
+        return [part.line for part in (self._ringer, receiver) if part is not None]

@@ -72,6 +72,9 @@ class Scheduler(Loop):
         self.fired = 0
         self.caught_up = 0
         self.listening: Callable[[], bool] = lambda: True
+        # Told of every firing, with the first arguments of the statement and the number of jobs, if anybody
+        # wants to.
+        self.on_fired: Callable[[str, str, Sequence[datetime], int], None] | None = None
         leadership.on_change = self.wake
         leadership.wheel_entries = lambda: self.entries
         leadership.wheel_sizes = self._horizon.sizes
@@ -201,6 +204,8 @@ class Scheduler(Loop):
         row = await self._send(statement, *arguments) or await self._fire_free(
             statement, batch.jobs, places, arguments[2:]
         )
+        if row["fired"] and self.on_fired is not None:
+            self.on_fired(arguments[0], arguments[1], arguments[3], row["fired"])
         if not row["held"]:
             self._fenced()
         elif row["fired"] == batch.size:

@@ -110,6 +110,20 @@ class Telemetry:
         self.reaped_poison = reaped.labels("poison")
         self.reaped_cancelled = reaped.labels("cancelled")
         self.expired = Counter("sexton_runs_expired", "Runs that expired waiting.", registry=registry)
+        self.rings_sent = Counter("sexton_rings_sent", "Runs that the queue was told of.", registry=registry)
+        self.rings_dropped = Counter(
+            "sexton_rings_dropped",
+            "Fired runs that the queue was not told of: it is slow or away.",
+            registry=registry,
+        )
+        self.rings_received = Counter(
+            "sexton_rings_received", "Runs that the queue has told this worker of.", registry=registry
+        )
+        self.rings_empty = Counter(
+            "sexton_rings_empty",
+            "Runs of which the queue told this worker, and that could not be claimed.",
+            registry=registry,
+        )
         self.replanned = Counter(
             "sexton_timers_replanned", "Timers moved by a new zone database.", registry=registry
         )
@@ -125,6 +139,14 @@ class Telemetry:
     def count_failures(self, outcomes: Iterable[str]) -> None:
         for outcome in outcomes:
             self._failed[outcome].inc()
+
+    def watch_queue(self, up: Callable[[], bool]) -> None:
+        """Show whether the queue answers."""
+        Readings(
+            self.registry,
+            counters=[],
+            gauges=[("sexton_queue_up", "Whether the queue answers this node.", up)],
+        )
 
     def watch_scheduler(self, scheduler: Any, leadership: Any) -> None:
         """Show what the scheduler and its leadership count."""

@@ -48,7 +48,10 @@ from sexton.loop import Loop
 from sexton.model import Cancel, Failure, Outcome, Success, Target, encode_id
 from sexton.postgres.database import LOST, Connection, Database
 from sexton.queues.base import Doorbell
+from sexton.queues.choice import choose_broker
+from sexton.queues.line import Line
 from sexton.queues.postgres import PostgresDoorbell, RunQueue
+from sexton.queues.receiver import Receiver
 from sexton.secrets import Secrets
 from sexton.settler import Batch, Settler
 from sexton.targets.base import TargetKind
@@ -147,6 +150,9 @@ class Worker:
             name_of=self._name_of,
         )
         self.claimer = Claimer(self)
+        # Not among the loops that must tick: without it, runs are only claimed later.
+        make_broker = choose_broker(settings)
+        self.receiver = None if make_broker is None else Receiver(self, Line(database, make_broker))
         self.settler = Settler(self)
         self.watcher = Watcher(self)
         self.loops: tuple[Loop, ...] = (self.claimer, self.settler, self.watcher)
@@ -160,10 +166,14 @@ class Worker:
         self.heartbeat.start()
         for loop in self.loops:
             loop.start()
+        if self.receiver is not None:
+            self.receiver.start()
 
     async def stop(self, grace: float | None = None) -> None:
         """Take no more work, give what runs a while to end, give the rest back, and leave."""
         await self.claimer.stop()
+        if self.receiver is not None:
+            await self.receiver.stop()
         await self.doorbell.close()
         await self._leave("draining")
         self._release_backlog()

@@ -1,16 +1,27 @@
-"""A doorbell tells workers that there may be something to claim.
+"""The contracts of what stands between schedulers and workers: it rings, PostgreSQL decides.
 
-Losing, doubling or reordering its rings costs time, never correctness: workers look by themselves every
-`poll_seconds`.
+A doorbell tells workers that there may be something to claim. A broker carries more: the ids of the runs.
+Either way a run is had only by claiming it in PostgreSQL, so losing, doubling, delaying or reordering costs
+time, never correctness: a notice of a run that cannot be claimed is dropped, and a run that nobody claims
+is rung for again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Literal, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Protocol
+
+import msgspec
+
+from sexton.errors import Unavailable
 
 # What rang: runs to claim, a change of lanes, a run to cancel.
 Ring = Literal["runs", "lanes", "cancels"]
+
+# As many as a worker runs at a time by default: what one has no room for must go back to the broker.
+NOTICE_SIZE = 100
 
 
 class Doorbell(Protocol):
@@ -23,3 +34,77 @@ class Doorbell(Protocol):
         ...
 
     async def close(self) -> None: ...
+
+
+class Notice(msgspec.Struct, frozen=True):
+    """Runs of one lane that may be claimed. Brokers carry it as JSON."""
+
+    lane: int
+    runs: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """What a broker has handed out, as it came; `tag` is how the broker knows it."""
+
+    body: bytes
+    tag: Any
+
+
+class Broker(ABC):
+    """Every lane is a place of its own in the broker, named after the cluster and the lane, and made when
+    it is first used; so workers take only what they can run.
+
+    Calls come one at a time, from one task, and each may be cancelled. Connections are made when needed.
+    What cannot be reached is `Unavailable`, and the next call starts afresh; what was handed out before may
+    come again then.
+    """
+
+    name: ClassVar[str]
+
+    # Where the broker counts the time: what was not acknowledged for so long is handed out again.
+    redeliver_seconds = 30.0
+
+    def __init__(self, url: str, cluster: str) -> None:
+        self.url = url
+        self.cluster = cluster
+
+    @abstractmethod
+    async def publish(self, notices: Sequence[Notice]) -> None:
+        """Returns when the broker has taken them into its care."""
+
+    @abstractmethod
+    async def receive(self, lanes: Sequence[int], limit: int, seconds: float) -> list[Delivery]:
+        """About `limit` messages, of any of these lanes: what is there at once, else the first that comes
+        within so many seconds. Between two calls nothing is taken."""
+
+    @abstractmethod
+    async def acknowledge(self, deliveries: Sequence[Delivery]) -> None:
+        """These need not come again. Of those that the broker has forgotten, nothing is said."""
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Disconnect. What was not acknowledged comes again, sooner or later, to somebody."""
+
+    def encode(self, notice: Notice) -> bytes:
+        return msgspec.json.encode(notice)
+
+    def place(self, lane: int) -> str:
+        """What the place of a lane is called."""
+        return f"sexton.{self.cluster}.{lane}"
+
+
+def notices_of(lane: int, runs: Sequence[int]) -> Iterator[Notice]:
+    """As many notices as it takes."""
+    for start in range(0, len(runs), NOTICE_SIZE):
+        yield Notice(lane, list(runs[start : start + NOTICE_SIZE]))
+
+
+def unreachable(name: str, error: BaseException) -> Unavailable:
+    """The one error for everything that a client library raises when its server does not answer."""
+    lines = str(error).splitlines()
+    return Unavailable(
+        "queue_unavailable",
+        f"the queue {name} cannot be reached: {lines[0] if lines else type(error).__name__}",
+        hint="runs are claimed without it meanwhile",
+    )

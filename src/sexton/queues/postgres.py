@@ -116,6 +116,12 @@ class RunQueue:
     ) -> list[asyncpg.Record]:
         return await self._write("claim", node, lanes, limit, now)
 
+    async def claim_by_id(
+        self, node: int, lanes: Sequence[int], runs: Sequence[int], *, now: datetime | None = None
+    ) -> list[asyncpg.Record]:
+        """Those of these runs that can be had."""
+        return await self._write("claim_by_id", node, lanes, array_text(runs), now)
+
     async def claim_limited(
         self,
         node: int,

@@ -172,7 +172,7 @@ create table sexton.runs (
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000);
 
 create index runs_claimable on sexton.runs (lane, priority, available_at) where state in ('pending', 'failed');
-create index runs_job on sexton.runs (job_id);
+create index runs_job on sexton.runs (job_id, scheduled_at);
 create unique index runs_slot on sexton.runs (job_id, slot) where slot is not null;
 
 -- Few runs are in any of these: looking for them must not mean looking at all that wait.

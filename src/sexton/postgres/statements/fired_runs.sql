@@ -1,0 +1,19 @@
+-- The runs that a firing has made, by lane. $1 jobs and $2 their groups (1-based), both as the text of an array; $3 the
+-- scheduled time of each group. Queues with limits, or that are paused, are left out: what may be claimed there, and when,
+-- only PostgreSQL can say.
+select run.lane, array_agg(run.id order by run.priority, run.id) as runs
+from unnest($1::text::bigint[], $2::text::integer[]) as fired (job_id, place)
+cross join lateral (
+    select run.id, run.lane, run.priority
+    from sexton.runs as run
+    where run.job_id = fired.job_id
+        and run.scheduled_at = ($3::timestamptz[])[fired.place]
+        and run.state = 'pending'
+        and run.available_at <= clock_timestamp()
+    offset 0
+) as run
+join sexton.lanes as lane on lane.id = run.lane
+left join sexton.queues as queue on queue.namespace = 'default' and queue.name = lane.queue
+where queue.paused_at is null
+    and queue.concurrency is null and queue.rate is null and (queue.key_concurrency is null or not lane.keyed)
+group by run.lane

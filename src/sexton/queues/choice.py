@@ -1,0 +1,53 @@
+"""The broker that the settings name. Clients of brokers that not everybody has are extras of the package."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from sexton.config import Settings
+from sexton.errors import InvalidField
+from sexton.queues.base import Broker
+
+MakeBroker = Callable[[str], Broker]
+
+
+class _Kind(NamedTuple):
+    extra: str
+    package: str
+    module: str
+    broker: str
+
+
+_REDIS = _Kind("redis", "redis", "sexton.queues.redis", "RedisBroker")
+_RABBITMQ = _Kind("rabbitmq", "aio_pika", "sexton.queues.rabbitmq", "RabbitBroker")
+
+KINDS = {
+    "redis": _REDIS,
+    "rediss": _REDIS,
+    "amqp": _RABBITMQ,
+    "amqps": _RABBITMQ,
+    "nats": _Kind("nats", "nats", "sexton.queues.nats", "NatsBroker"),
+    "kafka": _Kind("kafka", "aiokafka", "sexton.queues.kafka", "KafkaBroker"),
+    "sqs": _Kind("sqs", "aiobotocore", "sexton.queues.sqs", "SqsBroker"),
+}
+
+
+def choose_broker(settings: Settings) -> MakeBroker | None:
+    """How to make the broker of a cluster, given the cluster's name; None if PostgreSQL is all there is."""
+    url = settings.queue_url
+    if url == "postgres":
+        return None
+    kind = KINDS[urlsplit(url).scheme]
+    if find_spec(kind.package) is None:
+        raise InvalidField(
+            "queue_not_installed",
+            f"the queue {kind.extra} needs the Python package {kind.package}",
+            field="queue_url",
+            hint=f"pip install 'sexton[{kind.extra}]'",
+        )
+    made: Any = getattr(import_module(kind.module), kind.broker)
+    return lambda cluster: made(url, cluster)

@@ -1,0 +1,72 @@
+"""A server of a test module's own, that can be stopped and started again at the same place."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from sexton import clock
+from tests.servers.__main__ import PROGRAMS, START_SECONDS
+from tests.servers.place import Place
+from tests.servers.table import SERVERS
+
+
+class Restartable(Place):
+    """Remembers how its server was started."""
+
+    command: Sequence[str | Path] = ()
+    environment: Mapping[str, str] | None = None
+
+    def run(self, command: Sequence[str | Path], environment: Mapping[str, str] | None = None) -> None:
+        self.command, self.environment = command, environment
+        super().run(command, environment)
+
+
+class OwnServer:
+    """The entry of the table by this name, in a folder of its own."""
+
+    def __init__(self, name: str, place: Restartable) -> None:
+        [self._entry] = [server for server in SERVERS if server.name == name]
+        self._place = place
+        self.url = self._entry.start(place)
+        self._wait()
+
+    def stop(self) -> None:
+        self._place.close()
+
+    def start(self) -> None:
+        """From the main thread: the server ends with the thread that has started it."""
+        self._place.run(self._place.command, self._place.environment)
+        self._wait()
+
+    def freeze(self) -> None:
+        """It neither answers nor ends."""
+        self._signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: signal.Signals) -> None:
+        assert self._place.process is not None
+        os.killpg(self._place.process.pid, number)
+
+    def _wait(self) -> None:
+        end = clock.monotonic() + START_SECONDS
+        while not self._entry.ready(self.url):
+            why = self._place.failed()
+            assert not why, why
+            assert clock.monotonic() < end, f"{self._entry.name} was not ready in time"
+            clock.block(0.05)
+
+
+@contextlib.contextmanager
+def own_server(name: str, folder: Path) -> Iterator[OwnServer]:
+    folder.chmod(0o755)
+    made = Restartable(folder, PROGRAMS)
+    try:
+        yield OwnServer(name, made)
+    finally:
+        made.close()
