@@ -43,7 +43,16 @@ from tests.live_docs import Mismatch, Server, Session, running_server
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("docs/**/*.md"), ROOT / "README.md"])
 LANGUAGES = {"python", "console", "http", "text"}
-LIVE = {"README.md", "quickstart.md", "concepts.md", "http.md", "cli.md", "testing.md", "firing.md", "operations.md"}
+LIVE = {
+    "README.md",
+    "quickstart.md",
+    "concepts.md",
+    "http.md",
+    "cli.md",
+    "testing.md",
+    "firing.md",
+    "operations.md",
+}
 
 
 class Block(NamedTuple):
