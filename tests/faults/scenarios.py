@@ -339,15 +339,18 @@ async def worker_leaves(cluster: Cluster) -> None:
 # Handlers that misbehave.
 
 
-@scenario("handlers that block, ignore cancellation or overrun their timeout", workers=1, concurrency=6)
+@scenario("handlers that block, ignore cancellation or overrun their timeout", workers=1, queues="default")
 async def bad_handlers(cluster: Cluster) -> None:
-    """Their neighbours go on, they are named in the log, and their slots are replaced: more of them never end
+    """Their neighbour goes on, they are named in the log, and their slots are replaced: more of them never end
     than there are slots."""
-    [worker] = cluster.living("worker")
-    bad = {"max_retries": 0, "timeout_seconds": 1, "max_runs": 4}
+    worker = await cluster.start("worker", queues="bad", concurrency=6)
+    bad = {"queue": "bad", "max_retries": 0, "timeout_seconds": 1, "max_runs": 4}
+    await cluster.add_job("neighbour", "every 1s", queue="bad")
     await cluster.add_job("stubborn", "every 1s", target={"handler": "stubborn"}, **bad)
     await cluster.add_job("overruns", "every 1s", target={"handler": "overrun"}, payload=60, **bad)
-    await cluster.add_job("blocks", "every 1s", target={"handler": "block"}, payload=3, max_runs=1)
+    await cluster.add_job(
+        "blocks", "every 1s", target={"handler": "block"}, payload=3, queue="bad", max_runs=1
+    )
     await cluster.until_true("select count(*) = 8 from sexton.dead where reason = 'exhausted'")
     for text in (
         "the handler of blocks",
