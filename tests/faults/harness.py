@@ -350,6 +350,14 @@ class Cluster:
 
         await self.until(condition, f"the shards of {member} are taken over")
 
+    async def leads(self, member: Member) -> None:
+        """Wait until the member leads something."""
+
+        async def condition() -> bool:
+            return member in await self.leaders()
+
+        await self.until(condition, f"{member} leads")
+
     async def recovered(self) -> None:
         """Wait until nothing is overdue, neither a timer nor a run."""
         await self.until_true(

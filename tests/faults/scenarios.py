@@ -100,7 +100,7 @@ async def leader_killed(cluster: Cluster) -> None:
         shards = (await cluster.leaders())[leader]
         await cluster.mark()
         await leader.kill()
-        await cluster.start("api,scheduler")
+        await cluster.leads(await cluster.start("api,scheduler"))
         await cluster.turn(1)
         await cluster.recovered()
         await cluster.measure_failover(shards)
@@ -177,11 +177,8 @@ async def fenced(cluster: Cluster, member: Member) -> None:
     async def said() -> bool:
         return member.said("fenced") and await member.metric("sexton_fenced_total") > 0
 
-    async def leads() -> bool:
-        return member in await cluster.leaders()
-
     await cluster.until(said, f"{member} says that it was fenced")
-    await cluster.until(leads, f"{member} leads again")
+    await cluster.leads(member)
 
 
 @scenario("SIGSTOP of a worker beyond its lease, then SIGCONT")
@@ -314,7 +311,7 @@ async def leader_leaves(cluster: Cluster) -> None:
         leader = await cluster.leader()
         await cluster.mark()
         assert await leader.terminate() == 0, cluster.said()
-        await cluster.start("api,scheduler")
+        await cluster.leads(await cluster.start("api,scheduler"))
         await cluster.turn(1)
 
 
@@ -341,8 +338,8 @@ async def worker_leaves(cluster: Cluster) -> None:
 
 @scenario("handlers that block, ignore cancellation or overrun their timeout", workers=1, queues="default")
 async def bad_handlers(cluster: Cluster) -> None:
-    """Their neighbour goes on, they are named in the log, and their slots are replaced: more of them never end
-    than there are slots."""
+    """Their neighbour goes on, they are named in the log, and their slots are replaced: more of them never
+    end than there are slots."""
     worker = await cluster.start("worker", queues="bad", concurrency=6)
     bad = {"queue": "bad", "max_retries": 0, "timeout_seconds": 1, "max_runs": 4}
     await cluster.add_job("neighbour", "every 1s", queue="bad")
