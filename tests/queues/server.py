@@ -17,12 +17,17 @@ from tests.servers.table import SERVERS
 class Restartable(Place):
     """Remembers how its server was started."""
 
-    command: Sequence[str | Path] = ()
-    environment: Mapping[str, str] | None = None
+    def __init__(self, folder: Path, programs: Path) -> None:
+        super().__init__(folder, programs)
+        self._commands: list[tuple[Sequence[str | Path], Mapping[str, str] | None]] = []
 
     def run(self, command: Sequence[str | Path], environment: Mapping[str, str] | None = None) -> None:
-        self.command, self.environment = command, environment
+        self._commands.append((command, environment))
         super().run(command, environment)
+
+    def run_again(self) -> None:
+        for command, environment in self._commands:
+            super().run(command, environment)
 
 
 class OwnServer:
@@ -39,7 +44,7 @@ class OwnServer:
 
     def start(self) -> None:
         """From the main thread: the server ends with the thread that has started it."""
-        self._place.run(self._place.command, self._place.environment)
+        self._place.run_again()
         self._wait()
 
     def freeze(self) -> None:

@@ -12,10 +12,10 @@ import random
 import secrets
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import pytest
@@ -32,6 +32,8 @@ from sexton.queues.ringer import Ringer
 from sexton.telemetry import Telemetry
 from sexton.worker import Worker
 from tests.runs import Store
+
+T = TypeVar("T")
 
 PATIENCE = 60.0
 
@@ -204,9 +206,10 @@ class BrokerSuite(ABC):
 
     async def test_one_that_waits_is_woken(self) -> None:
         async with self.pair() as (sender, receiver):
-            waiting = asyncio.create_task(collect(receiver, [1, 2], 1))
+            # Patiently: RabbitMQ may refuse when two declare a new queue at once.
+            waiting = asyncio.create_task(patiently(lambda: collect(receiver, [1, 2], 1)))
             await sender.publish([])
-            await sender.publish([Notice(2, [9])])
+            await patiently(lambda: sender.publish([Notice(2, [9])]))
             [got] = await waiting
             assert read_notice(got.body) == Notice(2, [9])
 
@@ -472,7 +475,7 @@ async def collect(broker: Broker, lanes: Sequence[int], wanted: int) -> list[Del
     return got
 
 
-async def patiently(call: Callable[[], Awaitable[Any]]) -> Any:
+async def patiently(call: Callable[[], Coroutine[Any, Any, T]]) -> T:
     """Until it is reached."""
     async with asyncio.timeout(PATIENCE):
         while True:
