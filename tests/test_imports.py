@@ -29,6 +29,7 @@ LAYERS = (
         "horizon",
         "worker",
         "claimer",
+        "report",
         "settler",
         "heartbeat",
         "execution",

@@ -31,6 +31,7 @@ from sexton.model import (
     Snooze,
     Success,
     Trigger,
+    Wait,
     encode_id,
 )
 
@@ -74,6 +75,28 @@ class Policy(msgspec.Struct, frozen=True):
 read_policy = msgspec.json.Decoder(Policy).decode
 
 
+class Tried(Protocol):
+    """What it takes to say what becomes of a run after an attempt."""
+
+    @property
+    def id(self) -> int: ...
+
+    @property
+    def claim(self) -> int: ...
+
+    @property
+    def job(self) -> int: ...
+
+    @property
+    def attempt(self) -> int: ...
+
+    @property
+    def crashes(self) -> int: ...
+
+    @property
+    def policy(self) -> Policy: ...
+
+
 class Reporter(Protocol):
     """What the worker does for a run while it is under way. `progress` and `log` may be called from any
     thread."""
@@ -83,6 +106,8 @@ class Reporter(Protocol):
     def log(self, run: RunContext, level: str, message: str) -> None: ...
 
     def transaction(self, run: RunContext, result: Any) -> AbstractAsyncContextManager[Connection]: ...
+
+    async def token(self, run: RunContext) -> str: ...
 
     def database_seconds(self, moment: float) -> float:
         """A moment of the monotonic clock as seconds since 1970 on the database's clock."""
@@ -281,6 +306,11 @@ class RunContext:
             self._reporter.log(self, level, line)
         return DONE
 
+    async def token(self) -> str:
+        """What somebody else needs to report how this attempt ended, after the handler has returned `Wait`:
+        with it, and without an API key, they may POST to /api/v1/runs/{run}/complete, /fail or /heartbeat."""
+        return await self._reporter.token(self)
+
     def transaction(self, result: Any = None) -> AbstractAsyncContextManager[Connection]:
         """A transaction in which the handler's own writes and the run's success are committed together.
 
@@ -303,7 +333,7 @@ class _Done:
 
 DONE = _Done()
 SUCCESS = Success()
-OUTCOMES = (Success, Failure, Retry, Snooze, Release, Cancel, Expired)
+OUTCOMES = (Success, Failure, Retry, Snooze, Wait, Release, Cancel, Expired)
 
 
 async def execute(run: RunContext, step: Step) -> Outcome | None:
@@ -341,7 +371,7 @@ def stopped(run: RunContext) -> Outcome | None:
             return Failure("CancelledError: the handler was cancelled from within")
 
 
-def tries(run: RunContext) -> int:
+def tries(run: Tried) -> int:
     """Attempts that count: a crash of the worker uses none up."""
     return run.attempt - run.crashes
 
@@ -360,7 +390,7 @@ def backoff(policy: Policy, tried: int) -> float:
     return random.uniform(0, delay) if policy.retry_jitter is RetryJitter.FULL else delay
 
 
-def wait_before_retry(run: RunContext, asked: float | None) -> float:
+def wait_before_retry(run: Tried, asked: float | None) -> float:
     """What the handler or the service asked for, else the job's back-off."""
     if asked is not None:
         return min(max(0.0, asked), LONGEST_WAIT)

@@ -13,6 +13,7 @@ from datetime import datetime
 
 import asyncpg
 
+from sexton import report
 from sexton.config import Settings
 from sexton.errors import Unavailable
 from sexton.loop import Loop
@@ -70,6 +71,7 @@ class Sweeper(Loop):
             for row in await self._database.fetch("declare_dead", now):
                 log.warning("the worker %s has not renewed its lease: its runs are taken back", row["name"])
         full = await reap(self._database, self._telemetry, now=now)
+        full |= await end_overdue(self._database, self._telemetry, now=now)
         if expiry:
             full |= await expire(self._database, self._telemetry, now=now)
         if orphans:
@@ -91,6 +93,14 @@ async def reap(database: Database, telemetry: Telemetry, *, now: datetime | None
     telemetry.reaped_poison.inc(row["poison"])
     telemetry.reaped_cancelled.inc(row["cancelled"])
     return bool(row["back"] + row["poison"] + row["cancelled"] == BATCH)
+
+
+async def end_overdue(database: Database, telemetry: Telemetry, *, now: datetime | None = None) -> bool:
+    """End the attempts that nobody has reported of in time; whether there may be more."""
+    fates = await report.end_overdue(database, BATCH, now=now)
+    telemetry.count_failures("timeout" for fate in fates if fate == "failed")
+    telemetry.count_ends(fate for fate in fates if fate != "failed")
+    return len(fates) >= BATCH
 
 
 async def expire(database: Database, telemetry: Telemetry, *, now: datetime | None = None) -> bool:

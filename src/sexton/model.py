@@ -112,6 +112,8 @@ class HttpTarget(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     connect_timeout_seconds: float = 10
     read_timeout_seconds: float | None = None
     tls: HttpTls | None = None
+    mode: Literal["sync", "async"] = "sync"
+    wait_seconds: int | None = None
 
 
 class SecretRef(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -304,6 +306,13 @@ class Snooze(msgspec.Struct, frozen=True):
     seconds: float | timedelta
 
 
+class Wait(msgspec.Struct, frozen=True):
+    """The attempt goes on elsewhere, and whoever has the run's token (`await run.token()`) reports how it ended:
+    within so many seconds, or a timedelta, else it has failed by timeout."""
+
+    seconds: float | timedelta
+
+
 class Release(msgspec.Struct, frozen=True):
     """The attempt could not begin, such as while a service is not asked: the run goes back as if it had not been
     claimed, for so many seconds."""
@@ -322,7 +331,7 @@ class Expired(msgspec.Struct, frozen=True):
     """The run was too old to be worth starting."""
 
 
-Outcome = Success | Failure | Retry | Snooze | Release | Cancel | Expired
+Outcome = Success | Failure | Retry | Snooze | Wait | Release | Cancel | Expired
 
 
 def shard_of(job_id: int, shards: int) -> int:

@@ -21,7 +21,7 @@ from sexton.errors import Unavailable
 from sexton.execution import (
     ERROR_LIMIT,
     LONGEST_SNOOZE,
-    RunContext,
+    Tried,
     clean,
     encode_result,
     error_group,
@@ -30,7 +30,7 @@ from sexton.execution import (
     wait_before_retry,
 )
 from sexton.loop import Loop
-from sexton.model import Cancel, Expired, Failure, Outcome, Release, Retry, Snooze, Success
+from sexton.model import Cancel, Expired, Failure, Outcome, Release, Retry, Snooze, Success, Wait
 from sexton.queues.postgres import Again, End
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("sexton")
 
 GATHER_SECONDS = 0.002
+LONGEST_REPORT = 366 * 86_400.0
 
 # Errors that the same row would meet again: too deep, too big, not what the column takes.
 REFUSALS = (
@@ -67,6 +68,7 @@ class Batch:
         "released",
         "results",
         "started",
+        "waiting",
     )
 
     def __init__(self, node: int) -> None:
@@ -81,11 +83,13 @@ class Batch:
         self.ended_jobs: list[int] = []
         self.again: list[Again] = []
         self.released: list[Released] = []
+        self.waiting: list[tuple[int, int, float]] = []
 
     def __len__(self) -> int:
-        return len(self.ids) + len(self.ended) + len(self.again) + len(self.released)
+        going = len(self.again) + len(self.released) + len(self.waiting)
+        return len(self.ids) + len(self.ended) + going
 
-    def succeed(self, run: RunContext, started: float, finished: float, result: str | None = None) -> None:
+    def succeed(self, run: Tried, started: float, finished: float, result: str | None = None) -> None:
         self.ids.append(run.id)
         self.claims.append(run.claim)
         self.jobs.append(run.job)
@@ -93,13 +97,15 @@ class Batch:
         self.finished.append(finished)
         self.results.append(result)
 
-    def add(self, run: RunContext, outcome: Outcome | None, started: float, finished: float) -> None:
+    def add(self, run: Tried, outcome: Outcome | None, started: float, finished: float) -> None:
         """Sort an outcome in: done, over, again, or given back. Times are those of the database."""
         match outcome:
             case Success(result):
                 self.succeed(run, started, finished, encode_result(result))
             case None:
                 self.released.append((run.id, run.claim, 0.0, None))
+            case Wait(seconds):
+                self.waiting.append((run.id, run.claim, min(max(1.0, in_seconds(seconds)), LONGEST_REPORT)))
             case Release(seconds, reason):
                 # Whole seconds: all that go back for as long go back in one statement.
                 delay = float(math.ceil(min(max(0.0, seconds), LONGEST_SNOOZE)))
@@ -125,7 +131,7 @@ class Batch:
             case Expired():
                 self._end(run, started, finished, "expired", "expired", "expired", "", None)
 
-    def _end(self, run: RunContext, started: float, finished: float, *how: Any) -> None:
+    def _end(self, run: Tried, started: float, finished: float, *how: Any) -> None:
         self.ended.append((run.id, run.claim, started, finished, *how))
         self.ended_jobs.append(run.job)
 
@@ -138,7 +144,8 @@ class Batch:
     def runs(self) -> list[int]:
         """Every run whose outcome waits here."""
         over, again = (row[0] for row in self.ended), (row[0] for row in self.again)
-        return [*self.ids, *over, *again, *(row[0] for row in self.released)]
+        going = (row[0] for rows in (self.released, self.waiting) for row in rows)
+        return [*self.ids, *over, *again, *going]
 
     def earliest(self) -> float:
         """When the first of those that end here had ended."""
@@ -278,6 +285,11 @@ class Settler(Loop):
                 telemetry.count_failures([row[5] for row in batch.again if row[0] not in lost])
                 batch.again = []
                 worker.count_lost(lost)
+            if batch.waiting:
+                # What is gone by now was reported before: the service was faster than we.
+                await queue.wait(batch.node, batch.waiting, now=now)
+                telemetry.waiting.inc(len(batch.waiting))
+                batch.waiting = []
             while batch.released:
                 delay = batch.released[0][2]
                 rows = [(run, claim, why) for run, claim, after, why in batch.released if after == delay]

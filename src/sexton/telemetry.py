@@ -96,6 +96,9 @@ class Telemetry:
         self.lost = Counter(
             "sexton_leases_lost", "Outcomes dropped because the run had been taken over.", registry=registry
         )
+        self.waiting = Counter(
+            "sexton_runs_waiting", "Runs sent on by this worker that wait for a report.", registry=registry
+        )
         self.released = Counter("sexton_runs_released", "Runs given back unattempted.", registry=registry)
         self.identities = Counter(
             "sexton_worker_identities", "Times this worker became a (new) node.", registry=registry

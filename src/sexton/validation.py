@@ -104,6 +104,7 @@ HTTP_RANGES = {
     "redirects": (0, 10),
     "connect_timeout_seconds": (0.1, 300),
     "read_timeout_seconds": (0.1, 30 * 86_400),
+    "wait_seconds": (1, 366 * 86_400),
 }
 
 _DECODER = msgspec.json.Decoder(JobSpec)
@@ -334,6 +335,13 @@ def _check_http(http: HttpTarget) -> None:
             "capture_headers has more than 50 names, or one that is not the name of a header",
             field="target.http.capture_headers",
             hint='write for example ["content-type", "x-request-id"]',
+        )
+    if http.wait_seconds is not None and http.mode != "async":
+        raise InvalidField(
+            "bad_mode",
+            "wait_seconds is for the asynchronous mode",
+            field="target.http.wait_seconds",
+            hint='add "mode": "async", or leave it out',
         )
     if http.tls is not None:
         _check_tls(http, http.tls)

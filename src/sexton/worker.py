@@ -25,7 +25,7 @@ from typing import Any
 import asyncpg
 import msgspec
 
-from sexton import __version__, clock
+from sexton import __version__, clock, report
 from sexton.claimer import Claimer
 from sexton.config import Settings
 from sexton.errors import Unavailable
@@ -121,6 +121,7 @@ class Worker:
         self._queue: RunQueue | None = None
         self._backlog_since = 0.0
         self._old_batches: list[Batch] = []
+        self._report_key: bytes | None = None
         self._logs: list[LogLine] = []
         self._progress: Progress = {}
         self._keys: list[NewKey] = []
@@ -409,6 +410,11 @@ class Worker:
             at = self.database_seconds(clock.monotonic())
             self._logs.append((self.node, run.id, run.claim, at, clean(level, 20), message))
             self._nudge_from_anywhere()
+
+    async def token(self, run: RunContext) -> str:
+        if self._report_key is None:
+            self._report_key = await report.read_key(self._database)
+        return report.token_of(self._report_key, run.id, run.claim)
 
     def database_seconds(self, moment: float) -> float:
         return moment + self._offset

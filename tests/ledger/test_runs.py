@@ -16,6 +16,7 @@ from tests.ledger.rows import HOUR, MINUTE, NOON, insert, make_ended, make_job, 
 pytestmark = pytest.mark.asyncio
 
 RETRY = "the retry is at 2026-06-01T13:00:00Z, in 1 h"
+REPORT = "its service has not reported yet; its time is over at 2026-06-01T13:00:00Z, in 1 h"
 
 
 async def test_live_runs_come_first_then_the_latest_ended(database: Database) -> None:
@@ -160,7 +161,7 @@ async def test_a_job_is_found_by_id_and_by_name(database: Database) -> None:
         ({}, {"handlers": ["hourly"]}, "all workers are busy"),
         ({"state": "failed", "available_at": NOON + HOUR}, {}, RETRY),
         ({"available_at": NOON + 2 * HOUR}, {}, "its turn comes at 2026-06-01T14:00:00Z, in 2 h"),
-        ({"state": "waiting"}, {}, "it waits for an outside report"),
+        ({"state": "waiting", "deadline_at": NOON + HOUR}, {}, REPORT),
         ({"slot": 1}, {}, "it is queued behind r_2"),
     ],
 )  # fmt: skip

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 from litestar import Litestar
 from litestar.types import ControllerRouterHandler, LifeSpanScope, Scope
 
-from sexton.api import bulk, dead, jobs, pages, runs, system
+from sexton.api import bulk, dead, jobs, pages, reports, runs, system
 from sexton.api.guard import Guard
 from sexton.api.operation import SLASH, Node, Operation, Services
 from sexton.api.problems import answer_error
@@ -50,6 +50,7 @@ def operations() -> tuple[Operation, ...]:
         *jobs.OPERATIONS,
         *bulk.OPERATIONS,
         *runs.OPERATIONS,
+        *reports.OPERATIONS,
         *dead.OPERATIONS,
         *system.OPERATIONS,
     )

@@ -76,6 +76,8 @@ HTTP = {
     "connect_timeout_seconds": "How long connecting may take.",
     "read_timeout_seconds": "How long the service may say nothing. Default: the job's timeout_seconds.",
     "tls": "Certificates of one's own, for https.",
+    "mode": "sync, or async: the service answers 202 and reports later how it went.",
+    "wait_seconds": "How long it may take to report. Default: the job's timeout_seconds.",
 }
 
 TLS = {

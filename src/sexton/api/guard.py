@@ -43,12 +43,14 @@ class Guard:
     def needs_keys(self) -> bool:
         return bool(self._keys)
 
-    def check(self, request: Request[Any, Any, Any]) -> None:
+    def check(self, request: Request[Any, Any, Any], *, tokened: bool = False) -> None:
+        """`tokened`: the operation asks for the token of a run itself, and needs no key."""
         if request.url.path in OPEN_PATHS:
             return
         host = request.headers.get("host", "")
         if self._keys:
-            self._check_key(request.headers.get("authorization", ""))
+            if not tokened:
+                self._check_key(request.headers.get("authorization", ""))
         elif not self._is_here(host):
             raise SextonError(
                 "bad_host", f"this server is not {host or 'nameless'}", hint="use http://127.0.0.1"

@@ -13,6 +13,7 @@ from sexton import __version__
 from sexton.api import examples, fields
 from sexton.api.operation import Operation
 from sexton.api.problems import MEDIA_TYPE, Problem
+from sexton.report import TOKEN_HEADER
 from sexton.validation import RANGES
 
 REFERENCE = "#/components/schemas/{name}"
@@ -83,6 +84,8 @@ def _operation(one: Operation, known: dict[str, Any]) -> dict[str, Any]:
         "parameters": [*_path_parameters(one), *_query_parameters(one), *_header_parameters(one)],
         "responses": {str(one.status): answer, **_errors(one)},
     }
+    if one.tokened:
+        described["security"] = []
     if one.body is not None:
         described["requestBody"] = {
             "required": not one.body_optional,
@@ -143,15 +146,17 @@ def _query_parameters(one: Operation) -> Iterable[dict[str, Any]]:
 
 
 def _header_parameters(one: Operation) -> Iterable[dict[str, Any]]:
-    def header(name: str, description: str) -> dict[str, Any]:
+    def header(name: str, description: str, *, required: bool = False) -> dict[str, Any]:
         return {
             "name": name,
             "in": "header",
-            "required": False,
+            "required": required,
             "description": description,
             "schema": {"type": "string"},
         }
 
+    if one.tokened:
+        yield header(TOKEN_HEADER, "The token that came with the run. No API key is needed.", required=True)
     if one.method == "POST":
         yield header("Idempotency-Key", "The same key and body get the same answer for 24 hours.")
     if one.method in ("PATCH", "PUT"):

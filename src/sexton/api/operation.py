@@ -166,6 +166,8 @@ class Operation:
     media_type: str
     body_types: tuple[str, ...]
     body_optional: bool
+    #: Whether it is authorised by the token of a run, not by an API key.
+    tokened: bool
     streams: bool
     lists: bool
     errors: tuple[int, ...]
@@ -208,6 +210,7 @@ def operation(
     media_type: str = JSON,
     body_types: tuple[str, ...] = JSON_TYPES,
     body_optional: bool = False,
+    tokened: bool = False,
     streams: bool = False,
     lists: bool = False,
     errors: tuple[int, ...] = (),
@@ -232,6 +235,7 @@ def operation(
             media_type=media_type,
             body_types=body_types,
             body_optional=body_optional,
+            tokened=tokened,
             streams=streams,
             lists=lists,
             errors=errors,
@@ -245,7 +249,7 @@ def operation(
 async def _respond(
     operation: Operation, services: Services, request: Request[Any, Any, Any]
 ) -> Response[Any]:
-    services.guard.check(request)
+    services.guard.check(request, tokened=operation.tokened)
     call = Call(request, services, operation)
     if operation.query is None and call.parameters:
         name = next(iter(call.parameters))

@@ -129,6 +129,7 @@ async def get_run(database: Database, run_id: int, *, now: datetime | None = Non
         log=[LogLine(**line) for line in lines],
         waiting_for=waiting,
         expires_at=row["expires_at"] if live is not None else None,
+        deadline_at=row["deadline_at"] if live is not None else None,
         cancel_requested_at=row["cancel_requested_at"] if live is not None else None,
         fired_at=row["fired_at"],
     )
@@ -203,6 +204,7 @@ async def _ended_by_window(
 def _live(row: Record, payload: Any = None) -> Run:
     started = row["claimed_at"] if row["attempt"] else None
     running = row["status"] == RunStatus.RUNNING
+    under_way = running or row["status"] == RunStatus.WAITING
     return Run(
         run_id=encode_id("r", row["run_id"]),
         job_id=encode_id("j", row["job_id"]),
@@ -214,7 +216,7 @@ def _live(row: Record, payload: Any = None) -> Run:
         started_at=started,
         late_seconds=_late(row["due_at"], started, row["fired_at"], row["attempt"]),
         attempt=row["attempt"],
-        next_attempt_at=None if running else row["available_at"],
+        next_attempt_at=None if under_way else row["available_at"],
         error=row["error"],
         worker_id=worker_of(row),
         claimed_at=row["claimed_at"],
@@ -274,7 +276,7 @@ def attempt_of(row: Record) -> Attempt:
 def _attempts(run: Run, rows: list[Record]) -> list[Attempt]:
     """Failed tries have rows; the current or the successful one is the run itself."""
     tries = [attempt_of(row) for row in rows]
-    if run.attempt and run.status in (RunStatus.RUNNING, RunStatus.SUCCESS):
+    if run.attempt and run.status in (RunStatus.RUNNING, RunStatus.WAITING, RunStatus.SUCCESS):
         tries.append(
             Attempt(
                 attempt=run.attempt,

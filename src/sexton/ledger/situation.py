@@ -36,7 +36,9 @@ class Situation:
             case RunStatus.RUNNING:
                 return None
             case RunStatus.WAITING:
-                return "it waits for an outside report"
+                until = row["deadline_at"]
+                when = f"in {span(until - self.now)}" if until > self.now else "any moment"
+                return f"its service has not reported yet; its time is over at {stamp(until)}, {when}"
         if row["slot"] == 1:
             blocker = row["blocker"]
             return (

@@ -27,7 +27,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         Literal[
             "pending", "running", "failed", "waiting", "success", "dead", "cancelled", "expired", "skipped"
         ],
-        about("Live: pending, running, failed (waits for its next attempt), waiting. Ended: the others."),
+        about("Live: pending, running, failed (to be tried again), waiting (for a report). Ended: the others."),
     ]
     trigger: Annotated[
         Literal["schedule", "catch_up", "manual", "backfill", "redrive"] | None, about("What made the run.")
@@ -85,6 +85,9 @@ class RunDetail(Run, frozen=True, kw_only=True):
     log: Annotated[list[LogLine], about(f"The first {LOG_LINES} lines of its log.")] = []
     waiting_for: Annotated[str | None, about("What a live run waits for, in words.")] = None
     expires_at: Annotated[datetime | None, about("When it is too old to be started.")] = None
+    deadline_at: Annotated[
+        datetime | None, about("When the attempt's time is over: what waits for a report waits until then.")
+    ] = None
     cancel_requested_at: Annotated[datetime | None, about("When somebody asked to cancel it.")] = None
     fired_at: Annotated[datetime | None, about("When the scheduler made the run.")] = None
 

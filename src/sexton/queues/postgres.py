@@ -198,6 +198,12 @@ class RunQueue:
         """Runs to be tried again, or put off by their handlers."""
         return await self._settle("retry", node, *zip(*rows, strict=True), now)
 
+    async def wait(
+        self, node: int, rows: Sequence[tuple[int, int, float]], *, now: datetime | None = None
+    ) -> set[int]:
+        """Runs (id, claim, seconds) that wait for an outside report from now on."""
+        return await self._settle("wait", node, *zip(*rows, strict=True), now)
+
     async def release(
         self,
         node: int,

@@ -22,8 +22,9 @@ import msgspec
 
 from sexton import clock
 from sexton.execution import RunContext, Step, clean
-from sexton.model import Failure, HttpTarget, Outcome, Release, Success, Target
+from sexton.model import Failure, HttpTarget, Outcome, Release, Success, Target, Wait
 from sexton.postgres.database import Database
+from sexton.report import TOKEN_HEADER
 from sexton.targets.hosts import HostBusy
 from sexton.targets.outbound import (
     LARGEST_REQUEST,
@@ -39,6 +40,7 @@ from sexton.targets.outbound import (
 SECRET_SECONDS = 30.0
 ERROR_BYTES = 2000
 PREFIX = "whsec_"
+ACCEPTED = 202
 RETRYABLE = frozenset({408, 425, 429})
 
 
@@ -61,6 +63,8 @@ class HttpTargetKind:
         try:
             body = render(target, run)
             headers = request_headers(target, run, body, await self._signing_secrets())
+            if target.mode == "async":
+                headers[TOKEN_HEADER] = await run.token()
             reply = await self._outbound.send(
                 Request(
                     method=target.method,
@@ -73,7 +77,7 @@ class HttpTargetKind:
                     read_seconds=target.read_timeout_seconds or run.policy.timeout_seconds,
                     tls=target.tls,
                     # What the job's owner has given in confidence is not for whom the service points to.
-                    private=frozenset(name.lower() for name in target.headers),
+                    private=frozenset(name.lower() for name in (*target.headers, TOKEN_HEADER)),
                 )
             )
         except HostBusy as busy:
@@ -95,6 +99,8 @@ class HttpTargetKind:
             kind = "timeout" if isinstance(error, TimeoutError) else "error"
             reason = clean(str(error) or type(error).__name__, 2000)
             return Failure(f"{type(error).__name__}: {target.url}: {reason}", kind=kind)
+        if target.mode == "async" and reply.status == ACCEPTED:
+            return Wait(target.wait_seconds or run.policy.timeout_seconds)
         return judge(target, reply)
 
     async def _signing_secrets(self) -> list[bytes]:
@@ -106,21 +112,11 @@ class HttpTargetKind:
 
 async def signing_secret(database: Database) -> Any:
     """The secret of the installation, made if there is none: `whsec_…`, or a list while it is rotated."""
-    async with database.connection() as connection:
-        made = msgspec.json.encode(new_secret()).decode()
-        text = await connection.fetchval(
-            database.sql(
-                """with made as (
-                    insert into sexton.settings (name, value) values ('webhook_secret', $1::jsonb)
-                    on conflict (name) do nothing returning value
-                )
-                select value::text from made
-                union all select value::text from sexton.settings where name = 'webhook_secret'
-                limit 1"""
-            ),
-            made,
-        )
-    return msgspec.json.decode(text)
+    row = await database.fetchrow(
+        "keep_setting", "webhook_secret", msgspec.json.encode(new_secret()).decode()
+    )
+    assert row is not None
+    return msgspec.json.decode(row["value"])
 
 
 def new_secret() -> str:
@@ -179,7 +175,7 @@ def request_headers(
         "Sexton-Missed": "true" if run.missed else "false",
         **signature_headers(run.run_id, int(now.timestamp()), body, keys),
     }
-    taken = {name.lower() for name in ours}
+    taken = {TOKEN_HEADER.lower(), *(name.lower() for name in ours)}
     given = {name: value for name, value in target.headers.items() if name.lower() not in taken}
     if body and "content-type" not in {name.lower() for name in given}:
         given["Content-Type"] = "application/json"

@@ -179,6 +179,7 @@ create unique index runs_slot on sexton.runs (job_id, slot) where slot is not nu
 create index runs_suspect on sexton.runs (lane) where crashes >= 2;
 create index runs_expiring on sexton.runs (expires_at) where expires_at is not null;
 create index runs_cancelling on sexton.runs (node) where cancel_requested_at is not null;
+create index runs_waiting on sexton.runs (deadline_at) where state = 'waiting';
 
 -- What counts for the limits of a queue is what this index holds, and nothing else: a run leaves it in whatever way it
 -- stops running. And what waits by key, so that a key with a million runs is stepped over at once.

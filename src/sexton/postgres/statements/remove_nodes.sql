@@ -1,12 +1,16 @@
 -- Nodes that have been gone for a day, and that no live run or shard names any more. A dead one that still holds a run
--- (its claim was carried out long after it was given up) is shown to the reaper again.
+-- (its claim was carried out long after it was given up) is shown to the reaper again; one whose runs wait for a report
+-- is only named by them.
 with held as materialized (
-    select distinct run.node from sexton.runs as run where run.node is not null
+    select run.node, bool_or(run.state = 'running') as running
+    from sexton.runs as run
+    where run.node is not null
+    group by run.node
 ),
 overlooked as (
     update sexton.nodes as node
     set running = 1
-    where node.state = 'dead' and node.running = 0 and node.id in (select held.node from held)
+    where node.state = 'dead' and node.running = 0 and node.id in (select held.node from held where held.running)
 )
 delete from sexton.nodes as node
 where node.lease_until < coalesce($1::timestamptz, clock_timestamp()) - interval '1 day'

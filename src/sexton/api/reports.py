@@ -1,0 +1,147 @@
+"""What a service that was sent a run says about it, with the run's token instead of an API key."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from sexton import report
+from sexton.api.operation import Answer, Call, operation
+from sexton.errors import SextonError
+from sexton.report import TOKEN_HEADER
+
+Seconds = Annotated[float, Meta(ge=0, le=366 * 86_400)]
+
+
+class CompleteRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How a run ended well."""
+
+    result: Annotated[Any, Meta(description="Kept with the run: any JSON up to 64 KiB.")] = None
+
+
+class FailRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How an attempt failed."""
+
+    error: Annotated[
+        Annotated[str, Meta(min_length=1, max_length=8000)], Meta(description="What went wrong.")
+    ]
+    permanent: Annotated[bool, Meta(description="No further attempt would help: the run is dead.")] = False
+    retry_after: Annotated[
+        Seconds | None, Meta(description="Seconds until the next attempt. Default: the job's back-off.")
+    ] = None
+
+
+class HeartbeatRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """That a run is still being worked on."""
+
+    seconds: Annotated[
+        Seconds | None,
+        Meta(description="How much longer it may take from now on. Default: the job's timeout_seconds."),
+    ] = None
+    fraction: Annotated[
+        Annotated[float, Meta(ge=0, le=1)] | None, Meta(description="How far it is, from 0 to 1.")
+    ] = None
+    text: Annotated[
+        Annotated[str, Meta(max_length=1000)] | None, Meta(description="How far it is, in words.")
+    ] = None
+
+
+class ReportAnswer(msgspec.Struct, frozen=True):
+    """What has become of the run."""
+
+    run_id: Annotated[str, Meta(description="The run.")]
+    status: Annotated[
+        str,
+        Meta(description="success; failed: it is tried again; dead; cancelled: somebody asked for it."),
+    ]
+
+
+class HeartbeatAnswer(msgspec.Struct, frozen=True):
+    """How long a run may take."""
+
+    run_id: Annotated[str, Meta(description="The run.")]
+    status: Annotated[
+        Literal["running", "waiting"],
+        Meta(description="running: the worker is not done with its request yet."),
+    ]
+    deadline_at: Annotated[datetime | None, Meta(description="When its time is over.")]
+    cancel_requested: Annotated[bool, Meta(description="Somebody asked to cancel it: stop working on it.")]
+
+
+@operation(
+    "POST", "/runs/{run:str}/complete", tag="reports", summary="Report success", body=CompleteRequest,
+    body_optional=True, answer=ReportAnswer, errors=(401, 404, 409, 422), tokened=True,
+    example={"result": {"rows": 1200}}, answer_example={"run_id": "r_9hk2", "status": "success"},
+)  # fmt: skip
+async def complete_run(call: Call) -> Answer:
+    """A run that was sent to a service in the asynchronous mode is done. Saying it again changes nothing and
+    gets the same answer; for a run that has ended otherwise, or whose time is over, the answer is 409."""
+    said = call.json(CompleteRequest, optional=True)
+    run = call.path("run")
+    status = await report.complete(call.database, run, _token(call), said.result, connection=call.connection)
+    return Answer(ReportAnswer(run, status))
+
+
+@operation(
+    "POST", "/runs/{run:str}/fail", tag="reports", summary="Report a failure", body=FailRequest,
+    answer=ReportAnswer, errors=(401, 404, 409, 422), tokened=True,
+    example={"error": "the disk is full"}, answer_example={"run_id": "r_9hk2", "status": "failed"},
+)  # fmt: skip
+async def fail_run(call: Call) -> Answer:
+    """The attempt failed: the job's retries apply, unless it is permanent."""
+    said = call.json(FailRequest)
+    run = call.path("run")
+    status = await report.fail(
+        call.database,
+        run,
+        _token(call),
+        said.error,
+        permanent=said.permanent,
+        retry_after=said.retry_after,
+        connection=call.connection,
+    )
+    return Answer(ReportAnswer(run, status))
+
+
+@operation(
+    "POST", "/runs/{run:str}/heartbeat", tag="reports", summary="Report that it goes on",
+    body=HeartbeatRequest, body_optional=True, answer=HeartbeatAnswer, errors=(401, 404, 409, 422),
+    tokened=True, example={"fraction": 0.4, "text": "400 of 1000 rows"},
+    answer_example={
+        "run_id": "r_9hk2", "status": "waiting", "deadline_at": "2026-06-08T13:10:00Z",
+        "cancel_requested": False,
+    },
+)  # fmt: skip
+async def run_heartbeat(call: Call) -> Answer:
+    """The service is still at it: the run's deadline moves, and never comes nearer. 409 means: stop."""
+    said = call.json(HeartbeatRequest, optional=True)
+    run = call.path("run")
+    progress = {
+        name: value for name, value in (("fraction", said.fraction), ("text", said.text)) if value is not None
+    }
+    beat = await report.heartbeat(
+        call.database,
+        run,
+        _token(call),
+        seconds=said.seconds,
+        progress=progress or None,
+        connection=call.connection,
+    )
+    return Answer(HeartbeatAnswer(run, beat.status, beat.deadline_at, beat.cancel_requested))
+
+
+def _token(call: Call) -> str:
+    token = call.request.headers.get(TOKEN_HEADER.lower(), "").strip()
+    if not token:
+        raise SextonError(
+            "no_token",
+            f"reports of a run need its token in the header {TOKEN_HEADER}",
+            hint="send the one that came with the run",
+        )
+    return token
+
+
+OPERATIONS = (complete_run, fail_run, run_heartbeat)

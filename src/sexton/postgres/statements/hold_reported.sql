@@ -1,0 +1,13 @@
+-- Lock run $1 for a report, with the policies of its revision. $2 now
+select
+    run.id, run.job_id, run.claim, run.state, run.node, run.attempt, run.crashes, run.deadline_at,
+    run.cancel_requested_at is not null as cancelled,
+    extract(epoch from run.claimed_at)::float8 as started,
+    extract(epoch from coalesce($2::timestamptz, clock_timestamp()))::float8 as finished,
+    coalesce(old.definition -> 'options', job.options, '{}')::text as options
+from sexton.runs as run
+left join sexton.jobs as job on job.id = run.job_id
+left join sexton.job_revisions as old
+    on old.job_id = run.job_id and old.revision = run.revision and run.revision is distinct from job.revision
+where run.id = $1
+for update of run
