@@ -52,7 +52,7 @@ def installed(server: Server, programs: Path) -> bool:
 def _pip(server: Server, programs: Path) -> list[str]:
     return [
         sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--upgrade",
-        "--target", str(programs), *server.wheels,
+        "--target", str(programs / server.name), *server.wheels,
     ]  # fmt: skip
 
 

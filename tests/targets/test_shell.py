@@ -22,6 +22,7 @@ from sexton.postgres.database import Database
 from sexton.validation import read_spec
 from sexton.worker import Worker
 from tests.runs import QUIET, Store, drained, settled, working
+from tests.targets.carrying import end_of, waiting
 
 SHELL = "/bin/sh"
 
@@ -35,26 +36,10 @@ async def shell_worker(database: Database, **changes: Any) -> AsyncIterator[Work
 
 async def carry_out(database: Database, shell: dict[str, Any], **job: Any) -> tuple[Store, int]:
     """A run of this command by a worker that may."""
-    store, run = await waiting(database, shell, **job)
+    store, run = await waiting(database, {"shell": shell}, **job)
     async with shell_worker(database) as worker:
         await drained(worker)
     return store, run
-
-
-async def waiting(database: Database, shell: dict[str, Any], **job: Any) -> tuple[Store, int]:
-    store = Store(database)
-    number = await store.job(target={"shell": shell}, **{"max_retries": 0, **job})
-    program = shell["command"][0] if "command" in shell else SHELL
-    lane: int = await store.value(
-        "insert into sexton.lanes (queue, target, handler) values ('default', 'shell', $1) returning id",
-        program,
-    )
-    return store, await store.run(number, lane=lane)
-
-
-async def end_of(store: Store, run: int) -> tuple[str, Any, str | None]:
-    row = await store.history(run)
-    return row["status"], None if row["result"] is None else json.loads(row["result"]), row["error"]
 
 
 async def lines(store: Store) -> list[tuple[str, str]]:
@@ -125,7 +110,6 @@ async def test_some_codes_are_worth_a_retry_and_some_are_not(database: Database)
     shell = {"script": "exit 75", "permanent_codes": [2]}
     store, run = await carry_out(database, shell, max_retries=3)
     assert (await store.live(run))["state"] == "failed"
-    await store.execute("delete from sexton.lanes")
     store, run = await carry_out(database, {"script": "exit 2", "permanent_codes": [2]}, max_retries=3)
     row = await store.history(run)
     assert (row["status"], row["reason"]) == ("dead", "permanent")
@@ -143,17 +127,13 @@ async def test_both_streams_are_in_the_log_and_the_result_is_capped(database: Da
     assert ("info", "line 300") in logged
 
 
-async def test_secrets_reach_the_environment_and_are_masked_in_what_it_says(
-    database: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_secrets_reach_the_environment_and_are_masked_in_what_it_says(database: Database) -> None:
     settings = Settings(secret_key=secrets.new_key())
     await secrets.keep(database, settings, "mail", "s3cret-value")
+    script = "echo got $TOKEN; echo bad $TOKEN >&2; exit 1"
     store, run = await waiting(
         database,
-        {
-            "script": "echo got $TOKEN; echo bad $TOKEN >&2; exit 1",
-            "environment": {"TOKEN": "${secret:mail}"},
-        },
+        {"shell": {"script": script, "environment": {"TOKEN": "${secret:mail}"}}},
     )
     async with shell_worker(database, secret_key=settings.secret_key) as worker:
         await drained(worker)
@@ -197,7 +177,7 @@ async def test_a_command_that_is_cancelled_is_gone_with_its_children(
         if polite
         else stubborn(tmp_path)
     )
-    store, run = await waiting(database, {"script": script})
+    store, run = await waiting(database, {"shell": {"script": script}})
     async with shell_worker(database) as worker:
         node = await worker.joined()
         await worker.find_lanes()
@@ -220,7 +200,7 @@ async def test_what_a_command_leaves_in_the_background_does_not_keep_the_run(
 
 
 async def test_a_worker_serves_only_the_commands_it_was_told_to(database: Database) -> None:
-    store, run = await waiting(database, {"command": ["tac"]})
+    store, run = await waiting(database, {"shell": {"command": ["tac"]}})
     async with shell_worker(database) as worker:
         await drained(worker)
     async with working(database, {}, shell_commands="tac") as worker:
@@ -232,7 +212,7 @@ async def test_a_worker_serves_only_the_commands_it_was_told_to(database: Databa
 
 
 async def test_a_run_that_no_worker_may_serve_says_so(database: Database) -> None:
-    store, run = await waiting(database, {"command": ["tac"]})
+    store, run = await waiting(database, {"shell": {"command": ["tac"]}})
     async with working(database, {}, now=lambda: None) as worker:
         await worker.joined()
         target = {"shell": {"command": ["tac"]}}

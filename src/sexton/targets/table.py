@@ -7,14 +7,24 @@ from sexton.model import lane_name
 from sexton.postgres.database import Database
 from sexton.secrets import Secrets
 from sexton.targets.base import Filler, TargetKind
+from sexton.targets.brokers.base import BROKERS, available
+from sexton.targets.message import MessageTargetKind, Pool
 from sexton.targets.shell import ShellTargetKind
 
 
 def make_kinds(database: Database, settings: Settings, secrets: Secrets) -> dict[str, TargetKind]:
     filler = Filler(database, secrets)
-    return {"shell": ShellTargetKind(filler, settings.allowed_commands())}
+    return {
+        "message": MessageTargetKind(filler, Pool(private=settings.private_egress())),
+        "shell": ShellTargetKind(filler, settings.allowed_commands()),
+    }
 
 
 def served(settings: Settings) -> list[str]:
     """What lanes a worker may claim from, beside those of its handlers."""
-    return ["http", *(lane_name("shell", program) for program in settings.allowed_commands())]
+    installed = [broker for broker in BROKERS if available(broker)]
+    return [
+        "http",
+        *(lane_name("message", broker) for broker in installed),
+        *(lane_name("shell", program) for program in settings.allowed_commands()),
+    ]

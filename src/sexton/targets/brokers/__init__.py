@@ -1,0 +1,1 @@
+"""Publishers: one module per broker."""

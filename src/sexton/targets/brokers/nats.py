@@ -1,0 +1,53 @@
+"""NATS: a subject that a JetStream stream takes; it drops what it has had under the same number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import nats
+from nats import errors
+from nats.aio.client import Client
+from nats.js import errors as stream_errors
+
+from sexton.targets.base import Refused
+from sexton.targets.brokers.base import CONNECT_SECONDS, PUBLISH_SECONDS, Address, Message
+
+
+class NatsPublisher:
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._stream = client.jetstream(timeout=PUBLISH_SECONDS)
+
+    async def publish(self, message: Message) -> dict[str, Any]:
+        headers = {**message.headers, "Nats-Msg-Id": message.number}
+        if message.key is not None:
+            headers["Sexton-Key"] = message.key
+        try:
+            answer = await self._stream.publish(message.topic, message.body, headers=headers)
+        except (errors.MaxPayloadError, errors.BadSubjectError) as error:
+            raise Refused(f"nats: {error}") from None
+        except stream_errors.NoStreamResponseError:
+            raise ConnectionError(f"no stream takes the subject {message.topic}") from None
+        return {"stream": answer.stream, "sequence": answer.seq, "duplicate": bool(answer.duplicate)}
+
+    async def close(self) -> None:
+        await self._client.close()
+
+
+async def connect(url: str, address: Address) -> NatsPublisher:
+    troubles: list[Exception] = []
+
+    async def note(error: Exception) -> None:
+        troubles.append(error)
+
+    servers = url.replace(",", f",{address.scheme}://").split(",")
+    try:
+        client = await nats.connect(
+            servers, connect_timeout=int(CONNECT_SECONDS), allow_reconnect=False, error_cb=note
+        )
+    except (errors.AuthorizationError, errors.NoServersError) as error:
+        said = " ".join(map(str, (error, *troubles)))
+        if "uthoriz" in said or "uthentic" in said:
+            raise Refused(f"nats: {said}") from None
+        raise ConnectionError(said) from None
+    return NatsPublisher(client)

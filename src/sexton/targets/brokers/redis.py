@@ -1,0 +1,63 @@
+"""Redis: an entry of a stream, an element of a list, or a message on a channel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from redis import exceptions
+from redis.asyncio import Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+
+from sexton.targets.base import Refused
+from sexton.targets.brokers.base import CONNECT_SECONDS, PUBLISH_SECONDS, Address, Message
+
+REFUSALS = (exceptions.AuthenticationError, exceptions.NoPermissionError, exceptions.DataError)
+
+
+class RedisPublisher:
+    def __init__(self, client: Redis) -> None:
+        self._client = client
+
+    async def publish(self, message: Message) -> dict[str, Any]:
+        client: Any = self._client
+        try:
+            match message.redis_type:
+                case "list":
+                    return {"length": await client.rpush(message.topic, message.body)}
+                case "channel":
+                    return {"receivers": await client.publish(message.topic, message.body)}
+            fields: dict[str, str | bytes] = {**message.headers, "message": message.body}
+            if message.key is not None:
+                fields["key"] = message.key
+            return {"id": (await client.xadd(message.topic, fields)).decode()}
+        except REFUSALS as error:
+            raise Refused(f"redis: {error}") from None
+        except exceptions.ResponseError as error:
+            if str(error).startswith("WRONGTYPE"):
+                raise Refused(f"redis: {message.topic} is not a {message.redis_type}: {error}") from None
+            raise
+
+    async def close(self) -> None:
+        await self._client.aclose()
+
+
+async def connect(url: str, address: Address) -> RedisPublisher:
+    client = Redis.from_url(
+        url,
+        socket_connect_timeout=CONNECT_SECONDS,
+        socket_timeout=PUBLISH_SECONDS,
+        health_check_interval=30,
+        retry=Retry(NoBackoff(), 0),
+    )
+    publisher = RedisPublisher(client)
+    try:
+        pinged: Any = client.ping()
+        await pinged
+    except REFUSALS as error:
+        await publisher.close()
+        raise Refused(f"redis: {error}") from None
+    except BaseException:
+        await publisher.close()
+        raise
+    return publisher
