@@ -47,8 +47,12 @@ COMMANDS = {
     "status": Command(
         "sexton.cli.status:status", "Show how Sexton is: nodes, shards, what waits, dead letters."
     ),
-    "cluster": Command("sexton.cli.cluster:cluster", "Show the cluster: nodes, shards, the elector."),
-    "drain": Command("sexton.cli.cluster:drain", "Drain a node: it hands over and finishes."),
+    "cluster": Command(
+        "sexton.cli.cluster:cluster", "Show the cluster: nodes, who leads which shards, the elector."
+    ),
+    "drain": Command(
+        "sexton.cli.cluster:drain", "Drain a node: it hands its shards over and finishes its runs."
+    ),
     "why": Command("sexton.cli.why:why", "Say what became of each occurrence of a job, and why."),
     "import": Command(
         "sexton.cli.imports:import_jobs", "Make many jobs from a file with one JSON object per line."
