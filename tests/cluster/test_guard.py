@@ -101,6 +101,9 @@ async def test_a_failure_is_said_once_and_shown_until_it_is_over(
     assert [record.message for record in caplog.records if said in record.message] == [caplog.messages[0]]
     moody.mood = None
     assert await guard.renew(VIEW) == {0}
+    assert not guard.health.ok  # for what was asked beside that failed, too
+    assert await guard.acquire(set(), VIEW) == set()
+    await guard.release([])
     assert guard.health.ok
     assert caplog.messages[-1] == "elector moody: answers again"
 

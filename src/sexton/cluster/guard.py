@@ -38,6 +38,7 @@ class Guard:
         self._elector = elector
         self._patience = patience(lease_seconds)
         self._failures = 0
+        self._failing: set[str] = set()
         self._try_at = 0.0
         self._stopped = False
         self.health = ElectorHealth(elector.name, True, None, clock.now())
@@ -62,7 +63,7 @@ class Guard:
         except InvalidField:
             raise
         except Exception as error:
-            self._failed(error)
+            self._failed("renew", error)
 
     async def renew(self, view: View) -> set[int] | None:
         """The shards that the elector says are ours; None if it says nothing."""
@@ -72,18 +73,21 @@ class Guard:
         try:
             held = await self._within(self._elector.renew(view))
         except Exception as error:
-            self._failed(error)
+            self._failed("renew", error)
             return None
-        self._succeeded()
+        self._failures, self._try_at, self._stopped = 0, 0.0, False
+        self._succeeded("renew")
         return held
 
     async def acquire(self, shards: Collection[int], view: View) -> set[int]:
         """Those of the shards that are ours now."""
         try:
-            return await self._within(self._elector.acquire(shards, view)) if shards else set()
+            got = await self._within(self._elector.acquire(shards, view)) if shards else set()
         except Exception as error:
-            self._failed(error)
+            self._failed("acquire", error)
             return set()
+        self._succeeded("acquire")
+        return got
 
     async def release(self, shards: Collection[int]) -> None:
         """What cannot be released now is found to be held at the next renewal, or ends by itself."""
@@ -91,7 +95,9 @@ class Guard:
             if shards:
                 await self._within(self._elector.release(shards))
         except Exception as error:
-            self._failed(error)
+            self._failed("release", error)
+        else:
+            self._succeeded("release")
 
     async def close(self) -> None:
         try:
@@ -107,13 +113,14 @@ class Guard:
         async with asyncio.timeout(self._patience):
             return await call
 
-    def _succeeded(self) -> None:
-        if not self.health.ok:
+    def _succeeded(self, call: str) -> None:
+        self._failing.discard(call)
+        if not self.health.ok and not self._failing:
             log.warning("elector %s: answers again", self._elector.name)
             self.health = ElectorHealth(self._elector.name, True, None, clock.now())
-        self._failures, self._try_at, self._stopped = 0, 0.0, False
 
-    def _failed(self, error: Exception) -> None:
+    def _failed(self, call: str, error: Exception) -> None:
+        self._failing.add(call)
         self._failures += 1
         # As long as something granted can be kept, every beat tries to.
         if not self.trusted():

@@ -55,8 +55,9 @@ class Node(Stage):
         """As a process that is stopped: connections stay, nothing moves."""
         task = self.leadership._task
         assert task is not None
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        while not task.done():  # before Python 3.12, wait_for may lose a cancellation
+            task.cancel()
+            await asyncio.wait([task], timeout=0.1)
         self.leadership._task = None
 
     async def vanish(self) -> None:

@@ -36,13 +36,13 @@ class EtcdElector(Elector):
         self._user, self._password, self._addresses = _addresses(url)
         self._lease_seconds = lease_seconds
         self._prefix = ""
-        self._holder = ""
+        self._holder = b""
         self._client: aetcd.Client | None = None
         self._lease: aetcd.Lease | None = None
 
     async def open(self, cluster: str) -> None:
         self._prefix = f"sexton/{cluster}/shard/"
-        self._holder = secrets.token_hex(8)
+        self._holder = secrets.token_hex(8).encode()
 
     async def renew(self, view: View) -> set[int]:
         before = clock.monotonic()
