@@ -107,6 +107,11 @@ class Telemetry:
             "sexton_loop_blocked", "Times a handler blocked the event loop for a second.", registry=registry
         )
         self.running = Gauge("sexton_runs_running", "Runs under way in this worker.", registry=registry)
+        self.circuits = Gauge(
+            "sexton_http_circuits_open",
+            "Hosts that this worker does not ask for a while, because they fail.",
+            registry=registry,
+        )
         self.loop_lag = Gauge("sexton_loop_lag_seconds", "How late the event loop is.", registry=registry)
         reaped = Counter("sexton_runs_reaped", "Runs of dead workers, by fate.", ["fate"], registry=registry)
         self.reaped_back = reaped.labels("back")

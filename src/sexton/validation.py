@@ -22,7 +22,7 @@ from sexton.idempotency import check_template
 from sexton.model import HttpTarget, HttpTls, JobSpec, decode_id
 from sexton.schedules import Schedule, parse
 from sexton.schedules.zone import EPOCH
-from sexton.target_rules import HINT, check_target, struct_of
+from sexton.target_rules import HINT, check_target, secret_names, struct_of
 from sexton.text import check_text
 
 LARGEST_PAYLOAD = 256 * 1024
@@ -336,6 +336,10 @@ def _check_http(http: HttpTarget) -> None:
             field="target.http.capture_headers",
             hint='write for example ["content-type", "x-request-id"]',
         )
+    for name, text in (("url", http.url), ("body", http.body or "")):
+        secret_names(text, f"target.http.{name}")
+    for name, text in http.headers.items():
+        secret_names(text, f"target.http.headers.{name}")
     if http.wait_seconds is not None and http.mode != "async":
         raise InvalidField(
             "bad_mode",
@@ -356,13 +360,15 @@ def _check_tls(http: HttpTarget, tls: HttpTls) -> None:
             hint="write https://, or leave tls out",
         )
     for name in tls.__struct_fields__:
-        path = getattr(tls, name)
-        if path is not None and not check_text(path, f"target.http.tls.{name}", 1000).startswith("/"):
+        path, field = getattr(tls, name), f"target.http.tls.{name}"
+        if path is None:
+            continue
+        if not check_text(path, field, 1000).startswith("/") and not secret_names(path, field):
             raise InvalidField(
                 "bad_tls",
                 f"{path!r} is not the path of a file",
-                field=f"target.http.tls.{name}",
-                hint="write the whole path on the worker's machine, beginning with /",
+                field=field,
+                hint="write the whole path on the worker's machine, beginning with /, or ${secret:name}",
             )
     if tls.key is not None and tls.cert is None:
         raise InvalidField(

@@ -54,7 +54,7 @@ from sexton.queues.postgres import PostgresDoorbell, RunQueue
 from sexton.queues.receiver import Receiver
 from sexton.secrets import Secrets
 from sexton.settler import Batch, Settler
-from sexton.targets.base import TargetKind
+from sexton.targets.base import Filler, TargetKind
 from sexton.targets.http import HttpTargetKind
 from sexton.targets.outbound import Outbound
 from sexton.targets.python import Handler, PythonTarget
@@ -102,12 +102,13 @@ class Worker:
         self.queues = settings.queue_names()
         self.python = PythonTarget(handlers, threads=self.concurrency)
         self.outbound = Outbound(settings)
+        secrets = Secrets(database, settings)
         self.kinds: dict[str, TargetKind] = {
             "handler": self.python,
-            "http": HttpTargetKind(database, self.outbound),
+            "http": HttpTargetKind(self.outbound, Filler(database, secrets), database),
         }
         self.served = served(settings)
-        self.kinds |= make_kinds(database, settings, Secrets(database, settings))
+        self.kinds |= make_kinds(database, settings, secrets)
         self.doorbell = doorbell or PostgresDoorbell(database)
         self.now = now
         self.lanes: list[int] = []
@@ -488,6 +489,7 @@ class Worker:
         now = clock.monotonic()
         self._offset = self.heartbeat.offset
         self.telemetry.running.set(len(self.running))
+        self.telemetry.circuits.set(len(self.outbound.hosts.opened()))
         for run in list(self.running.values()):
             if run.stop is None:
                 if run.started and now - run.started > run.policy.timeout_seconds:

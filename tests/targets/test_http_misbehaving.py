@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
 import socket
 import struct
@@ -19,8 +20,9 @@ from aiohttp import web
 from sexton import clock
 from sexton.errors import InvalidField
 from sexton.postgres.database import Database
+from sexton.secrets import keep
 from sexton.validation import read_spec
-from tests.runs import NOW, Store, settled, working
+from tests.runs import NOW, QUIET, Store, settled, working
 from tests.targets.services import Script, make_authority, misbehaving, serving
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"
@@ -233,6 +235,38 @@ async def test_mutual_tls(store: Store, tmp_path: Path) -> None:
     assert "none.pem" in (await store.live(lost))["error"]
 
 
+async def test_secrets_are_put_in_where_they_are_named_and_nowhere_shown(
+    store: Store, tmp_path: Path
+) -> None:
+    files = make_authority(tmp_path)
+    settings = msgspec.structs.replace(QUIET, secret_key=base64.b64encode(b"k" * 32).decode())
+    values = {"api": "s3cret-value", "pem": files.client.read_text(), "ca": files.ca.read_text()}
+    for name, value in values.items():
+        await keep(store.database, settings, name, value)
+    async with serving(tls=files.context(client_needed=True)) as service:
+        service.answer = lambda: web.Response(text="you said s3cret-value")
+        [run] = await send(
+            store,
+            {
+                "url": f"{service.url}/${{secret:api}}",
+                "headers": {"Authorization": "Bearer ${secret:api}"},
+                "body": "${secret:api} {{payload}}",
+                "tls": {"cert": "${secret:pem}", "ca": "${secret:ca}"},
+            },
+            settings=settings,
+        )
+        [(request, body)] = service.requests
+    assert request.path == "/s3cret-value"
+    assert request.headers["Authorization"] == "Bearer s3cret-value"
+    assert body == b's3cret-value {"n": 1}'
+    assert await result(store, run) == {"status": 200, "body": "you said •••"}
+
+
+async def test_a_secret_that_is_not_there_is_tried_again(store: Store) -> None:
+    [run] = await send(store, {"url": "http://127.0.0.1:1/", "headers": {"X": "${secret:nobody}"}})
+    assert "no secret nobody" in (await store.live(run))["error"]
+
+
 async def test_while_a_circuit_is_open_runs_go_back_uncharged(store: Store) -> None:
     async with serving() as service:
         service.answer = lambda: web.Response(status=500)
@@ -274,6 +308,8 @@ def job(**http: Any) -> dict[str, Any]:
         ({"tls": {"key": "/etc/key.pem"}}, "tls.cert"),
         ({"tls": {"ca": "/etc/ca.pem"}, "url": "http://example.test/"}, "tls"),
         ({"redirect": 1}, "redirect"),
+        ({"headers": {"X-Key": "${secret:no such}"}}, "headers.X-Key"),
+        ({"url": "https://example.test/${secret:}"}, "url"),
         ({"capture": "yes"}, "capture"),
     ],
 )

@@ -27,7 +27,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         Literal[
             "pending", "running", "failed", "waiting", "success", "dead", "cancelled", "expired", "skipped"
         ],
-        about("Live: pending, running, failed (to be tried again), waiting (for a report). Ended: the others."),
+        about("Live: pending, running, failed (to be tried again), waiting (for a report). Ended: others."),
     ]
     trigger: Annotated[
         Literal["schedule", "catch_up", "manual", "backfill", "redrive"] | None, about("What made the run.")

@@ -22,9 +22,10 @@ import msgspec
 
 from sexton import clock
 from sexton.execution import RunContext, Step, clean
-from sexton.model import Failure, HttpTarget, Outcome, Release, Success, Target, Wait
+from sexton.model import Failure, HttpTarget, HttpTls, Outcome, Release, Success, Target, Wait
 from sexton.postgres.database import Database
 from sexton.report import TOKEN_HEADER
+from sexton.targets.base import Filler
 from sexton.targets.hosts import HostBusy
 from sexton.targets.outbound import (
     LARGEST_REQUEST,
@@ -47,17 +48,37 @@ RETRYABLE = frozenset({408, 425, 429})
 class HttpTargetKind:
     """Turns runs into requests, and answers into outcomes."""
 
-    def __init__(self, database: Database, outbound: Outbound) -> None:
-        self._database = database
+    def __init__(self, outbound: Outbound, filler: Filler, database: Database) -> None:
         self._outbound = outbound
+        self._filler = filler
+        self._database = database
         self._secrets: list[bytes] = []
         self._secrets_at = float("-inf")
 
     def step(self, target: Target) -> Step | None:
-        return partial(self._send, target.http) if target.http is not None else None
+        if target.http is None:
+            return None
+        if b"${secret:" in msgspec.json.encode(target.http):
+            return self._filler.guarded(partial(self._send_revealed, target.http))
+        return partial(self._send, target.http)
 
     async def close(self) -> None:
         """The session belongs to the worker."""
+
+    async def _send_revealed(self, target: HttpTarget, run: RunContext) -> Outcome:
+        """With secrets in their places: before the places of the payload are filled in, which is not ours."""
+        reveal, tls = self._filler.secrets.reveal, target.tls
+        if tls is not None:
+            shown = {name: getattr(tls, name) for name in tls.__struct_fields__}
+            tls = HttpTls(**{name: text and await reveal(text) for name, text in shown.items()})
+        revealed = msgspec.structs.replace(
+            target,
+            url=await reveal(target.url),
+            headers={name: await reveal(text) for name, text in target.headers.items()},
+            body=target.body and await reveal(target.body),
+            tls=tls,
+        )
+        return await self._send(revealed, run)
 
     async def _send(self, target: HttpTarget, run: RunContext) -> Outcome:
         try:

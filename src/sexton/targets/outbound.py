@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -33,6 +34,8 @@ from sexton.targets.hosts import Hosts, Permit
 CONNECT_SECONDS = 10.0
 LARGEST_REQUEST = 1024 * 1024
 TLS_SECONDS = 60.0
+MOST_CONTEXTS = 1000
+PEM = "-----BEGIN"
 # What a redirect asks for again as it was; the others are followed with a GET.
 KEPT = frozenset({307, 308})
 REDIRECTS = frozenset({301, 302, 303}) | KEPT
@@ -64,8 +67,8 @@ REFUSED = tuple(
     )
 )
 LOOPBACK = ipaddress.ip_address("::1")
-# IPv6 addresses that carry an IPv4 address in their last four bytes and are in use: names have them on networks
-# that have only IPv6. It is the IPv4 address that counts.
+# IPv6 addresses that carry an IPv4 address in their last four bytes and are in use, such as in networks that
+# have only IPv6. It is the IPv4 address that counts.
 CARRIERS = (ipaddress.ip_network("::ffff:0:0/96"), ipaddress.ip_network("64:ff9b::/96"))
 
 
@@ -206,11 +209,15 @@ class Outbound:
             return known[0]
         try:
             stamps = tuple(
-                Path(path).stat().st_mtime for path in (files.cert, files.key, files.ca) if path is not None
+                Path(path).stat().st_mtime
+                for path in (files.cert, files.key, files.ca)
+                if path is not None and not path.startswith(PEM)
             )
             context = known[0] if known is not None and known[1] == stamps else tls_context(files)
         except (OSError, ValueError) as error:
             raise BadTls(f"target.http.tls: {error}") from error
+        if len(self._contexts) >= MOST_CONTEXTS:
+            self._contexts.clear()
         self._contexts[files] = (context, stamps, now)
         return context
 
@@ -264,11 +271,26 @@ def origin(url: str) -> str:
 
 
 def tls_context(files: HttpTls) -> ssl.SSLContext:
-    context = ssl.create_default_context(cafile=files.ca)
+    """Each is the path of a file, or what would be in it."""
+    inline = files.ca is not None and files.ca.startswith(PEM)
+    context = ssl.create_default_context(
+        cafile=None if inline else files.ca, cadata=files.ca if inline else None
+    )
     if files.cert is not None:
-        # Without a password of its own, OpenSSL would ask for one at the terminal.
-        context.load_cert_chain(files.cert, files.key, password=lambda: "")
+        # OpenSSL reads keys from files only: in a directory that nobody else may look into, for a moment.
+        with TemporaryDirectory() as directory:
+            cert = _in_file(files.cert, Path(directory, "cert"))
+            key = None if files.key is None else _in_file(files.key, Path(directory, "key"))
+            # Without a password of its own, OpenSSL would ask for one at the terminal.
+            context.load_cert_chain(cert, key, password=lambda: "")
     return context
+
+
+def _in_file(text: str, place: Path) -> str:
+    if not text.startswith(PEM):
+        return text
+    place.write_text(text)
+    return str(place)
 
 
 async def _read(response: aiohttp.ClientResponse, most: int) -> tuple[bytes, bool]:
