@@ -163,6 +163,7 @@ class ElectorSuite(ABC):
 
     async def test_nobody_else_can_hold_what_is_held(self, cluster: Cluster) -> None:
         [holder] = await cluster.running(1, **SLOW)
+        await holder.stand_still()  # it would hand over what the other should lead
         rival = await cluster.node(**SLOW)
         await rival.leadership.setup()
         view = await view_of(rival)
