@@ -133,6 +133,8 @@ class MessageTarget(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omi
     format: Literal["envelope", "payload"] = "envelope"
     exchange: str = ""
     redis_type: Literal["stream", "list", "channel"] = "stream"
+    mode: Literal["sync", "async"] = "sync"
+    wait_seconds: int | None = None
 
 
 class CeleryTarget(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

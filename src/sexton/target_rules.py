@@ -20,6 +20,9 @@ HINT = (
     'or {"shell": {"command": […]}}'
 )
 LARGEST_SCRIPT = 64 * 1024
+LONGEST_WAIT = 366 * 86_400
+# SQS takes ten attributes; Sexton has seven of its own.
+MOST_HEADERS = {"sqs": 3}
 SECRET_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 SECRET_PLACE = re.compile(r"\$\{secret:(.*?)\}")
 
@@ -96,8 +99,14 @@ def _check_message(message: MessageTarget, payload: Any, field: str) -> None:
         if template is not None:
             check_text(template, f"{field}.{name}", 500)
             _check_places(template, payload, f"{field}.{name}")
-    if len(message.headers) > 50:
-        raise InvalidField("too_many", "more than 50 headers", field=f"{field}.headers", hint="merge some")
+    most = MOST_HEADERS.get(message.broker, 50)
+    if len(message.headers) > most:
+        raise InvalidField(
+            "too_many",
+            f"{message.broker} takes {most} headers beside those of Sexton",
+            field=f"{field}.headers",
+            hint="leave some out, or put them into the payload",
+        )
     for name, value in message.headers.items():
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}", name):
             raise InvalidField(
@@ -115,6 +124,21 @@ def _check_message(message: MessageTarget, payload: Any, field: str) -> None:
             _check_places(value, payload, f"{field}.headers.{name}")
     if message.exchange:
         check_text(message.exchange, f"{field}.exchange", 255)
+    if message.wait_seconds is not None:
+        if message.mode != "async":
+            raise InvalidField(
+                "bad_mode",
+                "wait_seconds is for the asynchronous mode",
+                field=f"{field}.wait_seconds",
+                hint='add "mode": "async", or leave it out',
+            )
+        if not 1 <= message.wait_seconds <= LONGEST_WAIT:
+            raise InvalidField(
+                "out_of_range",
+                f"wait_seconds is {message.wait_seconds}",
+                field=f"{field}.wait_seconds",
+                hint=f"give a number from 1 to {LONGEST_WAIT}",
+            )
     for name, broker, default in (("exchange", "rabbitmq", ""), ("redis_type", "redis", "stream")):
         if message.broker != broker and getattr(message, name) != default:
             raise InvalidField(

@@ -116,6 +116,8 @@ GOOD: dict[str, Any] = {"broker": "redis", "url": "redis://host:6379/0", "topic"
         ({"headers": {"Sexton-Run-Id": "x"}}, "target.message.headers", "leave it out"),
         ({"headers": {"a b": "x"}}, "target.message.headers", "letters"),
         ({"exchange": "x"}, "target.message.exchange", "leave it out"),
+        ({"wait_seconds": 5}, "target.message.wait_seconds", "async"),
+        ({"wait_seconds": 0, "mode": "async"}, "target.message.wait_seconds", "from 1"),
         ({"topik": "x"}, "target.message.topik", "topic"),
     ],
 )

@@ -18,12 +18,12 @@ from aiobotocore.session import get_session
 from aiokafka import AIOKafkaConsumer
 from redis.asyncio import Redis
 
-from sexton import secrets
+from sexton import report, secrets
 from sexton.config import Settings
 from sexton.model import encode_id
 from sexton.postgres.database import Database
 from sexton.targets.message import MessageTargetKind
-from tests.runs import drained, working
+from tests.runs import NOW, drained, working
 from tests.servers.address import address
 from tests.targets.carrying import carry_out, end_of, waiting
 
@@ -323,3 +323,19 @@ async def test_an_exchange_of_rabbitmq(database: Database) -> None:
         assert (await end_of(store, run))[0] == "success"
         assert json.loads((await receive()).body)["payload"] == 1
         await exchange.delete(if_unused=False)
+
+
+async def test_a_receiver_may_report_later(database: Database) -> None:
+    url, topic = address("SEXTON_TEST_REDIS_URL"), a_topic(CASES["redis"])
+    target = {"message": {"broker": "redis", "url": url, "topic": topic, "mode": "async", "wait_seconds": 60}}
+    async with redis_stream(url, topic) as receive, working(database, {}) as worker:
+        store, run = await waiting(database, target)
+        await drained(worker)
+        arrived = await receive()
+        assert (await store.live(run))["state"] == "waiting"
+        told = json.loads(arrived.body)
+        assert told["token"] == arrived.headers["sexton-run-token"]
+        assert told["reply"]["complete"] == f"/api/v1/runs/{encode_id('r', run)}/complete"
+        await report.complete(database, told["run_id"], told["token"], {"rows": 3}, now=NOW)
+    status, result, _ = await end_of(store, run)
+    assert (status, result) == ("success", {"rows": 3})

@@ -16,14 +16,17 @@ from typing import Any
 import msgspec
 
 from sexton.execution import RunContext, Step, clean
-from sexton.model import Failure, MessageTarget, Outcome, Success, Target
+from sexton.model import Failure, MessageTarget, Outcome, Success, Target, Wait
+from sexton.report import TOKEN_HEADER
 from sexton.targets.base import Filler, Refused, stamp
 from sexton.targets.brokers.base import (
     CONNECT_SECONDS,
     PUBLISH_SECONDS,
+    Address,
     Message,
     Publisher,
     available,
+    check_hosts,
     connect,
 )
 
@@ -49,19 +52,26 @@ class MessageTargetKind:
 
     async def _send(self, target: MessageTarget, run: RunContext) -> Outcome:
         text = self._filler.text
+        token = await run.token() if target.mode == "async" else None
         message = Message(
             topic=await text(target.topic, run),
             key=None if target.key is None else await text(target.key, run),
             headers={
                 **{name: one_line(await text(value, run)) for name, value in target.headers.items()},
                 **id_headers(run),
+                **({} if token is None else {TOKEN_HEADER: token}),
             },
-            body=(run.payload_json or "null").encode() if target.format == "payload" else envelope(run),
+            body=(
+                (run.payload_json or "null").encode() if target.format == "payload" else envelope(run, token)
+            ),
             number=run.idempotency_key,
             exchange=target.exchange,
             redis_type=target.redis_type,
         )
-        return await self._pool.publish(target.broker, await text(target.url, run), message)
+        outcome = await self._pool.publish(target.broker, await text(target.url, run), message)
+        if token is not None and isinstance(outcome, Success):
+            return Wait(target.wait_seconds or run.policy.timeout_seconds)
+        return outcome
 
 
 @dataclass(slots=True)
@@ -97,6 +107,10 @@ class Pool:
             self._give_up(connection, publisher)
             reason = clean(str(error) or type(error).__name__, 2000)
             return Failure(f"{broker}: {type(error).__name__}: {reason}")
+
+    async def check(self, url: str) -> None:
+        """Refuse an address that may not be reached."""
+        await check_hosts(Address.read(url, 0), private=self._private)
 
     async def close(self) -> None:
         for connection in self._connections.values():
@@ -139,8 +153,8 @@ async def _close(publisher: Publisher) -> None:
         log.debug("a connection to a broker did not close: %s", error)
 
 
-def envelope(run: RunContext) -> bytes:
-    """The payload and everything a receiver may want to know of the run."""
+def envelope(run: RunContext, token: str | None = None) -> bytes:
+    """The payload and everything a receiver may want to know of the run; with `token` it reports its end."""
     payload = msgspec.Raw((run.payload_json or "null").encode())
     told: dict[str, Any] = {
         "payload": payload,
@@ -153,6 +167,10 @@ def envelope(run: RunContext) -> bytes:
         "missed": run.missed,
         "idempotency_key": run.idempotency_key,
     }
+    if token is not None:
+        path = f"/api/v1/runs/{run.run_id}"
+        reply = {verb: f"{path}/{verb}" for verb in ("complete", "fail", "heartbeat")}
+        told |= {"token": token, "reply": reply}
     return msgspec.json.encode(told)
 
 

@@ -8,14 +8,19 @@ from sexton.postgres.database import Database
 from sexton.secrets import Secrets
 from sexton.targets.base import Filler, TargetKind
 from sexton.targets.brokers.base import BROKERS, available
+from sexton.targets.celery import CeleryTargetKind
 from sexton.targets.message import MessageTargetKind, Pool
 from sexton.targets.shell import ShellTargetKind
+
+CELERY_BROKERS = ("redis", "rabbitmq")
 
 
 def make_kinds(database: Database, settings: Settings, secrets: Secrets) -> dict[str, TargetKind]:
     filler = Filler(database, secrets)
+    private = settings.private_egress()
     return {
-        "message": MessageTargetKind(filler, Pool(private=settings.private_egress())),
+        "message": MessageTargetKind(filler, Pool(private=private)),
+        "celery": CeleryTargetKind(filler, Pool(private=private)),
         "shell": ShellTargetKind(filler, settings.allowed_commands()),
     }
 
@@ -26,5 +31,6 @@ def served(settings: Settings) -> list[str]:
     return [
         "http",
         *(lane_name("message", broker) for broker in installed),
+        *(lane_name("celery", broker) for broker in installed if broker in CELERY_BROKERS),
         *(lane_name("shell", program) for program in settings.allowed_commands()),
     ]

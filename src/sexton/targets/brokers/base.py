@@ -30,9 +30,10 @@ class Message:
     body: bytes
     number: str
     key: str | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, Any] = field(default_factory=dict)
     exchange: str = ""
     redis_type: str = "stream"
+    correlation: str | None = None
 
 
 class Publisher(Protocol):

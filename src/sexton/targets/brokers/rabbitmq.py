@@ -26,6 +26,8 @@ class RabbitPublisher:
             message.body,
             headers=dict(message.headers),
             message_id=message.number,
+            correlation_id=message.correlation,
+            content_encoding="utf-8",
             content_type="application/json",
             delivery_mode=aio_pika.DeliveryMode.PERSISTENT,
         )

@@ -23,11 +23,14 @@ class RedisPublisher:
         client: Any = self._client
         try:
             match message.redis_type:
+                case "celery":
+                    # Its workers take from the other end.
+                    return {"length": await client.lpush(message.topic, message.body)}
                 case "list":
                     return {"length": await client.rpush(message.topic, message.body)}
                 case "channel":
                     return {"receivers": await client.publish(message.topic, message.body)}
-            fields: dict[str, str | bytes] = {**message.headers, "message": message.body}
+            fields: dict[str, Any] = {**message.headers, "message": message.body}
             if message.key is not None:
                 fields["key"] = message.key
             return {"id": (await client.xadd(message.topic, fields)).decode()}
