@@ -23,7 +23,7 @@ LAYERS = (
     {"schedules"},
     {"planning", "wheel", "model", "config", "telemetry", "loop"},
     {"postgres"},
-    {"jobs", "ledger", "validation", "target_rules", "text", "idempotency", "concurrency", "secrets"},
+    {"jobs", "ledger", "validation", "target_rules", "text", "idempotency", "concurrency", "limits", "secrets"},
     {
         "scheduler",
         "horizon",

@@ -98,6 +98,7 @@ RUN_DETAIL: dict[str, Any] = {
     "expires_at": None,
     "cancel_requested_at": None,
     "fired_at": "2026-06-01T13:00:00.004Z",
+    "concurrency_key": None,
 }
 
 OCCURRENCES: list[dict[str, Any]] = [

@@ -111,6 +111,22 @@ GROUPS = {
             ),
         },
     ),
+    "queues": Group(
+        "Look at queues, limit them, pause them.",
+        {
+            "list": Command(
+                "sexton.cli.queues:list_", "List queues with their limits and what waits in them."
+            ),
+            "show": Command(
+                "sexton.cli.queues:show", "Show a queue: its limits, whether it is paused, what waits."
+            ),
+            "set": Command(
+                "sexton.cli.queues:set_", "Limit a queue: so many at a time, of one key, per second."
+            ),
+            "pause": Command("sexton.cli.queues:pause", "Pause a queue: its runs wait until it is resumed."),
+            "resume": Command("sexton.cli.queues:resume", "Resume a paused queue."),
+        },
+    ),
     "bench": Group(
         "Measure how fast Sexton is on this machine.",
         {

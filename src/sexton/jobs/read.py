@@ -208,7 +208,17 @@ async def warnings_of(
     database: Database, connection: Connection, job: JobView, now: datetime | None
 ) -> list[str]:
     """What is allowed but probably not meant."""
-    return await _worker_warnings(database, connection, job, now) + _key_warnings(job)
+    workers = await _worker_warnings(database, connection, job, now)
+    return workers + await _limit_warnings(database, connection, job) + _key_warnings(job)
+
+
+async def _limit_warnings(database: Database, connection: Connection, job: JobView) -> list[str]:
+    if job.concurrency_key is None:
+        return []
+    if await connection.fetchval(database.statement("has_key_limit"), NAMESPACE, job.queue):
+        return []
+    how = f"sexton queues set {job.queue} --key-concurrency 1"
+    return [f"the queue {job.queue} has no key_concurrency: concurrency_key limits nothing ({how})"]
 
 
 async def _worker_warnings(

@@ -132,6 +132,7 @@ async def get_run(database: Database, run_id: int, *, now: datetime | None = Non
         deadline_at=row["deadline_at"] if live is not None else None,
         cancel_requested_at=row["cancel_requested_at"] if live is not None else None,
         fired_at=row["fired_at"],
+        concurrency_key=row["concurrency_key"] if live is not None else None,
     )
 
 

@@ -24,11 +24,14 @@ class Situation:
 
     now: datetime
     nodes: list[NodeView]
+    #: By name: those that somebody has limited or paused.
+    queues: dict[str, Record]
 
     @classmethod
     async def read(cls, database: Database, connection: Connection, now: datetime) -> Situation:
         rows = await connection.fetch(database.statement("list_nodes"), now)
-        return cls(now, [node_of(row) for row in rows])
+        queues = await connection.fetch(database.statement("queue_states"), now)
+        return cls(now, [node_of(row) for row in rows], {queue["name"]: queue for queue in queues})
 
     def waiting(self, row: Record) -> str | None:
         """What a live run waits for; None while it runs."""
@@ -51,9 +54,29 @@ class Situation:
             return f"the retry is at {stamp(available)}, in {span(available - self.now)}"
         if available is not None and available > self.now:
             return f"its turn comes at {stamp(available)}, in {span(available - self.now)}"
-        return self._worker_wanted(row)
+        return self._paused(row) or self._worker_wanted(row) or self._limit(row) or "all workers are busy"
 
-    def _worker_wanted(self, row: Record) -> str:
+    def _paused(self, row: Record) -> str | None:
+        queue = self.queues.get(row["queue"])
+        if queue is None or not queue["paused"]:
+            return None
+        because = f" ({queue['paused_reason']})" if queue["paused_reason"] else ""
+        return f"the queue {queue['name']} is paused{because}"
+
+    def _limit(self, row: Record) -> str | None:
+        """Which limit of its queue is reached, if one is."""
+        queue, key = self.queues.get(row["queue"]), row["concurrency_key"]
+        if queue is None:
+            return None
+        if queue["full"]:
+            return f"the queue {queue['name']} runs {queue['concurrency']} at a time"
+        if key is not None and key in queue["full_keys"]:
+            return f"the queue {queue['name']} runs {queue['key_concurrency']} of {key} at a time"
+        if queue["empty"]:
+            return f"the queue {queue['name']} starts {queue['rate']:g} per second"
+        return None
+
+    def _worker_wanted(self, row: Record) -> str | None:
         workers = [node for node in self.nodes if node.state == "live" and "worker" in node.roles]
         if not workers:
             return "no worker is running"
@@ -63,7 +86,7 @@ class Situation:
             return f"no worker serves {wanted(row)}: {how_to_serve(row['target'], row['handler'])}"
         if not any(serves(node, row) for node in workers):
             return f"no worker serves queue {row['queue']}"
-        return "all workers are busy"
+        return None
 
 
 def serves(node: NodeView, lane: Record) -> bool:

@@ -90,6 +90,7 @@ class RunDetail(Run, frozen=True, kw_only=True):
     ] = None
     cancel_requested_at: Annotated[datetime | None, about("When somebody asked to cancel it.")] = None
     fired_at: Annotated[datetime | None, about("When the scheduler made the run.")] = None
+    concurrency_key: Annotated[str | None, about("What it shares its place in the queue with.")] = None
 
 
 class OccurrenceRecord(msgspec.Struct, frozen=True, kw_only=True):

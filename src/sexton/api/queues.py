@@ -1,0 +1,103 @@
+"""Queues over HTTP: their limits, pause and resume."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from sexton import limits
+from sexton.api.operation import Answer, Call, operation
+from sexton.limits import LimitChanges, Limits, QueueView
+
+EXAMPLE: dict[str, Any] = {
+    "name": "mail",
+    "paused": False,
+    "paused_at": None,
+    "paused_reason": None,
+    "concurrency": 20,
+    "key_concurrency": 2,
+    "rate": 5.0,
+    "burst": 10,
+    "running": 7,
+    "waiting": 240,
+    "oldest_available_at": "2026-06-01T13:00:00Z",
+    "warnings": [],
+}
+
+
+class QueuePauseRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Why."""
+
+    reason: Annotated[
+        str | None, Meta(description="Shown with the queue, and with every run that waits.")
+    ] = None
+
+
+@operation(
+    "GET", "/queues", tag="queues", summary="List queues", answer=list[QueueView], answer_example=[EXAMPLE],
+)  # fmt: skip
+async def list_queues(call: Call) -> Answer:
+    """Those that jobs have used or that have limits, by name, with what waits in them."""
+    return Answer(await limits.list_queues(call.database))
+
+
+@operation(
+    "GET", "/queues/{queue:str}", tag="queues", summary="Show a queue", answer=QueueView, errors=(404,),
+    answer_example=EXAMPLE,
+)  # fmt: skip
+async def get_queue(call: Call) -> Answer:
+    """Its limits, whether it is paused, and what waits in it."""
+    return Answer(await limits.get_queue(call.database, call.path("queue")))
+
+
+@operation(
+    "PUT", "/queues/{queue:str}", tag="queues", summary="Set the limits of a queue", body=Limits,
+    answer=QueueView, errors=(422,),
+    example={"concurrency": 20, "key_concurrency": 2, "rate": 5, "burst": 10}, answer_example=EXAMPLE,
+)  # fmt: skip
+async def put_queue(call: Call) -> Answer:
+    """Afterwards it has exactly these limits; `{}` removes them all. What runs already goes on, and counts. A
+    queue may have limits before a job uses it."""
+    wish = call.json(Limits)
+    return Answer(await limits.set_limits(call.database, call.path("queue"), wish))
+
+
+@operation(
+    "PATCH", "/queues/{queue:str}", tag="queues", summary="Change some limits of a queue", body=LimitChanges,
+    answer=QueueView, errors=(422,), example={"key_concurrency": None},
+    answer_example={**EXAMPLE, "key_concurrency": None},
+)  # fmt: skip
+async def change_queue(call: Call) -> Answer:
+    """Changes the limits that are given, and no others; null removes one."""
+    wish = call.json(LimitChanges)
+    return Answer(await limits.change_limits(call.database, call.path("queue"), wish))
+
+
+@operation(
+    "POST", "/queues/{queue:str}/pause", tag="queues", summary="Pause a queue", body=QueuePauseRequest,
+    body_optional=True, answer=QueueView, errors=(422,), example={"reason": "mail server moves"},
+    answer_example={
+        **EXAMPLE, "paused": True, "paused_at": "2026-06-01T13:00:00Z", "paused_reason": "mail server moves",
+    },
+)  # fmt: skip
+async def pause_queue(call: Call) -> Answer:
+    """Nothing more is taken from it: its jobs fire, their runs stay pending. What runs goes on."""
+    wish = call.json(QueuePauseRequest, optional=True)
+    paused = await limits.pause_queue(
+        call.database, call.path("queue"), reason=wish.reason, connection=call.connection
+    )
+    return Answer(paused)
+
+
+@operation(
+    "POST", "/queues/{queue:str}/resume", tag="queues", summary="Resume a queue", answer=QueueView,
+    errors=(422,), answer_example=EXAMPLE,
+)  # fmt: skip
+async def resume_queue(call: Call) -> Answer:
+    """Workers go on with what waits, within its limits."""
+    return Answer(await limits.resume_queue(call.database, call.path("queue"), connection=call.connection))
+
+
+OPERATIONS = (list_queues, get_queue, put_queue, change_queue, pause_queue, resume_queue)

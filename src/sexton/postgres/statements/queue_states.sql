@@ -1,0 +1,20 @@
+-- What keeps runs of queues from starting: a pause, or a limit that is reached, and which keys have as many runs as they
+-- may. $1 now, or null for the database clock
+select queue.name, queue.paused_at is not null as paused, queue.paused_reason, queue.concurrency, queue.key_concurrency,
+    queue.rate,
+    coalesce(queue.concurrency <= (
+        select count(*) from sexton.runs as run where run.limited_by = queue.id and run.state in ('running', 'waiting')
+    ), false) as full,
+    coalesce(queue.rate is not null and queue.tokens + queue.rate * greatest(
+        0, date_part('epoch', coalesce($1::timestamptz, clock_timestamp()) - queue.refilled_at)
+    ) < 1, false) as empty,
+    array(
+        select run.concurrency_key
+        from sexton.runs as run
+        where run.limited_by = queue.id and run.state in ('running', 'waiting') and run.concurrency_key is not null
+        group by run.concurrency_key
+        having count(*) >= queue.key_concurrency
+        limit 10000
+    ) as full_keys
+from sexton.queues as queue
+where queue.namespace = 'default'
