@@ -23,7 +23,17 @@ LAYERS = (
     {"schedules"},
     {"planning", "wheel", "model", "config", "telemetry", "loop"},
     {"postgres"},
-    {"jobs", "ledger", "validation", "target_rules", "text", "idempotency", "concurrency", "limits", "secrets"},
+    {
+        "jobs",
+        "ledger",
+        "validation",
+        "target_rules",
+        "text",
+        "idempotency",
+        "concurrency",
+        "limits",
+        "secrets",
+    },
     {
         "scheduler",
         "horizon",

@@ -11,6 +11,7 @@ import asyncpg
 import pytest
 
 from sexton import Retry, Run, Sexton, Snooze
+from sexton.limits import Limits, set_limits
 from sexton.testing import Engine
 from sexton.testing.manual import ManualClock
 from sexton.testing.recorder import Recorder
@@ -130,3 +131,18 @@ async def test_without_a_row_a_scratch_database_has_the_true_time(sexton_databas
         assert await connection.fetchval("select clock_timestamp() - pg_catalog.clock_timestamp() < '1s'")
     finally:
         await connection.close()
+
+
+async def test_a_rate_limit_lets_them_go_one_by_one(app: Sexton, sexton_engine: Start) -> None:
+    starts: list[datetime] = []
+
+    @app.job("@daily", queue="slow")
+    async def daily(run: Run) -> None:
+        starts.append(engine.now)
+
+    async with sexton_engine(app, at=MONDAY) as engine:
+        await set_limits(engine.database, "slow", Limits(rate=0.5, burst=2))
+        for _ in range(4):
+            await app.run_now(daily)
+        await engine.advance(seconds=60)
+        assert [(at - MONDAY).total_seconds() for at in starts] == [0, 0, 2, 4]
