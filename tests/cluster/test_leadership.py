@@ -7,6 +7,8 @@ from datetime import timedelta
 import asyncpg
 import pytest
 
+from sexton import clock
+from sexton.cluster.electors.advisory import AdvisoryElector
 from sexton.cluster.leadership import wanted
 from sexton.postgres.database import Database
 from tests.scheduling import Stage, execute, fetch
@@ -132,3 +134,51 @@ def test_rendezvous_moves_only_what_it_must() -> None:
         assert before[node] <= after[node]
     assert sorted(shard for shards in after.values() for shard in shards) == list(range(64))
     assert min(len(shards) for shards in before.values()) > 4
+
+
+async def test_a_clock_that_is_wrong_is_said_once_and_shown(
+    database: Database, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    stage = await Stage(database).lead()
+    assert abs(stage.leadership.describe()["skew_ms"]) < 500
+    right = clock.now
+    monkeypatch.setattr(clock, "now", lambda: right() - timedelta(seconds=90))
+    for _ in range(3):
+        await stage.leadership.tick()
+    assert -91_000 < stage.leadership.describe()["skew_ms"] < -89_000
+    assert [message for message in caplog.messages if "behind the database's" in message] == caplog.messages
+    assert len(caplog.messages) == 1
+    [[shown]] = await fetch(database, "select (detail ->> 'skew_ms')::int from sexton.nodes")
+    assert -91_000 < shown < -89_000
+    monkeypatch.setattr(clock, "now", right)
+    await stage.leadership.tick()
+    assert caplog.messages[-1] == "the clock of this machine agrees with the database's again"
+
+
+async def test_a_node_that_cannot_reach_its_elector_is_to_lead_nothing(database: Database) -> None:
+    first, second = await Stage(database).lead(), await Stage(database).lead()
+    await execute(
+        database,
+        """update sexton.nodes set detail = '{"elector": "redis", "elector_ok": false}' where id = $1""",
+        second.leadership.node,
+    )
+    await first.leadership.tick()
+    assert len(first.leadership.led) == 4
+
+
+async def test_nodes_with_different_electors_are_warned_of(
+    database: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    first = await Stage(database).lead()
+    await Stage(database, elector=AdvisoryElector(database, lease_seconds=4)).lead()
+    for _ in range(2):
+        await first.leadership.tick()
+    warning = "other nodes use the elector advisory, this one uses postgres: set the same on all"
+    assert caplog.messages.count(warning) == 1
+
+
+async def test_the_word_of_another_elector_is_enough(database: Database) -> None:
+    await Stage(database).lead()
+    row = await database.fetchrow("take_shard", 0, 12345, 1, True)
+    assert row is not None
+    assert row["epoch"] == 2
