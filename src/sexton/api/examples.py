@@ -225,6 +225,7 @@ READY: dict[str, Any] = {
     "status": "ready",
     "database": "reachable",
     "loops": [{"name": "scheduler", "healthy": True}],
+    "warnings": [],
 }
 
 PROBLEM: dict[str, Any] = {

@@ -48,6 +48,8 @@ class Node(Protocol):
     @property
     def telemetry(self) -> Telemetry: ...
 
+    def warnings(self) -> list[str]: ...
+
 
 class Query(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """What may follow the `?`. Anything else is refused."""
@@ -72,6 +74,9 @@ class Services:
 
     def loops(self) -> list[Vital]:
         return list(self.node.loops) if self.node else []
+
+    def warnings(self) -> list[str]:
+        return self.node.warnings() if self.node else []
 
     def registries(self) -> list[CollectorRegistry]:
         return [self.node.telemetry.registry] if self.node else []

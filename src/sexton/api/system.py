@@ -42,6 +42,10 @@ class Readiness(msgspec.Struct, frozen=True):
     status: Annotated[str, Meta(description="ready or not ready.")]
     database: Annotated[str, Meta(description="reachable, or why not.")]
     loops: Annotated[list[LoopState], Meta(description="Every loop of this process.")]
+    warnings: Annotated[
+        list[str],
+        Meta(description="What makes it slower, such as a queue that is away; it is ready all the same."),
+    ]
 
 
 class ClusterQuery(Query, frozen=True, kw_only=True):
@@ -97,7 +101,8 @@ async def readyz(call: Call) -> Answer:
     database = await database_state(call.database)
     loops = [LoopState(loop.name, loop.healthy()) for loop in call.services.loops()]
     ready = database == "reachable" and all(loop.healthy for loop in loops)
-    return Answer(Readiness("ready" if ready else "not ready", database, loops), status=200 if ready else 503)
+    state = Readiness("ready" if ready else "not ready", database, loops, call.services.warnings())
+    return Answer(state, status=200 if ready else 503)
 
 
 @operation(

@@ -108,6 +108,7 @@ class Ground:
     watch: asyncpg.Connection[asyncpg.Record]
     postmaster: int | None
     lane: int = 0
+    queue_url: str = "postgres"
     processes: list[Process] = field(default_factory=list)
 
     async def fill(
@@ -176,7 +177,11 @@ class Ground:
 
     async def start(self, role: str) -> Process:
         environment = {name: value for name, value in os.environ.items() if name not in NOT_INHERITED}
-        environment |= {"SEXTON_DATABASE_URL": self.database.url, "SEXTON_SCHEMA": SCHEMA}
+        environment |= {
+            "SEXTON_DATABASE_URL": self.database.url,
+            "SEXTON_SCHEMA": SCHEMA,
+            "SEXTON_QUEUE_URL": self.queue_url,
+        }
         said = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `stop`
         handle = await asyncio.create_subprocess_exec(
             sys.executable,
@@ -248,7 +253,7 @@ class Ground:
 
 
 @asynccontextmanager
-async def ground(url: str) -> AsyncIterator[Ground]:
+async def ground(url: str, queue_url: str = "postgres") -> AsyncIterator[Ground]:
     """A fresh schema; gone afterwards."""
     database = await Database.open(url, schema=SCHEMA, timeout=600, name="sexton bench")
     watch = await asyncpg.connect(url, command_timeout=600, server_settings=BY_KEY)
@@ -258,7 +263,7 @@ async def ground(url: str) -> AsyncIterator[Ground]:
         await watch.execute(f"drop schema if exists {SCHEMA} cascade")
         await migrate(database, shards=SHARDS)
         await make_partitions(database)
-        made = Ground(database, watch, await _local_postmaster(watch))
+        made = Ground(database, watch, await _local_postmaster(watch), queue_url=queue_url)
         made.lane = await watch.fetchval(
             f"""insert into {SCHEMA}.lanes (queue, target, handler)
                 values ('default', 'handler', $1) returning id""",

@@ -17,9 +17,11 @@ LOADED_PER_SECOND = 100_000
 TRIES = 5
 
 
-async def hot_second(url: str, *, jobs: int, workers: int, say: Say) -> dict[str, Any]:
+async def hot_second(
+    url: str, *, jobs: int, workers: int, say: Say, queue_url: str = "postgres"
+) -> dict[str, Any]:
     """One measurement; `say` gets a line of progress now and then."""
-    async with ground(url) as made:
+    async with ground(url, queue_url) as made:
         product = await _product(made, jobs, workers, say)
         await made.clear()
         return {**product, **await measure_limit(made, jobs, product["per_second"], say)}

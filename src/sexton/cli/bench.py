@@ -32,6 +32,10 @@ DatabaseUrl = Annotated[
     str | None,
     Parameter(help="Measure on this PostgreSQL, in a schema of its own. Default: a fresh private one."),
 ]
+Queue = Annotated[
+    str | None,
+    Parameter(help="Carry runs to workers by this queue, such as redis://localhost. Default: postgres."),
+]
 Data = Annotated[
     Path | None, Parameter(help="Directory for the private PostgreSQL. Default: a temporary one.")
 ]
@@ -45,6 +49,7 @@ def hot_second(
     *,
     jobs: Annotated[int, Parameter(help="Jobs due at the same instant.")] = 100_000,
     workers: Workers = None,
+    queue: Queue = None,
     repeat: Repeat = 1,
     database_url: DatabaseUrl = None,
     data: Data = None,
@@ -57,8 +62,9 @@ def hot_second(
     """
     _check(jobs=jobs, repeat=repeat)
     count = _workers(workers)
+    queue_url = load({"queue_url": queue}).queue_url
     return _run(
-        lambda url: measure_hot_second(url, jobs=jobs, workers=count, say=_say),
+        lambda url: measure_hot_second(url, jobs=jobs, workers=count, say=_say, queue_url=queue_url),
         database_url,
         data,
         repeat,

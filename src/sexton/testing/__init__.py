@@ -45,6 +45,7 @@ STILL = {
     "catch_up_rate": 1e9,
     "queues": "*",
     "elector": "postgres",
+    "queue_url": "postgres",
     "schema": "sexton",
 }
 
