@@ -17,7 +17,7 @@ from sexton.jobs.trigger import cancel_run
 from sexton.ledger.runs import get_run
 from sexton.maintenance import end_overdue, expire, reap
 from sexton.model import Wait, encode_id
-from sexton.postgres.database import Database
+from sexton.postgres.database import LOCALLY_BY_KEY, Database
 from sexton.telemetry import Telemetry
 from tests.runs import NOW, Store, settled, working
 
@@ -48,10 +48,12 @@ class Sent(Store):
             assert worker.lost == 0
 
     async def complete(self, run: int, token: str, result: Any = None) -> str:
-        return await report.complete(self.database, encode_id("r", run), token, result, now=LATER)
+        told = await report.complete(self.database, encode_id("r", run), token, result, now=LATER)
+        return told.status
 
     async def fail(self, run: int, token: str, error: str = "no", **how: Any) -> str:
-        return await report.fail(self.database, encode_id("r", run), token, error, now=LATER, **how)
+        told = await report.fail(self.database, encode_id("r", run), token, error, now=LATER, **how)
+        return told.status
 
     async def beat(self, run: int, token: str, **how: Any) -> report.Beat:
         return await report.heartbeat(self.database, encode_id("r", run), token, now=LATER, **how)
@@ -316,7 +318,7 @@ async def test_the_deletion_of_its_job_ends_it_only_if_asked(
 async def test_what_is_overdue_is_found_by_its_index(store: Sent, database: Database) -> None:
     await store.send()
     async with database.transaction() as connection:
-        await connection.execute(report.LOCALLY_BY_KEY)
+        await connection.execute(LOCALLY_BY_KEY)
         plan = "\n".join(
             row[0] for row in await connection.fetch("explain " + database.statement("overdue"), LATER, 100)
         )

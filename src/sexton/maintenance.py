@@ -17,7 +17,7 @@ from sexton import report
 from sexton.config import Settings
 from sexton.errors import Unavailable
 from sexton.loop import Loop
-from sexton.postgres.database import BY_KEY, Connection, Database
+from sexton.postgres.database import LOCALLY_BY_KEY, Connection, Database
 from sexton.postgres.partitions import drop_old_partitions, make_missing, make_partitions
 from sexton.problems import forget_solved
 from sexton.telemetry import Telemetry
@@ -27,7 +27,6 @@ log = logging.getLogger("sexton")
 LOCK = 7_390_002
 BATCH = 5000
 HOUSEKEEPING_SECONDS = 600.0
-LOCALLY_BY_KEY = ";".join(f"set local {setting} = {value}" for setting, value in BY_KEY.items())
 
 
 class Sweeper(Loop):

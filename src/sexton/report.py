@@ -28,13 +28,12 @@ from sexton.errors import Conflict, NotFound, SextonError
 from sexton.execution import Policy, read_policy
 from sexton.jobs.change import within
 from sexton.model import Cancel, Failure, Outcome, RunStatus, Success, decode_id, encode_id
-from sexton.postgres.database import BY_KEY, Connection, Database, array_text
+from sexton.postgres.database import LOCALLY_BY_KEY, Connection, Database, array_text
 from sexton.settler import Batch
 
 TOKEN_HEADER = "Sexton-Run-Token"
 KEY = "report_key"
 AT_WORK = (RunStatus.RUNNING, RunStatus.WAITING)
-LOCALLY_BY_KEY = ";".join(f"set local {setting} = {value}" for setting, value in BY_KEY.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +62,13 @@ class Reported:
     @property
     def crashes(self) -> int:
         return int(self.row["crashes"])
+
+
+class Told(msgspec.Struct, frozen=True):
+    """What a report has made of a run. `again`: it had been made before."""
+
+    status: str
+    again: bool = False
 
 
 class Beat(msgspec.Struct, frozen=True):
@@ -114,17 +120,17 @@ async def complete(
     *,
     connection: Connection | None = None,
     now: datetime | None = None,
-) -> str:
+) -> Told:
     """The run is done. Said twice, it is done once, and the answer is the same."""
     number, claim = await _authorized(database, run_id, token)
 
-    async def work(inside: Connection) -> str:
+    async def work(inside: Connection) -> Told:
         row = await inside.fetchrow(database.statement("hold_reported"), number, now)
         if row is None:
             return await _ended(database, inside, number, claim, RunStatus.SUCCESS)
         _check_claim(row, claim)
         await _settle(database, inside, [(row, Success(result))], now)
-        return str(RunStatus.SUCCESS)
+        return Told(RunStatus.SUCCESS)
 
     return await within(database, connection, work)
 
@@ -139,20 +145,20 @@ async def fail(
     retry_after: float | None = None,
     connection: Connection | None = None,
     now: datetime | None = None,
-) -> str:
+) -> Told:
     """The attempt failed; what becomes of the run: `failed` (it is tried again), `dead` or `cancelled`."""
     number, claim = await _authorized(database, run_id, token)
 
-    async def work(inside: Connection) -> str:
+    async def work(inside: Connection) -> Told:
         row = await inside.fetchrow(database.statement("hold_reported"), number, now)
         if row is None:
             return await _ended(database, inside, number, claim, RunStatus.DEAD, RunStatus.CANCELLED)
         if row["state"] == RunStatus.FAILED and row["claim"] == claim:
-            return str(RunStatus.FAILED)
+            return Told(RunStatus.FAILED, again=True)
         _check_claim(row, claim)
         outcome = Failure(error, permanent=permanent, retry_after=retry_after)
         [fate] = await _settle(database, inside, [(row, outcome)], now)
-        return fate
+        return Told(fate)
 
     return await within(database, connection, work)
 
@@ -194,6 +200,9 @@ async def heartbeat(
 async def end_overdue(database: Database, limit: int, *, now: datetime | None = None) -> list[str]:
     """Fail the attempts that nobody has reported of in time, and end those that are cancelled; what became of
     each."""
+    [found] = await database.fetch("any_overdue", now)
+    if not found["found"]:
+        return []
 
     async def work(inside: Connection) -> list[str]:
         await inside.execute(LOCALLY_BY_KEY)
@@ -275,11 +284,11 @@ def _check_claim(row: asyncpg.Record, claim: int) -> None:
         )
 
 
-async def _ended(database: Database, connection: Connection, number: int, claim: int, *ends: str) -> str:
+async def _ended(database: Database, connection: Connection, number: int, claim: int, *ends: str) -> Told:
     """A report of a run that has ended: repeated if it ended so under this claim, else too late."""
     row = await connection.fetchrow(database.statement("reported_run"), number)
     if row is not None and row["claim"] == claim and row["status"] in ends:
-        return str(row["status"])
+        return Told(row["status"], again=True)
     raise await _too_late(database, connection, number)
 
 

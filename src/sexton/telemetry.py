@@ -144,6 +144,15 @@ class Telemetry:
         for status in statuses:
             self._ended[status].inc()
 
+    def count_told(self, status: str) -> None:
+        """The end of an attempt that was carried out elsewhere."""
+        if status == "success":
+            self.succeeded.inc()
+        elif status == "failed":
+            self.count_failures([status])
+        else:
+            self.count_ends([status])
+
     def count_failures(self, outcomes: Iterable[str]) -> None:
         for outcome in outcomes:
             self._failed[outcome].inc()

@@ -11,6 +11,7 @@ from sexton import report
 from sexton.config import Settings
 from sexton.model import encode_id
 from sexton.postgres.database import Database
+from sexton.telemetry import Telemetry
 from tests.api.conftest import Api, Reply, serve
 from tests.runs import Store
 
@@ -79,6 +80,27 @@ async def test_a_failure_told_from_outside(outside: Outside) -> None:
     assert (reply.status, reply.json()) == (200, {"run_id": outside.run, "status": "failed"})
     reply = await outside.say("complete")
     assert (reply.status, reply.code) == (409, "not_waiting")
+
+
+async def test_what_is_reported_is_counted_once(database: Database, store: Store) -> None:
+    class Process:
+        loops = ()
+        telemetry = Telemetry()
+
+    moment = await store.value("select clock_timestamp()")
+    columns = {"state": "waiting", "claim": 1, "attempt": 1, "claimed_at": moment, "deadline_at": moment}
+    runs = [await store.run(node=await store.node(), **columns) for _ in range(3)]
+    key = await report.read_key(database)
+    async with serve(database, Settings(), Process()) as api:
+        done, failed, dead = (Outside(api, run, report.token_of(key, run, 1)) for run in runs)
+        for _ in range(2):
+            await done.say("complete")
+            await failed.say("fail", {"error": "x"})
+            await dead.say("fail", {"error": "x", "permanent": True})
+    value = Process.telemetry.registry.get_sample_value
+    assert value("sexton_runs_ended_total", {"status": "success"}) == 1
+    assert value("sexton_runs_ended_total", {"status": "dead"}) == 1
+    assert value("sexton_attempts_failed_total", {"outcome": "failed"}) == 1
 
 
 async def test_a_later_attempt_has_another_token(outside: Outside, store: Store) -> None:

@@ -81,8 +81,8 @@ async def complete_run(call: Call) -> Answer:
     gets the same answer; for a run that has ended otherwise, or whose time is over, the answer is 409."""
     said = call.json(CompleteRequest, optional=True)
     run = call.path("run")
-    status = await report.complete(call.database, run, _token(call), said.result, connection=call.connection)
-    return Answer(ReportAnswer(run, status))
+    told = await report.complete(call.database, run, _token(call), said.result, connection=call.connection)
+    return _answer(call, run, told)
 
 
 @operation(
@@ -94,7 +94,7 @@ async def fail_run(call: Call) -> Answer:
     """The attempt failed: the job's retries apply, unless it is permanent."""
     said = call.json(FailRequest)
     run = call.path("run")
-    status = await report.fail(
+    told = await report.fail(
         call.database,
         run,
         _token(call),
@@ -103,7 +103,7 @@ async def fail_run(call: Call) -> Answer:
         retry_after=said.retry_after,
         connection=call.connection,
     )
-    return Answer(ReportAnswer(run, status))
+    return _answer(call, run, told)
 
 
 @operation(
@@ -142,6 +142,13 @@ def _token(call: Call) -> str:
             hint="send the one that came with the run",
         )
     return token
+
+
+def _answer(call: Call, run: str, told: report.Told) -> Answer:
+    """Counted where it ended: the worker that sent it on does not learn of it."""
+    if call.services.node is not None and not told.again:
+        call.services.node.telemetry.count_told(told.status)
+    return Answer(ReportAnswer(run, told.status))
 
 
 OPERATIONS = (complete_run, fail_run, run_heartbeat)

@@ -41,6 +41,8 @@ BY_KEY = {
     "jit": "off",
     "plan_cache_mode": "force_generic_plan",
 }
+# The same for the rest of a transaction.
+LOCALLY_BY_KEY = ";".join(f"set local {setting} = {value}" for setting, value in BY_KEY.items())
 
 LOST = (
     OSError,
