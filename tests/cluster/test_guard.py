@@ -130,6 +130,16 @@ async def test_when_its_leases_have_run_out_it_is_asked_more_and_more_rarely(
     assert not guard.trusted()
 
 
+async def test_an_elector_that_has_something_to_tell_is_asked_at_once(moody: Moody, guard: Guard) -> None:
+    told: list[bool] = []
+    await guard.open("cluster", lambda: told.append(True))
+    moody.mood = unreachable("moody", OSError("gone"))
+    while moody.calls < 20:
+        await guard.renew(VIEW)
+        moody.on_lost()
+    assert len(told) >= 18
+
+
 async def test_what_can_never_work_is_raised_when_it_is_opened(moody: Moody, guard: Guard) -> None:
     moody.mood = InvalidField("pooled_elector", "not here", field="elector")
     with pytest.raises(InvalidField):

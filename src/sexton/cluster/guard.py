@@ -57,7 +57,7 @@ class Guard:
 
     async def open(self, cluster: str, on_lost: Callable[[], None]) -> None:
         """Raises `InvalidField` if this elector can never work here."""
-        self._elector.on_lost = on_lost
+        self._elector.on_lost = lambda: self._noticed(on_lost)
         try:
             await self._within(self._elector.open(cluster))
         except InvalidField:
@@ -109,6 +109,11 @@ class Guard:
                 _reason(error),
             )
 
+    def _noticed(self, on_lost: Callable[[], None]) -> None:
+        """The elector has something to tell: there is a reason to ask now."""
+        self._try_at = 0.0
+        on_lost()
+
     async def _within(self, call: Awaitable[T]) -> T:
         async with asyncio.timeout(self._patience):
             return await call
@@ -130,9 +135,8 @@ class Guard:
         if self.health.ok:
             left = max(0.0, self._elector.trusted_until - clock.monotonic())
             log.warning(
-                "elector %s: %s; what it granted is trusted for another %.1f s",
-                self._elector.name,
-                reason,
+                "%s; what it granted is trusted for another %.1f s",
+                reason if isinstance(error, SextonError) else f"elector {self._elector.name}: {reason}",
                 left,
                 exc_info=None if isinstance(error, (SextonError, TimeoutError)) else error,
             )
