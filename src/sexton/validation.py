@@ -19,7 +19,7 @@ import msgspec
 from sexton.concurrency import check_concurrency_key
 from sexton.errors import InvalidField, ScheduleError
 from sexton.idempotency import check_template
-from sexton.model import HttpTarget, HttpTls, JobSpec, decode_id
+from sexton.model import HttpTarget, HttpTls, JobSpec, Target, decode_id
 from sexton.schedules import Schedule, parse
 from sexton.schedules.zone import EPOCH
 from sexton.target_rules import HINT, check_target, secret_names, struct_of
@@ -167,6 +167,13 @@ def check_spec(spec: JobSpec) -> JobSpec:
     if spec.concurrency_key is not None:
         check_concurrency_key(spec.concurrency_key, spec.payload)
     return spec
+
+
+def read_target(data: Any, payload: Any) -> Target:
+    """A target alone, checked as that of a job is."""
+    target = read_spec({"name": "target", "schedule": "@daily", "target": data, "payload": payload}).target
+    assert target is not None
+    return target
 
 
 def encode_payload(payload: Any, field: str = "payload") -> str:

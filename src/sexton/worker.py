@@ -52,10 +52,8 @@ from sexton.queues.choice import choose_broker
 from sexton.queues.line import Line
 from sexton.queues.postgres import PostgresDoorbell, RunQueue
 from sexton.queues.receiver import Receiver
-from sexton.secrets import Secrets
 from sexton.settler import Batch, Settler
-from sexton.targets.base import Filler, TargetKind
-from sexton.targets.http import HttpTargetKind
+from sexton.targets.base import TargetKind
 from sexton.targets.outbound import Outbound
 from sexton.targets.python import Handler, PythonTarget
 from sexton.targets.table import make_kinds, served
@@ -102,13 +100,11 @@ class Worker:
         self.queues = settings.queue_names()
         self.python = PythonTarget(handlers, threads=self.concurrency)
         self.outbound = Outbound(settings)
-        secrets = Secrets(database, settings)
         self.kinds: dict[str, TargetKind] = {
             "handler": self.python,
-            "http": HttpTargetKind(self.outbound, Filler(database, secrets), database),
+            **make_kinds(database, settings, self.outbound),
         }
         self.served = served(settings)
-        self.kinds |= make_kinds(database, settings, secrets)
         self.doorbell = doorbell or PostgresDoorbell(database)
         self.now = now
         self.lanes: list[int] = []

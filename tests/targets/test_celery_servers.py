@@ -84,7 +84,12 @@ def running_shop(folder: Path, broker: str, url: str, results: str) -> Iterator[
     command = [sys.executable, "-m", "celery", "-A", "shop", "worker", "--pool", "solo", "--without-mingle"]
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(
-            [*command, "-l", "info"], cwd=folder, env=environment, stdout=log, stderr=subprocess.STDOUT
+            # Two workers of one name would fight for a queue of RabbitMQ.
+            [*command, "-l", "info", "-n", f"{queue}@localhost"],
+            cwd=folder,
+            env=environment,
+            stdout=log,
+            stderr=subprocess.STDOUT,
         )
     shop = Shop(broker, url, results, queue, folder / "log")
     try:

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 from litestar import Litestar
 from litestar.types import ControllerRouterHandler, LifeSpanScope, Scope
 
-from sexton.api import bulk, dead, jobs, pages, queues, reports, runs, system
+from sexton.api import bulk, dead, jobs, pages, queues, reports, runs, system, targets
 from sexton.api.guard import Guard
 from sexton.api.operation import SLASH, Node, Operation, Services
 from sexton.api.problems import answer_error
@@ -53,5 +53,6 @@ def operations() -> tuple[Operation, ...]:
         *reports.OPERATIONS,
         *dead.OPERATIONS,
         *queues.OPERATIONS,
+        *targets.OPERATIONS,
         *system.OPERATIONS,
     )

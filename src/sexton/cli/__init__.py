@@ -144,9 +144,21 @@ GROUPS = {
             ),
         },
     ),
-    "secret": Group(
-        "The secret that webhooks are signed with.",
+    "targets": Group(
+        "Try out what runs do.",
         {
+            "test": Command(
+                "sexton.cli.targets:send_test", "Send a test: carry a target out once, and say how it went."
+            ),
+        },
+    ),
+    "secret": Group(
+        "Secrets that targets name, and the one that webhooks are signed with.",
+        {
+            "set": Command("sexton.cli.secret:set_", "Keep a secret, read from the standard input."),
+            "list": Command("sexton.cli.secret:list_", "List the names of secrets. No value is shown."),
+            "delete": Command("sexton.cli.secret:delete", "Delete a secret."),
+            "key": Command("sexton.cli.secret:key", "Make a key for SEXTON_SECRET_KEY."),
             "show": Command("sexton.cli.secret:show", "Show the secret that webhooks are signed with."),
             "rotate": Command(
                 "sexton.cli.secret:rotate",

@@ -1,19 +1,101 @@
-"""`sexton secret`: what the signatures of webhooks are made with."""
+"""`sexton secret`: what targets name and nobody is to see, and what webhooks are signed with."""
 
 from __future__ import annotations
 
-from typing import Any
+import getpass
+import sys
+from datetime import datetime
+from typing import Annotated, Any
 
 import msgspec
+from cyclopts import Parameter
 
+from sexton import secrets
 from sexton.cli import DONE, NOT_DONE
 from sexton.cli.local import Data, DatabaseUrl, with_database
-from sexton.cli.output import console, write, write_json
-from sexton.cli.remote import Json, Yes, confirm
+from sexton.cli.output import Table, console, write, write_json
+from sexton.cli.remote import Json, Yes, brief, confirm
 from sexton.config import Settings
 from sexton.postgres.database import Database
 from sexton.postgres.migrate import require_migrated
+from sexton.postgres.server import default_data_directory
 from sexton.targets.http import new_secret, signing_secret
+
+Name = Annotated[str, Parameter(help="The secret's name.")]
+
+
+def set_(name: Name, /, *, database_url: DatabaseUrl = None, data: Data = None, json: Json = False) -> int:
+    """Keep a secret, read from the standard input.
+
+    Targets name it as {"secret": "NAME"} or ${secret:NAME}. A line end at its
+    end is left out. On a terminal it is asked for.
+    """
+    value = getpass.getpass(f"{name}: ") if sys.stdin.isatty() else sys.stdin.read().removesuffix("\n")
+
+    async def work(database: Database, settings: Settings) -> bool:
+        await require_migrated(database)
+        return await secrets.keep(database, _with_key(settings), name, value)
+
+    made = with_database(database_url, data, work)
+    if json:
+        write_json({"name": name, "made": made})
+    else:
+        write(console(), f"{name} is {'kept' if made else 'changed'}: name it as ${{secret:{name}}}")
+    return DONE
+
+
+def list_(*, database_url: DatabaseUrl = None, data: Data = None, json: Json = False) -> int:
+    """List the names of secrets. No value is shown."""
+
+    async def work(database: Database, _: Settings) -> list[dict[str, Any]]:
+        await require_migrated(database)
+        return await secrets.names(database)
+
+    found = with_database(database_url, data, work)
+    if json:
+        write_json(msgspec.to_builtins(found))
+    elif not found:
+        write(console(), "No secrets.")
+    else:
+        table = Table("secret", "made", "changed")
+        for each in found:
+            table.add(each["name"], _brief(each["created_at"]), _brief(each["updated_at"]))
+        table.print(console())
+    return DONE
+
+
+def delete(
+    name: Name,
+    /,
+    *,
+    yes: Yes = False,
+    database_url: DatabaseUrl = None,
+    data: Data = None,
+    json: Json = False,
+) -> int:
+    """Delete a secret. Runs of targets that name it fail until it is set again."""
+    if not confirm(f"Delete the secret {name}?", yes):
+        return NOT_DONE
+
+    async def work(database: Database, _: Settings) -> None:
+        await require_migrated(database)
+        await secrets.delete(database, name)
+
+    with_database(database_url, data, work)
+    if json:
+        write_json({"deleted": name})
+    else:
+        write(console(), f"{name} is deleted")
+    return DONE
+
+
+def key() -> int:
+    """Make a key for SEXTON_SECRET_KEY.
+
+    Every process that runs jobs and every sexton secret set needs the same.
+    """
+    write(console(), secrets.new_key())
+    return DONE
 
 
 def show(*, database_url: DatabaseUrl = None, data: Data = None, json: Json = False) -> int:
@@ -55,15 +137,28 @@ def rotate(
     return _show(with_database(database_url, data, work), json)
 
 
+def _with_key(settings: Settings) -> Settings:
+    """On the private PostgreSQL, the key is in a file beside it, made when it is first needed."""
+    if settings.secret_key is not None or settings.database_url is not None:
+        return settings
+    path = secrets.key_file(settings.data or default_data_directory())
+    secrets.make_key_file(path)
+    return msgspec.structs.replace(settings, secret_key=f"@{path}")
+
+
+def _brief(at: datetime) -> str:
+    return brief(at.isoformat())
+
+
 def _listed(value: Any) -> list[str]:
     return [value] if isinstance(value, str) else list(value)
 
 
-def _show(secrets: list[str], as_json: bool) -> int:
+def _show(both: list[str], as_json: bool) -> int:
     if as_json:
-        write_json({"secret": secrets[0], "previous": secrets[1] if len(secrets) > 1 else None})
+        write_json({"secret": both[0], "previous": both[1] if len(both) > 1 else None})
     else:
-        write(console(), secrets[0])
-        if len(secrets) > 1:
-            write(console(error=True), f"still valid: {secrets[1]}", "dim")
+        write(console(), both[0])
+        if len(both) > 1:
+            write(console(error=True), f"still valid: {both[1]}", "dim")
     return DONE

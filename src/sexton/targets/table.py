@@ -1,4 +1,4 @@
-"""The kinds of target beside handlers and http, and which of them a process can serve."""
+"""The kinds of target beside handlers, and which of them a process can serve."""
 
 from __future__ import annotations
 
@@ -9,16 +9,20 @@ from sexton.secrets import Secrets
 from sexton.targets.base import Filler, TargetKind
 from sexton.targets.brokers.base import BROKERS, available
 from sexton.targets.celery import CeleryTargetKind
+from sexton.targets.http import HttpTargetKind
 from sexton.targets.message import MessageTargetKind, Pool
+from sexton.targets.outbound import Outbound
 from sexton.targets.shell import ShellTargetKind
 
 CELERY_BROKERS = ("redis", "rabbitmq")
 
 
-def make_kinds(database: Database, settings: Settings, secrets: Secrets) -> dict[str, TargetKind]:
-    filler = Filler(database, secrets)
+def make_kinds(database: Database, settings: Settings, outbound: Outbound) -> dict[str, TargetKind]:
+    """All but handlers. Close them before `outbound`, which is the caller's."""
+    filler = Filler(database, Secrets(database, settings))
     private = settings.private_egress()
     return {
+        "http": HttpTargetKind(outbound, filler, database),
         "message": MessageTargetKind(filler, Pool(private=private)),
         "celery": CeleryTargetKind(filler, Pool(private=private)),
         "shell": ShellTargetKind(filler, settings.allowed_commands()),

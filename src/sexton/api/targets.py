@@ -1,0 +1,62 @@
+"""Trying targets out over HTTP."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from sexton.api.operation import Answer, Call, operation
+from sexton.errors import InvalidField
+from sexton.jobs.read import get
+from sexton.jobs.stored import target_of
+from sexton.model import Target
+from sexton.targets.trial import LONGEST, Trial, try_target
+from sexton.validation import read_target
+
+
+class TrialRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What to try: a target, or that of a job."""
+
+    target: Annotated[
+        dict[str, Any] | None, Meta(description='A target as jobs have it, such as {"http": {"url": …}}.')
+    ] = None
+    job: Annotated[str | None, Meta(description="Instead: the target and the payload of this job.")] = None
+    payload: Annotated[Any, Meta(description="What to send. Default: the job's payload.")] = None
+    timeout_seconds: Annotated[
+        Annotated[float, Meta(gt=0, le=LONGEST)], Meta(description="How long it may take.")
+    ] = LONGEST
+
+
+@operation(
+    "POST", "/targets/test", tag="targets", summary="Send a test", body=TrialRequest, answer=Trial,
+    errors=(404, 422),
+    example={"target": {"http": {"url": "https://reports.example/run"}}, "payload": {"n": 1}},
+    answer_example={
+        "success": True, "outcome": "success", "error": None, "result": {"status": 200, "body": "ok"},
+        "seconds": 0.041, "log": [],
+    },
+)  # fmt: skip
+async def send_test(call: Call) -> Answer:
+    """Carry a target out once, at once, in the process that answers: what a run would send is sent, with ids
+    that no run has (`r_0`, and an idempotency key that begins with `test:`). Nothing is kept. Handlers are
+    not called: run the job instead. Commands need a process that was started with `--allow-shell`."""
+    wish = call.json(TrialRequest)
+    if (wish.target is None) == (wish.job is None):
+        raise InvalidField(
+            "bad_target", "give either a target or a job", field="target", hint='write {"job": "name"}'
+        )
+    payload, name, target = wish.payload, "test", Target()
+    if wish.job is not None:
+        job = await get(call.database, wish.job)
+        payload, name, target = wish.payload or job.payload, job.name, target_of(job)
+    else:
+        target = read_target(wish.target, payload)
+    trial = await try_target(
+        call.database, call.services.settings, target, payload, job_name=name, seconds=wish.timeout_seconds
+    )
+    return Answer(trial)
+
+
+OPERATIONS = (send_test,)

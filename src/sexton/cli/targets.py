@@ -1,0 +1,58 @@
+"""`sexton targets`: trying out what runs do."""
+
+from __future__ import annotations
+
+import json as json_
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from sexton.cli import DONE, NOT_DONE
+from sexton.cli.output import console, write, write_json
+from sexton.cli.remote import Json, connect
+from sexton.errors import InvalidField
+
+
+def send_test(
+    *,
+    file: Annotated[Path | None, Parameter(help="A target as JSON; - for the standard input.")] = None,
+    job: Annotated[str | None, Parameter(help="Instead: the target of this job.")] = None,
+    payload: Annotated[str | None, Parameter(help="What to send, as JSON. Default: the job's.")] = None,
+    timeout: Annotated[float, Parameter(help="Seconds it may take. Default: 60.")] = 60,
+    json: Json = False,
+) -> int:
+    """Send a test: carry a target out once, and say how it went.
+
+    Ends with 0 if a run would have succeeded.
+    """
+    body: dict[str, Any] = {"timeout_seconds": timeout}
+    if file is not None:
+        text = sys.stdin.read() if str(file) == "-" else file.read_text("utf-8")
+        body["target"] = _read(text, "file")
+    if job is not None:
+        body["job"] = job
+    if payload is not None:
+        body["payload"] = _read(payload, "payload")
+    with connect() as client:
+        found = client.post("/targets/test", body)
+    if json:
+        write_json(found)
+    else:
+        out = console()
+        for line in found["log"]:
+            write(out, line, "dim")
+        write(out, f"{found['outcome']} after {found['seconds'] * 1000:.0f} ms")
+        if found["error"]:
+            write(out, found["error"], "red")
+        if found["result"] is not None:
+            write_json(found["result"])
+    return DONE if found["success"] else NOT_DONE
+
+
+def _read(text: str, field: str) -> Any:
+    try:
+        return json_.loads(text)
+    except ValueError as error:
+        raise InvalidField("bad_json", f"this is not JSON: {error}", field=field, hint="check it") from None
