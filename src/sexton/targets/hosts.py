@@ -19,7 +19,7 @@ from sexton.config import Settings
 
 PATIENCE_SECONDS = 1.0
 WINDOW_SECONDS = 60.0
-PROBE_SECONDS = 2.0
+PROBE_SECONDS = 5.0
 SPREAD_SECONDS = 5.0
 MOST_HOSTS = 10_000
 
@@ -128,7 +128,8 @@ class Host:
         if not self._open:
             return False
         if self._probing:
-            raise HostBusy(f"{self.origin} is being tried out after failures", PROBE_SECONDS)
+            wait = PROBE_SECONDS + random.uniform(0, SPREAD_SECONDS)
+            raise HostBusy(f"{self.origin} is being tried out after failures", wait)
         self._probing = True
         return True
 
