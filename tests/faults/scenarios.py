@@ -70,6 +70,7 @@ async def play(name: str, server: Server, scale: Scale) -> tuple[Report, Cluster
 @scenario("`kill -9` at every crash point", schedulers=1, workers=1)
 async def crash_points(cluster: Cluster) -> None:
     for passage in range(1, cluster.scale.rounds + 1):
+        await cluster.mark()
         doomed = [
             await cluster.start(
                 "scheduler" if point.startswith("fire") else "worker", crash_at=f"{point}:{passage}"
