@@ -20,6 +20,7 @@ from sexton.jobs.dead import redrive
 from sexton.jobs.edit import edit
 from sexton.jobs.trigger import backfill, run_now
 from sexton.ledger.runs import get_run
+from sexton.ledger.why import why
 from sexton.limits import (
     LimitChanges,
     Limits,
@@ -497,6 +498,22 @@ async def test_firing_and_catching_up_give_the_key(store: Store, database: Datab
     keys = await keys_of(store)
     assert len(keys) >= len(jobs) + 1
     assert set(keys) == {("acme", True), ("other", True)}
+
+
+async def test_why_says_that_the_queue_is_paused(store: Store, database: Database) -> None:
+    job = decode_id("j", (await create(database, read_spec({**SPEC, "schedule": "0 * * * *"}))).job_id)
+    assert job is not None
+    await pause_queue(database, "default", reason="it moves")
+    stage = await Stage(database).lead()
+    try:
+        await store.execute(
+            "update sexton.timers set scheduled_at = $1, due_at = $1", hour_before(await now(database))
+        )
+        await stage.round()
+    finally:
+        await Stage.close_all()
+    [text] = [each.text for each in await why(database, job, ahead=0)]
+    assert text.endswith("waiting because the queue default is paused (it moves)")
 
 
 async def test_backfilled_runs_have_the_key(store: Store, database: Database) -> None:

@@ -242,6 +242,17 @@ async def test_a_bucket_fills_by_the_clock(store: Store, claims: Claims) -> None
     assert first.seconds == pytest.approx(0.1)
 
 
+async def test_a_high_rate_is_not_claimed_one_by_one(store: Store, claims: Claims) -> None:
+    await limit(store, rate=1000, tokens=0.0)
+    await limit(store, "single", rate=1000, burst=1, tokens=0.0)
+    await store.run()
+    assert (await claims.take()).seconds == pytest.approx(0.02)
+    lane = await store.lane(queue="single")
+    await store.run(lane=lane)
+    claims.lanes = [lane]
+    assert (await claims.take()).seconds == pytest.approx(0.001)
+
+
 async def test_a_clock_that_goes_back_takes_nothing_away_and_gives_nothing(
     store: Store, claims: Claims
 ) -> None:

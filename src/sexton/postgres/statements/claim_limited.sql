@@ -9,6 +9,7 @@
 with recursive moment as materialized (select coalesce($4::timestamptz, clock_timestamp()) as now),
 counted as materialized (
     select queue.id, queue.key_concurrency, queue.key_place, queue.rate, served.place, served.lanes,
+        coalesce(queue.burst, greatest(ceil(queue.rate), 1)) as burst,
         case when queue.rate is not null then least(
             coalesce(queue.burst, greatest(ceil(queue.rate), 1)),
             queue.tokens + queue.rate * greatest(0, date_part('epoch', (select now from moment) - queue.refilled_at))
@@ -197,7 +198,7 @@ taken as (
     returning run.id
 ),
 ends as materialized (
-    select counted.id, counted.tokens - got.runs as tokens, counted.rate, got.runs, got.key, stretch.remaining, stretch.cut
+    select counted.id, counted.tokens - got.runs as tokens, counted.rate, counted.burst, got.runs, got.key, stretch.remaining, stretch.cut
     from counted
     cross join lateral (
         select count(*) as runs,
@@ -240,7 +241,9 @@ select array(select taken.id from taken) as runs,
     (
         select min(case
             when ends.cut is not null and ends.runs = 0 then 0.1
-            when ends.remaining and ends.tokens < 1 then ceil((1 - ends.tokens) / ends.rate * 1e6) / 1e6
+            -- Those of 20 ms together: a claim for each would cost more than the runs.
+            when ends.remaining and ends.tokens < 1 then
+                ceil((least(ends.burst, greatest(1, ends.rate * 0.02)) - ends.tokens) / ends.rate * 1e6) / 1e6
         end)
         from ends
     ) as seconds
