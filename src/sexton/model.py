@@ -238,6 +238,7 @@ class JobSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     max_runs: int | None = None
     idempotency_key_template: str | None = None
     concurrency_key: str | None = None
+    dead_letter_target: Target | None = None
     keep_completed_seconds: int = 86_400
     labels: dict[str, str] = {}
     description: str | None = None
@@ -316,8 +317,8 @@ class Wait(msgspec.Struct, frozen=True):
 
 
 class Release(msgspec.Struct, frozen=True):
-    """The attempt could not begin, such as while a service is not asked: the run goes back as if it had not been
-    claimed, for so many seconds."""
+    """The attempt could not begin, such as while a service is not asked: the run goes back as if it had not
+    been claimed, for so many seconds."""
 
     seconds: float
     reason: str
