@@ -310,8 +310,8 @@ class Snooze(msgspec.Struct, frozen=True):
 
 
 class Wait(msgspec.Struct, frozen=True):
-    """The attempt goes on elsewhere, and whoever has the run's token (`await run.token()`) reports how it ended:
-    within so many seconds, or a timedelta, else it has failed by timeout."""
+    """The attempt goes on elsewhere, and whoever has the run's token (`await run.token()`) reports how it
+    ended: within so many seconds, or a timedelta, else it has failed by timeout."""
 
     seconds: float | timedelta
 
