@@ -35,7 +35,7 @@ from tests.runs import Store
 
 T = TypeVar("T")
 
-PATIENCE = 60.0
+PATIENCE = 90.0
 
 # Nothing happens by itself: what is done, a notice has done.
 QUIET = Settings(worker_lease_seconds=3000, heartbeat_seconds=1000, poll_seconds=60, sweep_seconds=1000)

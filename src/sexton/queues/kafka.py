@@ -23,6 +23,10 @@ PARTITIONS = 12
 COPIES = 3
 REQUEST_MILLISECONDS = 4000
 
+# Joining the group waits for its other members, and committing for the joining.
+JOIN_MILLISECONDS = 20_000
+COMMIT_SECONDS = 3.0
+
 
 class KafkaBroker(Broker):
     """Topics `sexton.CLUSTER.LANE`. The address is `kafka://host:9092,host:9092`, with `?partitions=12` for
@@ -78,9 +82,11 @@ class KafkaBroker(Broker):
                 waiting.discard(offset)
                 done[partition] = min(waiting, default=self._after[partition])
         if done and self._consumer is not None:
-            # A partition that somebody else has by now is theirs to acknowledge.
-            with _reached(), contextlib.suppress(CommitFailedError, IllegalStateError):
-                await self._consumer.commit(done)
+            # A partition that somebody else has by now is theirs to acknowledge; and the next call says
+            # more than this.
+            with _reached(), contextlib.suppress(CommitFailedError, IllegalStateError, TimeoutError):
+                async with asyncio.timeout(COMMIT_SECONDS):
+                    await self._consumer.commit(done)
 
     async def close(self) -> None:
         parts, self._consumer, self._producer = (self._consumer, self._producer), None, None
@@ -88,9 +94,7 @@ class KafkaBroker(Broker):
         self._subscribed = frozenset()
         self._in_hand.clear()
         self._after.clear()
-        for part in parts:
-            if part is not None:
-                await part.stop()
+        await asyncio.gather(*(part.stop() for part in parts if part is not None))
 
     async def _publisher(self) -> Any:
         if self._producer is None:
@@ -110,7 +114,7 @@ class KafkaBroker(Broker):
                 group_id=f"sexton.{self.cluster}",
                 enable_auto_commit=False,
                 auto_offset_reset="earliest",
-                request_timeout_ms=REQUEST_MILLISECONDS,
+                request_timeout_ms=JOIN_MILLISECONDS,
                 session_timeout_ms=10_000,
                 heartbeat_interval_ms=1000,
                 metadata_max_age_ms=30_000,

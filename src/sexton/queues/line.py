@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 # How long an answer is waited for, beyond what was asked for.
 PATIENCE = 5.0
-CLOSE_SECONDS = 2.0
+CLOSE_SECONDS = 10.0
 
 
 class Line:
