@@ -47,6 +47,7 @@ LAYERS = (
         "queues",
         "targets",
         "maintenance",
+        "courier",
         "replanning",
         "problems",
     },

@@ -86,6 +86,7 @@ class JobFields(TypedDict, total=False):
     expires_seconds: int | None
     max_runs: int | None
     idempotency_key_template: str | None
+    dead_letter_target: Target | Mapping[str, Any] | None
     keep_completed_seconds: int
     labels: dict[str, str]
     description: str | None

@@ -16,6 +16,7 @@ from sexton import __version__
 from sexton.cluster.leadership import DatabaseClock, Leadership
 from sexton.cluster.presence import Presence
 from sexton.config import Settings
+from sexton.courier import Courier
 from sexton.jobs.state import resume_due
 from sexton.loop import Loop, Vital
 from sexton.maintenance import Housekeeper, Sweeper
@@ -67,6 +68,7 @@ class Node:
             self._own_loops = [Presence(database, settings, name=self.name, version=__version__)]
         if "worker" in roles:
             self.worker = Worker(database, settings, handlers or {}, app=app, telemetry=self.telemetry)
+            self._own_loops.append(Courier(database, settings, self.worker.kinds, self.telemetry))
         if self._lines():
             self.telemetry.watch_queue(lambda: all(line.up for line in self._lines()))
 

@@ -99,6 +99,9 @@ class Telemetry:
         self.waiting = Counter(
             "sexton_runs_waiting", "Runs sent on by this worker that wait for a report.", registry=registry
         )
+        self.letters = Counter(
+            "sexton_dead_letters_delivered", "Dead letters taken to their target.", registry=registry
+        )
         self.released = Counter("sexton_runs_released", "Runs given back unattempted.", registry=registry)
         self.identities = Counter(
             "sexton_worker_identities", "Times this worker became a (new) node.", registry=registry

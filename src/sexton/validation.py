@@ -107,6 +107,13 @@ HTTP_RANGES = {
     "wait_seconds": (1, 366 * 86_400),
 }
 
+# What the templates of a dead_letter_target find as their payload.
+LETTER = dict.fromkeys(
+    ("run_id", "job_id", "job_name", "died_at", "reason", "error", "error_group", "scheduled_at", "trigger",
+     "missed", "attempt", "idempotency_key", "parent_run", "payload"),
+    "",
+)  # fmt: skip
+
 _DECODER = msgspec.json.Decoder(JobSpec)
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _NUMBERS = operator.attrgetter(*RANGES)
@@ -154,6 +161,8 @@ def check_spec(spec: JobSpec) -> JobSpec:
         check_target(spec.target, spec.payload)
         if spec.target.http is not None:
             _check_http(spec.target.http)
+    if spec.dead_letter_target is not None:
+        check_dead_letter_target(spec.dead_letter_target)
     if spec.labels:
         _check_labels(spec.labels)
     if len(spec.exclude) > 1000:
@@ -173,6 +182,40 @@ def read_target(data: Any, payload: Any) -> Target:
     """A target alone, checked as that of a job is."""
     target = read_spec({"name": "target", "schedule": "@daily", "target": data, "payload": payload}).target
     assert target is not None
+    return target
+
+
+def read_dead_letter_target(data: Any) -> Target:
+    """One alone, checked as that of a job is."""
+    spec = read_spec({"name": "target", "schedule": "@daily", "dead_letter_target": data})
+    assert spec.dead_letter_target is not None
+    return spec.dead_letter_target
+
+
+def check_dead_letter_target(target: Target) -> Target:
+    """An http or message target that says at once whether it has the letter."""
+    field = "dead_letter_target"
+    if target.kind not in ("http", "message"):
+        raise InvalidField(
+            "bad_target",
+            f"dead letters are not taken to a {target.kind}",
+            field=field,
+            hint='write {"http": {"url": "https://…"}} or {"message": {…}}',
+        )
+    check_target(target, LETTER, field)
+    if target.http is not None:
+        try:
+            _check_http(target.http)
+        except InvalidField as error:
+            error.field = error.field.replace("target", field, 1)
+            raise
+    if "async" in (target.http and target.http.mode, target.message and target.message.mode):
+        raise InvalidField(
+            "bad_mode",
+            "nobody reports later of a dead letter",
+            field=f"{field}.{target.kind}.mode",
+            hint="leave it out",
+        )
     return target
 
 

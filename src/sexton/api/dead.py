@@ -13,9 +13,11 @@ from sexton.api.operation import Answer, Call, Query, aware, operation
 from sexton.api.runs import Cursor, Limit, Rate
 from sexton.errors import InvalidField
 from sexton.jobs import dead as commands
+from sexton.jobs.letters import dead_letter_target, set_dead_letter_target
 from sexton.ledger import dead as ledger
 from sexton.ledger.runs import resolve, run_number
 from sexton.ledger.views import DeadGroup, DeadLetter
+from sexton.validation import read_dead_letter_target
 
 Reason = Literal["exhausted", "permanent", "poison"]
 
@@ -62,6 +64,12 @@ class Redriven(msgspec.Struct, frozen=True):
     redriven: Annotated[int, Meta(description="How many.")]
 
 
+class DeadTarget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where dead letters go, beside being kept."""
+
+    target: Annotated[dict[str, Any] | None, Meta(description="An http or message target; null: nowhere.")]
+
+
 class Discarded(msgspec.Struct, frozen=True):
     """How many letters were discarded."""
 
@@ -96,6 +104,29 @@ async def list_dead_groups(call: Call) -> Answer:
     """One row per cause, the one with the most letters first."""
     query = call.query(GroupsQuery)
     return Answer(await ledger.list_groups(call.reading, job=await _job(call, query.job), limit=query.limit))
+
+
+@operation(
+    "GET", "/dead/target", tag="dead letters", summary="Show where dead letters go", answer=DeadTarget,
+    answer_example={"target": {"http": {"url": "https://ops.example/dead"}}},
+)  # fmt: skip
+async def get_dead_target(call: Call) -> Answer:
+    """The target that also receives every dead letter of jobs without a `dead_letter_target` of their own."""
+    return Answer(DeadTarget(msgspec.to_builtins(await dead_letter_target(call.database))))
+
+
+@operation(
+    "PUT", "/dead/target", tag="dead letters", summary="Say where dead letters go", body=DeadTarget,
+    answer=DeadTarget, errors=(422,), example={"target": {"http": {"url": "https://ops.example/dead"}}},
+    answer_example={"target": {"http": {"url": "https://ops.example/dead"}}},
+)  # fmt: skip
+async def set_dead_target(call: Call) -> Answer:
+    """An http or message target, or null for none. It also receives the letters of runs that die from now on,
+    at least once; the letters stay where they are."""
+    wish = call.json(DeadTarget)
+    target = None if wish.target is None else read_dead_letter_target(wish.target)
+    await set_dead_letter_target(call.database, target)
+    return Answer(DeadTarget(msgspec.to_builtins(target)))
 
 
 @operation(
@@ -181,5 +212,6 @@ async def _job(call: Call, ref: str | None) -> int | None:
 
 
 OPERATIONS = (
-    list_dead, list_dead_groups, get_dead, redrive_dead, discard_dead, redrive_many, discard_many,
+    list_dead, list_dead_groups, get_dead_target, set_dead_target, get_dead, redrive_dead, discard_dead,
+    redrive_many, discard_many,
 )  # fmt: skip

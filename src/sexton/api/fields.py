@@ -34,6 +34,7 @@ SPEC = {
     "max_runs": "How often it fires in all.",
     "idempotency_key_template": "The key every target receives, such as `report-{{week}}`.",
     "concurrency_key": "So many at a time share it as their queue says: `{{payload.customer}}`.",
+    "dead_letter_target": "Also receives every dead letter of the job: an http or message target.",
     "keep_completed_seconds": "How long a completed one-off job is kept.",
     "labels": "Names and values of your own, to find jobs by.",
     "description": "For people.",

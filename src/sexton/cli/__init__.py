@@ -105,6 +105,7 @@ GROUPS = {
         {
             "list": Command("sexton.cli.dead:list_", "List dead letters, the latest first."),
             "show": Command("sexton.cli.dead:show", "Show a dead letter with its payload and attempts."),
+            "target": Command("sexton.cli.dead:target", "Show or say where dead letters go as well."),
             "redrive": Command("sexton.cli.dead:redrive", "Run dead letters again."),
             "discard": Command(
                 "sexton.cli.dead:discard", "Discard dead letters. The history keeps that they died."

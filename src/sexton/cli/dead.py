@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
@@ -18,6 +19,7 @@ from sexton.cli.remote import (
     first_line,
     instant,
     listed,
+    read_json_file,
     show_fields,
 )
 from sexton.client import place
@@ -88,6 +90,31 @@ def show(run: RunId, /, *, json: Json = False) -> int:
     show_fields(out, [(name, value) for name, value in found.items() if name != "attempts"])
     for each in found["attempts"]:
         write(out, f"attempt {each['attempt']}  {brief(each['started_at'])}  {first_line(each['error'])}")
+    return DONE
+
+
+def target(
+    *,
+    file: Annotated[
+        Path | None, Parameter(help="An http or message target as JSON; - for the standard input.")
+    ] = None,
+    none: Annotated[bool, Parameter(help="Let them go nowhere else any more.")] = False,
+    json: Json = False,
+) -> int:
+    """Show where dead letters go beside being kept, or say where."""
+    if file is not None and none:
+        raise InvalidField("bad_target", "--file and --none exclude each other", field="file", hint="give one")
+    with connect() as client:
+        if file is not None or none:
+            found = client.put("/dead/target", {"target": None if file is None else read_json_file(file)})
+        else:
+            found = client.get("/dead/target")
+    if json:
+        write_json(found)
+    elif found["target"] is None:
+        write(console(), "Dead letters go nowhere else.")
+    else:
+        write_json(found["target"])
     return DONE
 
 

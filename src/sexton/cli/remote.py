@@ -5,6 +5,7 @@ from __future__ import annotations
 import json as json_
 import sys
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
@@ -48,6 +49,16 @@ def listed(client: Client, path: str, limit: int, narrow: str, **query: Any) -> 
         more = f"There are more than these {limit:,}: add --limit {limit * 10}, or narrow with {narrow}."
         print(more, file=sys.stderr)
     return found[:limit]
+
+
+def read_json_file(file: Path) -> Any:
+    """What a file holds, or the standard input."""
+    try:
+        return json_.loads(sys.stdin.read() if str(file) == "-" else file.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise InvalidField(
+            "bad_json", f"{file} cannot be read as JSON: {error}", field="file", hint="give a file with JSON"
+        ) from None
 
 
 def moment(text: str | None) -> datetime | None:

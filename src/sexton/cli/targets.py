@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json as json_
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +10,7 @@ from cyclopts import Parameter
 
 from sexton.cli import DONE, NOT_DONE
 from sexton.cli.output import console, write, write_json
-from sexton.cli.remote import Json, connect
+from sexton.cli.remote import Json, connect, read_json_file
 from sexton.errors import InvalidField
 
 
@@ -29,12 +28,11 @@ def send_test(
     """
     body: dict[str, Any] = {"timeout_seconds": timeout}
     if file is not None:
-        text = sys.stdin.read() if str(file) == "-" else file.read_text("utf-8")
-        body["target"] = _read(text, "file")
+        body["target"] = read_json_file(file)
     if job is not None:
         body["job"] = job
     if payload is not None:
-        body["payload"] = _read(payload, "payload")
+        body["payload"] = _read(payload)
     with connect() as client:
         found = client.post("/targets/test", body)
     if json:
@@ -51,8 +49,10 @@ def send_test(
     return DONE if found["success"] else NOT_DONE
 
 
-def _read(text: str, field: str) -> Any:
+def _read(text: str) -> Any:
     try:
         return json_.loads(text)
     except ValueError as error:
-        raise InvalidField("bad_json", f"this is not JSON: {error}", field=field, hint="check it") from None
+        raise InvalidField(
+            "bad_json", f"--payload is not JSON: {error}", field="payload", hint="quote it: '{\"n\": 1}'"
+        ) from None

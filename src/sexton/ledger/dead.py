@@ -75,7 +75,7 @@ def _dead(row: Record) -> DeadLetter:
             name: row[name]
             for name in (
                 "job_name", "died_at", "reason", "error", "error_group", "scheduled_at", "trigger", "missed",
-                "attempt", "queue",
+                "attempt", "queue", "delivered_at", "delivery_error",
             )
         },
     )  # fmt: skip

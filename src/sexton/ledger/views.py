@@ -132,6 +132,8 @@ class DeadLetter(msgspec.Struct, frozen=True, kw_only=True):
     parent_run: Annotated[str | None, about("The run of which this one was the redrive.")] = None
     queue: Annotated[str | None, about("The queue it came from.")] = None
     handler: Annotated[str | None, about("The handler, or null for an HTTP target.")] = None
+    delivered_at: Annotated[datetime | None, about("When its dead_letter_target had it.")] = None
+    delivery_error: Annotated[str | None, about("Why that does not have it yet.")] = None
     payload: Annotated[Any, about("What the handler got. Only when one letter is asked for.")] = None
     attempts: Annotated[list[Attempt], about("All tries. Only when one letter is asked for.")] = []
 

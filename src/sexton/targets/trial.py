@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import AbstractAsyncContextManager
 from typing import Annotated, Any
-from uuid import uuid4
 
 import msgspec
 from msgspec import Meta
@@ -13,14 +11,14 @@ from msgspec import Meta
 from sexton import clock
 from sexton.config import Settings
 from sexton.errors import InvalidField
-from sexton.execution import Policy, RunContext, execute
+from sexton.execution import execute
 from sexton.model import Cancel, Failure, Outcome, Release, Success, Target, Wait, how_to_serve, lane_name
-from sexton.postgres.database import Connection, Database
+from sexton.postgres.database import Database
+from sexton.targets.detached import Detached
 from sexton.targets.outbound import Outbound
 from sexton.targets.table import make_kinds
 
 LONGEST = 60.0
-MOST_LINES = 1000
 
 
 class Trial(msgspec.Struct, frozen=True):
@@ -43,7 +41,6 @@ async def try_target(
     payload: Any = None,
     *,
     job_name: str = "test",
-    timezone: str = "UTC",
     seconds: float = LONGEST,
 ) -> Trial:
     """Send what a run would send. Raises `InvalidField` where this process cannot."""
@@ -65,15 +62,14 @@ async def try_target(
                 field="target",
                 hint=how_to_serve(target.kind, target.need),
             )
-        reporter = _Reporter()
-        run = RunContext(_record(target, payload, job_name), reporter, Policy(timeout_seconds=seconds))
-        began = run.started = clock.monotonic()
+        detached = Detached()
+        run = detached.run(target, payload, seconds, name=job_name)
         try:
             async with asyncio.timeout(min(seconds, LONGEST)):
                 outcome = await execute(run, step)
         except TimeoutError:
             outcome = Failure(f"timeout: no end after {min(seconds, LONGEST):g} seconds", kind="timeout")
-        return _told(outcome, clock.monotonic() - began, reporter.lines)
+        return _told(outcome, clock.monotonic() - run.started, detached.lines)
     finally:
         for kind in kinds.values():
             await kind.close()
@@ -94,51 +90,3 @@ def _told(outcome: Outcome | None, seconds: float, lines: list[str]) -> Trial:
         case Cancel(reason) | Release(_, reason):
             return trial("cancelled" if isinstance(outcome, Cancel) else "failed", reason)
     return trial("failed", f"it ended as {type(outcome).__name__}")
-
-
-def _record(target: Target, payload: Any, job_name: str) -> Any:
-    """A run as a claim brings it, with ids that no run has."""
-    now = clock.now()
-    return {
-        "id": 0,
-        "job_id": 0,
-        "name": job_name,
-        "claim": 1,
-        "attempt": 1,
-        "crashes": 0,
-        "scheduled_at": now,
-        "due_seconds": now.timestamp(),
-        "trigger": "manual",
-        "missed": False,
-        "idempotency_key": f"test:{uuid4()}",
-        "revision": 1,
-        "target": msgspec.json.encode(target).decode(),
-        "payload": None if payload is None else msgspec.json.encode(payload).decode(),
-        "timezone": None,
-    }
-
-
-class _Reporter:
-    """Keeps the log, and nothing else."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def progress(self, run: RunContext, fraction: float, text: str | None) -> None:
-        """Nobody follows it."""
-
-    def log(self, run: RunContext, level: str, message: str) -> None:
-        if len(self.lines) < MOST_LINES:
-            self.lines.append(message)
-
-    def transaction(self, run: RunContext, result: Any) -> AbstractAsyncContextManager[Connection]:
-        raise InvalidField(
-            "no_trial", "there is no run to finish", field="target", hint="run the job instead"
-        )
-
-    async def token(self, run: RunContext) -> str:
-        """Looks like one, and is good for nothing."""
-        return "1.test"
-
-    def database_seconds(self, moment: float) -> float:
-        return clock.now().timestamp() - clock.monotonic() + moment

@@ -260,9 +260,15 @@ create table sexton.dead (
     attempt smallint not null,
     idempotency_key text,
     parent_run bigint,
-    payload jsonb
+    payload jsonb,
+    -- Taking it to its dead_letter_target: null once it is there, or nobody wants it.
+    next_delivery_at timestamptz default '-infinity',
+    delivered_at timestamptz,
+    deliveries integer not null default 0,
+    delivery_error text
 );
 
+create index dead_undelivered on sexton.dead (next_delivery_at) where next_delivery_at is not null;
 create index dead_job on sexton.dead (job_id);
 create index dead_died on sexton.dead (died_at, run_id);
 

@@ -1,0 +1,32 @@
+-- Take up to $2 dead letters that are to be delivered now ($1), for $3 seconds: until then nobody else takes them. Those
+-- that nobody wants elsewhere are not looked at again. The target is that of the job, or of all jobs of its namespace.
+with moment as materialized (select coalesce($1::timestamptz, clock_timestamp()) as now),
+picked as materialized (
+    select dead.run_id
+    from sexton.dead as dead
+    where dead.next_delivery_at <= (select now from moment)
+    order by dead.next_delivery_at
+    limit $2
+    for update skip locked
+),
+addressed as (
+    select
+        picked.run_id, job.name as job_name, coalesce(dead.payload, job.payload)::text as payload,
+        coalesce(job.options -> 'dead_letter_target', nullif(setting.value, 'null')) as target
+    from picked
+    join sexton.dead as dead on dead.run_id = picked.run_id
+    left join sexton.jobs as job on job.id = dead.job_id
+    left join sexton.settings as setting
+        on setting.name = 'dead_letter_target/' || coalesce(job.namespace, 'default')
+)
+update sexton.dead as dead
+set next_delivery_at = case
+        when addressed.target is not null then (select now from moment) + make_interval(secs => $3::float8)
+    end,
+    deliveries = dead.deliveries + case when addressed.target is null then 0 else 1 end
+from addressed
+where dead.run_id = addressed.run_id
+returning
+    dead.run_id, dead.job_id, addressed.job_name, dead.died_at, dead.reason, dead.error, dead.error_group,
+    dead.scheduled_at, dead.trigger, dead.missed, dead.attempt, dead.idempotency_key, dead.parent_run, dead.revision,
+    dead.deliveries, addressed.payload, addressed.target::text as target

@@ -1,0 +1,66 @@
+"""A run that is kept nowhere, for what is sent beside the runs of a worker: tests, and dead letters."""
+
+from __future__ import annotations
+
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+from uuid import uuid4
+
+import msgspec
+
+from sexton import clock
+from sexton.errors import InvalidField
+from sexton.execution import Policy, RunContext
+from sexton.model import Target
+from sexton.postgres.database import Connection
+
+MOST_LINES = 1000
+
+
+class Detached:
+    """What handlers would say goes nowhere, but the lines of the log are kept here."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def run(self, target: Target, payload: Any, seconds: float, **columns: Any) -> RunContext:
+        """As a claim brings one; unless the columns say otherwise, with ids that no run has."""
+        now = clock.now()
+        record: Any = {
+            "id": 0,
+            "job_id": 0,
+            "name": "test",
+            "claim": 1,
+            "attempt": 1,
+            "crashes": 0,
+            "scheduled_at": now,
+            "due_seconds": now.timestamp(),
+            "trigger": "manual",
+            "missed": False,
+            "idempotency_key": f"test:{uuid4()}",
+            "revision": 1,
+            "target": msgspec.json.encode(target).decode(),
+            "payload": None if payload is None else msgspec.json.encode(payload).decode(),
+            "timezone": None,
+            **columns,
+        }
+        run = RunContext(record, self, Policy(timeout_seconds=seconds))
+        run.started = clock.monotonic()
+        return run
+
+    def progress(self, run: RunContext, fraction: float, text: str | None) -> None:
+        """Nobody follows it."""
+
+    def log(self, run: RunContext, level: str, message: str) -> None:
+        if len(self.lines) < MOST_LINES:
+            self.lines.append(message)
+
+    def transaction(self, run: RunContext, result: Any) -> AbstractAsyncContextManager[Connection]:
+        raise InvalidField("no_run", "there is no run to finish", field="target", hint="run the job instead")
+
+    async def token(self, run: RunContext) -> str:
+        """Looks like one, and is good for nothing."""
+        return "1.test"
+
+    def database_seconds(self, moment: float) -> float:
+        return clock.now().timestamp() - clock.monotonic() + moment
