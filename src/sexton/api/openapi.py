@@ -32,6 +32,7 @@ PATH_PARAMETERS = {
     "run": "The run's id, `r_…`.",
     "name": "The job's name.",
     "node": "The node's id, `n_…`, its process or its machine.",
+    "queue": "The queue's name.",
 }
 
 # Which fields of which types are described in a table instead of beside their type.
