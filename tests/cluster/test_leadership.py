@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-import asyncpg
 import pytest
 
 from sexton import clock
@@ -48,27 +47,6 @@ async def test_a_dead_nodes_shards_are_taken_with_new_epochs(database: Database)
     await first.leadership.tick()
     assert 1 not in first.leadership.led.values()
     assert first.leadership.fenced == 4
-
-
-async def test_a_takeover_ends_the_backend_of_a_leader_stopped_in_a_firing(database: Database) -> None:
-    first, second = await Stage(database).lead(), await Stage(database).lead()
-    await first.scheduler._connect()
-    stopped = first.scheduler._connection
-    assert stopped is not None
-    firing = stopped.transaction()
-    await firing.start()
-    await stopped.execute("select from sexton.shards for share")
-    await first.leadership.tick()  # tells its backend
-    await execute(
-        database,
-        "update sexton.nodes set lease_until = now() - interval '1 second' where id = $1",
-        first.leadership.node,
-    )
-    for _ in range(20):  # is blocked, ends what blocks it, and takes over when that has ended
-        await second.leadership.tick()
-    assert len(second.leadership.led) == 4
-    with pytest.raises((asyncpg.PostgresError, asyncpg.InterfaceError)):
-        await stopped.execute("select 1")
 
 
 async def test_nobody_takes_what_a_live_node_holds(database: Database) -> None:

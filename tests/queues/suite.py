@@ -32,10 +32,10 @@ from sexton.queues.ringer import Ringer
 from sexton.telemetry import Telemetry
 from sexton.worker import Worker
 from tests.runs import Store
+from tests.waiting import PATIENCE, until
 
 T = TypeVar("T")
 
-PATIENCE = 90.0
 
 # Nothing happens by itself: what is done, a notice has done.
 QUIET = Settings(worker_lease_seconds=3000, heartbeat_seconds=1000, poll_seconds=60, sweep_seconds=1000)
@@ -483,13 +483,3 @@ async def patiently(call: Callable[[], Coroutine[Any, Any, T]]) -> T:
                 return await call()
             except Unavailable:
                 await asyncio.sleep(0.1)
-
-
-async def until(condition: Callable[[], object]) -> None:
-    """Wait for something that must come true."""
-    async with asyncio.timeout(PATIENCE):
-        while True:
-            answer = condition()
-            if await answer if asyncio.iscoroutine(answer) else answer:
-                return
-            await asyncio.sleep(0.02)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import math
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from itertools import pairwise
 from urllib.parse import parse_qs, urlsplit
@@ -25,9 +25,9 @@ from sexton.cluster.reshard import reshard
 from sexton.postgres.database import Database
 from tests.cluster.electors.proxy import Proxy
 from tests.scheduling import Stage, add_job, execute, fetch, hour_before, move_timer, now, runs_of
+from tests.waiting import until
 
 SHARDS = 16
-PATIENCE = 30.0
 FAST = {"lease_seconds": 1.0, "renew_seconds": 0.2}
 SHARDS_IN_USE = """select id, epoch, holder from sexton.shards
 where id < (select value::int from sexton.settings where name = 'shards') order by id"""
@@ -325,16 +325,6 @@ async def view_of(node: Node) -> View:
     row = await node.database.fetchrow("beat", node.leadership.node, 3600, [], "{}")
     assert row is not None
     return node.leadership._view(row)
-
-
-async def until(condition: Callable[[], object]) -> None:
-    """Wait for something that must come true."""
-    async with asyncio.timeout(PATIENCE):
-        while True:
-            answer = condition()
-            if await answer if asyncio.iscoroutine(answer) else answer:
-                return
-            await asyncio.sleep(0.02)
 
 
 def socket_of(database: Database) -> str:

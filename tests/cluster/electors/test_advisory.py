@@ -10,9 +10,10 @@ from sexton.cluster.leadership import DatabaseClock, Leadership
 from sexton.config import Settings
 from sexton.errors import InvalidField
 from sexton.postgres.database import Database
-from tests.cluster.electors.suite import Cluster, ElectorSuite, socket_of, through, until, view_of
+from tests.cluster.electors.suite import Cluster, ElectorSuite, socket_of, through, view_of
 from tests.scheduling import fetch
 from tests.servers.address import address
+from tests.waiting import until
 
 
 class TestAdvisory(ElectorSuite):
