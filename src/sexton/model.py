@@ -239,7 +239,6 @@ class JobSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     idempotency_key_template: str | None = None
     concurrency_key: str | None = None
     dead_letter_target: Target | None = None
-    dead_letter_target: Target | None = None
     keep_completed_seconds: int = 86_400
     labels: dict[str, str] = {}
     description: str | None = None

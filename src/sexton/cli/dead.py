@@ -103,7 +103,9 @@ def target(
 ) -> int:
     """Show where dead letters go beside being kept, or say where."""
     if file is not None and none:
-        raise InvalidField("bad_target", "--file and --none exclude each other", field="file", hint="give one")
+        raise InvalidField(
+            "bad_target", "--file and --none exclude each other", field="file", hint="give one"
+        )
     with connect() as client:
         if file is not None or none:
             found = client.put("/dead/target", {"target": None if file is None else read_json_file(file)})

@@ -12,6 +12,7 @@ from sexton.cli.output import console, paragraph, write, write_json
 from sexton.cli.remote import Json
 from sexton.config import Settings
 from sexton.ledger.cluster import get_cluster
+from sexton.model import how_to_serve
 from sexton.postgres.database import Database
 from sexton.postgres.migrate import pending
 from sexton.schedules.zone import zone_version
@@ -156,7 +157,9 @@ async def _examine_system(database: Database, facts: dict[str, Any], findings: l
     findings += [
         Finding(
             f"{lane.waiting:,} runs in queue {lane.queue} wait and no worker serves them",
-            f"start a worker with the handler {lane.handler}" if lane.handler else "start a worker",
+            f"start a worker with the handler {lane.handler}"
+            if lane.target == "handler"
+            else how_to_serve(lane.target, lane.handler or ""),
             True,
         )
         for lane in cluster.backlog

@@ -157,7 +157,7 @@ def list_(
     ] = None,
     label: Annotated[str | None, about("Only jobs with this label: name or name=value.")] = None,
     name: Annotated[str | None, about("Only this name, or a beginning: 'report-*'.")] = None,
-    target: Annotated[str | None, about("Only http, handler, or a handler's name.")] = None,
+    target: Annotated[str | None, about("Only http, message, … or a handler's name.")] = None,
     problem: Annotated[bool, about("Only those that are set aside, with the reason.", negative="")] = False,
     limit: Annotated[int, about("At most so many. Default: 100.")] = 100,
     json: Json = False,

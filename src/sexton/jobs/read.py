@@ -16,7 +16,7 @@ from sexton.idempotency import occurrence_key
 from sexton.jobs.change import NAMESPACE, find, not_found
 from sexton.jobs.stored import encoded, fields_of, target_of
 from sexton.jobs.view import JobView
-from sexton.model import JobStatus, MissedWindow, decode_id, encode_id, how_to_serve, lane_name
+from sexton.model import JobStatus, MissedWindow, Target, decode_id, encode_id, how_to_serve, lane_name
 from sexton.postgres.database import Connection, Database
 from sexton.schedules.zone import zone, zone_names
 from sexton.validation import make_schedule
@@ -66,8 +66,8 @@ async def list_jobs(
     limit: int = 100,
     namespace: str = NAMESPACE,
 ) -> Page:
-    """`label` is `name` or `name=value`; a `name` that ends with `*` is a beginning; `target` is http,
-    handler or the name of a handler; with `problem`, only those that are set aside."""
+    """`label` is `name` or `name=value`; a `name` that ends with `*` is a beginning; `target` is a kind
+    of target or the name of a handler; with `problem`, only those that are set aside."""
     if status is not None and status not in tuple(JobStatus):
         hint = f"use {', '.join(JobStatus)}"
         raise InvalidField("bad_value", f"there is no status {status}", field="status", hint=hint)
@@ -81,7 +81,7 @@ async def list_jobs(
         raise InvalidField("bad_cursor", f"{cursor!r} is not a cursor", field="cursor", hint=hint)
     label_name, has_value, label_value = (label or "").partition("=")
     pattern = _beginning(name[:-1]) if name is not None and name.endswith("*") else None
-    kind = target if target in ("http", "handler") else None
+    kind = target if target in Target.__struct_fields__ else None
     async with database.transaction() as connection:
         await connection.execute("set local plan_cache_mode = force_custom_plan")
         rows = await connection.fetch(

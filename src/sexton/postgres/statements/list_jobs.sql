@@ -10,9 +10,9 @@ where namespace = $1 and id > $2
   and ($5::jsonb is null or (labels is not null and labels @> $5))
   and ($6::text is null or name = $6)
   and ($7::text is null or name like $7)
-  and case $8::text when 'http' then coalesce(target ->> 'handler', '') = ''
-                    when 'handler' then coalesce(target ->> 'handler', '') > ''
-                    else true end
+  and case when $8::text is null then true
+           when $8 = 'handler' then coalesce(target ->> 'handler', '') > ''
+           else coalesce(target ->> 'handler', '') = '' and target ? $8 end
   and ($9::text is null or coalesce(target ->> 'handler', '') = $9)
   and ($10::text is null or app = $10)
   and (not $11::boolean or id = any (array(select problem.job_id from sexton.problems as problem)))
