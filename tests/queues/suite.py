@@ -129,6 +129,20 @@ class Stage:
         assert await self.store.value("select count(*) from sexton.runs") == 0
 
 
+class Slow:
+    """A handler that waits until it is let go."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        self.started: list[int] = []
+        self.free = asyncio.Event()
+
+    async def work(self, run: RunContext) -> None:
+        self.started.append(run.id)
+        await self.free.wait()
+        await self._stage.work(run)
+
+
 class BrokerSuite(ABC):
     """Inherit as Test…, and say how to come by a broker."""
 
@@ -332,19 +346,12 @@ class BrokerSuite(ABC):
         assert tried == {run: 2}
 
     async def test_a_full_worker_takes_nothing(self, stage: Stage) -> None:
-        free = asyncio.Event()
-        started: list[int] = []
-
-        async def slow(run: RunContext) -> None:
-            started.append(run.id)
-            await free.wait()
-            await stage.work(run)
-
-        full = await stage.hearing(work=slow, concurrency=2)
+        slow = Slow(stage)
+        full = await stage.hearing(work=slow.work, concurrency=2)
         first = await stage.runs(2)
         broker = await stage.broker()
         await broker.publish([Notice(stage.lane, [run]) for run in first])
-        await until(lambda: sorted(started) == sorted(first))
+        await until(lambda: sorted(slow.started) == sorted(first))
         received = count(full.telemetry.rings_received)
         rest = await stage.runs(40)
         await broker.publish([Notice(stage.lane, [run]) for run in rest])
@@ -356,27 +363,20 @@ class BrokerSuite(ABC):
             assert full.in_hand == 2
         else:
             assert full.in_hand == 2
-        free.set()
+        slow.free.set()
         await stage.succeeded([*first, *rest])
 
     async def test_more_than_there_is_room_for_is_passed_on(self, stage: Stage) -> None:
         """One notice of more runs than a worker has slots: the other gets the rest."""
-        free = asyncio.Event()
-        started: list[int] = []
-
-        async def slow(run: RunContext) -> None:
-            started.append(run.id)
-            await free.wait()
-            await stage.work(run)
-
-        small = await stage.hearing(work=slow, concurrency=3)
+        slow = Slow(stage)
+        small = await stage.hearing(work=slow.work, concurrency=3)
         runs = await stage.runs(60)
         await stage.publish(runs)
-        await until(lambda: len(started) == 3)
+        await until(lambda: len(slow.started) == 3)
         await (stage.hearing() if self.exact else stage.worker(LIVELY))
         await until(lambda: len(stage.done) == 57)
         assert small.in_hand == 3
-        free.set()
+        slow.free.set()
         await stage.succeeded(runs)
 
     async def test_a_worker_that_vanishes_leaves_its_notices_to_others(self, stage: Stage) -> None:
