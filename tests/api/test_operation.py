@@ -191,6 +191,10 @@ class Process:
     def __init__(self, *loops: Loop) -> None:
         self.loops = loops
         self.telemetry = Telemetry()
+        self.problems: list[str] = []
+
+    def warnings(self) -> list[str]:
+        return self.problems
 
 
 @pytest.mark.asyncio
@@ -203,6 +207,16 @@ async def test_ready_means_that_every_loop_ticks(database: Database) -> None:
         assert reply.status == 503
         assert reply.json()["loops"][1] == {"name": "worker", "healthy": False}
         assert (await api("GET", "/healthz")).json()["status"] == "ok"
+
+
+@pytest.mark.asyncio
+async def test_what_only_makes_it_slower_is_a_warning(database: Database) -> None:
+    process = Process(Round("scheduler", True))
+    process.problems = ["the queue redis cannot be reached"]
+    async with serve(database, Settings(), process) as api:
+        reply = await api("GET", "/readyz")
+        assert (reply.status, reply.json()["status"]) == (200, "ready")
+        assert reply.json()["warnings"] == process.problems
 
 
 @pytest.mark.asyncio
