@@ -22,7 +22,7 @@ from tests.faults.oracle import Rule, occurrences
 @dataclass(frozen=True, slots=True)
 class Job:
     """`since`: nothing is expected up to then. `effects`: its handler writes one row per success. `limit`: it
-    fires so many times."""
+    fires so many times. `lenient`: its policy lets occurrences be skipped; others have to fire them all."""
 
     id: int
     name: str
@@ -30,6 +30,7 @@ class Job:
     since: datetime
     effects: bool = False
     limit: int | None = None
+    lenient: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +146,8 @@ def _dispositions(ledger: Ledger, until: datetime, report: Report) -> None:
                 report.skipped.update(skip.reason for skip in skipped)
             if fired + len(skipped) > 1:
                 report.doubled.append(f"{job.name} at {_show(at)}: {fired} runs and {len(skipped)} skips")
+            elif skipped and not job.lenient:
+                report.lost.append(f"{job.name} at {_show(at)} was skipped ({skipped[0].reason})")
             elif fired + len(skipped) == 0 and at <= until:
                 report.lost.append(f"{job.name} at {_show(at)}")
         for skip in skips[job.id]:

@@ -21,7 +21,7 @@ def good() -> Ledger:
     """Two jobs for a minute: all of one fired, the other with a counted gap; process 100 is node 7."""
     jobs = [
         Job(TICK, "tick", Every(5, BEGAN), BEGAN, effects=True),
-        Job(TOCK, "tock", Cron("*/10 * * * * *", "Asia/Tokyo"), BEGAN),
+        Job(TOCK, "tock", Cron("*/10 * * * * *", "Asia/Tokyo"), BEGAN, lenient=True),
     ]
     ledger = Ledger(jobs, processes={7: 100, 8: 200})
     gap = (BEGAN + timedelta(seconds=20), BEGAN + timedelta(seconds=40))
@@ -57,6 +57,12 @@ def drop_skip(ledger: Ledger) -> None:
 
 def miscount_skips(ledger: Ledger) -> None:
     ledger.skipped[0] = replace(ledger.skipped[0], count=2)
+
+
+def skip_instead(ledger: Ledger) -> None:
+    """Of a job whose policy does not let anything be skipped."""
+    at = ledger.fired.pop(3).scheduled_at
+    ledger.skipped.append(Skipped(TICK, at, at, 1, "missed"))
 
 
 def lose_effect(ledger: Ledger) -> None:
@@ -127,6 +133,7 @@ def leave_open(ledger: Ledger) -> None:
         (drop_run, "lost"),
         (drop_skip, "lost"),
         (miscount_skips, "lost"),
+        (skip_instead, "lost"),
         (lose_effect, "lost"),
         (double_run, "doubled"),
         (record_twice, "doubled"),
