@@ -98,6 +98,7 @@ async def test_the_target_of_the_job_gets_the_letter_once(
     assert office.keys == [f"dead:{encode_id('r', run)}"]
     assert letter["run_id"] == encode_id("r", run)
     assert letter["payload"] == {"n": 1}
+    assert letter["idempotency_key"] == f"{letter['job_id']}:1903867200"
     assert (letter["reason"], letter["attempt"], letter["trigger"]) == ("exhausted", 1, "schedule")
     assert letter["error"].startswith("ValueError: no such customer")
     assert letter["scheduled_at"] == "2030-05-01T12:00:00Z"

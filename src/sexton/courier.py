@@ -18,7 +18,7 @@ import msgspec
 
 from sexton.config import Settings
 from sexton.execution import clean, execute
-from sexton.idempotency import occurrence_key
+from sexton.ledger.runs import key_of
 from sexton.loop import Loop
 from sexton.model import Cancel, Failure, Outcome, Release, Success, Target, encode_id
 from sexton.postgres.database import Database
@@ -117,7 +117,7 @@ def told(outcome: Outcome | None) -> str | None:
     return f"it ended as {type(outcome).__name__}"
 
 
-def letter_of(row: Mapping[str, Any] | asyncpg.Record) -> dict[str, Any]:
+def letter_of(row: asyncpg.Record) -> dict[str, Any]:
     """A dead letter as its receiver gets it: as the payload."""
     return {
         "run_id": encode_id("r", row["run_id"]),
@@ -131,10 +131,7 @@ def letter_of(row: Mapping[str, Any] | asyncpg.Record) -> dict[str, Any]:
         "trigger": row["trigger"],
         "missed": row["missed"],
         "attempt": row["attempt"],
-        "idempotency_key": row["idempotency_key"]
-        or occurrence_key(
-            None, job_id=row["job_id"], job_name="", scheduled_at=row["scheduled_at"], timezone="UTC"
-        ),
+        "idempotency_key": key_of(row),
         "parent_run": row["parent_run"] and encode_id("r", row["parent_run"]),
         "payload": None if row["payload"] is None else msgspec.Raw(row["payload"].encode()),
     }
