@@ -101,7 +101,7 @@ def target(
     none: Annotated[bool, Parameter(help="Let them go nowhere else any more.")] = False,
     json: Json = False,
 ) -> int:
-    """Show where dead letters go beside being kept, or say where."""
+    """Show or say where dead letters go as well."""
     if file is not None and none:
         raise InvalidField(
             "bad_target", "--file and --none exclude each other", field="file", hint="give one"
