@@ -237,11 +237,20 @@ def test_a_job_is_followed_to_its_end(sexton: Sexton, working: Server) -> None:
 
 def test_no_field_of_a_job_is_missing_among_the_options() -> None:
     options = {field.name for field in dataclasses.fields(Fields)}
-    special = {"name", "target", "labels"}
+    special = {"name", "labels"}
     assert set(JobSpec.__struct_fields__) - special <= options
     assert {"handler", "http", "label"} <= options
     assert set(fields.SPEC) == set(JobSpec.__struct_fields__)
     assert set(fields.VIEW) == set(JobView.__struct_fields__) - set(JobSpec.__struct_fields__)
+
+
+def test_any_target_can_be_given_as_json(sexton: Sexton, server: Server) -> None:
+    target = '{"http": {"url": "http://127.0.0.1:9/x", "redirects": 2}}'
+    made = sexton("jobs", "add", "any", "--schedule", "0 * * * *", "--target", target, "--json")
+    assert made.json()["target"]["http"]["redirects"] == 2
+    both = sexton("jobs", "add", "both", "--schedule", "0 * * * *", "--target", target, "--handler", "x")
+    assert both.code == 2
+    assert "give one" in both.err
 
 
 def test_a_list_says_that_there_are_more(sexton: Sexton, server: Server) -> None:

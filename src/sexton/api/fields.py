@@ -14,7 +14,7 @@ SPEC = {
     "starts_at": "Nothing fires before this instant.",
     "ends_at": "Nothing fires after this instant.",
     "exclude": "Dates, or ranges A/B of dates, on which nothing fires.",
-    "target": "Who carries it out: a handler or an HTTP request. Default: the handler with the job's name.",
+    "target": "Who carries it out, such as a handler. Default: the handler with the job's name.",
     "payload": "What the handler gets: any JSON up to 256 KiB.",
     "queue": "Which workers may take it.",
     "priority": "0 (first) to 3 (last).",
@@ -62,6 +62,9 @@ VIEW = {
 TARGET = {
     "handler": "The name of a handler that some worker knows.",
     "http": "A signed HTTP request.",
+    "message": "A message to a broker.",
+    "celery": "A task of a Celery application.",
+    "shell": "A command, on workers that were told which ones they may run.",
 }
 
 HTTP = {
@@ -85,6 +88,41 @@ TLS = {
     "cert": "The file of the certificate that is shown to the service.",
     "key": "The file of its key, unless it is in the same file.",
     "ca": "The file of the authorities that the service's certificate must be from. Default: the system's.",
+}
+
+SECRET = {"secret": "The name it was stored under with `sexton secret set`."}
+
+MESSAGE = {
+    "broker": "kafka, rabbitmq, nats, redis, sqs or mqtt.",
+    "url": "Where the broker is; a text, or a secret.",
+    "topic": "A template of the topic, queue, subject, stream or routing key.",
+    "key": "A template of the key that keeps messages together.",
+    "headers": "Templates that are sent along.",
+    "format": "envelope: payload, ids and times; or the payload alone.",
+    "exchange": "For rabbitmq; the default one if it is empty.",
+    "redis_type": "stream, list or channel.",
+    "mode": "sync, or async: the receiver reports later how it went.",
+    "wait_seconds": "How long it may take to report. Default: the job's timeout_seconds.",
+}
+
+CELERY = {
+    "broker": "redis or rabbitmq.",
+    "url": "Where the broker is; a text, or a secret.",
+    "task": "The name of the task.",
+    "args": "Its positional arguments.",
+    "kwargs": "Its named arguments. Default: the payload.",
+    "queue": "Celery's queue.",
+    "wait": "Whether the run waits for the result.",
+    "result_url": "Where results are kept, if not at `url`.",
+}
+
+SHELL = {
+    "command": "The program and its arguments.",
+    "script": "Instead of `command`: a script for /bin/sh.",
+    "environment": "Variables that are set for it.",
+    "directory": "Where it runs.",
+    "success_codes": "Which exit codes are a success. Default: 0.",
+    "permanent_codes": "Which exit codes are not worth another try.",
 }
 
 BACKFILL = {

@@ -72,7 +72,7 @@ async def get_cluster(call: Call) -> Answer:
 
 @operation(
     "POST", "/nodes/{node:str}/drain", tag="system", summary="Drain a node", body=DrainRequest,
-    body_optional=True, answer=Drained, errors=(404, 422),
+    body_optional=True, example={"undo": False}, answer=Drained, errors=(404, 422),
     answer_example={"at": examples.CLUSTER["at"], "nodes": examples.DRAINING, "warnings": []},
 )  # fmt: skip
 async def drain_node(call: Call) -> Answer:

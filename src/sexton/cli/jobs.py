@@ -61,6 +61,7 @@ class Fields:
     starts_at: Annotated[str | None, about("Nothing fires before this instant.")] = None
     ends_at: Annotated[str | None, about("Nothing fires after this instant.")] = None
     exclude: Annotated[tuple[str, ...], about("A date or range A/B without firing. Repeatable.")] = ()
+    target: Annotated[str | None, about("JSON of any target, or @FILE.")] = None
     handler: Annotated[str | None, about("The handler that runs it. Default: the job's name.")] = None
     http: Annotated[str | None, about("Send an HTTP request to this URL instead.")] = None
     http_method: Annotated[
@@ -93,6 +94,8 @@ class Fields:
     expires_seconds: Annotated[int | None, about("Not worth starting after this.")] = None
     max_runs: Annotated[int | None, about("How often it fires in all.")] = None
     idempotency_key_template: Annotated[str | None, about("Such as 'report-{{week}}'.")] = None
+    concurrency_key: Annotated[str | None, about("Such as '{{payload.customer}}'.")] = None
+    dead_letter_target: Annotated[str | None, about("JSON of a target for dead letters, or @FILE.")] = None
     keep_completed_seconds: Annotated[int | None, about("How long a done one-off is kept.")] = None
     label: Annotated[tuple[str, ...], about("name=value. Repeatable.")] = ()
     description: Annotated[str | None, about("For people.")] = None
@@ -100,10 +103,11 @@ class Fields:
 
 
 NOTHING = Fields()
+JSON = ("target", "payload", "dead_letter_target")
 PLAIN = tuple(
     field.name
     for field in fields(Fields)
-    if not field.name.startswith("http") and field.name not in ("handler", "payload", "label", "exclude")
+    if not field.name.startswith("http") and field.name not in ("handler", "label", "exclude", *JSON)
 )
 
 
@@ -261,7 +265,7 @@ def run(
     """Run a job now, beside its schedule."""
     from sexton.cli.runs import wait_for
 
-    body = {} if payload is None else {"payload": _payload(payload)}
+    body = {} if payload is None else {"payload": _json_of(payload, "payload")}
     with connect() as client:
         made = client.post(f"{place('jobs', job)}/run", body)
         if wait:
@@ -345,9 +349,17 @@ def _from_options(options: Fields) -> dict[str, Any]:
         spec["exclude"] = list(options.exclude)
     if options.label:
         spec["labels"] = dict(_pair(each, "=", "label", "team=billing") for each in options.label)
-    if options.payload is not None:
-        spec["payload"] = _payload(options.payload)
+    for name in JSON:
+        if (text := getattr(options, name)) is not None:
+            spec[name] = _json_of(text, name)
     if target := _target(options):
+        if "target" in spec:
+            raise InvalidField(
+                "bad_target",
+                "--target is given, and --handler or --http too",
+                field="target",
+                hint="give one",
+            )
         spec["target"] = target
     return spec
 
@@ -380,15 +392,15 @@ def _pair(text: str, mark: str, option: str, example: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
-def _payload(text: str) -> Any:
+def _json_of(text: str, field: str) -> Any:
     if text.startswith("@"):
         try:
             text = Path(text[1:]).read_text("utf-8")
         except OSError as error:
             raise InvalidField(
-                "no_file", f"{text[1:]} cannot be read: {error.strerror}", field="payload"
+                "no_file", f"{text[1:]} cannot be read: {error.strerror}", field=field
             ) from None
-    return read_json(text, "payload")
+    return read_json(text, field)
 
 
 def _show_made(job: dict[str, Any]) -> None:
