@@ -118,8 +118,8 @@ class Claimer(Loop):
 
     async def _claim_freely(self, node: int, limit: int) -> int:
         """From lanes without limits. With a broker, what it has notices of. Else what is there: without a
-        broker or with one that is away, and when no notice has come for a while, for notices can be
-        lost."""
+        broker or with one that is away, and now and then while no notice waits, for notices can be
+        lost or late."""
         worker, receiver = self._worker, self._worker.receiver
         began = clock.monotonic()
         if receiver is not None and receiver.up and (receiver.waiting or began < self._look_at):
@@ -128,8 +128,6 @@ class Claimer(Loop):
                 claim = worker.queue.claim_by_id(node, worker.lanes, asked, now=worker.now())
                 claimed = await self._take(claim, node)
                 receiver.answered(asked, claimed)
-            if claimed:
-                self._look_at = clock.monotonic() + worker.settings.sweep_seconds
             receiver.wake()
             return claimed
         claim = worker.queue.claim(node, self._rotated(worker.lanes), limit, now=worker.now())
