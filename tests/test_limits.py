@@ -240,7 +240,7 @@ async def test_workers_hear_of_a_pause_and_of_its_end(store: Store, database: Da
 
 @pytest.mark.parametrize("keys", [0, 7])
 async def test_never_more_than_the_limit_in_all_workers(store: Store, database: Database, keys: int) -> None:
-    """With retries, crashes of workers and runs given back in between."""
+    """With retries in between."""
     await crowd(store, 300, keys=keys)
     await set_limits(database, "default", Limits(concurrency=5, key_concurrency=2 if keys else None))
     names = {
