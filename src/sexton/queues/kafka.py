@@ -26,6 +26,7 @@ REQUEST_MILLISECONDS = 4000
 # Joining the group waits for its other members, and committing for the joining.
 JOIN_MILLISECONDS = 20_000
 COMMIT_SECONDS = 3.0
+GRACE_SECONDS = 0.5
 
 
 class KafkaBroker(Broker):
@@ -60,7 +61,12 @@ class KafkaBroker(Broker):
     async def receive(self, lanes: Sequence[int], limit: int, seconds: float) -> list[Delivery]:
         with _reached():
             consumer = await self._member(frozenset(self.place(lane) for lane in lanes))
-            answer = await consumer.getmany(timeout_ms=int(seconds * 1000), max_records=limit)
+            answer: dict[Any, Any] = {}
+            # Joining the group waits for its other members, which may take longer than this call. To give up
+            # then would make them all join anew, and again nobody would be done in time.
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(seconds + GRACE_SECONDS):
+                    answer = await consumer.getmany(timeout_ms=int(seconds * 1000), max_records=limit)
             found = []
             for partition, records in answer.items():
                 for record in records:
@@ -109,7 +115,6 @@ class KafkaBroker(Broker):
         await self._make_topics(topics)
         if self._consumer is None:
             made = AIOKafkaConsumer(
-                *sorted(topics),
                 bootstrap_servers=self._servers,
                 group_id=f"sexton.{self.cluster}",
                 enable_auto_commit=False,
@@ -120,8 +125,8 @@ class KafkaBroker(Broker):
                 metadata_max_age_ms=30_000,
             )
             await _started(made)
-            self._consumer, self._subscribed = made, topics
-        elif topics != self._subscribed:
+            self._consumer = made
+        if topics != self._subscribed:
             self._consumer.subscribe(topics=sorted(topics))
             self._subscribed = topics
         return self._consumer
