@@ -11,7 +11,9 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 from sexton import clock
-from sexton.postgres.server import DATABASE, ROLE, PrivateServer, _Binaries
+from sexton.postgres.binaries import Binaries
+from sexton.postgres.cluster import DATABASE, ROLE
+from sexton.postgres.server import PrivateServer
 
 
 class Pair:
@@ -33,7 +35,7 @@ class Pair:
         where = parse_qs(urlsplit(self.primary.url).query)
         subprocess.run(
             [
-                _Binaries.find().program("pg_basebackup"),
+                Binaries.find().program("pg_basebackup"),
                 *("--host", where["host"][0], "--port", where["port"][0], "--username", ROLE),
                 *("--pgdata", str(self.replica.cluster), "--write-recovery-conf", "--checkpoint", "fast"),
             ],
@@ -46,7 +48,7 @@ class Pair:
         where = parse_qs(urlsplit(server.url).query)
         done = subprocess.run(
             [
-                _Binaries.find().program("psql"),
+                Binaries.find().program("psql"),
                 *("-h", where["host"][0], "-p", where["port"][0], "-U", ROLE, "-d", DATABASE),
                 *("-A", "-t", "-v", "ON_ERROR_STOP=1", "-c", statement),
             ],

@@ -16,8 +16,9 @@ import asyncpg
 import pytest
 
 from sexton.errors import Unavailable
-from sexton.postgres import server
-from sexton.postgres.server import MAJOR, PrivateServer, default_data_directory, private_server
+from sexton.postgres.binaries import MAJOR
+from sexton.postgres.failure import failure
+from sexton.postgres.server import PrivateServer, default_data_directory, private_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -315,7 +316,7 @@ def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     ],
 )
 def test_what_the_system_said_becomes_what_to_do(said: str, code: str) -> None:
-    error = server._failure("It failed", said, Path("/data"))
+    error = failure("It failed", said, Path("/data"))
     assert error.code == code
     assert said in error.message
     assert error.hint

@@ -1,0 +1,69 @@
+"""Locks on files, which say who uses the private server: the kernel drops them with the process."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+from typing import TYPE_CHECKING
+
+from sexton import clock
+from sexton.errors import Unavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+POLL_SECONDS = 0.01
+
+
+class Lock:
+    """A lock on a file, by `flock`: of the open file, so it ends with the last process that has it open."""
+
+    def __init__(self, path: Path) -> None:
+        self.descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+    @classmethod
+    def shared(cls, path: Path) -> Lock:
+        lock = cls(path)
+        # Nobody holds this one exclusively except the last one out, and that under start.lock.
+        fcntl.flock(lock.descriptor, fcntl.LOCK_SH)
+        return lock
+
+    @classmethod
+    @contextlib.contextmanager
+    def exclusive(cls, path: Path, *, seconds: float) -> Iterator[Lock]:
+        lock = cls(path)
+        try:
+            deadline = clock.monotonic() + seconds
+            while not lock.try_exclusive():
+                if clock.monotonic() >= deadline:
+                    raise Unavailable(
+                        "private_server_locked",
+                        f"Another process has been starting or stopping the private PostgreSQL for "
+                        f"{seconds:.0f} seconds; it holds {path}.",
+                        hint=f"find it with: fuser -v {path}",
+                    )
+                clock.block(POLL_SECONDS)
+            yield lock
+        finally:
+            lock.close()
+
+    def try_exclusive(self) -> bool:
+        try:
+            fcntl.flock(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def close(self) -> None:
+        os.close(self.descriptor)
+
+
+def is_free(path: Path) -> bool:
+    """Whether nobody holds this lock."""
+    lock = Lock(path)
+    try:
+        return lock.try_exclusive()
+    finally:
+        lock.close()
