@@ -6,19 +6,15 @@ from __future__ import annotations
 import signal
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from importlib import resources
 from typing import Any
 
 from sexton import crash
+from sexton.postgres.statement import load
 from tests.faults.checker import Report
 from tests.faults.harness import Cluster, Member, Scale, Server, cluster
 from tests.faults.proxy import Kind
 
-STATEMENTS = resources.files("sexton.postgres").joinpath("statements")
-FIRE, FIRE_SPECIAL, CLAIM, FINISH = (
-    STATEMENTS.joinpath(f"{name}.sql").read_text("utf-8")
-    for name in ("fire", "fire_special", "claim", "finish")
-)
+FIRE, FIRE_SPECIAL, CLAIM, FINISH = map(load, ("fire", "fire_special", "claim", "finish"))
 FIRING = (FIRE, FIRE_SPECIAL)
 Fault = Callable[[Cluster], Awaitable[None]]
 

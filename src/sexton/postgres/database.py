@@ -1,7 +1,8 @@
 """The one store: a pool of connections to PostgreSQL, and the statements that Sexton runs on it.
 
-Statements are files, one each, in `statements/`. Every wait has a deadline. A lost connection is reported as
-`Unavailable`, so that callers have one thing to catch and try again.
+Statements are files, one each, in `statements/`, and include what they share (`statement.py`). Every wait
+has a deadline. A lost connection is reported as `Unavailable`, so that callers have one thing to catch and
+try again.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import lru_cache
-from importlib import resources
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import asyncpg
@@ -19,6 +19,7 @@ import msgspec
 from sexton import clock
 from sexton.errors import Unavailable
 from sexton.postgres.pooler import GIVEAWAYS, connecting, is_own_backend
+from sexton.postgres.statement import load
 
 if TYPE_CHECKING:
     from asyncpg.pool import PoolConnectionProxy
@@ -189,8 +190,7 @@ class Database:
 
 @lru_cache(maxsize=512)
 def _statement(name: str, schema: str) -> str:
-    text = resources.files("sexton.postgres").joinpath("statements", f"{name}.sql").read_text("utf-8")
-    return in_schema(text, schema)
+    return in_schema(load(name), schema)
 
 
 def in_schema(text: str, schema: str) -> str:

@@ -28,18 +28,7 @@ recorded as (
         run.parent_run, run.payload
     from ended as run
 ),
-promoted as (
-    update sexton.runs as run
-    set slot = 0, available_at = (select now from moment)
-    where run.ctid = any (array(
-        select next.place
-        from ended
-        cross join lateral (
-            select next.ctid as place from sexton.runs as next where next.job_id = ended.job_id and next.slot = 1 offset 0
-        ) as next
-        where ended.slot = 0
-    ))
-)
+-- include: promoted
 select
     case when found.state = 'running' then 'requested' else 'cancelled' end as outcome,
     case when found.state = 'running' then pg_notify('sexton_cancels', found.node::text) end is null as waiting

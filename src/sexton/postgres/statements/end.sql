@@ -42,17 +42,6 @@ buried as (
     from ended as run
     where run.status = 'dead'
 ),
-promoted as (
-    update sexton.runs as run
-    set slot = 0, available_at = (select now from moment)
-    where run.ctid = any (array(
-        select next.place
-        from ended
-        cross join lateral (
-            select next.ctid as place from sexton.runs as next where next.job_id = ended.job_id and next.slot = 1 offset 0
-        ) as next
-        where ended.slot = 0
-    ))
-)
+-- include: promoted
 select count(*) as recorded, case when count(*) < cardinality($2) then array_agg(ended.id) end as ids
 from ended

@@ -1,20 +1,10 @@
 -- Fire a batch: everything or nothing under the fence, and each timer only if it is still what the scheduler saw.
--- The rows of the batch's shards are locked FOR SHARE, in order, so that a takeover waits for this statement and this
--- statement sees every takeover before it. It answers with one small row: a backend that is stuck sending rows
--- to a stopped client would hold the fence.
+-- It answers with one small row: a backend that is stuck sending rows to a stopped client would hold the fence.
 -- $1 jobs and $2 their groups (1-based), both as the text of an array; per group: $3 revision, $4 scheduled, $5 due,
 -- $6 next scheduled, $7 next due; $8 shards, $9 epochs; $10 now, or null for the database clock.
 -- Jobs whose runs are counted, must not overlap or have a concurrency key, and those that end, are fired by fire_special.
-with fence as materialized (
-    select count(*) = cardinality($8::smallint[]) as held
-    from (
-        select 1
-        from sexton.shards s
-        join unnest($8::smallint[], $9::bigint[]) as wanted (id, epoch) on s.id = wanted.id and s.epoch = wanted.epoch
-        order by s.id
-        for share of s
-    ) locked
-),
+with
+-- include: fence
 moved as (
     update sexton.timers t
     set scheduled_at = ($6::timestamptz[])[b.place], due_at = ($7::timestamptz[])[b.place], fired_count = t.fired_count + 1

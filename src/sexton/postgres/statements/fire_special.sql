@@ -1,15 +1,7 @@
 -- Fire a batch of jobs that fire does not know how to: their runs are counted (max_runs), must not overlap, have a
 -- concurrency key, or this occurrence is the last. The same fence, the same arguments, and $11 per group: whether it may be the last.
-with fence as materialized (
-    select count(*) = cardinality($8::smallint[]) as held
-    from (
-        select 1
-        from sexton.shards s
-        join unnest($8::smallint[], $9::bigint[]) as wanted (id, epoch) on s.id = wanted.id and s.epoch = wanted.epoch
-        order by s.id
-        for share of s
-    ) locked
-),
+with
+-- include: fence
 batch as materialized (
     select d.job_id, ($3::integer[])[d.place] as revision,
            ($4::timestamptz[])[d.place] as scheduled_at, ($5::timestamptz[])[d.place] as due_at,

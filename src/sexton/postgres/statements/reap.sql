@@ -85,18 +85,7 @@ buried as (
     from ended as run
     where run.fate = 'dead'
 ),
-promoted as (
-    update sexton.runs as run
-    set slot = 0, available_at = (select now from moment)
-    where run.ctid = any (array(
-        select next.place
-        from ended
-        cross join lateral (
-            select next.ctid as place from sexton.runs as next where next.job_id = ended.job_id and next.slot = 1 offset 0
-        ) as next
-        where ended.slot = 0
-    ))
-)
+-- include: promoted
 select
     count(*) filter (where crashed.fate = 'pending') as back,
     count(*) filter (where crashed.fate = 'dead') as poison,
