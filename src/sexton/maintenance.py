@@ -66,11 +66,16 @@ class Sweeper(Loop):
     async def sweep(self, *, expiry: bool = True, orphans: bool = True, pauses: bool = True) -> bool:
         """One sweep; whether there may be more."""
         now = self._now()
-        if self._steady():
+        [there] = await self._database.fetch("sweepable", now)
+        lapsed = there["lapsed"] and self._steady()
+        if lapsed:
             for row in await self._database.fetch("declare_dead", now):
                 log.warning("the worker %s has not renewed its lease: its runs are taken back", row["name"])
-        full = await reap(self._database, self._telemetry, now=now)
-        full |= await end_overdue(self._database, self._telemetry, now=now)
+        full = False
+        if lapsed or there["fallen"]:
+            full |= await reap(self._database, self._telemetry, now=now)
+        if there["overdue"]:
+            full |= await end_overdue(self._database, self._telemetry, now=now)
         if expiry:
             full |= await expire(self._database, self._telemetry, now=now)
         if orphans:
@@ -169,7 +174,8 @@ async def _recording(
 
 async def _fetchrow(database: Database, name: str, *arguments: object, by_key: bool) -> asyncpg.Record | None:
     """`by_key`: by indexes, also right after a million runs came into an empty table."""
+    if not by_key:
+        return await database.fetchrow(name, *arguments)
     async with database.transaction() as connection:
-        if by_key:
-            await connection.execute(LOCALLY_BY_KEY)
+        await connection.execute(LOCALLY_BY_KEY)
         return await connection.fetchrow(database.statement(name), *arguments)

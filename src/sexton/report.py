@@ -200,9 +200,6 @@ async def heartbeat(
 async def end_overdue(database: Database, limit: int, *, now: datetime | None = None) -> list[str]:
     """Fail the attempts that nobody has reported of in time, and end those that are cancelled; what became of
     each."""
-    [found] = await database.fetch("any_overdue", now)
-    if not found["found"]:
-        return []
 
     async def work(inside: Connection) -> list[str]:
         await inside.execute(LOCALLY_BY_KEY)
