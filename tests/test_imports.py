@@ -51,7 +51,7 @@ LAYERS = (
         "replanning",
         "problems",
     },
-    {"node", "app", "supervisor", "benchmarks"},
+    {"node", "app", "machine", "supervisor", "place", "address", "benchmarks"},
     {"api", "cli", "client", "content", "notifications", "testing", "__main__"},
 )
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}

@@ -7,7 +7,6 @@ import contextlib
 import os
 import select
 import signal
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -16,9 +15,8 @@ from typing import Any
 import pytest
 
 from sexton import supervisor
-from sexton.config import Settings
-from sexton.errors import InvalidField, Unavailable
-from sexton.supervisor import Child, Stop, Supervisor, Up, listen, refuse_open_door
+from sexton.errors import Unavailable
+from sexton.supervisor import Child, Stop, Supervisor
 
 # Writes its process id, and leaves with 0 when told to.
 POLITE = """
@@ -185,73 +183,3 @@ def test_children_do_not_outlive_a_killed_supervisor(tmp_path: Path) -> None:
     assert readable
     assert os.read(reader, 1) == b""
     os.close(reader)
-
-
-def test_a_taken_port_gives_the_next_free_one() -> None:
-    with listen("127.0.0.1", 0) as free:
-        port = free.getsockname()[1]
-    with listen("127.0.0.1", port) as first, listen("127.0.0.1", port) as second:
-        assert first.getsockname()[1] == port
-        assert port < second.getsockname()[1] < port + supervisor.PORTS
-
-
-@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "::1"])
-def test_names_of_this_machine(host: str) -> None:
-    try:
-        socket.getaddrinfo(host, 0)[0]
-        socket.create_server((host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET).close()
-    except OSError:
-        pytest.skip(f"no {host} here")
-    with listen(host, 0) as listener:
-        assert listener.getsockname()[1] > 0
-
-
-@pytest.mark.parametrize("host", ["no.such.host.invalid", "192.0.2.1"])
-def test_an_address_of_another_machine_is_refused(host: str) -> None:
-    with pytest.raises(InvalidField) as refused, listen(host, 7390):
-        pass
-    assert refused.value.field == "host"
-
-
-@pytest.mark.parametrize("host", ["127.0.0.1", "127.1.2.3", "::1", "localhost"])
-def test_loopback_needs_no_keys(host: str) -> None:
-    refuse_open_door(Settings(host=host))
-
-
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.0.0.1", "example.org"])
-def test_any_other_address_needs_keys(host: str) -> None:
-    with pytest.raises(InvalidField) as refused:
-        refuse_open_door(Settings(host=host))
-    assert refused.value.code == "keys_required"
-    assert "SEXTON_API_KEYS" in str(refused.value.hint)
-    refuse_open_door(Settings(host=host, api_keys="a-long-random-word"))
-
-
-def test_the_second_one_learns_who_is_there(tmp_path: Path) -> None:
-    place = supervisor._Place(tmp_path)
-    up = Up(pid=4711, address="http://127.0.0.1:7390", workers=2, data=tmp_path)
-    with place.taken() as other:
-        assert other is None
-        place.write(up)
-        with supervisor._Place(tmp_path).taken() as other:
-            assert other == up
-    with place.taken() as other:
-        assert other is None
-
-
-def test_one_that_does_not_say_who_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(supervisor, "SETTLE_SECONDS", 0)
-    with (
-        supervisor._Place(tmp_path).taken(),
-        pytest.raises(Unavailable, match="starting or stopping"),
-        supervisor._Place(tmp_path).taken(),
-    ):
-        pass
-
-
-def test_settings_reach_the_children_as_variables() -> None:
-    given = {"database_url": "postgresql://ada:secret@db/x", "port": 7391, "app": None}
-    assert supervisor._environment(given) == {
-        "SEXTON_DATABASE_URL": "postgresql://ada:secret@db/x",
-        "SEXTON_PORT": "7391",
-    }

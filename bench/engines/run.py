@@ -32,9 +32,9 @@ import asyncpg
 
 from sexton import __version__, clock
 from sexton.benchmarks.hot_second import hot_second
+from sexton.machine import default_workers
 from sexton.postgres.database import BY_KEY
 from sexton.postgres.server import private_server
-from sexton.supervisor import default_workers
 
 HERE = Path(__file__).resolve().parent
 CACHE = HERE / ".cache"

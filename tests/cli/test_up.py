@@ -17,11 +17,12 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from sexton.address import listen
 from sexton.cli import up
 from sexton.config import Settings
+from sexton.place import Up
 from sexton.postgres.database import Database
 from sexton.postgres.server import PrivateServer, private_server
-from sexton.supervisor import Up, listen
 from tests.conftest import with_database
 from tests.faults.proxy import Proxy
 

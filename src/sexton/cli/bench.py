@@ -23,8 +23,8 @@ from sexton.cli.output import Table, console, write_json
 from sexton.cli.remote import Json
 from sexton.config import load
 from sexton.errors import InvalidField
+from sexton.machine import default_workers
 from sexton.postgres.server import private_server
-from sexton.supervisor import default_workers
 
 Workers = Annotated[int | None, Parameter(help="Worker processes. Default: cores less one.")]
 Repeat = Annotated[int, Parameter(help="Measure so many times and show the best.")]

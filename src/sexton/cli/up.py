@@ -18,7 +18,7 @@ from sexton.config import Settings, load
 from sexton.errors import InvalidField, SextonError
 
 if TYPE_CHECKING:
-    from sexton.supervisor import Up
+    from sexton.place import Up
 
 TRY = "jobs add hello --schedule 'every 5s' --handler sexton.log --follow"
 
@@ -46,7 +46,7 @@ def up(
     given, and restarts what dies. Ctrl-C stops it in good order; a second one at
     once.
     """
-    from sexton.supervisor import supervise
+    from sexton.machine import supervise
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
     given = {
