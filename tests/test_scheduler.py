@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from typing import Any
 
 import asyncpg
 import pytest
@@ -111,6 +112,47 @@ async def test_a_stale_leader_fires_nothing(database: Database, stage: Stage) ->
     await stage.leadership.tick()
     # The other one is not alive, so the shards come back, under new epochs.
     assert set(stage.leadership.led.values()) == {3}
+
+
+@pytest.mark.parametrize("when", ["before the firing is sent", "while it is on its way"])
+async def test_a_hand_over_in_the_middle_of_a_round_is_no_fencing(
+    database: Database, stage: Stage, when: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only a stale leader is fenced. Who has put a shard down itself goes on with the others."""
+    jobs = [await add_job(database, name=f"job-{number}") for number in range(16)]
+    for job in jobs:
+        await due_now(database, job)
+    other = Stage(database)
+    original = stage.scheduler._send
+
+    async def hand_over() -> None:
+        monkeypatch.undo()
+        await other.lead()
+        await stage.leadership.tick()
+        await other.leadership.tick()
+
+    async def send(statement: str, *arguments: Any) -> Any:
+        await hand_over()
+        return await original(statement, *arguments)
+
+    await stage.scheduler._connect()
+    if when == "before the firing is sent":
+        await stage.scheduler._horizon.follow(stage.leadership.led, listening=True)
+        batches = stage.scheduler._horizon.pop_due()
+        await hand_over()
+        for batch in batches:
+            await stage.scheduler._fire(batch)
+        assert 0 < stage.scheduler.fired < 16
+    else:
+        monkeypatch.setattr(stage.scheduler, "_send", send)
+        await stage.round()
+    assert stage.leadership.led
+    assert other.leadership.led
+    assert stage.leadership.fenced == stage.leadership.shards_lost == 0
+    await stage.round()
+    await other.round()
+    assert stage.scheduler.fired + other.scheduler.fired == 16
+    assert [len(await runs_of(database, job)) for job in jobs] == [1] * 16
 
 
 async def test_a_takeover_waits_for_an_open_firing_and_a_firing_sees_every_takeover(

@@ -207,7 +207,7 @@ class Scheduler(Loop):
         if row["fired"] and self.on_fired is not None:
             self.on_fired(arguments[0], arguments[1], arguments[3], row["fired"])
         if not row["held"]:
-            self._fenced()
+            self._fenced(batch)
         elif row["fired"] == batch.size:
             self.fired += batch.size
             self._horizon.advance(batch, places, nexts, next_dues)
@@ -250,8 +250,11 @@ class Scheduler(Loop):
         return row
 
     def _still_led(self, batch: Batch) -> bool:
-        """Leave out what was lost since it was popped; whether anything is left."""
-        batch.parts = [part for part in batch.parts if part[0] in self._horizon.epochs]
+        """Leave out what was lost or handed over since it was popped; whether anything is left."""
+        led, epochs = self._leadership.led, self._horizon.epochs
+        batch.parts = [
+            part for part in batch.parts if part[0] in epochs and led.get(part[0]) == epochs[part[0]]
+        ]
         batch.size = sum(len(entries) for _, entries in batch.parts)
         return batch.size > 0
 
@@ -259,9 +262,14 @@ class Scheduler(Loop):
         shards = sorted({shard for shard, _ in batch.parts})
         return shards, [self._horizon.epochs[shard] for shard in shards]
 
-    def _fenced(self) -> None:
-        log.warning("fenced: a firing was refused, another node leads; reading everything again")
-        self._leadership.fenced += 1
+    def _fenced(self, batch: Batch) -> None:
+        """A firing was refused. One that was under way while a shard of it was handed over is no surprise."""
+        if not any(
+            self._leadership.put_down.get(shard) == epoch
+            for shard, epoch in zip(*self._fence(batch), strict=True)
+        ):
+            log.warning("fenced: a firing was refused, another node leads; reading everything again")
+            self._leadership.fenced += 1
         self._leadership.wake()
         self._forget()
 
@@ -282,7 +290,7 @@ class Scheduler(Loop):
         arguments = _catch_up_arguments(planned, now, self._settings.catch_up_rate)
         answer = await self._send("catch_up", *arguments, *self._fence(batch))
         if answer is not None and not answer["held"]:
-            self._fenced()
+            self._fenced(batch)
             return
         if answer is not None:
             self.caught_up += answer["moved"]

@@ -175,7 +175,16 @@ class Telemetry:
             counters=[
                 ("sexton_fired", "Occurrences fired by this node.", lambda: scheduler.fired),
                 ("sexton_caught_up", "Occurrences caught up by this node.", lambda: scheduler.caught_up),
-                ("sexton_fenced", "Shards lost to another leader.", lambda: leadership.fenced),
+                (
+                    "sexton_fenced",
+                    "Firings of this node that were refused, because another one leads by now.",
+                    lambda: leadership.fenced,
+                ),
+                (
+                    "sexton_shards_lost",
+                    "Shards that another node has taken over from this one.",
+                    lambda: leadership.shards_lost,
+                ),
             ],
             gauges=[
                 ("sexton_wheel_entries", "Timers in the wheel.", lambda: scheduler.entries),

@@ -172,7 +172,7 @@ async def fenced(cluster: Cluster, member: Member) -> None:
     """It says so, in log and metric, and leads again."""
 
     async def said() -> bool:
-        return member.said("fenced") and await member.metric("sexton_fenced_total") > 0
+        return member.said("fenced") and await member.metric("sexton_shards_lost_total") > 0
 
     await cluster.until(said, f"{member} says that it was fenced")
     await cluster.leads(member)

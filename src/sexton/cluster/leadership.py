@@ -20,7 +20,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
@@ -120,7 +120,11 @@ class Leadership(Loop):
         self.backend_pids: list[int] = []
         self.node: int | None = None
         self.led: dict[int, int] = {}
+        # With which epoch each shard was put down last of our own accord.
+        self.put_down: dict[int, int] = {}
+        # Firings that were refused since another node leads, and shards that another one has taken from us.
         self.fenced = 0
+        self.shards_lost = 0
         self.draining = False
         self.on_change: Callable[[], None] = lambda: None
         self.wheel_entries: Callable[[], int] = lambda: 0
@@ -229,7 +233,7 @@ class Leadership(Loop):
 
     async def teardown(self) -> None:
         """A clean stop hands everything over at once."""
-        shards, self.led = list(self.led), {}
+        shards = self._put_down(list(self.led))
         self._trusted_until = 0.0
         if self._own is None:
             return
@@ -277,9 +281,7 @@ class Leadership(Loop):
 
     def _lose(self, view: View, held: set[int] | None) -> None:
         """Stop leading what somebody else has taken, or the elector says is not ours any more."""
-        gone = self.led.keys() - view.epochs.keys()
-        for shard in gone:
-            del self.led[shard]
+        gone = self._put_down(self.led.keys() - view.epochs.keys())
         if gone:
             log.warning("the number of shards is being changed: %s put down", _shards_were(len(gone)))
         taken = [
@@ -290,7 +292,7 @@ class Leadership(Loop):
         for shard in taken:
             del self.led[shard]
         if taken:
-            self.fenced += len(taken)
+            self.shards_lost += len(taken)
             log.warning("fenced: %s taken over by another node", _shards_were(len(taken)))
         ended = [] if held is None else [shard for shard in self.led if shard not in held]
         for shard in ended:
@@ -304,8 +306,7 @@ class Leadership(Loop):
         assert self._own is not None
         # Also what is held but not led: a hand-over whose answer was lost is tried again.
         given = {shard for shard, holder in view.holders.items() if holder == view.node and shard not in mine}
-        for shard in given & self.led.keys():
-            del self.led[shard]
+        self._put_down(given & self.led.keys())
         if given:
             try:
                 await self._own.fetch("give_shards", sorted(given), view.node)
@@ -332,6 +333,11 @@ class Leadership(Loop):
                 return
             if row is not None:
                 self.led[shard] = row["epoch"]
+
+    def _put_down(self, shards: Collection[int]) -> list[int]:
+        for shard in shards:
+            self.put_down[shard] = self.led.pop(shard)
+        return list(shards)
 
     def _pause(self, next_end_seconds: float) -> float:
         return min(self._settings.renew_seconds, max(next_end_seconds + 0.01, RETRY_SECONDS))
@@ -360,7 +366,7 @@ class Leadership(Loop):
         self.wake()
 
     async def _lose_everything(self) -> None:
-        self.fenced += len(self.led)
+        self.shards_lost += len(self.led)
         self.led = {}
         self.node = None
         log.warning("fenced: this node was declared dead; joining again under a new identity")
