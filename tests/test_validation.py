@@ -10,7 +10,9 @@ import pytest
 
 from sexton.errors import InvalidField, ScheduleError
 from sexton.model import JobSpec, MissedWindow, Overlap, Target
-from sexton.validation import LARGEST_PAYLOAD, first_occurrence, read_changes, read_schedule, read_spec
+from sexton.payload import LARGEST_PAYLOAD
+from sexton.timing import first_occurrence, read_schedule
+from sexton.validation import read_changes, read_spec
 
 NOW = datetime(2026, 6, 3, 12, 34, 56, 789, tzinfo=UTC)
 JOB = {"name": "report", "schedule": "0 9 * * 1"}

@@ -42,7 +42,8 @@ from sexton.postgres.database import Database, patiently
 from sexton.postgres.migrate import migrate, require_migrated
 from sexton.postgres.server import PrivateServer, default_data_directory
 from sexton.targets.python import BUILT_IN, Handler
-from sexton.validation import read_schedule, read_spec
+from sexton.timing import read_schedule
+from sexton.validation import read_spec
 
 log = logging.getLogger("sexton")
 

@@ -24,8 +24,8 @@ from sexton import clock
 from sexton.config import Settings
 from sexton.errors import InvalidField, NotFound, SextonError
 from sexton.model import SecretRef
+from sexton.placeholder import SECRET_PLACE, check_secret_name
 from sexton.postgres.database import Database
-from sexton.target_rules import SECRET_PLACE, check_secret_name
 
 KEY_BYTES = 32
 NONCE_BYTES = 12

@@ -11,8 +11,10 @@ from urllib.parse import urlsplit
 import msgspec
 
 from sexton.errors import InvalidField
+from sexton.http_rules import check_http
 from sexton.idempotency import RUN_NAMES, check_template
 from sexton.model import CeleryTarget, HttpTarget, HttpTls, MessageTarget, SecretRef, ShellTarget, Target
+from sexton.placeholder import SECRET_PLACE, check_secret_name, secret_names
 from sexton.text import check_text
 
 HINT = (
@@ -23,8 +25,6 @@ LARGEST_SCRIPT = 64 * 1024
 LONGEST_WAIT = 366 * 86_400
 # SQS takes ten attributes; Sexton has seven of its own.
 MOST_HEADERS = {"sqs": 3}
-SECRET_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
-SECRET_PLACE = re.compile(r"\$\{secret:(.*?)\}")
 
 # How an address of each broker begins, and an example of one.
 SCHEMES: Mapping[str, tuple[tuple[str, ...], str]] = {
@@ -36,9 +36,16 @@ SCHEMES: Mapping[str, tuple[tuple[str, ...], str]] = {
     "mqtt": (("mqtt", "mqtts"), "mqtt://host:1883"),
 }
 
+# What the templates of a dead_letter_target find as their payload.
+LETTER = dict.fromkeys(
+    ("run_id", "job_id", "job_name", "died_at", "reason", "error", "error_group", "scheduled_at", "trigger",
+     "missed", "attempt", "idempotency_key", "parent_run", "payload"),
+    "",
+)  # fmt: skip
+
 
 def check_target(target: Target, payload: Any, field: str = "target") -> None:
-    """Everything but what only `http` has."""
+    """That it is of one kind, and can be carried out."""
     given = [name for name in target.__struct_fields__ if getattr(target, name) is not None]
     if len(given) != 1:
         kinds = target.__struct_fields__
@@ -46,6 +53,8 @@ def check_target(target: Target, payload: Any, field: str = "target") -> None:
         raise InvalidField("bad_target", f"the target has {what}", field=field, hint=HINT)
     if target.handler is not None:
         check_text(target.handler, f"{field}.handler", 200)
+    elif target.http is not None:
+        check_http(target.http, f"{field}.http")
     elif target.message is not None:
         _check_message(target.message, payload, f"{field}.message")
     elif target.celery is not None:
@@ -54,32 +63,30 @@ def check_target(target: Target, payload: Any, field: str = "target") -> None:
         _check_shell(target.shell, f"{field}.shell")
 
 
+def check_dead_letter_target(target: Target) -> Target:
+    """An http or message target that says at once whether it has the letter."""
+    field = "dead_letter_target"
+    if target.kind not in ("http", "message"):
+        raise InvalidField(
+            "bad_target",
+            f"dead letters are not taken to a {target.kind}",
+            field=field,
+            hint='write {"http": {"url": "https://…"}} or {"message": {…}}',
+        )
+    check_target(target, LETTER, field)
+    if "async" in (target.http and target.http.mode, target.message and target.message.mode):
+        raise InvalidField(
+            "bad_mode",
+            "nobody reports later of a dead letter",
+            field=f"{field}.{target.kind}.mode",
+            hint="leave it out",
+        )
+    return target
+
+
 def struct_of(field: str) -> type[msgspec.Struct]:
     """What has its fields at this place of a job."""
     return _STRUCTS.get(field.rpartition(".")[2], Target)
-
-
-def secret_names(text: str, field: str) -> list[str]:
-    """The secrets that a text names; names that cannot be are refused."""
-    names = SECRET_PLACE.findall(text)
-    for name in names:
-        check_secret_name(name, field)
-    if "${secret" in SECRET_PLACE.sub("", text):
-        raise InvalidField(
-            "bad_secret", f"{field}: a secret's place is not closed", field=field, hint="write ${secret:name}"
-        )
-    return names
-
-
-def check_secret_name(name: str, field: str) -> str:
-    if not SECRET_NAME.fullmatch(name):
-        raise InvalidField(
-            "bad_secret",
-            f"{name!r} cannot be the name of a secret",
-            field=field,
-            hint="use letters, digits, dots, dashes and underscores, 100 at most",
-        )
-    return name
 
 
 _STRUCTS: Mapping[str, type[msgspec.Struct]] = {

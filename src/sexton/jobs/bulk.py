@@ -24,10 +24,12 @@ from sexton.jobs.stored import (
     target_of,
 )
 from sexton.model import JobSpec, encode_id, shard_of
+from sexton.payload import encode_payload
 from sexton.postgres.database import Connection, Database
 from sexton.postgres.migrate import shard_count
 from sexton.schedules import Schedule
-from sexton.validation import encode_payload, first_occurrence, read_schedule, read_spec
+from sexton.timing import first_occurrence, read_schedule
+from sexton.validation import read_spec
 
 LARGEST_CHUNK = 20_000
 MANY = 200  # from here on the work is done in a thread, so that the others go on

@@ -20,8 +20,10 @@ from sexton.jobs.stored import (
 )
 from sexton.jobs.view import JobView
 from sexton.model import JobSpec, encode_id
+from sexton.payload import encode_payload
 from sexton.postgres.database import Connection, Database
-from sexton.validation import check_spec, encode_payload, first_occurrence, read_schedule
+from sexton.timing import first_occurrence, read_schedule
+from sexton.validation import check_spec
 
 
 class NameTaken(Conflict):

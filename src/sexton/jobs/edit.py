@@ -36,9 +36,11 @@ from sexton.jobs.stored import (
 )
 from sexton.jobs.view import JobView
 from sexton.model import JobSpec, JobStatus, encode_id, shard_of
+from sexton.payload import encode_payload
 from sexton.postgres.database import Connection, Database
 from sexton.schedules import Schedule
-from sexton.validation import check_spec, encode_payload, first_occurrence, read_changes, read_schedule
+from sexton.timing import first_occurrence, read_schedule
+from sexton.validation import check_spec, read_changes
 
 KEEP: Any = msgspec.UNSET
 

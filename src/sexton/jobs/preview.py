@@ -12,7 +12,8 @@ from sexton.jobs.stored import Stored
 from sexton.model import JobSpec
 from sexton.postgres.database import Connection, Database
 from sexton.schedules import Schedule
-from sexton.validation import check_spec, first_occurrence, read_schedule
+from sexton.timing import first_occurrence, read_schedule
+from sexton.validation import check_spec
 
 LARGEST = 1000
 END = datetime(9000, 1, 1, tzinfo=UTC)

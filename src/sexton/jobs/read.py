@@ -19,7 +19,7 @@ from sexton.jobs.view import JobView
 from sexton.model import JobStatus, MissedWindow, Target, decode_id, encode_id, how_to_serve, lane_name
 from sexton.postgres.database import Connection, Database
 from sexton.schedules.zone import zone, zone_names
-from sexton.validation import make_schedule
+from sexton.timing import make_schedule
 
 LARGEST_PAGE = 1000
 RECENT = timedelta(days=2)

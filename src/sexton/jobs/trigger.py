@@ -12,8 +12,8 @@ from sexton.idempotency import manual_key
 from sexton.jobs.change import NAMESPACE, Held, hold, lane_id, within
 from sexton.jobs.stored import concurrency_key_of, lane_of
 from sexton.model import JobStatus, Overlap, decode_id, encode_id
+from sexton.payload import encode_payload
 from sexton.postgres.database import Connection, Database
-from sexton.validation import encode_payload
 
 LARGEST_BACKFILL = 10_000
 MICROSECOND = timedelta(microseconds=1)

@@ -1,0 +1,33 @@
+"""The places of secrets in a text: `${secret:name}`."""
+
+from __future__ import annotations
+
+import re
+
+from sexton.errors import InvalidField
+
+SECRET_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
+SECRET_PLACE = re.compile(r"\$\{secret:(.*?)\}")
+
+
+def secret_names(text: str, field: str) -> list[str]:
+    """The secrets that a text names; names that cannot be are refused."""
+    names = SECRET_PLACE.findall(text)
+    for name in names:
+        check_secret_name(name, field)
+    if "${secret" in SECRET_PLACE.sub("", text):
+        raise InvalidField(
+            "bad_secret", f"{field}: a secret's place is not closed", field=field, hint="write ${secret:name}"
+        )
+    return names
+
+
+def check_secret_name(name: str, field: str) -> str:
+    if not SECRET_NAME.fullmatch(name):
+        raise InvalidField(
+            "bad_secret",
+            f"{name!r} cannot be the name of a secret",
+            field=field,
+            hint="use letters, digits, dots, dashes and underscores, 100 at most",
+        )
+    return name
