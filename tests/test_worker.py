@@ -685,3 +685,23 @@ async def test_the_log_of_an_attempt_has_an_end_that_says_so(
     assert [row["message"] for row in rows[:-1]] == kept
     assert rows[-1]["level"] == "warning"
     assert rows[-1]["message"].startswith("the log ends here")
+
+
+async def test_lines_dropped_while_too_many_wait_are_counted_and_said(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The database is away, or slower than the handlers: the log of a run says what is missing from it."""
+    monkeypatch.setattr("sexton.worker.LOG_LIMIT", 3)
+    await store.run()
+
+    async def talk(run: RunContext) -> None:
+        for number in range(5):
+            run.log(f"line {number}")  # without waiting, so nothing is written meanwhile
+
+    async with working(store.database, {"work": talk}) as worker:
+        await drained(worker)
+        assert worker.telemetry.lines_dropped._value.get() == 2
+    rows = await store.fetch("select level, message from sexton.run_logs order by at, ctid")
+    assert [row["message"] for row in rows[:-1]] == ["line 0", "line 1", "line 2"]
+    assert rows[-1]["level"] == "warning"
+    assert rows[-1]["message"].startswith("2 lines were dropped here")

@@ -102,6 +102,11 @@ class Telemetry:
         self.letters = Counter(
             "sexton_dead_letters_delivered", "Dead letters taken to their target.", registry=registry
         )
+        self.lines_dropped = Counter(
+            "sexton_log_lines_dropped",
+            "Log lines of handlers that were dropped: too many were waiting to be written.",
+            registry=registry,
+        )
         self.released = Counter("sexton_runs_released", "Runs given back unattempted.", registry=registry)
         self.identities = Counter(
             "sexton_worker_identities", "Times this worker became a (new) node.", registry=registry

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
+import threading
+from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from contextvars import copy_context
@@ -69,8 +70,10 @@ CACHE_LIMIT = 10_000
 REUSE_LIMIT = 200
 # Handlers that can be in a transaction at the same time; PostgreSQL's connections are few.
 TRANSACTIONS = 20
-# Lines that wait to be written: a handler that logs in a loop must not take all the memory.
+# Lines that wait to be written: a handler that logs in a loop must not take all the memory. How many of a run
+# were dropped is counted, and said in its log.
 LOG_LIMIT = 20_000
+TOO_MANY = f"{LOG_LIMIT:,} lines of this worker were waiting to be written"
 
 read_target = msgspec.json.Decoder(Target).decode
 
@@ -120,6 +123,8 @@ class Worker:
         self._old_batches: list[Batch] = []
         self._report_key: bytes | None = None
         self._logs: list[LogLine] = []
+        self._dropped: Counter[tuple[int, int, int]] = Counter()
+        self._dropping = threading.Lock()
         self._progress: Progress = {}
         self._keys: list[NewKey] = []
         self._steps: dict[str, Step | None] = {}
@@ -403,10 +408,17 @@ class Worker:
             self._nudge_from_anywhere()
 
     def log(self, run: RunContext, level: str, message: str) -> None:
-        if self.node is not None and len(self._logs) < LOG_LIMIT:
+        node = self.node
+        if node is None:
+            return
+        if len(self._logs) < LOG_LIMIT:
             at = self.database_seconds(clock.monotonic())
-            self._logs.append((self.node, run.id, run.claim, at, clean(level, 20), message))
+            self._logs.append((node, run.id, run.claim, at, clean(level, 20), message))
             self._nudge_from_anywhere()
+        else:
+            self.telemetry.lines_dropped.inc()
+            with self._dropping:
+                self._dropped[node, run.id, run.claim] += 1
 
     async def token(self, run: RunContext) -> str:
         if self._report_key is None:
@@ -419,6 +431,11 @@ class Worker:
     def take_reports(self) -> tuple[list[NewKey], list[LogLine], Progress]:
         keys, self._keys = self._keys, []
         logs, self._logs = self._logs, []
+        with self._dropping:
+            dropped, self._dropped = self._dropped, Counter()
+        at = self.database_seconds(clock.monotonic())
+        for (node, run, claim), lines in dropped.items():
+            logs.append((node, run, claim, at, "warning", f"{lines:,} lines were dropped here: {TOO_MANY}"))
         progress, self._progress = self._progress, {}
         return keys, logs, progress
 
