@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import asyncpg
+import pytest
 
+import sexton.benchmarks.size
 from sexton.benchmarks.bench import SCHEMA
 from sexton.benchmarks.size import size
 
 
-async def test_all_figures_are_there_and_nothing_is_left(server_url: str) -> None:
-    result = await size(server_url, jobs=5000, idle_seconds=1, say=lambda line: None)
+async def test_all_figures_are_there_and_nothing_is_left(
+    server_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The figure of the idle nodes need not be exact here.
+    monkeypatch.setattr(sexton.benchmarks.size, "STATISTICS_SECONDS", 0)
+    result = await size(server_url, jobs=5000, idle_seconds=5, say=lambda line: None)
     assert result["jobs"] == 5000
     assert result["ready_seconds"] > 0
     assert 0 < result["bytes_per_job"] < 1024

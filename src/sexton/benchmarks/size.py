@@ -21,8 +21,24 @@ FEW = 10_000
 BATCHES = 5
 ROUNDS = 3
 SCANS = 20
-WINDOW_SECONDS = 5
 PROGRESS = 200_000
+
+# What a session has done is in the statistics after so long at the latest.
+STATISTICS_SECONDS = 11
+
+NO_AUTOVACUUM = f"""
+do $$
+declare one text;
+begin
+    for one in
+        select oid::regclass::text
+        from pg_class
+        where relkind = 'r' and relnamespace = '{SCHEMA}'::regnamespace
+    loop
+        execute 'alter table ' || one || ' set (autovacuum_enabled = false)';
+    end loop;
+end $$
+"""
 
 # Nothing falls due while the measurement lasts.
 AWAY = timedelta(hours=2)
@@ -44,12 +60,10 @@ async def size(url: str, *, jobs: int, idle_seconds: int, say: Say) -> dict[str,
         say("what a firing costs")
         firing_many = await _firing_seconds(made, jobs)
         scan = await _scan_seconds(made)
-        say("the database alone")
-        alone = await _transactions_per_second(made, idle_seconds)
         say("starting a scheduler")
         ready = await _ready_seconds(made, jobs + 1)
         say("an idle scheduler and an idle worker")
-        idle = max(0.0, await _idle_transactions(made, idle_seconds) - alone) / 2
+        idle = await _idle_transactions(made, idle_seconds) / 2
         peak = made.peak_megabytes("scheduler")
         return {
             "jobs": jobs,
@@ -63,7 +77,6 @@ async def size(url: str, *, jobs: int, idle_seconds: int, say: Say) -> dict[str,
             "few": few,
             "firing_ratio": round(firing_many / firing_few, 3),
             "idle_statements_per_second_and_node": round(idle, 2),
-            "database_alone_transactions_per_second": round(alone, 2),
             "filled_per_second": round((jobs - few) / filled_seconds) if jobs > few else None,
         }
 
@@ -164,23 +177,17 @@ async def _ready_seconds(made: Ground, probe: int) -> float:
 
 async def _idle_transactions(made: Ground, seconds: int) -> float:
     """Transactions a second of a scheduler and a worker with nothing to do; nearly all are one statement."""
+    # They are those of the whole database, so PostgreSQL must not tidy up meanwhile.
+    await made.watch.execute(NO_AUTOVACUUM)
     await made.start("worker")
     await made.ready(1)
     await made.wait_for(f"select not exists (select from {SCHEMA}.runs where id > 0)")
-    return await _transactions_per_second(made, seconds)
-
-
-async def _transactions_per_second(made: Ground, seconds: int) -> float:
-    """Those of the whole database: PostgreSQL's own housekeeping makes some as well."""
-    # Statistics of a session reach the others within a second of its last statement.
-    await clock.sleep(2)
-    rates = []
-    for _ in range(max(1, seconds // WINDOW_SECONDS)):
-        before, began = await _transactions(made), clock.monotonic()
-        await clock.sleep(WINDOW_SECONDS)
-        # One of them is the question itself.
-        rates.append(max(0, await _transactions(made) - before - 1) / (clock.monotonic() - began))
-    return statistics.median(rates)
+    await made.wait_for("select not exists (select from pg_stat_progress_vacuum)")
+    await clock.sleep(STATISTICS_SECONDS)
+    before, began = await _transactions(made), clock.monotonic()
+    await clock.sleep(seconds)
+    # One of them is the question itself.
+    return max(0, await _transactions(made) - before - 1) / (clock.monotonic() - began)
 
 
 async def _transactions(made: Ground) -> int:
