@@ -14,20 +14,11 @@ ended as (
     delete from sexton.runs as run
     using found
     where run.id = found.id and found.state <> 'running'
-    returning run.*
+    returning
+        run.*, 'cancelled' as status, $2 as reason, case when run.state = 'waiting' then run.claimed_at end as started_at,
+        (select now from moment) as finished_at, run.error as message
 ),
-recorded as (
-    insert into sexton.history (
-        recorded_at, run_id, job_id, scheduled_at, status, reason, trigger, missed, revision, attempt, claim, node,
-        fired_at, started_at, finished_at, error, idempotency_key, parent_run, payload
-    )
-    select
-        (select now from moment), run.id, run.job_id, run.scheduled_at, 'cancelled', $2, run.trigger, run.missed,
-        run.revision, run.attempt, run.claim, run.node, run.fired_at,
-        case when run.state = 'waiting' then run.claimed_at end, (select now from moment), run.error, run.idempotency_key,
-        run.parent_run, run.payload
-    from ended as run
-),
+-- include: recorded
 -- include: promoted
 select
     case when found.state = 'running' then 'requested' else 'cancelled' end as outcome,

@@ -1,12 +1,12 @@
 -- Take up to $3 runs for node $1 from its lanes $2 (in the order given), as far as the limits of their queues allow; the
 -- queues are locked (lock_queues.sql). $4 now; $5 true: one run that has crashed its worker twice, to be run alone.
--- What runs is counted in runs_limited. The highest priority comes first within a queue, and within a priority one key
--- after the other, from the one after that which was served last. A key that has its share is stepped over; a claim
--- looks at no more than 1,000 keys of a lane and priority, and the next one goes on where it stopped. Expired and cancelled
--- runs are left to the sweeper.
+-- The highest priority comes first within a queue, and within a priority one key after the other, from the one after
+-- that which was served last. Expired and cancelled runs are left to the sweeper.
 -- The answer is small, as the queues are held until it is sent: the runs, whether some are left that could have gone but
 -- for the limits, and in how many seconds it is worth looking again (null: when something has ended).
 with recursive moment as materialized (select coalesce($4::timestamptz, clock_timestamp()) as now),
+-- 1. The queues, and how much their limits leave: `tokens` of the rate, `places` of the concurrency (null: no such limit).
+-- What runs is counted in runs_limited.
 counted as materialized (
     select queue.id, queue.key_concurrency, queue.key_place, queue.rate, served.place, served.lanes,
         coalesce(queue.burst, greatest(ceil(queue.rate), 1)) as burst,
@@ -29,6 +29,8 @@ counted as materialized (
     where queue.paused_at is null
         and (select node.state from sexton.nodes as node where node.id = $1) = 'live'
 ),
+-- 2. Each lane and priority is a stretch of runs_claimable. Their numbers are the order in which they are served; `room` is
+-- what may be taken of the queue at the most.
 stretches as materialized (
     select counted.id as queue, served.lane, level.priority::smallint as priority, counted.key_concurrency as most,
         counted.key_place, (
@@ -42,6 +44,9 @@ stretches as materialized (
     cross join unnest(counted.lanes) with ordinality as served (lane, place)
     cross join generate_series(0, 3) as level (priority)
 ),
+-- 3. Where runs have keys, from key to key of a stretch: from the one after that which was served last to the end
+-- (`past_end` false), then from the beginning up to it. Of each key, as many as its share leaves `free`; a key that has its
+-- share is stepped over. No more than 1,000 keys of a stretch: the next claim goes on where this one stopped.
 walk (number, past_end, key, steps, found, free, places) as (
     select stretch.number, false, stretch.key_place, 0, 0, 0, null::tid[]
     from stretches as stretch
@@ -51,6 +56,7 @@ walk (number, past_end, key, steps, found, free, places) as (
         walk.found + cardinality(there.places), share.free, there.places
     from walk
     cross join lateral (select * from stretches as stretch where stretch.number = walk.number) as stretch
+    -- The next key: one after this one or, past the end, one up to where the walk began.
     cross join lateral (
         select either.past_end, either.key
         from (
@@ -81,11 +87,13 @@ walk (number, past_end, key, steps, found, free, places) as (
         order by either.past_end
         limit 1
     ) as next
+    -- What its share leaves.
     cross join lateral (
         select stretch.most - count(*)::integer as free
         from sexton.runs as run
         where run.limited_by = stretch.queue and run.concurrency_key = next.key and run.state in ('running', 'waiting')
     ) as share
+    -- Its runs.
     cross join lateral (
         select array(
             select run.ctid
@@ -93,19 +101,18 @@ walk (number, past_end, key, steps, found, free, places) as (
             where run.lane = stretch.lane
                 and run.priority = stretch.priority
                 and run.concurrency_key = next.key
-                and run.state in ('pending', 'failed')
-                and run.available_at <= (select now from moment)
                 and run.crashes < 2
-                and run.cancel_requested_at is null
-                and (run.expires_at is null or run.expires_at > (select now from moment))
+                -- include: ready
             order by run.available_at
             limit greatest(0, least(share.free, stretch.room))
         ) as places
     ) as there
     where walk.steps < 1000 and walk.found < stretch.room
 ),
-candidates as materialized (
-    select stretch.number, stretch.queue, 0 as step, run.nth, null::text as key, 0 as free, run.place
+-- 4. What could be taken, in the order of (number, step, nth): `free` is what the share of its key leaves.
+-- From stretches without keys,
+unkeyed (number, queue, step, nth, key, free, place) as (
+    select stretch.number, stretch.queue, 0, run.nth, null::text, 0, run.place
     from stretches as stretch
     cross join lateral (
         select run.ctid as place, row_number() over () as nth
@@ -114,22 +121,23 @@ candidates as materialized (
             from sexton.runs as run
             where run.lane = stretch.lane
                 and run.priority = stretch.priority
-                and run.state in ('pending', 'failed')
-                and run.available_at <= (select now from moment)
                 and run.crashes < 2
-                and run.cancel_requested_at is null
-                and (run.expires_at is null or run.expires_at > (select now from moment))
+                -- include: ready
             order by run.available_at
             limit stretch.room
         ) as run
     ) as run
     where not stretch.keyed and not $5::boolean
-    union all
+),
+-- from the walk,
+keyed (number, queue, step, nth, key, free, place) as (
     select walk.number, stretch.queue, walk.steps, there.nth, walk.key, walk.free, there.place
     from walk
     cross join lateral (select stretch.queue from stretches as stretch where stretch.number = walk.number) as stretch
     cross join unnest(walk.places) with ordinality as there (place, nth)
-    union all
+),
+-- or, with $5, what is to be run alone.
+alone (number, queue, step, nth, key, free, place) as (
     select stretch.number, stretch.queue, 0, 0, case when stretch.keyed then run.concurrency_key end,
         stretch.most - case when stretch.keyed then (
             select count(*)::integer
@@ -142,11 +150,16 @@ candidates as materialized (
     join sexton.runs as run on run.lane = stretch.lane and run.priority = stretch.priority
     where $5::boolean
         and run.crashes >= 2
-        and run.state in ('pending', 'failed')
-        and run.available_at <= (select now from moment)
-        and run.cancel_requested_at is null
-        and (run.expires_at is null or run.expires_at > (select now from moment))
+        -- include: ready
 ),
+candidates as materialized (
+    select * from unkeyed
+    union all
+    select * from keyed
+    union all
+    select * from alone
+),
+-- 5. No more of a key than its share leaves, no more of a queue than it has room for, and no more than asked for.
 chosen as materialized (
     select fair.number, fair.queue, fair.step, fair.nth, fair.key, fair.place
     from (
@@ -162,6 +175,7 @@ chosen as materialized (
     order by fair.number, fair.step, fair.nth
     limit case when $5::boolean then 1 else $3::integer end
 ),
+-- 6. Lock them; what somebody else has locked or taken meanwhile is left out.
 picked as materialized (
     select run.ctid as place, run.job_id, run.claim, run.revision, chosen.number, chosen.queue, chosen.step, chosen.nth,
         chosen.key
@@ -170,33 +184,18 @@ picked as materialized (
     where run.state in ('pending', 'failed') and run.cancel_requested_at is null
     for update of run skip locked
 ),
+-- 7. Claim them as claim.sql does, and count them among the runs of their queue.
 taken as (
     update sexton.runs as run
-    set state = 'running',
-        claim = run.claim + 1,
-        attempt = run.attempt + 1,
-        node = $1,
-        limited_by = picked.queue,
-        revision = coalesce(case when old.definition is null then job.revision end, run.revision),
-        claimed_at = (select now from moment),
-        deadline_at = (select now from moment) + make_interval(
-            secs => coalesce((coalesce(old.definition -> 'options', job.options) ->> 'timeout_seconds')::float8, 300))
+    set limited_by = picked.queue,
+    -- include: claim_set
     from picked
-    left join lateral (
-        select job.revision, job.options from sexton.jobs as job where job.id = picked.job_id offset 0
-    ) as job on true
-    left join lateral (
-        select old.definition
-        from sexton.job_revisions as old
-        where picked.claim > 0
-            and picked.revision is distinct from job.revision
-            and old.job_id = picked.job_id
-            and old.revision = picked.revision
-        offset 0
-    ) as old on true
+    -- include: claim_definition
     where run.ctid = picked.place
     returning run.id
 ),
+-- 8. How each queue ends up: the tokens and the key of the last run, whether some of its runs remain that could go now,
+-- and the key at which a walk was cut short.
 ends as materialized (
     select counted.id, counted.tokens - got.runs as tokens, counted.rate, counted.burst, got.runs, got.key, stretch.remaining, stretch.cut
     from counted
@@ -227,6 +226,7 @@ ends as materialized (
         where stretch.queue = counted.id
     ) as stretch
 ),
+-- 9. The next claim goes on from there.
 noted as (
     update sexton.queues as queue
     set tokens = coalesce(ends.tokens, queue.tokens),

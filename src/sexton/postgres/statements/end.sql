@@ -7,22 +7,12 @@ ended as (
     ) as done (id, claim, started, finished, status, reason, outcome, message, error_group)
     where run.id = done.id and run.claim = done.claim and run.node = $1
     returning
-        run.*, done.started, done.finished, done.status, done.reason, done.outcome, done.message, done.error_group
+        run.*, done.started, done.finished, done.outcome, done.status, done.message, done.error_group,
+        case when done.status = 'cancelled' then coalesce(run.cancel_reason, done.reason) else done.reason end as reason,
+        greatest(run.claimed_at, to_timestamp(done.started)) as started_at,
+        greatest(run.claimed_at, to_timestamp(done.finished)) as finished_at
 ),
-recorded as (
-    insert into sexton.history (
-        recorded_at, run_id, job_id, scheduled_at, status, reason, trigger, missed, revision, attempt, claim, node,
-        fired_at, started_at, finished_at, error, idempotency_key, parent_run, payload
-    )
-    select
-        (select now from moment), run.id, run.job_id, run.scheduled_at, run.status,
-        case when run.status = 'cancelled' then coalesce(run.cancel_reason, run.reason) else run.reason end,
-        run.trigger, run.missed,
-        run.revision, run.attempt, run.claim, run.node, run.fired_at,
-        greatest(run.claimed_at, to_timestamp(run.started)), greatest(run.claimed_at, to_timestamp(run.finished)),
-        run.message, run.idempotency_key, run.parent_run, run.payload
-    from ended as run
-),
+-- include: recorded
 tried as (
     insert into sexton.attempts (recorded_at, run_id, attempt, node, started_at, finished_at, outcome, error)
     select
@@ -30,18 +20,7 @@ tried as (
         run.outcome, run.message
     from ended as run
 ),
-buried as (
-    insert into sexton.dead (
-        run_id, job_id, died_at, reason, error, error_group, lane, priority, scheduled_at, due_at, revision, trigger,
-        missed, attempt, idempotency_key, parent_run, payload
-    )
-    select
-        run.id, run.job_id, (select now from moment), run.reason, run.message, run.error_group, run.lane, run.priority,
-        run.scheduled_at, run.due_at, run.revision, run.trigger, run.missed, run.attempt, run.idempotency_key,
-        run.parent_run, run.payload
-    from ended as run
-    where run.status = 'dead'
-),
+-- include: buried
 -- include: promoted
 select count(*) as recorded, case when count(*) < cardinality($2) then array_agg(ended.id) end as ids
 from ended

@@ -1,9 +1,5 @@
 -- One dead letter, with what it was to do.
-select d.run_id, d.job_id, j.name as job_name, d.died_at, d.reason, d.error, d.error_group, d.scheduled_at, d.trigger,
-    d.missed, d.attempt, d.idempotency_key, d.parent_run, d.revision, d.delivered_at,
-    d.delivery_error, l.queue, l.target as target_kind, l.handler,
-    coalesce(d.payload, j.payload)::text as payload
-from sexton.dead d
-left join sexton.jobs j on j.id = d.job_id
-left join sexton.lanes l on l.id = d.lane
+select
+    coalesce(d.payload, j.payload)::text as payload,
+-- include: dead_letters
 where d.run_id = $1

@@ -1,14 +1,8 @@
 -- One live run, with all that is known of it.
 select
-    r.id as run_id, r.job_id, j.name as job_name, r.trigger, r.missed, r.scheduled_at, r.due_at, r.fired_at,
-    r.state as status, r.attempt, r.error, n.name as worker, r.node, r.claimed_at, n.lease_until,
-    nullif(r.available_at, 'infinity') as available_at, r.expires_at, r.idempotency_key, r.parent_run, r.revision,
-    r.slot, r.lane, r.cancel_requested_at, r.cancel_reason,
-    j.options ->> 'idempotency_key_template' as template, j.timezone, r.crashes, r.claim, r.deadline_at, r.progress::text,
-    coalesce(r.payload, j.payload)::text as payload, l.queue, l.target, l.handler, r.concurrency_key,
-    (select b.id from sexton.runs b where b.job_id = r.job_id and b.slot = 0) as blocker
-from sexton.runs r
-left join sexton.jobs j on j.id = r.job_id
-left join sexton.nodes n on n.id = r.node
+    r.crashes, r.claim, r.deadline_at, r.progress::text, coalesce(r.payload, j.payload)::text as payload, l.queue, l.target,
+    l.handler, r.concurrency_key,
+    (select b.id from sexton.runs b where b.job_id = r.job_id and b.slot = 0) as blocker,
+-- include: live_runs
 left join sexton.lanes l on l.id = r.lane
 where r.id = $1

@@ -59,32 +59,12 @@ ended as (
     delete from sexton.runs as run
     using crashed
     where run.id = crashed.id and crashed.fate <> 'pending'
-    returning run.*, crashed.fate, crashed.message
+    returning
+        run.*, crashed.fate as status, case when crashed.fate = 'dead' then 'poison' else run.cancel_reason end as reason,
+        run.claimed_at as started_at, (select now from moment) as finished_at, crashed.message, 'poison' as error_group
 ),
-recorded as (
-    insert into sexton.history (
-        recorded_at, run_id, job_id, scheduled_at, status, reason, trigger, missed, revision, attempt, claim, node,
-        fired_at, started_at, finished_at, error, idempotency_key, parent_run, payload
-    )
-    select
-        (select now from moment), run.id, run.job_id, run.scheduled_at, run.fate,
-        case when run.fate = 'dead' then 'poison' else run.cancel_reason end, run.trigger, run.missed, run.revision,
-        run.attempt, run.claim, run.node, run.fired_at, run.claimed_at, (select now from moment), run.message,
-        run.idempotency_key, run.parent_run, run.payload
-    from ended as run
-),
-buried as (
-    insert into sexton.dead (
-        run_id, job_id, died_at, reason, error, error_group, lane, priority, scheduled_at, due_at, revision, trigger,
-        missed, attempt, idempotency_key, parent_run, payload
-    )
-    select
-        run.id, run.job_id, (select now from moment), 'poison', run.message, 'poison', run.lane, run.priority,
-        run.scheduled_at, run.due_at, run.revision, run.trigger, run.missed, run.attempt, run.idempotency_key,
-        run.parent_run, run.payload
-    from ended as run
-    where run.fate = 'dead'
-),
+-- include: recorded
+-- include: buried
 -- include: promoted
 select
     count(*) filter (where crashed.fate = 'pending') as back,

@@ -34,19 +34,11 @@ ended as (
     delete from sexton.runs as run
     using held
     where run.id = held.id and held.cancelled
-    returning run.*, held.started, held.finished, held.message
+    returning
+        run.*, 'cancelled' as status, run.cancel_reason as reason, to_timestamp(held.started) as started_at,
+        to_timestamp(held.finished) as finished_at, held.message
 ),
-recorded as (
-    insert into sexton.history (
-        recorded_at, run_id, job_id, scheduled_at, status, reason, trigger, missed, revision, attempt, claim, node,
-        fired_at, started_at, finished_at, error, idempotency_key, parent_run, payload
-    )
-    select
-        (select now from moment), run.id, run.job_id, run.scheduled_at, 'cancelled', run.cancel_reason, run.trigger,
-        run.missed, run.revision, run.attempt, run.claim, run.node, run.fired_at, to_timestamp(run.started),
-        to_timestamp(run.finished), run.message, run.idempotency_key, run.parent_run, run.payload
-    from ended as run
-),
+-- include: recorded
 -- include: promoted
 select count(*) as recorded, case when count(*) < cardinality($2) then array_agg(held.id) end as ids
 from held
