@@ -7,12 +7,12 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 from uuid import UUID
 
 import asyncpg
@@ -281,6 +281,20 @@ async def ground(url: str, queue_url: str = "postgres") -> AsyncIterator[Ground]
 
 def per_thousand(seconds: float | None, runs: int) -> float | None:
     return None if seconds is None else round(seconds / runs * 1000, 4)
+
+
+def account(ledger: Mapping[str, Any], expected: int, runs: int, used: Usage) -> dict[str, Any]:
+    """What the ledger says of the runs that were expected, and what each thousand of those measured took."""
+    return {
+        "lost": expected - ledger["distinct"],
+        "doubled": ledger["rows"] - ledger["distinct"],
+        "early": ledger["early"],
+        "late_p50_seconds": round(ledger["p50"], 4),
+        "late_p99_seconds": round(ledger["p99"], 4),
+        "late_max_seconds": round(ledger["latest"], 4),
+        "database_cpu_seconds_per_thousand": per_thousand(used.database, runs),
+        "python_cpu_seconds_per_thousand": per_thousand(used.python, runs),
+    }
 
 
 def second_after(moment: datetime, seconds: float) -> datetime:

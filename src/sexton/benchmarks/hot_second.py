@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from sexton.benchmarks.bench import SCHEMA, SHARDS, Ground, Rule, Say, ground, per_thousand, second_after
+from sexton.benchmarks.bench import SCHEMA, SHARDS, Ground, Rule, Say, account, ground, second_after
 from sexton.benchmarks.limit import measure_limit
 from sexton.errors import Unavailable
 from sexton.schedules import parse
@@ -44,14 +44,7 @@ async def _product(made: Ground, jobs: int, workers: int, say: Say) -> dict[str,
         "workers": workers,
         "seconds": round(seconds, 3),
         "per_second": round(jobs / seconds),
-        "lost": jobs - ledger["distinct"],
-        "doubled": ledger["rows"] - ledger["distinct"],
-        "early": ledger["early"],
-        "late_p50_seconds": round(ledger["p50"], 4),
-        "late_p99_seconds": round(ledger["p99"], 4),
-        "late_max_seconds": round(ledger["latest"], 4),
-        "database_cpu_seconds_per_thousand": per_thousand(used.database, jobs),
-        "python_cpu_seconds_per_thousand": per_thousand(used.python, jobs),
+        **account(ledger, jobs, jobs, used),
         **memory,
     }
 

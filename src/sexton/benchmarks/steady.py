@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
-from sexton.benchmarks.bench import SCHEMA, SHARDS, Ground, Rule, Say, ground, per_thousand, second_after
+from sexton.benchmarks.bench import SCHEMA, SHARDS, Ground, Rule, Say, account, ground, second_after
 from sexton.benchmarks.limit import measure_limit
 from sexton.errors import Unavailable
 from sexton.model import jitter_of
@@ -45,14 +45,7 @@ async def steady(url: str, *, rate: int, seconds: int, workers: int, say: Say) -
             "seconds": seconds,
             "rate": rate,
             "per_second": round(runs / seconds),
-            "lost": ledger["expected"] - ledger["distinct"],
-            "doubled": ledger["rows"] - ledger["distinct"],
-            "early": ledger["early"],
-            "late_p50_seconds": round(ledger["p50"], 4),
-            "late_p99_seconds": round(ledger["p99"], 4),
-            "late_max_seconds": round(ledger["latest"], 4),
-            "database_cpu_seconds_per_thousand": per_thousand(used.database, runs),
-            "python_cpu_seconds_per_thousand": per_thousand(used.python, runs),
+            **account(ledger, ledger["expected"], runs, used),
             **memory,
         }
         await made.clear()

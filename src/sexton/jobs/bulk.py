@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import asyncpg
 
@@ -46,6 +46,8 @@ TIMER_COLUMNS = (
 )  # fmt: skip
 
 Item = bytes | str | Mapping[str, Any] | JobSpec
+Line = TypeVar("Line")
+Made = TypeVar("Made")
 
 
 class RefusedLines(InvalidField):
@@ -83,7 +85,7 @@ async def create_many(
     if len(items) > LARGEST_CHUNK:
         hint = f"send at most {LARGEST_CHUNK} at a time"
         raise InvalidField("too_many", f"{len(items)} jobs in one chunk", field="lines", hint=hint)
-    specs = await _aside(len(items), _read, items, first_line)
+    specs = await _aside(len(items), _each, items, first_line, read_spec)
 
     async def work(inside: Connection) -> list[str]:
         known = await inside.fetchrow(database.statement("prepare_jobs"), len(specs), now)
@@ -130,16 +132,7 @@ class _Chunk:
         self._schedules: dict[tuple[Any, ...], tuple[Schedule, datetime, datetime]] = {}
 
     def add_all(self, specs: Sequence[JobSpec], ids: Sequence[int], first_line: int) -> None:
-        errors: list[tuple[int, SextonError]] = []
-        for place, (spec, number) in enumerate(zip(specs, ids, strict=True)):
-            try:
-                self._add(spec, number)
-            except SextonError as error:
-                errors.append((first_line + place, error))
-                if len(errors) == MOST_ERRORS:
-                    break
-        if errors:
-            raise RefusedLines(errors)
+        _each(zip(specs, ids, strict=True), first_line, lambda each: self._add(*each))
 
     def _add(self, spec: JobSpec, number: int) -> None:
         schedule, anchor, first = self._schedule(spec)
@@ -202,19 +195,20 @@ class _Chunk:
         return found
 
 
-def _read(items: Sequence[Item], first_line: int) -> list[JobSpec]:
-    specs: list[JobSpec] = []
+def _each(lines: Iterable[Line], first_line: int, make: Callable[[Line], Made]) -> list[Made]:
+    """What is made of each line, if none is refused."""
+    made: list[Made] = []
     errors: list[tuple[int, SextonError]] = []
-    for place, item in enumerate(items):
+    for number, line in enumerate(lines, first_line):
         try:
-            specs.append(read_spec(item))
+            made.append(make(line))
         except SextonError as error:
-            errors.append((first_line + place, error))
+            errors.append((number, error))
             if len(errors) == MOST_ERRORS:
                 break
     if errors:
         raise RefusedLines(errors)
-    return specs
+    return made
 
 
 async def _check_names(
