@@ -21,7 +21,7 @@ PACKAGE = Path(__file__).parent.parent / "src" / "sexton"
 LAYERS = (
     {"errors", "clock", "crash"},
     {"schedules"},
-    {"planning", "wheel", "model", "config", "telemetry", "loop"},
+    {"planning", "wheel", "model", "config", "connections", "telemetry", "loop"},
     {"postgres"},
     {
         "jobs",
@@ -43,6 +43,10 @@ LAYERS = (
         "scheduler",
         "horizon",
         "worker",
+        "repertoire",
+        "reporter",
+        "watcher",
+        "batch",
         "claimer",
         "report",
         "settler",

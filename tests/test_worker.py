@@ -17,7 +17,8 @@ from sexton.execution import LeaseLost, RunContext
 from sexton.model import Cancel, Retry, Snooze, encode_id
 from sexton.postgres.database import Database
 from sexton.queues.postgres import RunQueue
-from sexton.worker import REUSE_LIMIT, STALE_SECONDS, Worker
+from sexton.watcher import STALE_SECONDS
+from sexton.worker import REUSE_LIMIT, Worker
 from tests.runs import NOW, QUIET, Store, drained, settled, turn, working
 
 
@@ -259,7 +260,7 @@ async def test_an_attempt_over_its_time_is_stopped(store: Store) -> None:
     async with working(store.database, {"work": work}) as worker:
         await claimed(worker)
         while not stopped.is_set():
-            worker.watch()
+            worker.watcher.watch()
             await turn(worker)
         await settled(worker)
     live = await store.live(run)
@@ -280,7 +281,7 @@ async def test_a_function_in_a_thread_sees_that_its_time_is_over(store: Store) -
     async with working(store.database, {"work": work}) as worker:
         await claimed(worker)
         await asyncio.to_thread(running.wait)
-        worker.watch()
+        worker.watcher.watch()
         await asyncio.to_thread(over.wait)
         await settled(worker)
     assert (await store.history(run))["status"] == "dead"
@@ -512,8 +513,8 @@ async def test_claimed_runs_that_wait_too_long_are_given_back(
         worker.take(await worker.queue.claim(node, [await store.lane()], 3, now=NOW), node)
         await running.wait()
         assert len(worker.backlog) == 2
-        worker._backlog_since -= STALE_SECONDS
-        worker.watch()
+        worker.backlog_since -= STALE_SECONDS
+        worker.watcher.watch()
         assert not worker.backlog
         while worker.unsettled:
             await turn(worker)
@@ -691,7 +692,7 @@ async def test_lines_dropped_while_too_many_wait_are_counted_and_said(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The database is away, or slower than the handlers: the log of a run says what is missing from it."""
-    monkeypatch.setattr("sexton.worker.LOG_LIMIT", 3)
+    monkeypatch.setattr("sexton.reporter.LOG_LIMIT", 3)
     await store.run()
 
     async def talk(run: RunContext) -> None:

@@ -24,12 +24,12 @@ from typing import Any, Literal
 import asyncpg
 import msgspec
 
+from sexton.batch import Batch
 from sexton.errors import Conflict, NotFound, SextonError
 from sexton.execution import Policy, read_policy
 from sexton.jobs.change import within
 from sexton.model import Cancel, Failure, Outcome, RunStatus, Success, decode_id, encode_id
 from sexton.postgres.database import LOCALLY_BY_KEY, Connection, Database, array_text
-from sexton.settler import Batch
 
 TOKEN_HEADER = "Sexton-Run-Token"
 KEY = "report_key"

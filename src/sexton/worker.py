@@ -7,6 +7,9 @@
 Nothing on this way costs a statement, a round trip or a timer per run. The next claim is under way while
 outcomes are written. Deadlines are watched for all runs together.
 
+What it can carry out is in `repertoire`, what stops a run in `watcher`, what handlers can say while they run
+in `reporter`.
+
 A worker acts under the identity of its node (see `heartbeat`). When its lease is in doubt it takes no more
 work; when it was declared dead it drops its runs, and goes on as a new node.
 """
@@ -15,72 +18,45 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import threading
-from collections import Counter, deque
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import copy_context
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 import asyncpg
-import msgspec
 
-from sexton import __version__, clock, report
+from sexton import __version__, clock
+from sexton.batch import Batch
 from sexton.claimer import Claimer
 from sexton.config import Settings
 from sexton.errors import Unavailable
-from sexton.execution import (
-    SUCCESS,
-    LeaseLost,
-    Policy,
-    RunContext,
-    Step,
-    Stop,
-    clean,
-    describe,
-    encode_result,
-    execute,
-    read_policy,
-    stopped,
-)
+from sexton.execution import SUCCESS, RunContext, Step, describe, execute
 from sexton.heartbeat import Heartbeat
 from sexton.loop import Loop
-from sexton.model import Cancel, Failure, Outcome, Success, Target, encode_id
-from sexton.postgres.database import LOST, Connection, Database
+from sexton.model import Failure, Outcome, Success, encode_id
+from sexton.postgres.database import Database
 from sexton.queues.base import Doorbell
 from sexton.queues.choice import choose_broker
 from sexton.queues.line import Line
 from sexton.queues.postgres import PostgresDoorbell, RunQueue
 from sexton.queues.receiver import Receiver
-from sexton.settler import Batch, Settler
+from sexton.repertoire import Repertoire
+from sexton.reporter import WorkerReporter
+from sexton.settler import Settler
 from sexton.targets.base import TargetKind
 from sexton.targets.outbound import Outbound
 from sexton.targets.python import Handler, PythonTarget
 from sexton.targets.table import make_kinds, served
 from sexton.telemetry import Telemetry
+from sexton.watcher import STOP_PATIENCE_SECONDS, Watcher
 
 log = logging.getLogger("sexton")
 
-STALE_SECONDS = 1.0
-WATCH_SECONDS = 0.25
-STOP_PATIENCE_SECONDS = 10.0
 NO_HANDLER_SECONDS = 30.0
-CACHE_LIMIT = 10_000
 REUSE_LIMIT = 200
 # Handlers that can be in a transaction at the same time; PostgreSQL's connections are few.
 TRANSACTIONS = 20
-# Lines that wait to be written: a handler that logs in a loop must not take all the memory. How many of a run
-# were dropped is counted, and said in its log.
-LOG_LIMIT = 20_000
-TOO_MANY = f"{LOG_LIMIT:,} lines of this worker were waiting to be written"
-
-read_target = msgspec.json.Decoder(Target).decode
-
-# (node, run, claim, at, level, message); (node, run, claim, key); by run: (node, claim, progress as JSON).
-LogLine = tuple[int, int, int, float, str, str]
-NewKey = tuple[int, int, int, str]
-Progress = dict[int, tuple[int, int, str]]
 
 
 class Worker:
@@ -117,24 +93,20 @@ class Worker:
         self.batch: Batch | None = None
         self.lost = 0
         self.event_loop: asyncio.AbstractEventLoop | None = None
+        self.backlog_since = 0.0
+        # What to add to the monotonic clock for the seconds since 1970 on the database's.
+        self.offset = 0.0
         self._database = database
         self._queue: RunQueue | None = None
-        self._backlog_since = 0.0
         self._old_batches: list[Batch] = []
-        self._report_key: bytes | None = None
-        self._logs: list[LogLine] = []
-        self._dropped: Counter[tuple[int, int, int]] = Counter()
-        self._dropping = threading.Lock()
-        self._progress: Progress = {}
-        self._keys: list[NewKey] = []
-        self._steps: dict[str, Step | None] = {}
-        self._policies: dict[str, Policy] = {}
-        self._offset = 0.0
+        self._repertoire = Repertoire(self.kinds)
         self._turn = 0
         self._context = copy_context()
         self._idle = asyncio.Event()
         self._idle.set()
         self._joined = asyncio.Event()
+        self.reporter = WorkerReporter(self, database)
+        self.watcher = Watcher(self)
         self.heartbeat = Heartbeat(
             database,
             lease_seconds=settings.worker_lease_seconds,
@@ -148,7 +120,7 @@ class Worker:
             running=lambda: self.in_hand,
             on_identity=self._become,
             on_lost=self._abandon,
-            on_cancel=self._cancel,
+            on_cancel=self.watcher.cancel,
             on_blocked=self._blocked,
             name_of=self._name_of,
         )
@@ -157,7 +129,6 @@ class Worker:
         make_broker = choose_broker(settings)
         self.receiver = None if make_broker is None else Receiver(self, Line(database, make_broker))
         self.settler = Settler(self)
-        self.watcher = Watcher(self)
         self.loops: tuple[Loop, ...] = (self.claimer, self.settler, self.watcher)
 
     # Its life.
@@ -179,14 +150,14 @@ class Worker:
             await self.receiver.stop()
         await self.doorbell.close()
         await self._leave("draining")
-        self._release_backlog()
+        self.watcher.release_backlog()
         if not await self._wait_until_idle(self.settings.grace_seconds if grace is None else grace):
             for run in list(self.running.values()):
-                self._stop(run, "shutdown")
+                self.watcher.end(run, "shutdown")
             if not await self._wait_until_idle(STOP_PATIENCE_SECONDS):
                 for run in list(self.running.values()):
-                    self._collect(run, None)
-                self._launch()
+                    self.collect(run, None)
+                self.launch()
         await self.watcher.stop()
         await self.settler.stop()
         await self._leave("dead")
@@ -241,16 +212,16 @@ class Worker:
             return
         self.telemetry.claimed.inc(len(rows))
         if not self.backlog:
-            self._backlog_since = clock.monotonic()
+            self.backlog_since = clock.monotonic()
         self._idle.clear()
-        append, step_of, policy_of = self.backlog.append, self._step, self._policy
+        append, step_of, policy_of = self.backlog.append, self._repertoire.step, self._repertoire.policy
         for row in rows:
             try:
                 step = step_of(row["target"])
-                run = RunContext(row, self, policy_of(row["options"]))
+                run = RunContext(row, self.reporter, policy_of(row["options"]))
                 run.alone = alone
                 if run.policy.idempotency_key_template is not None and run.has_new_key:
-                    self._keys.append((node, run.id, run.claim, run.idempotency_key))
+                    self.reporter.fix_key(node, run)
             except Exception:
                 # Such as options of a newer version: another worker may understand them.
                 log.exception("%s cannot be read here; it is given back", encode_id("r", row["id"]))
@@ -261,12 +232,12 @@ class Worker:
                 append((run, step))
             elif row["name"] is None:
                 now = run.started = clock.monotonic()
-                self._keep(run, Failure("its job is gone", permanent=True), now)
+                self.keep(run, Failure("its job is gone", permanent=True), now)
             else:
                 # The job was given another target before its first attempt, or the handler went away.
                 self.batch.released.append((run.id, run.claim, NO_HANDLER_SECONDS, None))
                 self.settler.nudge()
-        self._launch()
+        self.launch()
 
     async def release_unknown(self, node: int) -> None:
         """What the database says is ours and we know nothing of: the answer to a claim was lost."""
@@ -281,7 +252,8 @@ class Worker:
             known.update(batch.runs())
         return known
 
-    def _launch(self) -> None:
+    def launch(self) -> None:
+        """Start what waits, as far as there are slots."""
         backlog, running, concurrency = self.backlog, self.running, self.concurrency
         while backlog and len(running) < concurrency:
             run, step = backlog.popleft()
@@ -309,7 +281,7 @@ class Worker:
             run.started = clock.monotonic()
             outcome = await execute(run, step)
             if not run.ended:
-                self._collect(run, outcome)
+                self.collect(run, outcome)
             left -= 1
             if self._turn != turn or not left or copy_context() != context:
                 break
@@ -318,44 +290,15 @@ class Worker:
             run, step = backlog.popleft()
             running[run.id] = run
             run.task = task
-        self._launch()
+        self.launch()
 
     def _turn_over(self) -> None:
         self._turn += 1
 
-    def _step(self, target: str | None) -> Step | None:
-        if target is None:
-            return None
-        try:
-            return self._steps[target]
-        except KeyError:
-            pass
-        try:
-            read = read_target(target)
-        except msgspec.ValidationError:
-            step = None
-        else:
-            step = self.kinds[read.kind].step(read)
-        if len(self._steps) >= CACHE_LIMIT:
-            self._steps.clear()
-        self._steps[target] = step
-        return step
-
-    def _policy(self, options: str | None) -> Policy:
-        options = options or "{}"
-        try:
-            return self._policies[options]
-        except KeyError:
-            pass
-        if len(self._policies) >= CACHE_LIMIT:
-            self._policies.clear()
-        policy = self._policies[options] = read_policy(options)
-        return policy
-
     # Collecting outcomes.
 
-    def _collect(self, run: RunContext, outcome: Outcome | None) -> None:
-        """Put the outcome with the others."""
+    def collect(self, run: RunContext, outcome: Outcome | None) -> None:
+        """A run has ended; what it ended with counts, unless it was taken over."""
         finished = clock.monotonic()
         run.ended = True
         self.running.pop(run.id, None)
@@ -363,20 +306,21 @@ class Worker:
             if run.settled:
                 self._settled(run, outcome)
             else:
-                self._keep(run, outcome, finished)
+                self.keep(run, outcome, finished)
 
-    def _keep(self, run: RunContext, outcome: Outcome | None, finished: float) -> None:
+    def keep(self, run: RunContext, outcome: Outcome | None, finished: float) -> None:
+        """Put the outcome with the others."""
         assert self.batch is not None
-        started = run.started + self._offset
+        started = run.started + self.offset
         self.telemetry.late_seconds.observe(started - run.due_seconds)
         if outcome is SUCCESS:
-            self.batch.succeed(run, started, finished + self._offset)
+            self.batch.succeed(run, started, finished + self.offset)
         else:
             try:
-                self.batch.add(run, outcome, started, finished + self._offset)
+                self.batch.add(run, outcome, started, finished + self.offset)
             except Exception as error:
                 # Something like Retry(after="soon").
-                self.batch.add(run, Failure(describe(error)), started, finished + self._offset)
+                self.batch.add(run, Failure(describe(error)), started, finished + self.offset)
         self.settler.nudge()
 
     def _settled(self, run: RunContext, outcome: Outcome | None) -> None:
@@ -399,155 +343,10 @@ class Worker:
             self.telemetry.lost.inc(len(lost))
             log.warning("%d outcomes dropped: their runs had been taken over", len(lost))
 
-    # What handlers say while they run (sexton.execution.Reporter).
-
-    def progress(self, run: RunContext, fraction: float, text: str | None) -> None:
-        told = {"fraction": fraction} if text is None else {"fraction": fraction, "text": clean(text, 1000)}
-        if self.node is not None:
-            self._progress[run.id] = (self.node, run.claim, msgspec.json.encode(told).decode())
-            self._nudge_from_anywhere()
-
-    def log(self, run: RunContext, level: str, message: str) -> None:
-        node = self.node
-        if node is None:
-            return
-        if len(self._logs) < LOG_LIMIT:
-            at = self.database_seconds(clock.monotonic())
-            self._logs.append((node, run.id, run.claim, at, clean(level, 20), message))
-            self._nudge_from_anywhere()
-        else:
-            self.telemetry.lines_dropped.inc()
-            with self._dropping:
-                self._dropped[node, run.id, run.claim] += 1
-
-    async def token(self, run: RunContext) -> str:
-        if self._report_key is None:
-            self._report_key = await report.read_key(self._database)
-        return report.token_of(self._report_key, run.id, run.claim)
-
-    def database_seconds(self, moment: float) -> float:
-        return moment + self._offset
-
-    def take_reports(self) -> tuple[list[NewKey], list[LogLine], Progress]:
-        keys, self._keys = self._keys, []
-        logs, self._logs = self._logs, []
-        with self._dropping:
-            dropped, self._dropped = self._dropped, Counter()
-        at = self.database_seconds(clock.monotonic())
-        for (node, run, claim), lines in dropped.items():
-            logs.append((node, run, claim, at, "warning", f"{lines:,} lines were dropped here: {TOO_MANY}"))
-        progress, self._progress = self._progress, {}
-        return keys, logs, progress
-
-    def put_back_reports(self, keys: list[NewKey], logs: list[LogLine], progress: Progress) -> None:
-        self._keys = keys + self._keys
-        self._logs = logs + self._logs
-        self._progress = progress | self._progress
-
-    def _nudge_from_anywhere(self) -> None:
-        # Handlers in threads come here, too.
-        assert self.event_loop is not None
-        self.event_loop.call_soon_threadsafe(self.settler.nudge)
-
-    @asynccontextmanager
-    async def transaction(self, run: RunContext, result: Any) -> AsyncIterator[Connection]:
-        node = self.node
-        if node is None or run.stop == "lost":
-            raise LeaseLost(run.run_id)
-        async with self.queue.lent() as connection:
-            transaction = connection.transaction()
-            await transaction.start()
-            try:
-                yield connection
-            except BaseException:
-                await transaction.rollback()
-                raise
-            # A cancellation must not leave open whether the run was finished.
-            committing = asyncio.ensure_future(self._commit(run, node, connection, transaction, result))
-            try:
-                await asyncio.shield(committing)
-            except asyncio.CancelledError:
-                await asyncio.wait([committing])
-                committing.result()
-            run.settled = True
-
-    async def _commit(
-        self, run: RunContext, node: int, connection: Connection, transaction: Any, result: Any
-    ) -> None:
-        await self.settler.report()
-        done = (
-            run.id,
-            run.claim,
-            self.database_seconds(run.started),
-            self.database_seconds(clock.monotonic()),
-            encode_result(result),
-        )
-        if not await self.queue.finish_in(connection, node, done, now=self.now()):
-            await transaction.rollback()
-            self.count_lost({run.id})
-            raise LeaseLost(run.run_id)
-        try:
-            await transaction.commit()
-        except LOST:
-            since = datetime.fromtimestamp(self.database_seconds(run.started) - 60, UTC)
-            if (now := self.now()) is not None:
-                since = min(since, now)
-            if run.id not in await self.queue.recorded(node, [(run.id, run.claim, run.job)], since):
-                raise
-
-    # Stopping runs.
-
-    def watch(self) -> None:
-        """Stop what is over its time; give back what waits too long."""
-        now = clock.monotonic()
-        self._offset = self.heartbeat.offset
-        self.telemetry.running.set(len(self.running))
-        self.telemetry.circuits.set(len(self.outbound.hosts.opened()))
-        for run in list(self.running.values()):
-            if run.stop is None:
-                if run.started and now - run.started > run.policy.timeout_seconds:
-                    self._stop(run, "timeout")
-            elif now - run.stopped > STOP_PATIENCE_SECONDS:
-                log.warning("%r does not end although it was stopped (%s); it is left behind", run, run.stop)
-                self._collect(run, stopped(run))
-        self._launch()
-        if self.backlog and now - self._backlog_since > STALE_SECONDS:
-            self.claimer.slow_down()
-            self._release_backlog()
-
-    def _stop(self, run: RunContext, why: Stop) -> None:
-        run.stop = why
-        run.stopped = clock.monotonic()
-        if run.task is not None:
-            run.task.cancel()
-        if not run.started:
-            # A task that is cancelled before its first step never runs: nobody else would collect it.
-            run.started = run.stopped
-            self._collect(run, stopped(run))
-            self._launch()
-
-    def _release_backlog(self) -> None:
-        if self.batch is not None and self.backlog:
-            self.batch.released.extend((run.id, run.claim, 0.0, None) for run, _ in self.backlog)
-            self.settler.nudge()
-        self.backlog.clear()
-
-    def _cancel(self, ids: list[int]) -> None:
-        """Somebody asked for it; the reason is recorded with the request."""
-        waiting = {run.id: run for run, _ in self.backlog}
-        for number in ids:
-            run = self.running.get(number)
-            if run is not None and run.stop is None:
-                self._stop(run, "cancel")
-            elif number in waiting and self.batch is not None:
-                self.backlog = deque(item for item in self.backlog if item[0].id != number)
-                waiting[number].started = clock.monotonic()
-                self._keep(waiting[number], Cancel("cancelled"), clock.monotonic())
-
     # Its identity.
 
     def _become(self, node: int) -> None:
-        self._offset = self.heartbeat.offset
+        self.offset = self.heartbeat.offset
         self.batch = Batch(node)
         self.telemetry.identities.inc()
         self._joined.set()
@@ -562,7 +361,7 @@ class Worker:
             self._old_batches.append(self.batch)
         self.batch = None
         for run in list(self.running.values()):
-            self._stop(run, "lost")
+            self.watcher.end(run, "lost")
         self.settler.nudge()
 
     def _blocked(self, seconds: float) -> None:
@@ -593,22 +392,3 @@ class Worker:
         except TimeoutError:
             return False
         return True
-
-
-class Watcher(Loop):
-    """One look at all running tasks, a few times a second."""
-
-    name = "watcher"
-
-    def __init__(self, worker: Worker) -> None:
-        super().__init__()
-        self._worker = worker
-        self._due: float | None = None
-
-    async def tick(self) -> float:
-        now = clock.monotonic()
-        if self._due is not None:
-            self._worker.telemetry.loop_lag.set(max(0.0, now - self._due))
-        self._worker.watch()
-        self._due = now + WATCH_SECONDS
-        return WATCH_SECONDS

@@ -183,7 +183,7 @@ async def test_a_command_that_is_cancelled_is_gone_with_its_children(
         await worker.find_lanes()
         worker.take(await worker.queue.claim(node, worker.lanes, 10, now=worker.now()), node)
         await eventually(pids_in(tmp_path, 2))
-        worker._cancel([run])
+        worker.watcher.cancel([run])
         await settled(worker)
     pids = [int(path.read_text()) for path in tmp_path.iterdir()]
     await eventually(lambda: not any(map(is_alive, pids)))

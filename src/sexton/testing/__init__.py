@@ -156,7 +156,7 @@ class Engine:
             await make_partitions(self.database, days=0)
         # What a worker records as start and end follows the clock, too.
         self._worker.heartbeat.offset = self.clock.at.timestamp() - clock.monotonic()
-        self._worker.watch()
+        self._worker.watcher.watch()
 
     async def _settle(self) -> None:
         """Until nothing is left to do at this instant."""
