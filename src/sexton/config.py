@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from sexton import crash
+from sexton.connections.address import SCHEMES, Address
 from sexton.errors import InvalidField
 
 FILE = "sexton.toml"
@@ -28,6 +29,7 @@ ELECTOR_SCHEMES = {
     "redis": "redis://host:6379/0",
     "rediss": "rediss://host:6379/0",
     "etcd": "etcd://host:2379",
+    "etcd+ssl": "etcd+ssl://host:2379",
     "zookeeper": "zookeeper://host:2181,host:2181",
 }
 
@@ -37,9 +39,12 @@ QUEUE_SCHEMES = {
     "amqp": "amqp://user:password@host:5672/",
     "amqps": "amqps://user:password@host:5671/",
     "nats": "nats://host:4222",
+    "tls": "tls://user:password@host:4222",
     "kafka": "kafka://host:9092,host:9092",
+    "kafka+ssl": "kafka+ssl://user:password@host:9092,host:9092",
     "sqs": "sqs://eu-central-1",
 }
+QUEUE_OPTIONS = dict.fromkeys(("kafka", "kafka+ssl"), ("partitions",))
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -246,13 +251,16 @@ def _check_url(field: str, url: str) -> None:
 
 
 def _check_elector(elector: str) -> None:
-    scheme, separator, rest = elector.partition("://")
-    if elector in ("postgres", "advisory") or (scheme in ELECTOR_SCHEMES and separator and rest):
+    """The message does not repeat the address: it may hold a password."""
+    scheme, has_address = elector.partition(":")[0], elector.partition("://")[2] != ""
+    if elector in ("postgres", "advisory") or (scheme in ELECTOR_SCHEMES and has_address):
+        if scheme in SCHEMES:
+            Address.read(elector, field="elector")
         return
     addresses = ", ".join(ELECTOR_SCHEMES.values())
     raise InvalidField(
         "bad_elector",
-        f"there is no elector {scheme!r}" if scheme not in ELECTOR_SCHEMES else f"{elector!r} has no address",
+        f"there is no elector {scheme!r}" if scheme not in ELECTOR_SCHEMES else f"{scheme!r} has no address",
         field="elector",
         hint=f"use postgres, advisory, {addresses}",
     )
@@ -260,8 +268,10 @@ def _check_elector(elector: str) -> None:
 
 def _check_queue_url(url: str) -> None:
     """The message does not repeat the address: it may hold a password."""
-    scheme, separator, rest = url.partition("://")
-    if url == "postgres" or (scheme in QUEUE_SCHEMES and separator and rest):
+    scheme, has_address = url.partition(":")[0], url.partition("://")[2] != ""
+    if url == "postgres" or (scheme in QUEUE_SCHEMES and has_address):
+        if scheme in SCHEMES:
+            Address.read(url, field="queue_url", options=QUEUE_OPTIONS.get(scheme, ()))
         return
     addresses = ", ".join(QUEUE_SCHEMES.values())
     raise InvalidField(

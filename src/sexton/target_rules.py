@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
-from urllib.parse import urlsplit
 
 import msgspec
 
+from sexton.connections.address import Address
 from sexton.errors import InvalidField
 from sexton.http_rules import check_http
 from sexton.idempotency import RUN_NAMES, check_template
@@ -28,13 +28,16 @@ MOST_HEADERS = {"sqs": 3}
 
 # How an address of each broker begins, and an example of one.
 SCHEMES: Mapping[str, tuple[tuple[str, ...], str]] = {
-    "kafka": (("kafka",), "kafka://host:9092,host:9092"),
+    "kafka": (("kafka", "kafka+ssl"), "kafka://host:9092,host:9092"),
     "rabbitmq": (("amqp", "amqps"), "amqp://user:password@host:5672/"),
     "nats": (("nats", "tls"), "nats://host:4222"),
     "redis": (("redis", "rediss", "unix"), "redis://host:6379/0"),
     "sqs": (("sqs", "http", "https"), "sqs://eu-central-1, or https://host of another service like it"),
     "mqtt": (("mqtt", "mqtts"), "mqtt://host:1883"),
 }
+
+# What stands for a secret while an address is looked at; it can also be a port.
+HIDDEN = "1"
 
 # What the templates of a dead_letter_target find as their payload.
 LETTER = dict.fromkeys(
@@ -243,16 +246,14 @@ def _check_address(url: str | SecretRef, broker: str, field: str) -> None:
         return
     secret_names(url, field)
     schemes, example = SCHEMES[broker]
-    try:
-        parts = urlsplit(SECRET_PLACE.sub("x", url))
-        good = parts.scheme in schemes and bool(parts.netloc or parts.scheme == "unix")
-    except ValueError:
-        good = False
-    if not good or re.search(r"[\s\\]", url):
+    if url.partition("://")[0] not in schemes or re.search(r"[\s\\]", url):
         raise InvalidField(
             "bad_url", f"this is not the address of a {broker}", field=field, hint=f"write {example}"
         )
-    if parts.password not in (None, "", "x") and parts.password not in ("guest",):
+    address = Address.read(SECRET_PLACE.sub(HIDDEN, url), field=field)
+    # Of a NATS without a password, the user is a token.
+    shown = address.user if broker == "nats" and address.password is None else address.password
+    if shown not in (None, "", HIDDEN, "guest"):
         raise InvalidField(
             "bad_url",
             "the address holds a password that everybody who sees the job would see",

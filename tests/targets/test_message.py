@@ -11,7 +11,7 @@ from sexton import secrets
 from sexton.config import Settings
 from sexton.errors import InvalidField
 from sexton.postgres.database import Database
-from sexton.targets.brokers.base import BROKERS, Address
+from sexton.targets.brokers.base import BROKERS
 from sexton.validation import read_spec
 from tests.runs import drained, working
 from tests.targets.carrying import carry_out, end_of, waiting
@@ -28,7 +28,7 @@ URLS = {
     "rabbitmq": "amqp://guest:guest@{}/",
     "nats": "nats://{}",
     "redis": "redis://{}/0",
-    "sqs": "http://key:x@{}?region=eu-central-1",
+    "sqs": "http://key:guest@{}?region=eu-central-1",
     "mqtt": "mqtt://{}",
 }
 
@@ -107,6 +107,9 @@ GOOD: dict[str, Any] = {"broker": "redis", "url": "redis://host:6379/0", "topic"
         ({"broker": "zeromq"}, "target.message.broker", ""),
         ({"url": "http://host"}, "target.message.url", "redis://host:6379/0"),
         ({"url": "redis://:hunter22@host/0"}, "target.message.url", "sexton secret set"),
+        ({"url": "redis://host:6379/0?ca=/ca.pem"}, "target.message.url", "write rediss://"),
+        ({"url": "rediss://host:6379/0?verify=no"}, "target.message.url", "it has ca, cert, key"),
+        ({"broker": "nats", "url": "nats://s3cr3t@host"}, "target.message.url", "sexton secret set"),
         ({"url": {"secret": "a b"}}, "target.message.url.secret", "letters"),
         ({"url": {"secrets": "a"}}, "target.message.url.secrets", "secret"),
         ({"url": "${secret:broker"}, "target.message.url", "${secret:name}"),
@@ -136,10 +139,3 @@ def test_every_broker_takes_an_address_or_a_secret(broker: str) -> None:
     for url in (URLS[broker].format("host:1"), {"secret": "a"}, "${secret:a}"):
         message = {"broker": broker, "url": url, "topic": "{{job_name}}", "key": "{{date}}"}
         read_spec({"name": "a", "schedule": "@daily", "target": {"message": message}})
-
-
-def test_addresses_are_taken_apart() -> None:
-    address = Address.read("kafka://us%20er:p%40ss@a:1,b,[::1]:3?tls=1", 9092)
-    assert address.hosts == (("a", 1), ("b", 9092), ("::1", 3))
-    assert (address.user, address.password) == ("us er", "p@ss")
-    assert address.options == {"tls": "1"}

@@ -8,6 +8,7 @@ is rung for again.
 
 from __future__ import annotations
 
+import contextlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,10 +16,14 @@ from typing import Any, ClassVar, Literal, Protocol
 
 import msgspec
 
-from sexton.errors import Unavailable
+from sexton.connections.address import Address
+from sexton.errors import InvalidField, Unavailable
 
 # What rang: runs to claim, a change of lanes, a run to cancel.
 Ring = Literal["runs", "lanes", "cancels"]
+
+# Where the address of a broker stands.
+FIELD = "queue_url"
 
 # As many as a worker runs at a time by default: what one has no room for must go back to the broker.
 NOTICE_SIZE = 100
@@ -62,6 +67,11 @@ class Broker(ABC):
 
     name: ClassVar[str]
 
+    # What its client raises when the server does not answer.
+    lost: ClassVar[tuple[type[Exception], ...]] = (OSError,)
+    # For one that has one.
+    address: Address | None = None
+
     # Where the broker counts the time: what was not acknowledged for so long is handed out again.
     redeliver_seconds = 30.0
 
@@ -86,6 +96,16 @@ class Broker(ABC):
     async def close(self) -> None:
         """Disconnect. What was not acknowledged comes again, sooner or later, to somebody."""
 
+    @contextlib.contextmanager
+    def reached(self) -> Iterator[None]:
+        """Around everything that needs the server; and the files that its address names, which can be away
+        for a while too."""
+        known: tuple[type[Exception], ...] = (*self.lost, InvalidField)
+        try:
+            yield
+        except known as error:
+            raise unreachable(self.name, error, self.address) from error
+
     def encode(self, notice: Notice) -> bytes:
         return msgspec.json.encode(notice)
 
@@ -100,9 +120,10 @@ def notices_of(lane: int, runs: Sequence[int]) -> Iterator[Notice]:
         yield Notice(lane, list(runs[start : start + NOTICE_SIZE]))
 
 
-def unreachable(name: str, error: BaseException) -> Unavailable:
+def unreachable(name: str, error: BaseException, address: Address | None = None) -> Unavailable:
     """The one error for everything that a client library raises when its server does not answer."""
-    lines = str(error).splitlines()
+    said = str(error)
+    lines = (said if address is None else address.mask(said)).splitlines()
     return Unavailable(
         "queue_unavailable",
         f"the queue {name} cannot be reached: {lines[0] if lines else type(error).__name__}",

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from sexton.config import Settings
+from sexton.connections.tls import context_of
 from sexton.errors import InvalidField
-from sexton.queues.base import Broker
+from sexton.queues.base import FIELD, Broker
 
 MakeBroker = Callable[[str], Broker]
 
@@ -24,14 +25,18 @@ class _Kind(NamedTuple):
 
 _REDIS = _Kind("redis", "redis", "sexton.queues.redis", "RedisBroker")
 _RABBITMQ = _Kind("rabbitmq", "aio_pika", "sexton.queues.rabbitmq", "RabbitBroker")
+_NATS = _Kind("nats", "nats", "sexton.queues.nats", "NatsBroker")
+_KAFKA = _Kind("kafka", "aiokafka", "sexton.queues.kafka", "KafkaBroker")
 
 KINDS = {
     "redis": _REDIS,
     "rediss": _REDIS,
     "amqp": _RABBITMQ,
     "amqps": _RABBITMQ,
-    "nats": _Kind("nats", "nats", "sexton.queues.nats", "NatsBroker"),
-    "kafka": _Kind("kafka", "aiokafka", "sexton.queues.kafka", "KafkaBroker"),
+    "nats": _NATS,
+    "tls": _NATS,
+    "kafka": _KAFKA,
+    "kafka+ssl": _KAFKA,
     "sqs": _Kind("sqs", "aiobotocore", "sexton.queues.sqs", "SqsBroker"),
 }
 
@@ -46,8 +51,10 @@ def choose_broker(settings: Settings) -> MakeBroker | None:
         raise InvalidField(
             "queue_not_installed",
             f"the queue {kind.extra} needs the Python package {kind.package}",
-            field="queue_url",
+            field=FIELD,
             hint=f"pip install 'sexton[{kind.extra}]'",
         )
     made: Any = getattr(import_module(kind.module), kind.broker)
+    # What can never work is refused now, not by the first call.
+    context_of(made(url, "").address, FIELD)
     return lambda cluster: made(url, cluster)

@@ -9,17 +9,28 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRebalanceListener
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
-from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError, TopicAlreadyExistsError
+from aiokafka.errors import (
+    CommitFailedError,
+    IllegalStateError,
+    KafkaError,
+    NoError,
+    TopicAlreadyExistsError,
+    for_code,
+)
 
-from sexton.queues.base import Broker, Delivery, Notice, unreachable
+from sexton.config import QUEUE_OPTIONS
+from sexton.connections.address import Address
+from sexton.connections.kafka import kafka_options
+from sexton.errors import InvalidField
+from sexton.queues.base import FIELD, Broker, Delivery, Notice
 
 PARTITIONS = 12
+MOST_PARTITIONS = 1000
 COPIES = 3
 REQUEST_MILLISECONDS = 4000
 
@@ -34,23 +45,23 @@ class KafkaBroker(Broker):
     new topics."""
 
     name = "kafka"
+    lost = (KafkaError, OSError, TimeoutError)
 
     def __init__(self, url: str, cluster: str) -> None:
         super().__init__(url, cluster)
-        parts = urlsplit(url)
-        self._servers = parts.netloc
-        self._partitions = int(parse_qs(parts.query).get("partitions", [PARTITIONS])[0])
+        self.address: Address = Address.read(url, field=FIELD, options=QUEUE_OPTIONS["kafka"])
+        self._partitions = _number(self.address.options.get("partitions", str(PARTITIONS)))
         self._topics: set[str] = set()
         self._producer: Any = None
         self._consumer: Any = None
         self._subscribed: frozenset[str] = frozenset()
-        # Of each partition, what was handed out and not acknowledged, and the offset after the last one
-        # handed out.
+        # Of each partition that was assigned to us, what was handed out since then and not acknowledged, and
+        # the offset after the last one handed out.
         self._in_hand: dict[Any, set[int]] = {}
         self._after: dict[Any, int] = {}
 
     async def publish(self, notices: Sequence[Notice]) -> None:
-        with _reached():
+        with self.reached():
             producer = await self._publisher()
             await self._make_topics({self.place(notice.lane) for notice in notices})
             if not notices:
@@ -59,7 +70,7 @@ class KafkaBroker(Broker):
             await asyncio.gather(*sent)
 
     async def receive(self, lanes: Sequence[int], limit: int, seconds: float) -> list[Delivery]:
-        with _reached():
+        with self.reached():
             consumer = await self._member(frozenset(self.place(lane) for lane in lanes))
             answer: dict[Any, Any] = {}
             # Joining the group waits for its other members, which may take longer than this call. To give up
@@ -80,17 +91,19 @@ class KafkaBroker(Broker):
 
     async def acknowledge(self, deliveries: Sequence[Delivery]) -> None:
         """A partition is acknowledged up to the first that still is in hand."""
+        ours = frozenset() if self._consumer is None else self._consumer.assignment()
         done: dict[Any, int] = {}
         for delivery in deliveries:
             partition, offset = delivery.tag
             waiting = self._in_hand.get(partition)
             if waiting is not None:
                 waiting.discard(offset)
-                done[partition] = min(waiting, default=self._after[partition])
-        if done and self._consumer is not None:
-            # A partition that somebody else has by now is theirs to acknowledge; and the next call says
-            # more than this.
-            with _reached(), contextlib.suppress(CommitFailedError, IllegalStateError, TimeoutError):
+                # One that somebody else has by now is theirs to acknowledge.
+                if partition in ours:
+                    done[partition] = min(waiting, default=self._after[partition])
+        if done:
+            # The group may be about to change; and the next call says more than this.
+            with self.reached(), contextlib.suppress(CommitFailedError, IllegalStateError, TimeoutError):
                 async with asyncio.timeout(COMMIT_SECONDS):
                     await self._consumer.commit(done)
 
@@ -104,9 +117,7 @@ class KafkaBroker(Broker):
 
     async def _publisher(self) -> Any:
         if self._producer is None:
-            made = AIOKafkaProducer(
-                bootstrap_servers=self._servers, acks="all", request_timeout_ms=REQUEST_MILLISECONDS
-            )
+            made = AIOKafkaProducer(acks="all", request_timeout_ms=REQUEST_MILLISECONDS, **self._options())
             await _started(made)
             self._producer = made
         return self._producer
@@ -115,7 +126,7 @@ class KafkaBroker(Broker):
         await self._make_topics(topics)
         if self._consumer is None:
             made = AIOKafkaConsumer(
-                bootstrap_servers=self._servers,
+                **self._options(),
                 group_id=f"sexton.{self.cluster}",
                 enable_auto_commit=False,
                 auto_offset_reset="earliest",
@@ -127,15 +138,24 @@ class KafkaBroker(Broker):
             await _started(made)
             self._consumer = made
         if topics != self._subscribed:
-            self._consumer.subscribe(topics=sorted(topics))
+            self._consumer.subscribe(topics=sorted(topics), listener=_Assigned(self._begin_anew))
             self._subscribed = topics
         return self._consumer
+
+    def _begin_anew(self) -> None:
+        """Partitions were assigned, perhaps such as we had before. Each begins where it was last
+        acknowledged, by whomever: what we had in hand of it comes again, or has been dealt with."""
+        self._in_hand.clear()
+        self._after.clear()
+
+    def _options(self) -> dict[str, Any]:
+        return kafka_options(self.address, field=FIELD)
 
     async def _make_topics(self, topics: set[str] | frozenset[str]) -> None:
         new = topics - self._topics
         if not new:
             return
-        admin = AIOKafkaAdminClient(bootstrap_servers=self._servers, request_timeout_ms=REQUEST_MILLISECONDS)
+        admin = AIOKafkaAdminClient(request_timeout_ms=REQUEST_MILLISECONDS, **self._options())
         await _started(admin, stop=admin.close)
         try:
             cluster = await admin.describe_cluster()
@@ -145,12 +165,43 @@ class KafkaBroker(Broker):
             # used.
             if wanted and cluster["controller_id"] in brokers:
                 copies = min(COPIES, len(brokers))
-                await admin.create_topics([NewTopic(topic, self._partitions, copies) for topic in wanted])
-        except TopicAlreadyExistsError:
-            pass
+                answer = await admin.create_topics(
+                    [NewTopic(topic, self._partitions, copies) for topic in wanted]
+                )
+                _check_topics(answer)
         finally:
             await admin.close()
         self._topics |= new
+
+
+class _Assigned(ConsumerRebalanceListener):  # type: ignore[misc]
+    def __init__(self, assigned: Callable[[], None]) -> None:
+        self._assigned = assigned
+
+    def on_partitions_revoked(self, revoked: object) -> None:
+        """They may be acknowledged until the others have them."""
+
+    def on_partitions_assigned(self, assigned: object) -> None:
+        self._assigned()
+
+
+def _number(text: str) -> int:
+    if not text.isdecimal() or not 0 < int(text) <= MOST_PARTITIONS:
+        raise InvalidField(
+            "bad_address",
+            "partitions is not a number of partitions",
+            field=FIELD,
+            hint=f"write partitions={PARTITIONS}, or anything up to {MOST_PARTITIONS}",
+        )
+    return int(text)
+
+
+def _check_topics(answer: Any) -> None:
+    """The library leaves it to us to look at what became of each."""
+    for topic, code, *said in answer.topic_errors:
+        error = for_code(code)
+        if error not in (NoError, TopicAlreadyExistsError):
+            raise error(f"the topic {topic} could not be made: {(said and said[0]) or error.__name__}")
 
 
 async def _started(part: Any, stop: Any = None) -> None:
@@ -160,11 +211,3 @@ async def _started(part: Any, stop: Any = None) -> None:
     except BaseException:
         await (stop or part.stop)()
         raise
-
-
-@contextlib.contextmanager
-def _reached() -> Iterator[None]:
-    try:
-        yield
-    except (KafkaError, OSError, TimeoutError) as error:
-        raise unreachable(KafkaBroker.name, error) from error

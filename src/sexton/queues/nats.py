@@ -9,17 +9,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 
 import msgspec
-import nats
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.errors import Error
 from nats.js import JetStreamContext
 from nats.js.api import ConsumerConfig, DiscardPolicy, RetentionPolicy, StorageType, StreamConfig
 
-from sexton.queues.base import Broker, Delivery, Notice, unreachable
+from sexton.connections.address import Address
+from sexton.connections.nats import nats_client
+from sexton.queues.base import FIELD, Broker, Delivery, Notice
 
 CONNECT_SECONDS = 5
 ANSWER_SECONDS = 4
@@ -32,16 +33,18 @@ class NatsBroker(Broker):
     """The stream `sexton_CLUSTER` with subjects `sexton.CLUSTER.LANE` and consumers `lane_LANE`."""
 
     name = "nats"
+    lost = (Error, OSError, TimeoutError)
 
     def __init__(self, url: str, cluster: str) -> None:
         super().__init__(url, cluster)
+        self.address: Address = Address.read(url, field=FIELD)
         self._client: Client | None = None
         self._stream: JetStreamContext | None = None
         self._consumers: set[int] = set()
         self._closed = asyncio.Event()
 
     async def publish(self, notices: Sequence[Notice]) -> None:
-        with _reached():
+        with self.reached():
             client, stream = await self._open()
             await client.flush(ANSWER_SECONDS)
             await asyncio.gather(
@@ -52,7 +55,7 @@ class NatsBroker(Broker):
             )
 
     async def receive(self, lanes: Sequence[int], limit: int, seconds: float) -> list[Delivery]:
-        with _reached():
+        with self.reached():
             chosen = random.sample(lanes, min(len(lanes), limit))
             await self._make_consumers(chosen)
             batch = limit // len(chosen)
@@ -63,7 +66,7 @@ class NatsBroker(Broker):
         return [Delivery(message.data, message) for message in found]
 
     async def acknowledge(self, deliveries: Sequence[Delivery]) -> None:
-        with _reached():
+        with self.reached():
             client, _ = await self._open()
             for delivery in deliveries:
                 await client.publish(delivery.tag.reply, b"+ACK")
@@ -83,15 +86,8 @@ class NatsBroker(Broker):
             async def over() -> None:
                 closed.set()
 
-            async def quiet(error: Exception) -> None:
-                """Whoever needed the connection reports it."""
-
-            self._client = await nats.connect(
-                self.url,
-                allow_reconnect=False,
-                connect_timeout=CONNECT_SECONDS,
-                closed_cb=over,
-                error_cb=quiet,
+            self._client = await nats_client(
+                self.address, field=FIELD, seconds=CONNECT_SECONDS, closed_cb=over
             )
             self._stream = self._client.jetstream()
             await self._stream.add_stream(
@@ -183,11 +179,3 @@ class NatsBroker(Broker):
     @property
     def _stream_name(self) -> str:
         return f"sexton_{self.cluster}"
-
-
-@contextlib.contextmanager
-def _reached() -> Iterator[None]:
-    try:
-        yield
-    except (Error, OSError, TimeoutError) as error:
-        raise unreachable(NatsBroker.name, error) from error

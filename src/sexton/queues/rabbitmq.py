@@ -9,37 +9,39 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import aio_pika
 from aio_pika.abc import AbstractChannel, AbstractConnection, AbstractIncomingMessage, AbstractQueue
 from aio_pika.exceptions import AMQPError
 from pamqp.common import FieldValue
 
-from sexton.queues.base import Broker, Delivery, Notice, unreachable
+from sexton.connections.address import Address
+from sexton.connections.rabbitmq import rabbitmq_connection
+from sexton.queues.base import FIELD, Broker, Delivery, Notice
 
 CONNECT_SECONDS = 5.0
 
 # A queue that nobody reads must not fill the disk: the oldest notices are dropped, and rung for again.
 ARGUMENTS: dict[str, FieldValue] = {"x-queue-type": "quorum", "x-max-length": 100_000}
 
-# Errors of the client, of the network, and of a client that finds its connection gone.
-LOST = (AMQPError, OSError, RuntimeError)
-
 
 class RabbitBroker(Broker):
     """Queues `sexton.CLUSTER.LANE` in the virtual host of the address."""
 
     name = "rabbitmq"
+    # Of the client, of the network, and of a client that finds its connection gone.
+    lost = (AMQPError, OSError, RuntimeError)
 
     def __init__(self, url: str, cluster: str) -> None:
         super().__init__(url, cluster)
+        self.address: Address = Address.read(url, field=FIELD)
         self._connection: AbstractConnection | None = None
         self._channel: AbstractChannel | None = None
         self._queues: dict[int, AbstractQueue] = {}
 
     async def publish(self, notices: Sequence[Notice]) -> None:
-        with _reached():
+        with self.reached():
             channel = await self._open()
             for lane in {notice.lane for notice in notices}:
                 await self._queue(lane)
@@ -56,7 +58,7 @@ class RabbitBroker(Broker):
             found.append(message)
             arrived.set()
 
-        with _reached():
+        with self.reached():
             channel = await self._open()
             # The prefetch is of each queue, the limit of all of them.
             chosen = random.sample(lanes, min(len(lanes), limit))
@@ -74,7 +76,7 @@ class RabbitBroker(Broker):
         return [Delivery(message.body, message) for message in found]
 
     async def acknowledge(self, deliveries: Sequence[Delivery]) -> None:
-        with _reached():
+        with self.reached():
             for delivery in deliveries:
                 await delivery.tag.ack()
 
@@ -91,7 +93,7 @@ class RabbitBroker(Broker):
 
     async def _open(self) -> AbstractChannel:
         if self._connection is None or self._connection.is_closed:
-            self._connection = await aio_pika.connect(self.url, timeout=CONNECT_SECONDS)
+            self._connection = await rabbitmq_connection(self.address, field=FIELD, seconds=CONNECT_SECONDS)
             self._channel = None
         if self._channel is None or self._channel.is_closed:
             self._queues.clear()
@@ -116,11 +118,3 @@ async def _either(arrived: asyncio.Event, channel: AbstractChannel) -> None:
     finally:
         closed.cancel()
         came.cancel()
-
-
-@contextlib.contextmanager
-def _reached() -> Iterator[None]:
-    try:
-        yield
-    except LOST as error:
-        raise unreachable(RabbitBroker.name, error) from error

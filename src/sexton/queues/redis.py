@@ -16,7 +16,9 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError, ResponseError
 
 from sexton import clock
-from sexton.queues.base import Broker, Delivery, Notice, unreachable
+from sexton.connections.address import Address
+from sexton.connections.redis import redis_client
+from sexton.queues.base import FIELD, Broker, Delivery, Notice
 
 GROUP = "workers"
 LONGEST = 100_000
@@ -44,9 +46,11 @@ class RedisBroker(Broker):
     """Keys `sexton:{cluster}:lane:N`: the braces keep them together in a Redis Cluster."""
 
     name = "redis"
+    lost = (RedisError, OSError)
 
     def __init__(self, url: str, cluster: str) -> None:
         super().__init__(url, cluster)
+        self.address: Address = Address.read(url, field=FIELD)
         self._consumer = secrets.token_hex(8)
         self._client: Redis | None = None
         self._groups: set[str] = set()
@@ -56,42 +60,37 @@ class RedisBroker(Broker):
         return f"sexton:{{{self.cluster}}}:lane:{lane}"
 
     async def publish(self, notices: Sequence[Notice]) -> None:
-        try:
+        with self.reached():
             async with self._connected().pipeline(transaction=False) as pipeline:
                 pipeline.execute_command("PING")
                 for notice in notices:
                     key, body = self.place(notice.lane), self.encode(notice)
                     pipeline.execute_command("XADD", key, "MAXLEN", "~", LONGEST, "*", "notice", body)
                 await pipeline.execute()
-        except (RedisError, OSError) as error:
-            raise unreachable(self.name, error) from error
 
     async def receive(self, lanes: Sequence[int], limit: int, seconds: float) -> list[Delivery]:
         keys = [self.place(lane) for lane in lanes]
-        try:
-            await self._make_groups(keys)
-            return await self._take_over(keys, limit) or await self._read(keys, limit, seconds)
-        except ResponseError as error:
-            # A group that is gone with its stream: Redis was emptied, or has lost what it had. They are
-            # made again.
-            self._groups.clear()
-            raise unreachable(self.name, error) from error
-        except (RedisError, OSError) as error:
-            raise unreachable(self.name, error) from error
+        with self.reached():
+            try:
+                await self._make_groups(keys)
+                return await self._take_over(keys, limit) or await self._read(keys, limit, seconds)
+            except ResponseError:
+                # A group that is gone with its stream: Redis was emptied, or has lost what it had. They are
+                # made again.
+                self._groups.clear()
+                raise
 
     async def acknowledge(self, deliveries: Sequence[Delivery]) -> None:
         entries: dict[str, list[bytes]] = {}
         for delivery in deliveries:
             key, number = delivery.tag
             entries.setdefault(key, []).append(number)
-        try:
+        with self.reached():
             async with self._connected().pipeline(transaction=False) as pipeline:
                 for key, numbers in entries.items():
                     pipeline.execute_command("XACK", key, GROUP, *numbers)
                     pipeline.execute_command("XDEL", key, *numbers)
                 await pipeline.execute()
-        except (RedisError, OSError) as error:
-            raise unreachable(self.name, error) from error
 
     async def close(self) -> None:
         client, self._client = self._client, None
@@ -100,8 +99,12 @@ class RedisBroker(Broker):
 
     def _connected(self) -> Redis:
         if self._client is None:
-            self._client = Redis.from_url(
-                self.url, socket_timeout=SOCKET_SECONDS, socket_connect_timeout=SOCKET_SECONDS, retry=None
+            self._client = redis_client(
+                self.address,
+                field=FIELD,
+                socket_timeout=SOCKET_SECONDS,
+                socket_connect_timeout=SOCKET_SECONDS,
+                retry=None,
             )
         return self._client
 

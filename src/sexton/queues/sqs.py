@@ -11,14 +11,14 @@ import contextlib
 import random
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
-from urllib.parse import parse_qs, urlsplit
 
 from aiobotocore.config import AioConfig
 from aiobotocore.session import get_session
 from aiohttp import ClientError as HttpError
 from botocore.exceptions import BotoCoreError, ClientError
 
-from sexton.queues.base import Broker, Delivery, Notice, unreachable
+from sexton.connections.address import Address
+from sexton.queues.base import FIELD, Broker, Delivery, Notice
 
 T = TypeVar("T")
 
@@ -39,9 +39,11 @@ class SqsBroker(Broker):
     else than AWS."""
 
     name = "sqs"
+    lost = (BotoCoreError, ClientError, HttpError, OSError, TimeoutError)
 
     def __init__(self, url: str, cluster: str) -> None:
         super().__init__(url, cluster)
+        self.address: Address = Address.read(url, field=FIELD)
         self._stack = contextlib.AsyncExitStack()
         self._client: Any = None
         self._urls: dict[int, str] = {}
@@ -50,7 +52,7 @@ class SqsBroker(Broker):
         return f"sexton-{self.cluster}-{lane}"
 
     async def publish(self, notices: Sequence[Notice]) -> None:
-        with _reached():
+        with self.reached():
             client = await self._open()
             if not notices:
                 await client.list_queues(MaxResults=1)
@@ -66,7 +68,7 @@ class SqsBroker(Broker):
                 await asyncio.gather(*some)
 
     async def receive(self, lanes: Sequence[int], limit: int, seconds: float) -> list[Delivery]:
-        with _reached():
+        with self.reached():
             await self._open()
             chosen = random.sample(lanes, min(len(lanes), limit))
             share = limit // len(chosen)
@@ -76,7 +78,7 @@ class SqsBroker(Broker):
             return found or await self._first(chosen, max(1, round(seconds)))
 
     async def acknowledge(self, deliveries: Sequence[Delivery]) -> None:
-        with _reached():
+        with self.reached():
             client = await self._open()
             by_queue: dict[str, list[str]] = {}
             for delivery in deliveries:
@@ -100,10 +102,10 @@ class SqsBroker(Broker):
 
     async def _open(self) -> Any:
         if self._client is None:
-            parts = urlsplit(self.url)
-            endpoint = parse_qs(parts.query).get("endpoint", [None])[0]
+            [(region, _)] = self.address.hosts
+            endpoint = self.address.options.get("endpoint")
             made = get_session().create_client(
-                "sqs", region_name=parts.hostname, endpoint_url=endpoint, config=CONFIG
+                "sqs", region_name=region, endpoint_url=endpoint, config=CONFIG
             )
             self._client = await self._stack.enter_async_context(made)
         return self._client
@@ -155,11 +157,3 @@ class SqsBroker(Broker):
 def _batches(things: Sequence[T]) -> Iterator[Sequence[T]]:
     for start in range(0, len(things), BATCH):
         yield things[start : start + BATCH]
-
-
-@contextlib.contextmanager
-def _reached() -> Iterator[None]:
-    try:
-        yield
-    except (BotoCoreError, ClientError, HttpError, OSError, TimeoutError) as error:
-        raise unreachable(SqsBroker.name, error) from error

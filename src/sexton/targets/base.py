@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from datetime import UTC
 from typing import Any, Protocol
+from urllib.parse import quote
 
 import msgspec
 
@@ -12,6 +13,7 @@ from sexton.errors import SextonError, Unavailable
 from sexton.execution import RunContext, Step, describe
 from sexton.idempotency import fill, names_wall_clock
 from sexton.model import Cancel, Failure, Outcome, SecretRef, Success, Target
+from sexton.placeholder import SECRET_PLACE
 from sexton.postgres.database import Database
 from sexton.secrets import SecretError, Secrets
 
@@ -51,6 +53,14 @@ class Filler:
             name, _, rest = part.partition("}")
             done += await self.secrets.value(name) + self._fill(rest, run, zone)
         return done
+
+    async def address(self, template: str | SecretRef, run: RunContext) -> str:
+        """The same for an address. A secret that is only a part of one, such as its password, is encoded as
+        it must be there."""
+        if isinstance(template, SecretRef) or SECRET_PLACE.fullmatch(template):
+            return await self.secrets.reveal(template)
+        values = {name: await self.secrets.value(name) for name in set(SECRET_PLACE.findall(template))}
+        return SECRET_PLACE.sub(lambda found: quote(values[found[1]], safe=""), template)
 
     async def value(self, value: Any, run: RunContext) -> Any:
         """The same for every text inside a JSON value."""

@@ -18,6 +18,7 @@ from uuid import uuid4
 
 import msgspec
 
+from sexton.connections.address import Address
 from sexton.execution import RunContext, Step, clean
 from sexton.model import Cancel, CeleryTarget, Failure, Outcome, Success, Target
 from sexton.targets.base import Filler
@@ -43,12 +44,14 @@ class CeleryTargetKind:
         await self._pool.close()
 
     async def _send(self, target: CeleryTarget, run: RunContext) -> Outcome:
-        url = await self._filler.text(target.url, run)
+        url = await self._filler.address(target.url, run)
         args, kwargs = await self._arguments(target, run)
         message = task_message(target, run, args, kwargs)
         if not target.wait:
             return await self._pool.publish(target.broker, url, message)
-        backend = await self._filler.text(target.result_url or target.url, run)
+        backend = Address.read(
+            await self._filler.address(target.result_url or target.url, run), field="result_url"
+        )
         await self._pool.check(backend)
         return await self._send_and_wait(target, url, backend, message)
 
@@ -62,11 +65,14 @@ class CeleryTargetKind:
             return [], payload
         return ([] if payload is None else [payload]), {}
 
-    async def _send_and_wait(self, target: CeleryTarget, url: str, backend: str, message: Message) -> Outcome:
+    async def _send_and_wait(
+        self, target: CeleryTarget, url: str, backend: Address, message: Message
+    ) -> Outcome:
         from redis import exceptions
-        from redis.asyncio import Redis
 
-        client: Any = Redis.from_url(backend, socket_connect_timeout=10, socket_timeout=30)
+        from sexton.connections.redis import redis_client
+
+        client: Any = redis_client(backend, field="result_url", socket_connect_timeout=10, socket_timeout=30)
         listener = client.pubsub()
         name = META + message.number
         try:

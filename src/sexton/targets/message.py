@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from sexton.connections.address import Address
 from sexton.execution import RunContext, Step, clean
 from sexton.model import Failure, MessageTarget, Outcome, Success, Target, Wait
 from sexton.report import TOKEN_HEADER
@@ -22,7 +23,6 @@ from sexton.targets.base import Filler, Refused, stamp
 from sexton.targets.brokers.base import (
     CONNECT_SECONDS,
     PUBLISH_SECONDS,
-    Address,
     Message,
     Publisher,
     available,
@@ -68,7 +68,9 @@ class MessageTargetKind:
             exchange=target.exchange,
             redis_type=target.redis_type,
         )
-        outcome = await self._pool.publish(target.broker, await text(target.url, run), message)
+        outcome = await self._pool.publish(
+            target.broker, await self._filler.address(target.url, run), message
+        )
         if token is not None and isinstance(outcome, Success):
             return Wait(target.wait_seconds or run.policy.timeout_seconds)
         return outcome
@@ -108,9 +110,9 @@ class Pool:
             reason = clean(str(error) or type(error).__name__, 2000)
             return Failure(f"{broker}: {type(error).__name__}: {reason}")
 
-    async def check(self, url: str) -> None:
+    async def check(self, address: Address) -> None:
         """Refuse an address that may not be reached."""
-        await check_hosts(Address.read(url, 0), private=self._private)
+        await check_hosts(address, private=self._private)
 
     async def close(self) -> None:
         for connection in self._connections.values():

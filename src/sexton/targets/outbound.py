@@ -17,7 +17,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -28,6 +27,7 @@ from yarl import URL
 
 from sexton import __version__, clock
 from sexton.config import Settings
+from sexton.connections.tls import PEM, make_context
 from sexton.model import HttpTls
 from sexton.targets.hosts import Hosts, Permit
 
@@ -35,7 +35,6 @@ CONNECT_SECONDS = 10.0
 LARGEST_REQUEST = 1024 * 1024
 TLS_SECONDS = 60.0
 MOST_CONTEXTS = 1000
-PEM = "-----BEGIN"
 # What a redirect asks for again as it was; the others are followed with a GET.
 KEPT = frozenset({307, 308})
 REDIRECTS = frozenset({301, 302, 303}) | KEPT
@@ -213,7 +212,11 @@ class Outbound:
                 for path in (files.cert, files.key, files.ca)
                 if path is not None and not path.startswith(PEM)
             )
-            context = known[0] if known is not None and known[1] == stamps else tls_context(files)
+            context = (
+                known[0]
+                if known is not None and known[1] == stamps
+                else make_context(files.ca, files.cert, files.key)
+            )
         except (OSError, ValueError) as error:
             raise BadTls(f"target.http.tls: {error}") from error
         if len(self._contexts) >= MOST_CONTEXTS:
@@ -268,29 +271,6 @@ def origin(url: str) -> str:
         port = None
     scheme = parts.scheme.lower()
     return f"{scheme}://{parts.hostname or ''}:{port or (443 if scheme == 'https' else 80)}"
-
-
-def tls_context(files: HttpTls) -> ssl.SSLContext:
-    """Each is the path of a file, or what would be in it."""
-    inline = files.ca is not None and files.ca.startswith(PEM)
-    context = ssl.create_default_context(
-        cafile=None if inline else files.ca, cadata=files.ca if inline else None
-    )
-    if files.cert is not None:
-        # OpenSSL reads keys from files only: in a directory that nobody else may look into, for a moment.
-        with TemporaryDirectory() as directory:
-            cert = _in_file(files.cert, Path(directory, "cert"))
-            key = None if files.key is None else _in_file(files.key, Path(directory, "key"))
-            # Without a password of its own, OpenSSL would ask for one at the terminal.
-            context.load_cert_chain(cert, key, password=lambda: "")
-    return context
-
-
-def _in_file(text: str, place: Path) -> str:
-    if not text.startswith(PEM):
-        return text
-    place.write_text(text)
-    return str(place)
 
 
 async def _read(response: aiohttp.ClientResponse, most: int) -> tuple[bytes, bool]:

@@ -22,6 +22,7 @@ from sexton.postgres.database import Database
         ("rediss://localhost:6379/0", "redis"),
         ("etcd://localhost:2379", "etcd"),
         ("etcd://user:pass%40word@one:2379,two", "etcd"),
+        ("etcd+ssl://user:pass%40word@one:2379,two", "etcd"),
         ("zookeeper://one:2181,two:2181", "zookeeper"),
     ],
 )
@@ -42,7 +43,7 @@ def test_an_unknown_one_is_refused_by_name(elector: str) -> None:
 
 @pytest.mark.parametrize("elector", ["etcd://:2379", "etcd://host:port", "etcd://one,,two"])
 async def test_an_address_that_is_none_is_refused(database: Database, elector: str) -> None:
-    with pytest.raises(InvalidField, match="is not the address of an etcd"):
+    with pytest.raises(InvalidField, match="the address etcd://… cannot be read"):
         choose_elector(Settings(elector=elector), database)
 
 

@@ -13,10 +13,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
+from sexton.connections.address import Address
 from sexton.errors import Unavailable
 
 # A lease is trusted until this long before its end: clocks do not run alike on all machines.
 MARGIN = 0.25
+
+# Where the address of an elector stands.
+FIELD = "elector"
 
 LONGEST_PATIENCE = 2.0
 
@@ -81,9 +85,10 @@ def patience(lease_seconds: float) -> float:
     return min(lease_seconds / 4, LONGEST_PATIENCE)
 
 
-def unreachable(name: str, error: BaseException) -> Unavailable:
+def unreachable(name: str, error: BaseException, address: Address | None = None) -> Unavailable:
     """The one error for everything that a client library raises when its server does not answer."""
-    lines = str(error).splitlines()
+    said = str(error)
+    lines = (said if address is None else address.mask(said)).splitlines()
     return Unavailable(
         "elector_unavailable",
         f"the elector {name} cannot be reached: {lines[0] if lines else type(error).__name__}",

@@ -26,7 +26,7 @@ def choose_elector(settings: Settings, database: Database) -> Elector:
             from sexton.cluster.electors.redis import RedisElector
 
             return RedisElector(address, lease_seconds=lease)
-        case "etcd":
+        case "etcd" | "etcd+ssl":
             _require("aetcd", extra="etcd")
             from sexton.cluster.electors.etcd import EtcdElector
 

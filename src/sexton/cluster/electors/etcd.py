@@ -10,17 +10,19 @@ import contextlib
 import math
 import secrets
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
+from functools import partial
 from itertools import islice
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 import aetcd
+from aetcd import rpc
+from grpc import ssl_channel_credentials  # type: ignore[import-untyped]
 
 from sexton import clock
-from sexton.cluster.electors.base import MARGIN, Elector, View, patience, unreachable
+from sexton.cluster.electors.base import FIELD, MARGIN, Elector, View, patience, unreachable
+from sexton.connections.address import Address
+from sexton.connections.tls import context_of, files_of
 from sexton.errors import InvalidField
-
-PORT = 2379
 
 # etcd refuses transactions of more than 128 operations.
 TOGETHER = 64
@@ -33,7 +35,16 @@ class EtcdElector(Elector):
 
     def __init__(self, url: str, *, lease_seconds: float) -> None:
         super().__init__()
-        self._user, self._password, self._addresses = _addresses(url)
+        self._address = Address.read(url, field=FIELD)
+        if self._address.user is not None and self._address.password is None:
+            raise InvalidField(
+                "bad_elector",
+                "the address of the etcd has a user, but no password",
+                field=FIELD,
+                hint=f"write {self._address.scheme}://user:password@host:2379",
+            )
+        context_of(self._address, FIELD)
+        self._hosts = list(self._address.hosts)
         self._lease_seconds = lease_seconds
         self._prefix = ""
         self._holder = b""
@@ -99,17 +110,18 @@ class EtcdElector(Elector):
             return await call
         except (aetcd.ClientError, OSError) as error:
             await self._disconnect()
-            self._addresses.append(self._addresses.pop(0))
-            raise unreachable(self.name, error) from error
+            self._hosts.append(self._hosts.pop(0))
+            raise unreachable(self.name, error, self._address) from error
 
     def _connected(self) -> aetcd.Client:
         if self._client is None:
-            host, port = self._addresses[0]
-            self._client = aetcd.Client(
+            make = partial(_Encrypted, address=self._address) if self._address.tls else aetcd.Client
+            host, port = self._hosts[0]
+            self._client = make(
                 host,
                 port,
-                username=self._user,
-                password=self._password,
+                username=self._address.user,
+                password=self._address.password,
                 timeout=patience(self._lease_seconds),
             )
         return self._client
@@ -121,20 +133,28 @@ class EtcdElector(Elector):
                 await client.close()
 
 
-def _addresses(url: str) -> tuple[str | None, str | None, list[tuple[str, int]]]:
-    """etcd://user:password@host:port,host:port"""
-    try:
-        login, _, hosts = url.partition("://")[2].rstrip("/").rpartition("@")
-        user, _, password = login.partition(":")
-        parts = [urlsplit(f"//{host}") for host in hosts.split(",")]
-        addresses = [(part.hostname or "", part.port or PORT) for part in parts]
-    except ValueError:
-        addresses = []
-    if not addresses or not all(host for host, _ in addresses):
-        raise InvalidField(
-            "bad_elector", f"{url!r} is not the address of an etcd", field="elector", hint="etcd://host:2379"
-        )
-    return unquote(user) or None, unquote(password) or None, addresses
+class _Encrypted(aetcd.Client):  # type: ignore[misc]
+    """The library has no TLS, but can be given a channel that has it."""
+
+    def __init__(self, host: str, port: int, address: Address, **options: Any) -> None:
+        super().__init__(host, port, **options)
+        self._address = address
+
+    async def connect(self) -> None:
+        if self._connected.is_set():
+            return
+        ca, cert, key = files_of(self._address, FIELD)
+        if cert is not None and key is None:
+            key = cert  # the file may hold both
+        credentials = ssl_channel_credentials(ca, key, cert)
+        self.channel = rpc.secure_channel(f"{self._host}:{self._port}", credentials)
+        if self._username is not None:
+            request = rpc.AuthenticateRequest(name=self._username, password=self._password)
+            answer = await rpc.AuthStub(self.channel).Authenticate(request, timeout=self._timeout)
+            self.metadata = (("token", answer.token),)
+        self.kvstub = rpc.KVStub(self.channel)
+        self.leasestub = rpc.LeaseStub(self.channel)
+        self._connected.set()
 
 
 def _parts(shards: Iterable[int]) -> Iterator[list[int]]:

@@ -16,7 +16,10 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from sexton import clock
-from sexton.cluster.electors.base import MARGIN, Elector, View, patience, unreachable
+from sexton.cluster.electors.base import FIELD, MARGIN, Elector, View, patience, unreachable
+from sexton.connections.address import Address
+from sexton.connections.redis import redis_client
+from sexton.connections.tls import context_of
 
 RENEW = """
 local ours = {}
@@ -45,7 +48,8 @@ class RedisElector(Elector):
 
     def __init__(self, url: str, *, lease_seconds: float) -> None:
         super().__init__()
-        self._url = url
+        self._address = Address.read(url, field=FIELD)
+        context_of(self._address, FIELD)
         self._lease = lease_seconds
         self._cluster = ""
         self._holder = ""
@@ -75,7 +79,7 @@ class RedisElector(Elector):
                     )
                 answers = await pipeline.execute()
         except (RedisError, OSError) as error:
-            raise unreachable(self.name, error) from error
+            raise unreachable(self.name, error, self._address) from error
         got = {shard for shard, answer in zip(asked, answers, strict=True) if answer}
         self._held |= got
         return got
@@ -100,14 +104,18 @@ class RedisElector(Elector):
         try:
             answer = await self._connected().eval(script, len(keys), *keys, *arguments)
         except (RedisError, OSError) as error:
-            raise unreachable(self.name, error) from error
+            raise unreachable(self.name, error, self._address) from error
         return answer or []
 
     def _connected(self) -> Redis:
         if self._client is None:
             seconds = patience(self._lease)
-            self._client = Redis.from_url(
-                self._url, socket_timeout=seconds, socket_connect_timeout=seconds, retry=None
+            self._client = redis_client(
+                self._address,
+                field=FIELD,
+                socket_timeout=seconds,
+                socket_connect_timeout=seconds,
+                retry=None,
             )
         return self._client
 

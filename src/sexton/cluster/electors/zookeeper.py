@@ -23,7 +23,8 @@ from kazoo.protocol.states import KazooState
 from kazoo.retry import KazooRetry
 
 from sexton import clock
-from sexton.cluster.electors.base import MARGIN, Elector, View, unreachable
+from sexton.cluster.electors.base import FIELD, MARGIN, Elector, View, unreachable
+from sexton.errors import InvalidField
 
 
 class ZooKeeperElector(Elector):
@@ -34,6 +35,13 @@ class ZooKeeperElector(Elector):
     def __init__(self, url: str, *, lease_seconds: float) -> None:
         super().__init__()
         self._hosts = url.partition("://")[2]
+        if "@" in self._hosts or "?" in self._hosts:
+            raise InvalidField(
+                "bad_elector",
+                "the elector zookeeper takes neither a user nor parameters yet",
+                field=FIELD,
+                hint="write zookeeper://host:2181,host:2181",
+            )
         self._lease = lease_seconds
         self._root = ""
         self._ready = False

@@ -9,14 +9,18 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import socket
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Protocol
-from urllib.parse import parse_qs, unquote, urlsplit
 
+from sexton.connections.address import Address
+from sexton.errors import InvalidField
 from sexton.targets.base import Refused
 from sexton.targets.outbound import RefusedAddress, check_address
+
+# Where the address of a broker stands.
+FIELD = "url"
 
 CONNECT_SECONDS = 10.0
 PUBLISH_SECONDS = 30.0
@@ -43,54 +47,20 @@ class Publisher(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
-    """An address taken apart; `options` is what follows the question mark."""
-
-    scheme: str
-    hosts: tuple[tuple[str, int], ...]
-    user: str | None
-    password: str | None
-    path: str
-    options: Mapping[str, str]
-
-    @classmethod
-    def read(cls, url: str, port: int) -> Address:
-        try:
-            parts = urlsplit(url)
-            login, _, places = parts.netloc.rpartition("@")
-            user, has_password, password = login.partition(":")
-            hosts = tuple(_host(place, port) for place in places.split(",") if place)
-        except ValueError:
-            raise Refused("the broker's address cannot be read") from None
-        return cls(
-            scheme=parts.scheme,
-            hosts=hosts,
-            user=unquote(user) or None,
-            password=unquote(password) if has_password else None,
-            path=parts.path,
-            options={name: values[-1] for name, values in parse_qs(parts.query).items()},
-        )
-
-
-Connect = Callable[[str], Awaitable[Publisher]]
-
-
-@dataclass(frozen=True, slots=True)
 class Broker:
-    """`library` is the client it needs, `port` where it listens unless the address says otherwise."""
+    """`library` is the client it needs."""
 
     module: str
     library: str
-    port: int
 
 
 BROKERS: Mapping[str, Broker] = {
-    "kafka": Broker("sexton.targets.brokers.kafka", "aiokafka", 9092),
-    "rabbitmq": Broker("sexton.targets.brokers.rabbitmq", "aio_pika", 5672),
-    "nats": Broker("sexton.targets.brokers.nats", "nats", 4222),
-    "redis": Broker("sexton.targets.brokers.redis", "redis", 6379),
-    "sqs": Broker("sexton.targets.brokers.sqs", "aiobotocore", 443),
-    "mqtt": Broker("sexton.targets.brokers.mqtt", "aiomqtt", 1883),
+    "kafka": Broker("sexton.targets.brokers.kafka", "aiokafka"),
+    "rabbitmq": Broker("sexton.targets.brokers.rabbitmq", "aio_pika"),
+    "nats": Broker("sexton.targets.brokers.nats", "nats"),
+    "redis": Broker("sexton.targets.brokers.redis", "redis"),
+    "sqs": Broker("sexton.targets.brokers.sqs", "aiobotocore"),
+    "mqtt": Broker("sexton.targets.brokers.mqtt", "aiomqtt"),
 }
 
 
@@ -101,15 +71,19 @@ def available(broker: str) -> bool:
 
 async def connect(broker: str, url: str, *, private: bool) -> Publisher:
     """Connect, once every host of the address was looked up and may be reached."""
-    known = BROKERS[broker]
-    address = Address.read(url, known.port)
-    if address.scheme not in ("unix", "sqs"):
+    try:
+        address = Address.read(url, field=FIELD)
         await check_hosts(address, private=private)
-    opened: Awaitable[Publisher] = import_module(known.module).connect(url, address)
-    return await opened
+        opened: Awaitable[Publisher] = import_module(BROKERS[broker].module).connect(address)
+        return await opened
+    except InvalidField as error:
+        raise Refused(f"{broker}: {error.field}: {error}") from None
 
 
 async def check_hosts(address: Address, *, private: bool) -> None:
+    """Refuse an address that may not be reached."""
+    if address.scheme == "sqs":  # its host is a region
+        return
     loop = asyncio.get_running_loop()
     for host, port in address.hosts:
         found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -118,10 +92,3 @@ async def check_hosts(address: Address, *, private: bool) -> None:
                 check_address(str(each[4][0]), private=private)
             except RefusedAddress as error:
                 raise Refused(f"the broker's address is refused: {error}") from None
-
-
-def _host(place: str, port: int) -> tuple[str, int]:
-    parts = urlsplit(f"//{place}")
-    if not parts.hostname:
-        raise ValueError(place)
-    return parts.hostname, parts.port or port

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import ssl
 from typing import Any
 
 from aiokafka import AIOKafkaProducer
 from aiokafka import errors as kafka_errors
 
+from sexton.connections.address import Address
+from sexton.connections.kafka import kafka_options
 from sexton.targets.base import Refused
-from sexton.targets.brokers.base import PUBLISH_SECONDS, Address, Message
+from sexton.targets.brokers.base import FIELD, PUBLISH_SECONDS, Message
 
 REFUSALS = (
     kafka_errors.MessageSizeTooLargeError,
@@ -41,26 +42,13 @@ class KafkaPublisher:
         await self._producer.stop()
 
 
-async def connect(url: str, address: Address) -> KafkaPublisher:
-    """`?tls=1` for TLS; a user means SASL, of the kind `?sasl=SCRAM-SHA-256` (PLAIN unless given)."""
-    tls = address.options.get("tls") in ("1", "true")
-    security: dict[str, Any] = {"security_protocol": "SSL" if tls else "PLAINTEXT"}
-    if tls:
-        security["ssl_context"] = ssl.create_default_context()
-    if address.user is not None:
-        security |= {
-            "security_protocol": "SASL_SSL" if tls else "SASL_PLAINTEXT",
-            "sasl_mechanism": address.options.get("sasl", "PLAIN"),
-            "sasl_plain_username": address.user,
-            "sasl_plain_password": address.password or "",
-        }
+async def connect(address: Address) -> KafkaPublisher:
     producer = AIOKafkaProducer(
-        bootstrap_servers=[f"{host}:{port}" for host, port in address.hosts],
         acks="all",
         enable_idempotence=True,
         request_timeout_ms=int(PUBLISH_SECONDS * 1000),
         metadata_max_age_ms=60_000,
-        **security,
+        **kafka_options(address, field=FIELD),
     )
     try:
         await producer.start()

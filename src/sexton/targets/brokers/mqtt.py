@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import ssl
 from typing import Any
 
 import aiomqtt
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
+from sexton.connections.address import Address
+from sexton.connections.tls import context_of
 from sexton.targets.base import Refused
-from sexton.targets.brokers.base import CONNECT_SECONDS, PUBLISH_SECONDS, Address, Message
+from sexton.targets.brokers.base import CONNECT_SECONDS, FIELD, PUBLISH_SECONDS, Message
 
 # Reasons of the protocol that stay: credentials, permissions, names, sizes.
 REFUSALS = frozenset({0x81, 0x82, 0x84, 0x85, 0x86, 0x87, 0x8A, 0x8C, 0x90, 0x95, 0x99, 0x9B})
@@ -39,17 +40,16 @@ class MqttPublisher:
         await self._client.__aexit__(None, None, None)
 
 
-async def connect(url: str, address: Address) -> MqttPublisher:
-    tls = address.scheme == "mqtts"
+async def connect(address: Address) -> MqttPublisher:
     host, port = address.hosts[0]
     client = aiomqtt.Client(
         host,
-        8883 if tls and port == 1883 else port,
+        port,
         username=address.user,
         password=address.password,
         protocol=aiomqtt.ProtocolVersion.V5,
         timeout=CONNECT_SECONDS,
-        tls_context=ssl.create_default_context() if tls else None,
+        tls_context=context_of(address, FIELD),
     )
     try:
         await client.__aenter__()

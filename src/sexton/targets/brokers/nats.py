@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import nats
 from nats import errors
 from nats.aio.client import Client
 from nats.js import errors as stream_errors
 
+from sexton.connections.address import Address
+from sexton.connections.nats import nats_client
 from sexton.targets.base import Refused
-from sexton.targets.brokers.base import CONNECT_SECONDS, PUBLISH_SECONDS, Address, Message
+from sexton.targets.brokers.base import CONNECT_SECONDS, FIELD, PUBLISH_SECONDS, Message
 
 
 class NatsPublisher:
@@ -34,20 +35,10 @@ class NatsPublisher:
         await self._client.close()
 
 
-async def connect(url: str, address: Address) -> NatsPublisher:
-    troubles: list[Exception] = []
-
-    async def note(error: Exception) -> None:
-        troubles.append(error)
-
-    servers = url.replace(",", f",{address.scheme}://").split(",")
+async def connect(address: Address) -> NatsPublisher:
     try:
-        client = await nats.connect(
-            servers, connect_timeout=int(CONNECT_SECONDS), allow_reconnect=False, error_cb=note
-        )
-    except (errors.AuthorizationError, errors.NoServersError) as error:
-        said = " ".join(map(str, (error, *troubles)))
-        if "uthoriz" in said or "uthentic" in said:
-            raise Refused(f"nats: {said}") from None
-        raise ConnectionError(said) from None
-    return NatsPublisher(client)
+        return NatsPublisher(await nats_client(address, field=FIELD, seconds=CONNECT_SECONDS))
+    except ConnectionError as error:
+        if "uthoriz" in str(error) or "uthentic" in str(error):
+            raise Refused(f"nats: {error}") from None
+        raise

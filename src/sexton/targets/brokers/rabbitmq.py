@@ -9,8 +9,10 @@ from aio_pika import exceptions
 from aio_pika.abc import AbstractChannel, AbstractConnection, AbstractExchange
 from aiormq.exceptions import ChannelAccessRefused
 
+from sexton.connections.address import Address
+from sexton.connections.rabbitmq import rabbitmq_connection
 from sexton.targets.base import Refused
-from sexton.targets.brokers.base import CONNECT_SECONDS, PUBLISH_SECONDS, Address, Message
+from sexton.targets.brokers.base import CONNECT_SECONDS, FIELD, PUBLISH_SECONDS, Message
 
 REFUSALS = (exceptions.ProbableAuthenticationError, exceptions.AuthenticationError)
 
@@ -53,9 +55,9 @@ class RabbitPublisher:
         return self._exchanges[name]
 
 
-async def connect(url: str, address: Address) -> RabbitPublisher:
+async def connect(address: Address) -> RabbitPublisher:
     try:
-        connection = await aio_pika.connect(url, timeout=CONNECT_SECONDS)
+        connection = await rabbitmq_connection(address, field=FIELD, seconds=CONNECT_SECONDS)
     except REFUSALS as error:
         raise Refused(f"rabbitmq: {error}") from None
     try:

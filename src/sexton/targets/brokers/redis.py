@@ -9,8 +9,10 @@ from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
+from sexton.connections.address import Address
+from sexton.connections.redis import redis_client
 from sexton.targets.base import Refused
-from sexton.targets.brokers.base import CONNECT_SECONDS, PUBLISH_SECONDS, Address, Message
+from sexton.targets.brokers.base import CONNECT_SECONDS, FIELD, PUBLISH_SECONDS, Message
 
 REFUSALS = (exceptions.AuthenticationError, exceptions.NoPermissionError, exceptions.DataError)
 
@@ -45,9 +47,10 @@ class RedisPublisher:
         await self._client.aclose()
 
 
-async def connect(url: str, address: Address) -> RedisPublisher:
-    client = Redis.from_url(
-        url,
+async def connect(address: Address) -> RedisPublisher:
+    client = redis_client(
+        address,
+        field=FIELD,
         socket_connect_timeout=CONNECT_SECONDS,
         socket_timeout=PUBLISH_SECONDS,
         health_check_interval=30,

@@ -13,8 +13,9 @@ from aiobotocore.config import AioConfig
 from aiobotocore.session import get_session
 from botocore.exceptions import ClientError, ParamValidationError
 
+from sexton.connections.address import Address
 from sexton.targets.base import Refused
-from sexton.targets.brokers.base import CONNECT_SECONDS, PUBLISH_SECONDS, Address, Message
+from sexton.targets.brokers.base import CONNECT_SECONDS, PUBLISH_SECONDS, Message
 
 # SQS takes ten attributes of a message and no more.
 MOST_ATTRIBUTES = 10
@@ -74,7 +75,7 @@ class SqsPublisher:
         return self._queues[topic]
 
 
-async def connect(url: str, address: Address) -> SqsPublisher:
+async def connect(address: Address) -> SqsPublisher:
     host, port = address.hosts[0]
     own = address.scheme == "sqs"
     endpoint = None if own else f"{address.scheme}://{host}:{port}"

@@ -1,0 +1,170 @@
+"""The address of a broker or an elector, taken apart.
+
+    rediss://user:p%40ssword@host:6380/0?ca=/etc/sexton/ca.pem&cert=/etc/sexton/me.pem&key=/etc/sexton/me.key
+
+One form for all of them: the scheme says whether the connection is encrypted, user and password stand before
+the host with their characters percent-encoded, and `ca`, `cert` and `key` name files. What is wrong is said
+without repeating the address, or any part of it that may belong to a password.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import parse_qs, quote, unquote, urlsplit
+
+from sexton.errors import InvalidField
+
+FILES = ("ca", "cert", "key")
+MASK = "•••"
+# Shorter ones are too likely to stand for something else.
+SHORTEST_MASKED = 4
+ENCODE = "write the characters @ : / ? # % of a user or a password as %40 %3A %2F %3F %23 %25"
+
+
+@dataclass(frozen=True, slots=True)
+class Scheme:
+    """`secure` is the scheme of the same server with TLS; `several`: whether it takes hosts with commas."""
+
+    port: int
+    secure: str
+    several: bool = False
+    options: tuple[str, ...] = ()
+
+
+SCHEMES: Mapping[str, Scheme] = {
+    "redis": Scheme(6379, "rediss"),
+    "rediss": Scheme(6379, "rediss"),
+    "unix": Scheme(0, "", options=("db",)),
+    "amqp": Scheme(5672, "amqps"),
+    "amqps": Scheme(5671, "amqps"),
+    "nats": Scheme(4222, "tls", several=True),
+    "tls": Scheme(4222, "tls", several=True),
+    "kafka": Scheme(9092, "kafka+ssl", several=True, options=("sasl",)),
+    "kafka+ssl": Scheme(9092, "kafka+ssl", several=True, options=("sasl",)),
+    "mqtt": Scheme(1883, "mqtts"),
+    "mqtts": Scheme(8883, "mqtts"),
+    "etcd": Scheme(2379, "etcd+ssl", several=True),
+    "etcd+ssl": Scheme(2379, "etcd+ssl", several=True),
+    "sqs": Scheme(443, "", options=("endpoint",)),
+    "http": Scheme(80, "", options=("region", "endpoint")),
+    "https": Scheme(443, "", options=("region", "endpoint")),
+}
+
+# What redis-py and Celery call them, in addresses that are copied from an application.
+REDIS_NAMES = {"ssl_ca_certs": "ca", "ssl_certfile": "cert", "ssl_keyfile": "key"}
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    scheme: str
+    hosts: tuple[tuple[str, int], ...]
+    path: str = ""
+    user: str | None = None
+    password: str | None = field(default=None, repr=False)
+    options: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def read(cls, url: str, *, field: str, options: tuple[str, ...] = ()) -> Address:
+        """Raises `InvalidField`. `options` may follow the question mark beside those that the scheme has."""
+        name, _, rest = url.partition("://")
+        if name not in SCHEMES:
+            raise InvalidField(
+                "bad_address",
+                f"there is no kind of address {name!r}" if rest else "this is not an address",
+                field=field,
+                hint=f"it begins with one of {', '.join(f'{each}://' for each in SCHEMES)}",
+            )
+        scheme = SCHEMES[name]
+        try:
+            parts = urlsplit(url)
+            login, _, places = parts.netloc.rpartition("@")
+            user, has_password, password = login.partition(":")
+            hosts = tuple(_host(place, scheme.port) for place in places.split(",")) if places else ()
+            given = parse_qs(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
+        except ValueError:
+            raise _unreadable(name, field) from None
+        # What a password that is not encoded leaves behind.
+        if parts.fragment or "@" in parts.path + parts.query or not (hosts or name == "unix"):
+            raise _unreadable(name, field)
+        if len(hosts) > 1 and not scheme.several:
+            raise InvalidField(
+                "bad_address", f"{name}:// takes one host", field=field, hint="name one, or a proxy's"
+            )
+        return cls(
+            scheme=name,
+            hosts=hosts,
+            path=unquote(parts.path),
+            user=unquote(user) or None,
+            password=unquote(password) if has_password else None,
+            options=_options(name, given, (*scheme.options, *options), field),
+        )
+
+    @property
+    def tls(self) -> bool:
+        return self.scheme == SCHEMES[self.scheme].secure
+
+    @property
+    def servers(self) -> list[str]:
+        """`host:port` of each."""
+        return [f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in self.hosts]
+
+    def mask(self, text: str) -> str:
+        """The text without the password, whichever way it is written."""
+        ways = {self.password or "", quote(self.password or "", safe="")}
+        # Of a NATS without a password, the user is a token.
+        if self.password is None and self.scheme in ("nats", "tls"):
+            ways |= {self.user or "", quote(self.user or "", safe="")}
+        for way in ways:
+            if len(way) >= SHORTEST_MASKED:
+                text = text.replace(way, MASK)
+        return text
+
+
+def _host(place: str, port: int) -> tuple[str, int]:
+    parts = urlsplit(f"//{place}")
+    if not parts.hostname:
+        raise ValueError("no host")
+    return parts.hostname, parts.port or port
+
+
+def _options(scheme: str, given: dict[str, list[str]], known: tuple[str, ...], field: str) -> dict[str, str]:
+    secure = SCHEMES[scheme].secure
+    if scheme == "rediss":
+        given = {REDIS_NAMES.get(name, name): values for name, values in given.items()}
+        if [value.lower() for value in given.get("ssl_cert_reqs", ())] in (["required"], ["cert_required"]):
+            del given["ssl_cert_reqs"]
+    allowed = (*known, *FILES) if scheme == secure else known
+    for name, values in given.items():
+        if name in FILES and secure and scheme != secure:
+            raise InvalidField(
+                "bad_address",
+                f"{name} is for connections with TLS, and {scheme}:// has none",
+                field=field,
+                hint=f"write {secure}://",
+            )
+        if name not in allowed:
+            raise InvalidField(
+                "bad_address",
+                f"{scheme}:// has no parameter {name!r}",
+                field=field,
+                hint=f"it has {', '.join(allowed)}"
+                if allowed
+                else "leave out what follows the question mark",
+            )
+        if len(values) > 1 or not values[0]:
+            raise InvalidField(
+                "bad_address", f"the parameter {name} needs one value", field=field, hint=f"write {name}=…"
+            )
+    if "key" in given and "cert" not in given:
+        raise InvalidField(
+            "bad_address",
+            "the address has a key, but no cert",
+            field=field,
+            hint="add cert=FILE, which may hold the key as well",
+        )
+    return {name: values[0] for name, values in given.items()}
+
+
+def _unreadable(scheme: str, field: str) -> InvalidField:
+    return InvalidField("bad_address", f"the address {scheme}://… cannot be read", field=field, hint=ENCODE)
