@@ -82,6 +82,7 @@ class Sweeper(Loop):
             # A firing may just have taken the place: then there is no orphan.
             with contextlib.suppress(asyncpg.UniqueViolationError):
                 await self._database.fetch("promote_orphans", now)
+            await self._database.fetch("stop_overlapped", now)
             [row] = await self._database.fetch("mend_shards")
             if row["mended"]:
                 log.warning("%d timers were in shards that nobody leads; they are put right", row["mended"])

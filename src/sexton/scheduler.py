@@ -219,15 +219,10 @@ class Scheduler(Loop):
     async def _fire_free(
         self, statement: str, jobs: list[int], places: list[int], rest: tuple[Any, ...]
     ) -> asyncpg.Record:
-        """Somebody, such as an edit, holds a job or a timer of the batch: fire those that nobody holds."""
+        """Somebody, such as an edit, holds something of the batch: fire those that nobody holds."""
         assert self._connection is not None
         async with self._connection.transaction():
-            wanted = jobs
-            if statement == "fire_special":
-                rows = await self._connection.fetch(self._database.statement("lock_free_jobs"), jobs)
-                wanted = [row["id"] for row in rows]
-            rows = await self._connection.fetch(self._database.statement("lock_free_timers"), wanted)
-            free = {row["job_id"] for row in rows}
+            free = await self._free(jobs, special=statement == "fire_special")
             chosen = [(job, place) for job, place in zip(jobs, places, strict=True) if job in free]
             row = await self._connection.fetchrow(
                 self._database.statement(statement),
@@ -237,6 +232,18 @@ class Scheduler(Loop):
             )
         assert row is not None
         return row
+
+    async def _free(self, jobs: list[int], *, special: bool) -> set[int]:
+        """Those of which nobody holds the timer nor, if that matters, the job or a run in its way. All that
+        is locked until the end of the transaction, in the order that everybody keeps."""
+        assert self._connection is not None
+        names = (
+            ("lock_free_jobs", "lock_free_timers", "lock_free_slots") if special else ("lock_free_timers",)
+        )
+        for name in names:
+            rows = await self._connection.fetch(self._database.statement(name), jobs)
+            jobs = [row[0] for row in rows]
+        return set(jobs)
 
     async def _send(self, statement: str, *arguments: Any) -> asyncpg.Record | None:
         """Run a firing statement. None: somebody else, such as an edit, held one of its rows for too long."""
@@ -287,13 +294,20 @@ class Scheduler(Loop):
         for job_id, revision, problem in failed:
             self._horizon.set_aside(job_id)
             self._problems.add(job_id, revision, problem)
-        arguments = _catch_up_arguments(planned, now, self._settings.catch_up_rate)
-        answer = await self._send("catch_up", *arguments, *self._fence(batch))
-        if answer is not None and not answer["held"]:
+        rate, fence = self._settings.catch_up_rate, self._fence(batch)
+        answer = await self._send("catch_up", *_catch_up_arguments(planned, now, rate), *fence)
+        if answer is None:
+            async with self._connection.transaction():
+                free = await self._free(batch.jobs, special=True)
+                arguments = _catch_up_arguments(
+                    (one for one in planned if one[0]["job_id"] in free), now, rate
+                )
+                answer = await self._send("catch_up", *arguments, *fence)
+        assert answer is not None
+        if not answer["held"]:
             self._fenced(batch)
             return
-        if answer is not None:
-            self.caught_up += answer["moved"]
+        self.caught_up += answer["moved"]
         await self._horizon.read_again(batch)
 
     def _now(self) -> int:

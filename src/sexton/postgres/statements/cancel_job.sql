@@ -2,7 +2,9 @@
 -- carried out elsewhere, and wait for a report, end with these. $3 says why, $4 now
 with moment as materialized (select coalesce($4::timestamptz, clock_timestamp()) as now),
 found as materialized (
-    select run.id, run.state, run.node from sexton.runs as run where run.job_id = $1 for update
+    select run.id, run.state, run.node from sexton.runs as run where run.job_id = $1
+    order by run.slot is not distinct from 1, run.id
+    for update
 ),
 ended as (
     delete from sexton.runs as run

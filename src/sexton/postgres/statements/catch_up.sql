@@ -87,11 +87,16 @@ queued as (
     returning job_id, scheduled_at
 ),
 stopping as (
+    -- As in fire_special.
     update sexton.runs r
     set cancel_requested_at = clock_timestamp(), cancel_reason = 'the next occurrence is due'
-    from wanted w
-    where w.overlap = 3 and (w.job_id, w.scheduled_at) not in (select job_id, scheduled_at from live)
-      and r.job_id = w.job_id and r.slot = 0 and r.cancel_requested_at is null
+    where r.id = any (array(
+        select running.id
+        from wanted w
+        join sexton.runs running on running.job_id = w.job_id and running.slot = 0 and running.cancel_requested_at is null
+        where w.overlap = 3 and (w.job_id, w.scheduled_at) not in (select job_id, scheduled_at from live)
+        for update of running skip locked
+    ))
     returning 1
 ),
 overlapped as (

@@ -1,7 +1,7 @@
 -- Runs that node $1 had claimed before their queue had limits count from now on. $2 runs
 update sexton.runs as run
 set limited_by = queue.id
-from unnest($2::bigint[]) as mine (id), sexton.lanes as lane, sexton.queues as queue
+from (select id from unnest($2::bigint[]) as mine (id) order by id) as mine, sexton.lanes as lane, sexton.queues as queue
 where run.id = mine.id
     and run.node = $1
     and run.state = 'running'

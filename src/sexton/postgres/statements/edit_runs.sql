@@ -4,6 +4,12 @@
 -- $6 concurrency key, $7 runs with a key of their own, $8 those keys
 with buried as (
     update sexton.dead set lane = $3 where job_id = $1 and lane <> $3
+),
+held as materialized (
+    select run.id from sexton.runs as run
+    where run.job_id = $1 and run.claim = 0
+    order by run.slot is not distinct from 1, run.id
+    for update
 )
 update sexton.runs as run
 set revision = $2, lane = $3,
@@ -14,4 +20,4 @@ set revision = $2, lane = $3,
         run.idempotency_key,
         (select fired.key from unnest($4::bigint[], $5::text[]) as fired (id, key) where fired.id = run.id)
     )
-where run.job_id = $1 and run.claim = 0
+where run.id = any (array(select held.id from held)) and run.claim = 0

@@ -2,9 +2,13 @@
 with moment as materialized (select coalesce($11::timestamptz, clock_timestamp()) as now),
 ended as (
     delete from sexton.runs as run
-    using unnest(
-        $2::bigint[], $3::integer[], $4::float8[], $5::float8[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[]
-    ) as done (id, claim, started, finished, status, reason, outcome, message, error_group)
+    using (
+        select *
+        from unnest(
+            $2::bigint[], $3::integer[], $4::float8[], $5::float8[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[]
+        ) as done (id, claim, started, finished, status, reason, outcome, message, error_group)
+        order by done.id
+    ) as done
     where run.id = done.id and run.claim = done.claim and run.node = $1
     returning
         run.*, done.started, done.finished, done.outcome, done.status, done.message, done.error_group,

@@ -78,11 +78,16 @@ queued as (
     returning job_id
 ),
 stopping as (
+    -- Somebody who holds a run is about to end it, or to give it back: then stop_overlapped asks it.
     update sexton.runs r
     set cancel_requested_at = coalesce($10::timestamptz, clock_timestamp()), cancel_reason = 'the next occurrence is due'
-    from fired f
-    where f.overlap = 3 and f.job_id not in (select job_id from live)
-      and r.job_id = f.job_id and r.slot = 0 and r.cancel_requested_at is null
+    where r.id = any (array(
+        select running.id
+        from fired f
+        join sexton.runs running on running.job_id = f.job_id and running.slot = 0 and running.cancel_requested_at is null
+        where f.overlap = 3 and f.job_id not in (select job_id from live)
+        for update of running skip locked
+    ))
     returning 1
 ),
 overlapped as (

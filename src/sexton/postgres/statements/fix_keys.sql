@@ -2,5 +2,7 @@
 -- history and dead letters with the run.
 update sexton.runs as run
 set idempotency_key = made.key
-from unnest($2::bigint[], $3::integer[], $4::text[]) as made (id, claim, key)
+from (
+    select * from unnest($2::bigint[], $3::integer[], $4::text[]) as made (id, claim, key) order by made.id
+) as made
 where run.id = made.id and run.claim = made.claim and run.node = $1 and run.idempotency_key is null

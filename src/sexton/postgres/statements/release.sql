@@ -9,7 +9,9 @@ with given as (
         claimed_at = null,
         deadline_at = null,
         error = coalesce(held.reason, run.error)
-    from unnest($2::bigint[], $3::integer[], $4::text[]) as held (id, claim, reason)
+    from (
+        select * from unnest($2::bigint[], $3::integer[], $4::text[]) as held (id, claim, reason) order by held.id
+    ) as held
     where run.id = held.id and run.claim = held.claim and run.node = $1
     returning run.id
 )

@@ -9,6 +9,7 @@ held as materialized (
     from unnest($2::bigint[], $3::integer[], $4::float8[], $5::float8[], $6::float8[], $7::text[], $8::text[])
         as done (id, claim, started, finished, delay, outcome, message)
     join sexton.runs as run on run.id = done.id and run.claim = done.claim and run.node = $1
+    order by run.id
     for update of run
 ),
 back as (

@@ -4,7 +4,9 @@ with waiting as (
     update sexton.runs as run
     set state = 'waiting',
         deadline_at = coalesce($5::timestamptz, clock_timestamp()) + make_interval(secs => sent.seconds)
-    from unnest($2::bigint[], $3::integer[], $4::float8[]) as sent (id, claim, seconds)
+    from (
+        select * from unnest($2::bigint[], $3::integer[], $4::float8[]) as sent (id, claim, seconds) order by sent.id
+    ) as sent
     where run.id = sent.id and run.claim = sent.claim and run.node = $1 and run.state = 'running'
     returning run.id
 )

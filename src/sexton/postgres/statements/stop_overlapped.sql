@@ -1,0 +1,13 @@
+-- A run must make room for the one that waits behind it (CANCEL_RUNNING), but has not been asked to: somebody held it when
+-- that one was queued. $1 now
+update sexton.runs as run
+set cancel_requested_at = coalesce($1::timestamptz, clock_timestamp()), cancel_reason = 'the next occurrence is due'
+where run.id = any (array(
+    select live.id
+    from sexton.runs as queued
+    join sexton.jobs as job on job.id = queued.job_id and job.options ->> 'overlap' = 'CANCEL_RUNNING'
+    join sexton.runs as live on live.job_id = queued.job_id and live.slot = 0 and live.cancel_requested_at is null
+    where queued.slot = 1
+    for update of live skip locked
+))
+returning pg_notify('sexton_cancels', coalesce(run.node::text, ''))
