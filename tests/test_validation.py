@@ -135,6 +135,31 @@ def test_what_is_wrong_is_refused_by_field(fields: dict[str, Any], code: str, fi
     assert "`" not in error.message
 
 
+@pytest.mark.parametrize(
+    ("fields", "hint"),
+    [
+        ({"retry_backoff": "double"}, "use fixed, linear or exponential"),
+        ({"max_retries": "3"}, "give a whole number"),
+        ({"starts_at": "soon"}, "write for example 2026-06-08T13:00:00Z"),
+        ({"exclude": [5]}, 'write ["2026-12-25", "2026-12-24/2027-01-02"]'),
+        ({"labels": {"": "x"}}, 'write {"team": "billing"}'),
+        ({"target": {"message": {"broker": "zmq"}}}, "use kafka, mqtt, nats, rabbitmq, redis or sqs"),
+        ({"target": {"celery": {"broker": "sqs"}}}, "use rabbitmq or redis"),
+        ({"target": {"shell": {"command": "ls"}}}, 'write ["program", "argument"]'),
+        (http(mode="later"), "use async or sync"),
+        (http(capture="no"), "write true or false"),
+    ],
+)
+def test_a_refusal_says_what_to_write_instead(fields: dict[str, Any], hint: str) -> None:
+    assert refused(**fields).hint == hint
+
+
+def test_brackets_without_end_are_not_json() -> None:
+    with pytest.raises(InvalidField, match="nested too deeply") as caught:
+        read_spec(b"[" * 100_000)
+    assert (caught.value.code, caught.value.field) == ("bad_json", "body")
+
+
 def test_a_payload_may_have_exactly_the_size_that_is_kept_and_speak_of_nul() -> None:
     largest = "x" * (LARGEST_PAYLOAD - 2)
     assert read_spec({**JOB, "payload": largest}).payload == largest

@@ -11,6 +11,7 @@ import msgspec
 
 from sexton.errors import InvalidField
 from sexton.model import JobSpec
+from sexton.remedy import remedy
 from sexton.target_rules import HINT, struct_of
 
 # What other schedulers call it.
@@ -43,23 +44,22 @@ OTHER_NAMES = {
     **dict.fromkeys(("calendar", "calendars", "holidays", "excluded_dates"), "exclude"),
 }  # fmt: skip
 
+# Where an example says more than the type does.
 EXAMPLES = {
-    "retry_backoff": "fixed, linear or exponential",
-    "retry_jitter": "none or full",
-    "missed_window": "SKIP, RUN_ONCE or RUN_ALL",
-    "overlap": "ALLOW, SKIP, QUEUE_ONE or CANCEL_RUNNING",
     "target": HINT,
-    "target.http.method": "GET, POST, PUT, PATCH or DELETE",
-    "starts_at": "write for example 2026-12-24T18:00:00Z",
-    "ends_at": "write for example 2026-12-24T18:00:00Z",
-    "anchor": "write for example 2026-12-24T18:00:00Z",
+    "target.shell.command": 'write ["program", "argument"]',
     "labels": 'write {"team": "billing"}: names and values are text',
     "exclude": 'write ["2026-12-25", "2026-12-24/2027-01-02"]',
 }
 
 
+# What msgspec raises for text that is not JSON; brackets in brackets in brackets are not, beyond a thousand.
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
 def bad_json(error: Exception) -> InvalidField:
-    return InvalidField("bad_json", f"this is not JSON: {error}", field="body", hint="send one JSON object")
+    why = "it is nested too deeply" if isinstance(error, RecursionError) else error
+    return InvalidField("bad_json", f"this is not JSON: {why}", field="body", hint="send one JSON object")
 
 
 def explain(data: Any, error: msgspec.ValidationError) -> InvalidField:
@@ -85,18 +85,14 @@ def explain(data: Any, error: msgspec.ValidationError) -> InvalidField:
         parent = struct_of(field)
         return _unknown(f"{field}.{unknown[1]}", unknown[1], parent.__struct_fields__, f"{field}.")
     message = re.sub(r"`(.*?)`", r"\1", message).replace("RFC3339 encoded ", "").replace(" | null", "")
-    example = EXAMPLES.get(field) or EXAMPLES.get(field.split("[")[0].split(".")[0])
     wanted = re.search(r"Expected (\w+)", message)
-    hint_text = example or (f"give {_ARTICLES.get(wanted[1], wanted[1])}" if wanted else "check the value")
+    example = EXAMPLES.get(field) or EXAMPLES.get(field.split("[")[0])
     return InvalidField(
         "bad_time" if "datetime" in message else "bad_type" if wanted else "bad_value",
         f"{field}: {message[:1].lower()}{message[1:]}",
         field=field,
-        hint=hint_text,
+        hint=example or remedy(JobSpec, field) or "check the value",
     )
-
-
-_ARTICLES = {"int": "a whole number", "str": "text", "array": "a list", "object": "an object"}
 
 
 def check_names(data: Mapping[str, Any]) -> None:

@@ -17,7 +17,7 @@ from sexton.errors import InvalidField
 from sexton.idempotency import check_template
 from sexton.model import JobSpec, Target, decode_id
 from sexton.payload import encode_payload
-from sexton.refusal import bad_json, check_names, explain
+from sexton.refusal import UNREADABLE, bad_json, check_names, explain
 from sexton.target_rules import check_dead_letter_target, check_target
 from sexton.text import check_text
 
@@ -62,7 +62,7 @@ def read_spec(data: Mapping[str, Any] | bytes | str | JobSpec) -> JobSpec:
             return check_spec(_DECODER.decode(data))
         except msgspec.ValidationError as error:
             raise explain(_decode(data), error) from None
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except UNREADABLE as error:
             raise bad_json(error) from None
     return _convert(_plain(data))
 
@@ -117,8 +117,13 @@ def read_target(data: Any, payload: Any) -> Target:
 
 
 def read_dead_letter_target(data: Any) -> Target:
-    """One alone, checked as that of a job is."""
-    spec = read_spec({"name": "target", "schedule": "@daily", "dead_letter_target": data})
+    """One alone, checked as that of a job is; whoever gives it alone calls it `target`."""
+    try:
+        spec = read_spec({"name": "target", "schedule": "@daily", "dead_letter_target": data})
+    except InvalidField as error:
+        error.field = error.field.replace("dead_letter_target", "target", 1)
+        error.message = error.message.replace("dead_letter_target", "target", 1)
+        raise
     assert spec.dead_letter_target is not None
     return spec.dead_letter_target
 
@@ -151,6 +156,10 @@ def _check_labels(labels: dict[str, str]) -> None:
     if len(labels) > 64:
         raise InvalidField("too_many", f"{len(labels)} labels", field="labels", hint="at most 64")
     for name, value in labels.items():
+        if not name.strip():
+            raise InvalidField(
+                "empty", "a label has no name", field="labels", hint='write {"team": "billing"}'
+            )
         check_text(name, "labels", 100)
         if value:
             check_text(value, f"labels.{name}", 500)
@@ -185,5 +194,5 @@ def _only(spec: JobSpec, fields: Mapping[str, Any]) -> JobSpec:
 def _decode(data: bytes | str) -> Any:
     try:
         return msgspec.json.decode(data)
-    except msgspec.DecodeError as error:
+    except UNREADABLE as error:
         raise bad_json(error) from None

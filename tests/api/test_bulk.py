@@ -47,7 +47,7 @@ async def test_a_chunk_is_made_whole_or_not_at_all(api: Api) -> None:
     assert [(each["line"], each["code"], each.get("field")) for each in problem["errors"]] == [
         (5, "missing_field", "schedule"),
         (7, "bad_json", "body"),
-        (9, "name_taken", None),
+        (9, "name_taken", "name"),
     ]
     assert {job["name"] for job in (await api("GET", "/jobs")).json()} == {"a", "b"}
 

@@ -61,3 +61,9 @@ async def test_pages(api: Api, database: Database) -> None:
         seen += [letter["run_id"] for letter in reply.json()]
         path = reply.next
     assert seen == letters
+
+
+async def test_a_target_that_is_refused_is_called_as_it_was_given(api: Api) -> None:
+    for target, field in (({"http": {}}, "target.http.url"), ({"handler": "x"}, "target")):
+        reply = await api("PUT", "/dead/target", {"target": target})
+        assert (reply.status, reply.json()["field"]) == (422, field)

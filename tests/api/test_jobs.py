@@ -137,6 +137,30 @@ async def test_unknown_parameters_are_refused(api: Api, path: str, code: str, fi
     assert (reply.status, reply.code, reply.json()["field"]) == (422, code, field)
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "body", "hint"),
+    [
+        ("GET", "/jobs?limit=0", None, "give a whole number from 1 to 1,000"),
+        ("GET", "/jobs?status=asleep", None, "use active, completed, deleted or paused"),
+        ("GET", "/jobs?problem=maybe", None, "write true or false"),
+        ("POST", "/jobs/x/pause", {"until": "later"}, "write for example 2026-06-08T13:00:00Z"),
+        ("POST", "/dead/redrive", {"all": True, "rate": 0}, "give a number above 0"),
+        ("POST", "/dead/redrive", [], "give an object"),
+    ],
+)
+async def test_a_refusal_says_what_to_send_instead(
+    api: Api, method: str, path: str, body: Any, hint: str
+) -> None:
+    assert (await api(method, path, body)).json()["hint"].startswith(hint)
+
+
+async def test_brackets_without_end_are_refused(api: Api) -> None:
+    for path, start in (("/jobs", b""), ("/jobs/x/run", b'{"payload": ')):
+        headers = {"Content-Type": "application/json"}
+        reply = await api("POST", path, data=start + b"[" * 100_000, headers=headers)
+        assert (reply.status, reply.code) == (400, "bad_json")
+
+
 async def test_an_edit_needs_the_revision_it_was_made_for(api: Api) -> None:
     job = (await api("POST", "/jobs", HOURLY)).json()
     path = f"/jobs/{job['job_id']}"

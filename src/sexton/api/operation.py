@@ -27,6 +27,8 @@ from sexton.errors import InvalidField, NotFound, Unavailable
 from sexton.loop import Vital
 from sexton.postgres.database import Connection, Database
 from sexton.postgres.replica import Replica
+from sexton.refusal import UNREADABLE, bad_json
+from sexton.remedy import remedy
 from sexton.telemetry import Telemetry
 
 PREFIX = "/api/v1"
@@ -130,10 +132,8 @@ class Call:
             return msgspec.json.decode(self.body or b"{}" if optional else self.body, type=type_)
         except msgspec.ValidationError as error:
             raise refused(error, type_, "field") from None
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise InvalidField(
-                "bad_json", f"the body is not JSON: {error}", field="body", hint="send one JSON object"
-            ) from None
+        except UNREADABLE as error:
+            raise bad_json(error) from None
 
     @property
     def expected_revision(self) -> int | None:
@@ -342,7 +342,7 @@ def refused(error: msgspec.ValidationError, type_: Any, what: str) -> InvalidFie
         "bad_value",
         f"{name or 'the body'}: {text[:1].lower()}{text[1:]}",
         field=name or "body",
-        hint="/docs says what it takes",
+        hint=remedy(type_, name) or "/docs says what it takes",
     )
 
 

@@ -19,6 +19,7 @@ from sexton.jobs.stored import (
     target_of,
 )
 from sexton.jobs.view import JobView
+from sexton.jobs.zones import note_zone
 from sexton.model import JobSpec, encode_id
 from sexton.payload import encode_payload
 from sexton.postgres.database import Connection, Database
@@ -35,10 +36,11 @@ class NameTaken(Conflict):
             f"the job {job_id} has the name {name} already",
             hint="choose another name, edit that job, or replace it by its name",
         )
+        self.field = "name"
         self.job_id = job_id
 
     def to_dict(self) -> dict[str, object]:
-        return {**super().to_dict(), "job_id": self.job_id}
+        return {**super().to_dict(), "field": self.field, "job_id": self.job_id}
 
 
 async def create(
@@ -81,7 +83,7 @@ async def insert(
     assert known is not None
     schedule, anchor = read_schedule(spec, known["now"])
     first = first_occurrence(spec, schedule, known["now"])
-    number: int | None = await connection.fetchval(
+    made = await connection.fetchrow(
         database.statement("create_job"),
         known["job_id"],
         namespace,
@@ -112,4 +114,8 @@ async def insert(
         known["now"],
         concurrency_key_of(spec, known["job_id"]),
     )
-    return number
+    if made is None:
+        return None
+    if not made["zone_known"]:
+        await note_zone(database, connection, schedule.timezone)
+    return int(made["job_id"])

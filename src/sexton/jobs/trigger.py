@@ -160,7 +160,9 @@ async def cancel_run(
         ended = await inside.fetchval(database.statement("ended_run"), number)
         if ended is None:
             raise NotFound("run_not_found", f"there is no run {run_id}", hint="see: sexton runs list")
-        raise Conflict("run_ended", f"run {run_id} has ended already: {ended}")
+        raise Conflict(
+            "run_ended", f"run {run_id} has ended already: {ended}", hint=f"see: sexton runs show {run_id}"
+        )
 
     if number is None:
         raise NotFound("run_not_found", f"there is no run {run_id}", hint="see: sexton runs list")
