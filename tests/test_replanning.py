@@ -10,11 +10,14 @@ from typing import Any
 import msgspec
 import pytest
 
+from sexton.jobs.bulk import create_many
+from sexton.jobs.edit import edit
 from sexton.jobs.state import pause
-from sexton.model import encode_id
+from sexton.jobs.zones import FIRST, LAST
+from sexton.model import decode_id, encode_id
 from sexton.planning import replan
 from sexton.postgres.database import Database
-from sexton.replanning import FIRST, LAST, Replanner
+from sexton.replanning import Replanner
 from sexton.schedules import parse
 from sexton.schedules.zone import EPOCH, RecordedZone, zone, zone_version
 from sexton.telemetry import Telemetry
@@ -122,6 +125,10 @@ async def under_old_rules(database: Database, hours: float = 1, **fields: Any) -
     """A job that was planned by a zone database in which the clock was so much further on. Its maker is older
     than its times."""
     job = await add_job(database, **{"schedule": "0 9 * * *", "timezone": ZONE, **fields})
+    return await by_old_rules(database, job, hours)
+
+
+async def by_old_rules(database: Database, job: int, hours: float = 1) -> int:
     [row] = await fetch(database, "select name, schedule from sexton.jobs where id = $1", job)
     old = parse(row["schedule"], timezone=ZONE).under(RecordedZone(ZONE, shifted(hours)))
     first = old.next_after(await now(database))
@@ -170,6 +177,43 @@ async def test_zones_in_use_are_recorded_and_nothing_else_happens(database: Data
     ]
     assert await place(database, job) == before
     assert await fetch(database, "select from sexton.audit") == []
+
+
+@pytest.mark.parametrize("how", ["made", "made with many", "edited"])
+async def test_a_zone_that_came_into_use_just_before_is_known(
+    database: Database, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    """The job and what its zone was like are one transaction: no node need have looked since."""
+    with monkeypatch.context() as old:
+        old.setattr("sexton.jobs.zones.zone_version", lambda: OLD)
+        old.setattr("sexton.jobs.zones.zone", lambda name: RecordedZone(name, shifted(1)))
+        match how:
+            case "made":
+                job = await under_old_rules(database)
+            case "made with many":
+                spec = {"name": "job", "schedule": "0 9 * * *", "timezone": ZONE}
+                [made] = await create_many(database, [spec])
+                job = await by_old_rules(database, decode_id("j", made) or 0)
+            case _:
+                job = await add_job(database, schedule="0 9 * * *")
+                await edit(database, encode_id("j", job), {"timezone": ZONE})
+                await by_old_rules(database, job)
+    scheduled, _ = await place(database, job)
+    assert (await zone_row(database))["version"] == OLD
+    await replanner(database).tick()
+    assert await place(database, job) == (scheduled + timedelta(hours=1),) * 2
+
+
+async def test_a_zone_that_was_not_used_for_a_while_is_known_as_it_is_now(database: Database) -> None:
+    """Else the next job in it would be moved as if it had been planned by the old rules."""
+    await record(database, shifted(1))
+    await replanner(database).tick()
+    assert (await zone_row(database))["version"] == zone_version()
+    assert await fetch(database, "select from sexton.audit") == []
+    job = await add_job(database, schedule="0 9-17 * * *", timezone=ZONE)
+    before = await place(database, job)
+    await replanner(database).tick()
+    assert await place(database, job) == before
 
 
 async def test_due_times_move_with_the_wall_clock_and_it_is_reported(

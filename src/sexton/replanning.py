@@ -1,10 +1,10 @@
 """When the zone database changes, due times that were stored under the old one are worked out again.
 
-What a zone was like when its jobs were planned is kept in `zones`. A scheduler that finds other clock changes
-in its own, newer zone database moves the timers of that zone's jobs to where they belong now
-(`planning.replan`), a batch per transaction, and says what it moved. Only a newer database wins: a node with
-an older one leaves everything alone and says that it is behind. One node does it, whoever gets the advisory
-lock; how far it has come is written with each batch, so that another can go on.
+What a zone was like when its jobs were planned is kept in `zones`, from its first job on. A scheduler that
+finds other clock changes in its own, newer zone database moves the timers of that zone's jobs to where they
+belong now (`planning.replan`), a batch per transaction, and says what it moved. Only a newer database wins: a
+node with an older one leaves everything alone and says that it is behind. One node does it, whoever gets the
+advisory lock; how far it has come is written with each batch, so that another can go on.
 
 A node that is behind still fires the shards it leads, and plans what comes next by the old rules. So the jobs
 of a zone that changed are looked at again every day for a month.
@@ -16,7 +16,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import asyncpg
@@ -24,6 +24,7 @@ import msgspec
 
 from sexton import clock
 from sexton.errors import SextonError
+from sexton.jobs import zones
 from sexton.jobs.change import HORIZON_SECONDS
 from sexton.loop import Loop
 from sexton.model import encode_id
@@ -35,17 +36,13 @@ from sexton.telemetry import Telemetry
 
 log = logging.getLogger("sexton")
 
-# Zones that have come into use are noticed this often.
+# Zones are looked at this often.
 LOOK_SECONDS = 600.0
 
 # The node is not in the table yet: it joins in a moment.
 JOIN_SECONDS = 5.0
 DAY_SECONDS = 86_400.0
 UNSETTLED = timedelta(days=30)
-
-# Clock changes outside these years do not matter, or are as within.
-FIRST = int(datetime(2020, 1, 1, tzinfo=UTC).timestamp())
-LAST = int(datetime(2100, 1, 1, tzinfo=UTC).timestamp())
 
 LOCK = 7_390_004
 BATCH = 1000
@@ -114,7 +111,7 @@ class Replanner(Loop):
             self._look_again_at = clock.monotonic() + DAY_SECONDS
 
     async def _compare(self, connection: Connection, row: asyncpg.Record, mine: Zone, *, again: bool) -> None:
-        fingerprint = await asyncio.to_thread(mine.fingerprint, FIRST, LAST)
+        fingerprint = await zones.fingerprint(mine)
         if row["fingerprint"] == fingerprint or row["version"] is None:
             if row["version"] != self._version:
                 await self._keep(connection, mine, fingerprint)
@@ -132,10 +129,11 @@ class Replanner(Loop):
         else:
             moved = await self._move(connection, mine, row["changes"], row["through"] or 0)
             await self._keep(connection, mine, fingerprint)
-            await self._report(connection, row["name"], row["version"], moved)
+            if row["used"]:
+                await self._report(connection, row["name"], row["version"], moved)
 
     async def _keep(self, connection: Connection, mine: Zone, fingerprint: str) -> None:
-        changes = msgspec.json.encode(mine.changes(FIRST, LAST)).decode()
+        changes = zones.changes(mine)
         await connection.execute(
             self._database.statement("keep_zone"), mine.name, self._version, fingerprint, changes, self._now()
         )

@@ -23,6 +23,7 @@ from sexton.jobs.stored import (
     overlap_of,
     target_of,
 )
+from sexton.jobs.zones import note_zones
 from sexton.model import JobSpec, encode_id, shard_of
 from sexton.payload import encode_payload
 from sexton.postgres.database import Connection, Database
@@ -106,6 +107,7 @@ async def create_many(
             # Somebody took a name since it was looked up; now it can be seen.
             await _check_names(database, inside, specs, namespace, first_line)
             raise
+        await note_zones(database, inside, chunk.zones)
         soon = sorted(chunk.soon)
         for place in range(0, len(soon), SHARDS_TOLD):
             shards = ",".join(map(str, soon[place : place + SHARDS_TOLD]))
@@ -129,6 +131,7 @@ class _Chunk:
         self.jobs: list[tuple[Any, ...]] = []
         self.timers: list[tuple[Any, ...]] = []
         self.soon: set[int] = set()
+        self.zones: set[str] = set()
         self._schedules: dict[tuple[Any, ...], tuple[Schedule, datetime, datetime]] = {}
 
     def add_all(self, specs: Sequence[JobSpec], ids: Sequence[int], first_line: int) -> None:
@@ -191,6 +194,7 @@ class _Chunk:
         if found is None:
             schedule, anchor = read_schedule(spec, self.now)
             found = schedule, anchor, first_occurrence(spec, schedule, self.now)
+            self.zones.add(schedule.timezone)
             self._schedules[key] = found
         return found
 

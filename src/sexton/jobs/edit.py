@@ -35,6 +35,7 @@ from sexton.jobs.stored import (
     target_of,
 )
 from sexton.jobs.view import JobView
+from sexton.jobs.zones import note_zones
 from sexton.model import JobSpec, JobStatus, encode_id, shard_of
 from sexton.payload import encode_payload
 from sexton.postgres.database import Connection, Database
@@ -119,6 +120,8 @@ async def change(
     same = all(_alike(name, job.row[name], value) for name, value in columns.items())
     if not same or app != job.row["app"] or declaration != job.row["declaration"]:
         lane = await lane_id(database, connection, lane_of(spec))
+        if schedule.timezone != job.row["timezone"]:
+            await note_zones(database, connection, [schedule.timezone])
         moved = schedule.timing_key != _timing_key(job)
         done = await account(database, connection, held, close=moved)
         next_at, fired = _go_on(held, spec, schedule, done, moved)

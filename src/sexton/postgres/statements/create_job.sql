@@ -1,4 +1,5 @@
--- A job and its timer, or no row if the name is taken by a live job. The scheduler is told if it is due soon.
+-- A job and its timer, or no row if the name is taken by a live job; and whether its zone is recorded. The scheduler is told
+-- if it is due soon.
 -- $1–$17 the job, $18 scheduled, $19 due, $20 max runs, $21 lane, $22 priority, $23 overlap, $24 expires,
 -- $25 grace (null: 60), $26 the horizon of the wheel in seconds, $27 now, $28 concurrency key.
 with made as (
@@ -21,5 +22,6 @@ timed as (
     returning job_id, shard
 )
 select job_id, case when $19::timestamptz <= $27::timestamptz + $26::float8 * interval '1 second'
-                    then pg_notify('sexton_timers', shard || ':' || job_id) end is null as later
+                    then pg_notify('sexton_timers', shard || ':' || job_id) end is null as later,
+       $7 = 'UTC' or exists (select from sexton.zones where name = $7) as zone_known
 from timed

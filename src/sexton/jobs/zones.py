@@ -1,0 +1,45 @@
+"""What the zones of jobs are like in the zone database that the jobs are planned with.
+
+It is recorded with the first job of a zone, in the same transaction: however soon another zone database
+comes, it can be told what moves (`replanning`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection
+from datetime import UTC, datetime
+
+import msgspec
+
+from sexton.postgres.database import Connection, Database
+from sexton.schedules.zone import Zone, zone, zone_version
+
+# Clock changes outside these years do not matter, or are as within.
+FIRST = int(datetime(2020, 1, 1, tzinfo=UTC).timestamp())
+LAST = int(datetime(2100, 1, 1, tzinfo=UTC).timestamp())
+
+
+async def fingerprint(of: Zone) -> str:
+    """In a thread: the clock changes of a century take a while to find the first time."""
+    return await asyncio.to_thread(of.fingerprint, FIRST, LAST)
+
+
+def changes(of: Zone) -> str:
+    """The clock changes as JSON."""
+    return msgspec.json.encode(of.changes(FIRST, LAST)).decode()
+
+
+async def note_zones(database: Database, connection: Connection, names: Collection[str]) -> None:
+    """Record those that nobody has recorded yet."""
+    rows = await connection.fetch(database.statement("new_zones"), list(names))
+    for row in rows:
+        await note_zone(database, connection, row["name"])
+
+
+async def note_zone(database: Database, connection: Connection, name: str) -> None:
+    """Record a zone, unless somebody has just done it."""
+    mine = zone(name)
+    await connection.execute(
+        database.statement("note_zone"), name, zone_version(), await fingerprint(mine), changes(mine)
+    )
