@@ -118,8 +118,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
                 _check_url(field, getattr(self, field))
         if self.replica_url is not None and self.replica_url == self.database_url:
             raise _refuse("replica_url", "must be another server than database_url")
-        _check_elector(self.elector)
-        _check_queue_url(self.queue_url)
+        _check_server("elector", "elector", self.elector, ("postgres", "advisory"), ELECTOR_SCHEMES)
+        _check_server("queue", "queue_url", self.queue_url, ("postgres",), QUEUE_SCHEMES)
         self.role_names()
         self.queue_names()
         self.allowed_commands()
@@ -250,36 +250,23 @@ def _check_url(field: str, url: str) -> None:
         )
 
 
-def _check_elector(elector: str) -> None:
+def _check_server(
+    what: str, field: str, url: str, plain: tuple[str, ...], schemes: Mapping[str, str]
+) -> None:
     """The message does not repeat the address: it may hold a password."""
-    scheme, has_address = elector.partition(":")[0], elector.partition("://")[2] != ""
-    if elector in ("postgres", "advisory") or (scheme in ELECTOR_SCHEMES and has_address):
-        if scheme in SCHEMES:
-            Address.read(elector, field="elector")
+    if url in plain:
         return
-    addresses = ", ".join(ELECTOR_SCHEMES.values())
-    raise InvalidField(
-        "bad_elector",
-        f"there is no elector {scheme!r}" if scheme not in ELECTOR_SCHEMES else f"{scheme!r} has no address",
-        field="elector",
-        hint=f"use postgres, advisory, {addresses}",
-    )
-
-
-def _check_queue_url(url: str) -> None:
-    """The message does not repeat the address: it may hold a password."""
-    scheme, has_address = url.partition(":")[0], url.partition("://")[2] != ""
-    if url == "postgres" or (scheme in QUEUE_SCHEMES and has_address):
-        if scheme in SCHEMES:
-            Address.read(url, field="queue_url", options=QUEUE_OPTIONS.get(scheme, ()))
-        return
-    addresses = ", ".join(QUEUE_SCHEMES.values())
-    raise InvalidField(
-        "bad_queue_url",
-        f"there is no queue {scheme!r}" if scheme not in QUEUE_SCHEMES else f"{scheme}:// has no address",
-        field="queue_url",
-        hint=f"use postgres, {addresses}",
-    )
+    scheme, _, _ = url.partition(":")
+    _, _, address = url.partition("://")
+    if scheme not in schemes or not address:
+        raise InvalidField(
+            f"bad_{field}",
+            f"{scheme}:// has no address" if scheme in schemes else f"there is no {what} {scheme!r}",
+            field=field,
+            hint=f"use {', '.join((*plain, *schemes.values()))}",
+        )
+    if scheme in SCHEMES:
+        Address.read(url, field=field, options=QUEUE_OPTIONS.get(scheme, ()))
 
 
 def _refuse(field: str, why: str) -> InvalidField:

@@ -121,6 +121,13 @@ class Address:
         return text
 
 
+def complaint(error: BaseException, address: Address | None = None) -> str:
+    """What a client library says of a server that does not answer: one line, without the password."""
+    said = str(error)
+    lines = (said if address is None else address.mask(said)).splitlines()
+    return lines[0] if lines else type(error).__name__
+
+
 def _host(place: str, port: int) -> tuple[str, int]:
     parts = urlsplit(f"//{place}")
     if not parts.hostname:

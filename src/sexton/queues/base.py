@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal, Protocol
 
 import msgspec
 
-from sexton.connections.address import Address
+from sexton.connections.address import Address, complaint
 from sexton.errors import InvalidField, Unavailable
 
 # What rang: runs to claim, a change of lanes, a run to cancel.
@@ -122,10 +122,8 @@ def notices_of(lane: int, runs: Sequence[int]) -> Iterator[Notice]:
 
 def unreachable(name: str, error: BaseException, address: Address | None = None) -> Unavailable:
     """The one error for everything that a client library raises when its server does not answer."""
-    said = str(error)
-    lines = (said if address is None else address.mask(said)).splitlines()
     return Unavailable(
         "queue_unavailable",
-        f"the queue {name} cannot be reached: {lines[0] if lines else type(error).__name__}",
+        f"the queue {name} cannot be reached: {complaint(error, address)}",
         hint="runs are claimed without it meanwhile",
     )

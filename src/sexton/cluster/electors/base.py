@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
-from sexton.connections.address import Address
+from sexton.connections.address import Address, complaint
 from sexton.errors import Unavailable
 
 # A lease is trusted until this long before its end: clocks do not run alike on all machines.
@@ -87,10 +87,8 @@ def patience(lease_seconds: float) -> float:
 
 def unreachable(name: str, error: BaseException, address: Address | None = None) -> Unavailable:
     """The one error for everything that a client library raises when its server does not answer."""
-    said = str(error)
-    lines = (said if address is None else address.mask(said)).splitlines()
     return Unavailable(
         "elector_unavailable",
-        f"the elector {name} cannot be reached: {lines[0] if lines else type(error).__name__}",
+        f"the elector {name} cannot be reached: {complaint(error, address)}",
         hint="it is tried again",
     )
