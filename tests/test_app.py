@@ -15,8 +15,10 @@ from typing import Any
 import pytest
 
 from sexton import Cancel, Retry, Run, Sexton, clock
+from sexton.app import JobFields
 from sexton.errors import InvalidField, NotFound, Unavailable
 from sexton.jobs.bulk import RefusedLines
+from sexton.model import JobSpec
 
 SOON = timedelta(milliseconds=400)
 FAR = datetime(2100, 1, 1, tzinfo=UTC)
@@ -234,6 +236,65 @@ async def test_what_cannot_be_scheduled_is_refused() -> None:
         await app.schedule("x")
     with pytest.raises(InvalidField, match="no handler"):
         await app.schedule(at=FAR)
+
+
+@pytest.mark.parametrize(
+    ("at", "field", "words"),
+    [
+        (timedelta(minutes=5), "at", "a timedelta"),
+        ("every 5m", "schedule", "not an ISO-8601 time"),
+        (datetime(2100, 1, 1), "schedule", "no time zone"),
+    ],
+)
+async def test_at_is_a_single_moment(app: Sexton, at: Any, field: str, words: str) -> None:
+    with pytest.raises(InvalidField, match=words) as caught:
+        await app.schedule("x", at=at)
+    assert caught.value.field == field
+    assert await app.list() == []
+
+
+async def test_an_item_of_many_that_is_no_job_is_told_by_its_line(app: Sexton) -> None:
+    items: Any = [{"at": FAR}, 5]
+    with pytest.raises(RefusedLines, match="line 2: a job is given by a int") as caught:
+        await app.schedule_many("x", items)
+    assert [line for line, _ in caught.value.errors] == [2]
+
+
+def test_a_decorator_without_its_brackets_is_refused() -> None:
+    app: Any = Sexton(name="x")
+
+    def remind(run: Run) -> None: ...
+
+    for decorator, example in ((app.job, "@app.job("), (app.handler, '@app.handler("remind")')):
+        with pytest.raises(InvalidField) as caught:
+            decorator(remind)
+        assert example in str(caught.value.hint)
+
+
+def test_a_handler_must_take_a_run() -> None:
+    app = Sexton(name="x")
+
+    def nothing() -> None: ...
+    def two(run: Run, other: int) -> None: ...
+    def optional(run: Run, other: int = 1) -> None: ...
+
+    for function in (nothing, two):
+        with pytest.raises(InvalidField, match=r"cannot be called with a run alone \(write def \w+\(run\)"):
+            app.handler("a")(function)
+    app.handler("a")(optional)
+    app.handler("b")(print)
+    assert list(app.handlers) == ["a", "b"]
+
+
+def test_a_setting_that_nobody_knows_is_refused_at_once() -> None:
+    with pytest.raises(InvalidField, match="did you mean concurrency") as caught:
+        Sexton(name="x", concurency=5)
+    assert caught.value.field == "concurency"
+
+
+def test_every_field_of_a_job_can_be_given_in_python() -> None:
+    own = {"name", "schedule", "payload"}  # parameters of their own
+    assert set(JobFields.__annotations__) == set(JobSpec.__struct_fields__) - own
 
 
 async def test_a_database_of_the_user_is_not_migrated_by_itself(server_url: str) -> None:

@@ -67,6 +67,25 @@ def test_what_cannot_work_is_refused_with_its_name(given: dict[str, Any], field:
     assert refused.value.hint
 
 
+@pytest.mark.parametrize(
+    ("given", "environment", "field", "words"),
+    [
+        ({"lease_second": 5}, {}, "lease_second", "did you mean lease_seconds?"),
+        ({}, {"SEXTON_LEASE_SECONDS": "soon"}, "lease_seconds", "give a number: SEXTON_LEASE_SECONDS"),
+        ({"shards": 1.5}, {}, "shards", "give a whole number: SEXTON_SHARDS, shards in sexton.toml"),
+        ({"data": 5}, {}, "data", "change it: SEXTON_DATA"),
+        ({"port": -1}, {}, "port", "change SEXTON_PORT, port in sexton.toml, or the option"),
+    ],
+)
+def test_a_refusal_says_where_to_change_what(
+    given: dict[str, Any], environment: dict[str, str], field: str, words: str
+) -> None:
+    with pytest.raises(InvalidField) as refused:
+        load(given, environment=environment, file=Path("/nowhere"))
+    assert refused.value.field == field
+    assert words in str(refused.value.hint)
+
+
 def test_the_defaults_work() -> None:
     found = load({}, environment={}, file=Path("/nowhere"))
     assert found == Settings()

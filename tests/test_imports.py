@@ -19,7 +19,7 @@ PACKAGE = Path(__file__).parent.parent / "src" / "sexton"
 # From the bottom up. A module may import from layers below its own and, within its layer, from itself
 # and its neighbours.
 LAYERS = (
-    {"errors", "clock", "crash", "remedy"},
+    {"errors", "clock", "crash", "remedy", "journal"},
     {"schedules"},
     {"planning", "wheel", "model", "config", "connections", "telemetry", "loop"},
     {"postgres"},

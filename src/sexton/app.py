@@ -28,11 +28,12 @@ from typing import Any, TypedDict, TypeVar, Unpack
 import msgspec
 
 from sexton import clock
-from sexton.config import Settings, load
+from sexton.config import Settings, check_names, load
 from sexton.errors import InvalidField
 from sexton.execution import RunContext
 from sexton.jobs import bulk, create, declare, edit, read, state, trigger
 from sexton.jobs.view import JobView
+from sexton.journal import keep_journal
 from sexton.ledger.runs import list_runs, require_job
 from sexton.ledger.views import Run as RunView
 from sexton.loop import Loop
@@ -87,6 +88,7 @@ class JobFields(TypedDict, total=False):
     expires_seconds: int | None
     max_runs: int | None
     idempotency_key_template: str | None
+    concurrency_key: str | None
     dead_letter_target: Target | Mapping[str, Any] | None
     keep_completed_seconds: int
     labels: dict[str, str]
@@ -106,6 +108,7 @@ class Sexton:
         self.handlers: dict[str, Handler] = {}
         self.jobs: dict[str, JobSpec] = {}
         self.node: Node | None = None
+        check_names(settings)
         self._given = {"database_url": database_url, **settings}
         self._database: Database | None = None
         self._users = 0
@@ -121,6 +124,13 @@ class Sexton:
         self, schedule: str, *, name: str | None = None, payload: Any = None, **fields: Unpack[JobFields]
     ) -> Callable[[AnyHandler], AnyHandler]:
         """Declare a job: the function is its handler, and its name unless another is given."""
+        if callable(schedule):
+            raise InvalidField(
+                "bad_schedule",
+                "@app.job needs a schedule",
+                field="schedule",
+                hint='write @app.job("0 9 * * 1-5") above the function',
+            )
 
         def register(function: AnyHandler) -> AnyHandler:
             own = name or _name_of(function)
@@ -134,6 +144,13 @@ class Sexton:
 
     def handler(self, name: str) -> Callable[[AnyHandler], AnyHandler]:
         """Register a handler without a schedule, under this name."""
+        if callable(name):
+            raise InvalidField(
+                "bad_name",
+                "@app.handler needs a name",
+                field="name",
+                hint=f'write @app.handler("{_name_of(name)}") above the function',
+            )
 
         def register(function: AnyHandler) -> AnyHandler:
             self._register(name, function)
@@ -143,8 +160,7 @@ class Sexton:
 
     def run(self) -> None:
         """Run scheduler and worker in this process until Ctrl-C or SIGTERM."""
-        if not logging.getLogger().handlers:
-            logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+        keep_journal()
         asyncio.run(self._until_stopped())
 
     @asynccontextmanager
@@ -315,9 +331,17 @@ class Sexton:
                 field="name",
                 hint="give it another name=",
             )
+        _check_takes_run(function)
         self.handlers[name] = function
 
     def _spec(self, handler: str | Handler | None, given: Mapping[str, Any]) -> JobSpec:
+        if not isinstance(given, Mapping):
+            raise InvalidField(
+                "bad_type",
+                f"a job is given by a {type(given).__name__}",
+                field="items",
+                hint='give what schedule() takes: {"at": …, "payload": …}',
+            )
         fields = dict(given)
         at, schedule = fields.pop("at", None), fields.pop("schedule", None)
         if (at is None) == (schedule is None):
@@ -327,6 +351,15 @@ class Sexton:
                 field="schedule",
                 hint="at= is for a single time",
             )
+        if at is not None:
+            if not isinstance(at, datetime | str):
+                raise InvalidField(
+                    "bad_time",
+                    f"at= is a {type(at).__name__}",
+                    field="at",
+                    hint="give a moment: datetime.now(UTC) + timedelta(minutes=5)",
+                )
+            fields["kind"] = "once"
         fields["schedule"] = at.isoformat() if isinstance(at, datetime) else at or schedule
         if handler is not None:
             fields["target"] = {"handler": self._ref(handler)}
@@ -418,6 +451,22 @@ async def _opened(settings: Settings, name: str, *, patient: bool) -> AsyncItera
 def _name_of(function: Callable[..., Any]) -> str:
     name: str = getattr(inspect.unwrap(function), "__name__", type(function).__name__)
     return name
+
+
+def _check_takes_run(function: Handler) -> None:
+    """A handler that cannot be called would fail every run of its jobs."""
+    try:
+        inspect.signature(function).bind(None)
+    except TypeError:
+        name = _name_of(function)
+        raise InvalidField(
+            "bad_handler",
+            f"{name} cannot be called with a run alone",
+            field="handler",
+            hint=f"write def {name}(run): …",
+        ) from None
+    except ValueError:
+        pass  # written in C: it does not say what it takes
 
 
 def _caller() -> str:

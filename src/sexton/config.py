@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import ipaddress
 import os
 import tomllib
@@ -15,6 +16,7 @@ import msgspec
 from sexton import crash
 from sexton.connections.address import SCHEMES, Address
 from sexton.errors import InvalidField
+from sexton.remedy import remedy
 
 FILE = "sexton.toml"
 ROLES = ("api", "scheduler", "worker")
@@ -218,14 +220,23 @@ def load(
         if name.startswith(PREFIX) and name[len(PREFIX) :].lower() in known:
             values[name[len(PREFIX) :].lower()] = value
     values.update({name: value for name, value in (overrides or {}).items() if value is not None})
+    check_names(values)
     if isinstance(values.get("data"), str):
         values["data"] = Path(values["data"]).expanduser()
     try:
         return msgspec.convert(values, Settings, strict=False).check()
     except msgspec.ValidationError as error:
-        raise InvalidField(
-            "bad_config", f"settings: {error}", field="settings", hint="see the table of settings"
-        ) from error
+        raise _explained(error) from error
+
+
+def check_names(settings: Mapping[str, Any]) -> None:
+    """A setting that nobody knows would have no effect."""
+    known = Settings.__struct_fields__
+    for name in settings:
+        if name not in known:
+            close = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {close[0]}?" if close else f"known: {', '.join(known)}"
+            raise InvalidField("bad_config", f"there is no setting {name}", field=name, hint=hint)
 
 
 def is_loopback(host: str) -> bool:
@@ -269,5 +280,22 @@ def _check_server(
         Address.read(url, field=field, options=QUEUE_OPTIONS.get(scheme, ()))
 
 
+def _explained(error: msgspec.ValidationError) -> InvalidField:
+    """A refusal by msgspec in our words."""
+    message, _, path = str(error).replace("`", "").partition(" - at $.")
+    field = path or "settings"
+    advice = remedy(Settings, path) if path else None
+    return InvalidField(
+        "bad_config",
+        f"{field}: {message[:1].lower()}{message[1:]}",
+        field=field,
+        hint=f"{advice or 'change it'}: {_where(field)}",
+    )
+
+
 def _refuse(field: str, why: str) -> InvalidField:
-    return InvalidField("bad_config", f"{field} {why}", field=field, hint=f"change {PREFIX}{field.upper()}")
+    return InvalidField("bad_config", f"{field} {why}", field=field, hint=f"change {_where(field)}")
+
+
+def _where(field: str) -> str:
+    return f"{PREFIX}{field.upper()}, {field} in {FILE}, or the option"

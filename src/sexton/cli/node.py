@@ -16,6 +16,7 @@ from cyclopts import Parameter
 from sexton.cli import DONE, NOT_DONE, REFUSED
 from sexton.config import Settings, load
 from sexton.errors import InvalidField, SextonError
+from sexton.journal import keep_journal
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -42,7 +43,7 @@ def node(
     shell_commands: Annotated[str | None, Parameter(help="Programs they may run, with commas.")] = None,
 ) -> int:
     """Run one node in the given roles until it is told to stop."""
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
+    keep_journal()
     logging.getLogger("asyncpg").setLevel(logging.ERROR)  # a lost connection is reported by who needed it
     try:
         settings = load(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import shlex
 import shutil
@@ -16,6 +15,7 @@ from cyclopts import Parameter
 from sexton.cli import DONE, NOT_DONE, REFUSED
 from sexton.config import Settings, load
 from sexton.errors import InvalidField, SextonError
+from sexton.journal import keep_journal
 
 if TYPE_CHECKING:
     from sexton.place import Up
@@ -48,7 +48,7 @@ def up(
     """
     from sexton.machine import supervise
 
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
+    keep_journal()
     given = {
         "data": data.absolute() if data else None,
         "database_url": database_url,
@@ -75,8 +75,9 @@ def up(
         explain(error, database_url)
         return REFUSED if isinstance(error, InvalidField) else NOT_DONE
     if other is not None:
+        where = f" on {_short(other.data)}" if other.data else ""
         print(
-            f"Sexton is already running on {other.data}: process {other.pid}, {_where(other)}\n"
+            f"Sexton is already running{where}: process {other.pid}, {_where(other)}\n"
             f"  {command(other.address)} status    shows how it is\n"
             f"  kill {other.pid}    stops it"
         )
