@@ -11,8 +11,9 @@ import pytest
 import pytest_asyncio
 
 from sexton.config import Settings
+from sexton.errors import Unavailable
 from sexton.execution import RunContext
-from sexton.maintenance import Housekeeper, Sweeper
+from sexton.maintenance import Housekeeper, Sweeper, reap
 from sexton.postgres.database import Database
 from sexton.postgres.partitions import (
     DAILY,
@@ -21,8 +22,10 @@ from sexton.postgres.partitions import (
     make_partitions,
     partition_name,
 )
+from sexton.queues.postgres import RunQueue
 from sexton.telemetry import Telemetry
 from tests.runs import NOW, Store, settled, working
+from tests.waiting import until
 
 LATER = NOW + timedelta(minutes=1)
 
@@ -160,6 +163,31 @@ async def test_a_crashed_run_is_run_again_by_another_worker(store: Store) -> Non
         await settled(worker)
     assert attempts == [(2, 1, 2)]
     assert await store.statuses() == {run: "success"}
+
+
+async def test_a_worker_stopped_before_commit_does_not_keep_its_run(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A handler has finished its run in its own transaction, and COMMIT does not come any more."""
+    monkeypatch.setattr("sexton.queues.postgres.COMMIT_SECONDS", 0.5)
+    node = await store.node(lease_until=NOW - timedelta(seconds=1))
+    run = await store.run(state="running", node=node, claim=1, attempt=1)
+    queue = await RunQueue.open(store.database)
+
+    async def taken_back() -> bool:
+        await reap(store.database, Telemetry(), now=NOW)
+        return (await store.live(run))["node"] is None
+
+    async def handler() -> None:
+        async with queue.lent() as connection, connection.transaction():
+            assert await queue.finish_in(connection, node, (run, 1, 0.0, 0.0, None), now=NOW)
+            await store.database.fetch("declare_dead", NOW)
+            await until(taken_back)
+
+    with pytest.raises(Unavailable):
+        await handler()
+    assert (await store.live(run))["crashes"] == 1
+    await queue.close()
 
 
 async def test_runs_that_nobody_serves_expire(store: Store) -> None:

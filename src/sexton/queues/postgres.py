@@ -29,6 +29,9 @@ CLOSE_SECONDS = 2.0
 # A queue with limits is held for two statements; whoever is stopped between them does not hold it for longer.
 HOLD_SECONDS = 2
 BUSY_SECONDS = 0.1
+# A run that a handler finishes in its own transaction is held until COMMIT. Should that not arrive, because the
+# worker was stopped or cut off, the transaction is undone after this long, and the run can be taken over.
+COMMIT_SECONDS = 15.0
 
 # Columns of the arguments of `end` and `retry` after (id, claim, started, finished).
 End = tuple[int, int, float, float, str, str | None, str, str, str | None]
@@ -185,6 +188,9 @@ class RunQueue:
         now: datetime | None = None,
     ) -> bool:
         """The success of one run (id, claim, started, finished, result) in a transaction of its handler's."""
+        await connection.execute(
+            f"set local idle_in_transaction_session_timeout = {round(COMMIT_SECONDS * 1000)}"
+        )
         *numbers, result = run
         columns = (array_text([number]) for number in numbers)
         row = await connection.fetchrow(self._database.statement("finish"), node, *columns, [result], now)
