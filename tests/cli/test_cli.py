@@ -108,6 +108,19 @@ def test_wrong_usage_is_refused_with_2(sexton: Sexton, arguments: tuple[str, ...
     assert word in error.json()["error"]["message"]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("nonsense",), "  sexton --help shows"),
+        (("diff", "0 9 * * *"), "  sexton diff --help shows"),
+        (("jobs", "nonsense"), "  sexton jobs --help shows"),
+        (("jobs", "list", "--status", "asleep"), "  sexton jobs list --help shows"),
+    ],
+)
+def test_wrong_usage_says_whose_help_to_ask(sexton: Sexton, arguments: tuple[str, ...], told: str) -> None:
+    assert told in sexton(*arguments).err
+
+
 def test_a_reader_that_goes_away_is_no_error() -> None:
     command = [sys.executable, "-m", "sexton", "next", "* * * * *", "--count", "10000"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:

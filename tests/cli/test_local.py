@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from typing import TYPE_CHECKING
 
 import pytest
@@ -63,6 +64,12 @@ def test_no_database_says_what_to_do(sexton: Sexton, monkeypatch: pytest.MonkeyP
     assert not (tmp_path / "nowhere").exists()
     lost = sexton("doctor", "--database-url", "postgresql://127.0.0.1:1/nothing", "--json")
     assert (lost.code, lost.json()["error"]["code"]) == (1, "database_unavailable")
+    assert "--database-url" in lost.err
+
+
+def test_a_key_for_secrets_is_made_without_a_database(sexton: Sexton) -> None:
+    for made in (sexton("secret", "key").out.strip(), sexton("secret", "key", "--json").json()["key"]):
+        assert len(base64.b64decode(made)) == 32
 
 
 def test_reshard(sexton: Sexton, own_database_url: str) -> None:

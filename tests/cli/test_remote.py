@@ -136,6 +136,8 @@ def test_the_life_of_a_job(sexton: Sexton) -> None:
         (("dead", "redrive"), "--all"),
         (("runs", "list", "--status", "asleep"), "pending"),
         (("migrate", "--check", "--print"), "exclude"),
+        (("targets", "test"), "--file target.json, or --job JOB"),
+        (("targets", "test", "--file", "x", "--job", "y"), "either a file or a job"),
     ],
 )
 def test_what_is_refused_says_what_to_type(sexton: Sexton, arguments: tuple[str, ...], told: str) -> None:
@@ -164,6 +166,8 @@ def test_why_and_history(sexton: Sexton, server: Server) -> None:
     assert [
         line["run_id"] for line in sexton("why", "hourly", "--at", hour.isoformat(), "--json").json()
     ] == ["r_2d"]
+    before = sexton("why", "hourly", "--at", "2020-01-01T00:00:00Z")
+    assert (before.code, before.out) == (0, "It has no occurrences around 2020-01-01 00:00:00Z.\n")
     listed = sexton("runs", "list", "--job", "hourly", "--skipped").out
     assert "success" in listed
     assert "overlap" in listed

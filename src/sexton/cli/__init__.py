@@ -210,7 +210,8 @@ def run(tokens: list[str]) -> int:
     try:
         result = app()(tokens, exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as error:
-        show_usage_error(str(error), as_json="--json" in tokens)
+        hint = f"sexton {_command_of(tokens)}--help shows what it takes"
+        show_usage_error(str(error), hint, as_json="--json" in tokens)
         return REFUSED
     except RefusedError as refused:
         show_refusal(refused, as_json="--json" in tokens)
@@ -221,6 +222,14 @@ def run(tokens: list[str]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     return result if isinstance(result, int) else DONE
+
+
+def _command_of(tokens: list[str]) -> str:
+    """The words of the command that was meant, as far as there is one: `jobs add `."""
+    first, second = (*tokens, "", "")[:2]
+    if first in GROUPS:
+        return f"{first} {second} " if second in GROUPS[first].commands else f"{first} "
+    return f"{first} " if first in COMMANDS else ""
 
 
 def app() -> App:

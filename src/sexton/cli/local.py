@@ -43,7 +43,12 @@ def with_database(
 
 
 async def _on(url: str, settings: Settings, work: Callable[[Database, Settings], Awaitable[T]]) -> T:
-    database = await Database.open(url, schema=settings.schema, size=2, name="sexton command")
+    try:
+        database = await Database.open(url, schema=settings.schema, size=2, name="sexton command")
+    except Unavailable as error:
+        if error.code == "database_unavailable":  # a command does not wait for it, as a node does
+            error.hint = "see that PostgreSQL runs there, or name another one with --database-url"
+        raise
     try:
         return await work(database, settings)
     finally:

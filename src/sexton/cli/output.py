@@ -104,20 +104,20 @@ def show_error(error: SextonError, *, as_json: bool) -> None:
     _complain(lines)
 
 
-def show_usage_error(message: str, *, as_json: bool) -> None:
+def show_usage_error(message: str, hint: str, *, as_json: bool) -> None:
     if as_json:
         write_json(
             {
                 "error": {
                     "code": "bad_usage",
                     "message": message,
-                    "hint": None,
+                    "hint": hint,
                     "position": None,
                     "field": None,
                 }
             }
         )
-    _complain([f"sexton: {_printable(message)}", "  sexton COMMAND --help shows what a command takes"])
+    _complain([f"sexton: {_printable(message)}", f"  {hint}"])
 
 
 def wall(moment: datetime, *, seconds: bool) -> str:

@@ -81,7 +81,7 @@ def instant(text: str, field: str) -> str:
             "bad_time",
             f"{text!r} is not an instant",
             field=field,
-            hint="write 2026-06-08T13:00:00Z, or -2h for two hours ago",
+            hint="write 2026-06-08T13:00:00Z, or a distance from now: -2h, +30m",
         )
     return iso(read)
 

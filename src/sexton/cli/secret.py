@@ -89,12 +89,16 @@ def delete(
     return DONE
 
 
-def key() -> int:
+def key(*, json: Json = False) -> int:
     """Make a key for SEXTON_SECRET_KEY.
 
     Every process that runs jobs and every sexton secret set needs the same.
     """
-    write(console(), secrets.new_key())
+    made = secrets.new_key()
+    if json:
+        write_json({"key": made})
+    else:
+        write(console(), made)
     return DONE
 
 

@@ -26,6 +26,13 @@ def send_test(
 
     Ends with 0 if a run would have succeeded.
     """
+    if (file is None) == (job is None):
+        raise InvalidField(
+            "bad_usage",
+            "it takes either a file or a job",
+            field="file",
+            hint="sexton targets test --file target.json, or --job JOB",
+        )
     body: dict[str, Any] = {"timeout_seconds": timeout}
     if file is not None:
         body["target"] = read_json_file(file)

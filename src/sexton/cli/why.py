@@ -33,7 +33,8 @@ def why(
         return DONE
     out = console()
     if not lines:
-        write(out, "It has had no occurrences, and none are to come.")
+        none = "It has had no occurrences, and none are to come."
+        write(out, none if moment is None else f"It has no occurrences around {brief(moment)}.")
     width = max((len(brief(line["scheduled_at"])) for line in lines), default=0)
     runs = max((len(line["run_id"] or "") for line in lines), default=0)
     for line in lines:

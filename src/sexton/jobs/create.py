@@ -34,7 +34,7 @@ class NameTaken(Conflict):
         super().__init__(
             "name_taken",
             f"the job {job_id} has the name {name} already",
-            hint="choose another name, edit that job, or replace it by its name",
+            hint="choose another name, edit that job, or replace it: --replace, PUT /jobs/by-name/…",
         )
         self.field = "name"
         self.job_id = job_id
