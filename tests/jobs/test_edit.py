@@ -34,6 +34,7 @@ from tests.jobs.making import (
     timer,
     value,
 )
+from tests.test_lock_order import blocked_by
 
 
 async def test_an_edit_keeps_the_rest_and_is_one_revision_on(database: Database) -> None:
@@ -272,6 +273,28 @@ async def test_of_two_puts_at_once_one_creates(database: Database) -> None:
     results = await asyncio.gather(*(replace(database, "report", spec(payload=n), now=NOW) for n in range(4)))
     assert sorted(created for _, created in results) == [False, False, False, True]
     assert await value(database, "select count(*) from sexton.timers") == 1
+
+
+@pytest.mark.parametrize("how", ["deleted", "renamed"])
+async def test_a_put_that_waits_for_a_job_which_goes_away_creates_another(
+    database: Database, how: str
+) -> None:
+    job = await make(database)
+    async with database.transaction() as going:
+        if how == "deleted":
+            await delete(database, job.job_id, connection=going, now=NOW)
+        else:
+            await edit(database, job.job_id, {"name": "old-report"}, connection=going, now=NOW)
+        putting = asyncio.create_task(replace(database, job.name, spec(name=job.name, payload=2), now=NOW))
+        await blocked_by(database, going)
+    made, created = await putting
+    assert created
+    assert made.job_id != job.job_id
+    assert (await get(database, made.job_id)).payload == 2
+    gone = await get(database, job.job_id)
+    assert (gone.status, gone.name) == (
+        ("deleted", job.name) if how == "deleted" else ("active", "old-report")
+    )
 
 
 async def test_an_edit_and_a_deletion_at_once_leave_a_deleted_job_without_a_timer(database: Database) -> None:

@@ -83,24 +83,38 @@ async def replace(
     check_spec(spec)
 
     async def work(inside: Connection) -> tuple[JobView, bool]:
-        number = await inside.fetchval(database.statement("find_jobs"), namespace, name)
-        if number is None:
-            if expected_revision is not None:
-                raise Conflict("revision_conflict", f"there is no job {name}", hint="leave If-Match out")
-            number = await insert(database, inside, spec, namespace, app or None, declaration or None, now)
-            if number is not None:
+        while True:
+            held = await _held_by_name(database, inside, name, namespace, now)
+            if held is None:
+                if expected_revision is not None:
+                    raise Conflict("revision_conflict", f"there is no job {name}", hint="leave If-Match out")
+                number = await insert(
+                    database, inside, spec, namespace, app or None, declaration or None, now
+                )
+                if number is None:
+                    continue  # Somebody has just taken the name: it is their job now that is to be so.
                 made = await view(database, inside, number, now=now, fresh=True)
                 assert made is not None
                 return made, True
-            number = await inside.fetchval(database.statement("find_jobs"), namespace, name)
-        held = await hold(database, inside, encode_id("j", number), namespace, now)
-        _check_revision(held.job, expected_revision)
-        anchored = (
-            spec if spec.anchor is not None else msgspec.structs.replace(spec, anchor=held.job.spec.anchor)
-        )
-        return await change(database, inside, held, anchored, app, declaration), False
+            _check_revision(held.job, expected_revision)
+            anchor = held.job.spec.anchor if spec.anchor is None else spec.anchor
+            anchored = msgspec.structs.replace(spec, anchor=anchor)
+            return await change(database, inside, held, anchored, app, declaration), False
 
     return await within(database, connection, work)
+
+
+async def _held_by_name(
+    database: Database, connection: Connection, name: str, namespace: str, now: datetime | None
+) -> Held | None:
+    """The live job of this name; while it was waited for, it may have been deleted or given another name."""
+    while True:
+        number = await connection.fetchval(database.statement("find_jobs"), namespace, name)
+        if number is None:
+            return None
+        held = await hold(database, connection, encode_id("j", number), namespace, now, deleted=True)
+        if held.job.status != JobStatus.DELETED and held.job.row["name"] == name:
+            return held
 
 
 async def change(

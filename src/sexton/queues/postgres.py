@@ -29,7 +29,7 @@ CLOSE_SECONDS = 2.0
 # A queue with limits is held for two statements; whoever is stopped between them does not hold it for longer.
 HOLD_SECONDS = 2
 BUSY_SECONDS = 0.1
-# A run that a handler finishes in its own transaction is held until COMMIT. Should that not arrive, because the
+# A run that a handler finishes in its own transaction is held until COMMIT. Should that not arrive, as the
 # worker was stopped or cut off, the transaction is undone after this long, and the run can be taken over.
 COMMIT_SECONDS = 15.0
 
