@@ -11,7 +11,7 @@ ended as (
     ) as done
     where run.id = done.id and run.claim = done.claim and run.node = $1
     returning
-        run.*, done.started, done.finished, done.outcome, done.status, done.message, done.error_group,
+        run.*, done.outcome, done.status, done.message, done.error_group,
         case when done.status = 'cancelled' then coalesce(run.cancel_reason, done.reason) else done.reason end as reason,
         greatest(run.claimed_at, to_timestamp(done.started)) as started_at,
         greatest(run.claimed_at, to_timestamp(done.finished)) as finished_at
@@ -20,8 +20,7 @@ ended as (
 tried as (
     insert into sexton.attempts (recorded_at, run_id, attempt, node, started_at, finished_at, outcome, error)
     select
-        (select now from moment), run.id, run.attempt, run.node, to_timestamp(run.started), to_timestamp(run.finished),
-        run.outcome, run.message
+        (select now from moment), run.id, run.attempt, run.node, run.started_at, run.finished_at, run.outcome, run.message
     from ended as run
 ),
 -- include: buried

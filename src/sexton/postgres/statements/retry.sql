@@ -5,7 +5,8 @@ with moment as materialized (select coalesce($9::timestamptz, clock_timestamp())
 held as materialized (
     select
         run.id, run.attempt, run.node, run.cancel_requested_at is not null as cancelled,
-        done.started, done.finished, done.delay, done.outcome, done.message
+        greatest(run.claimed_at, to_timestamp(done.started)) as started_at,
+        greatest(run.claimed_at, to_timestamp(done.finished)) as finished_at, done.delay, done.outcome, done.message
     from unnest($2::bigint[], $3::integer[], $4::float8[], $5::float8[], $6::float8[], $7::text[], $8::text[])
         as done (id, claim, started, finished, delay, outcome, message)
     join sexton.runs as run on run.id = done.id and run.claim = done.claim and run.node = $1
@@ -27,8 +28,8 @@ back as (
 tried as (
     insert into sexton.attempts (recorded_at, run_id, attempt, node, started_at, finished_at, outcome, error)
     select
-        (select now from moment), held.id, held.attempt, held.node, to_timestamp(held.started),
-        to_timestamp(held.finished), held.outcome, held.message
+        (select now from moment), held.id, held.attempt, held.node, held.started_at, held.finished_at, held.outcome,
+        held.message
     from held
 ),
 ended as (
@@ -36,8 +37,7 @@ ended as (
     using held
     where run.id = held.id and held.cancelled
     returning
-        run.*, 'cancelled' as status, run.cancel_reason as reason, to_timestamp(held.started) as started_at,
-        to_timestamp(held.finished) as finished_at, held.message
+        run.*, 'cancelled' as status, run.cancel_reason as reason, held.started_at, held.finished_at, held.message
 ),
 -- include: recorded
 -- include: promoted
