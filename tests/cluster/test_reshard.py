@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import random
+import signal
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
 from typing import Any
@@ -201,6 +203,49 @@ async def test_what_breaks_off_changes_nothing(own: Database) -> None:
     assert [tuple(row) for row in names] == [("shards", "4")]
     [[epochs]] = await fetch(own, "select max(epoch) from sexton.shards")
     assert epochs == 0
+
+
+KILLED = """
+import asyncio, os, signal, sys
+from sexton.cluster.reshard import reshard
+from sexton.postgres.database import Database
+
+url, point = sys.argv[1:]
+
+def die(*_, **__):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def progress(text):
+    if point in text:
+        die()
+
+async def main():
+    database = await Database.open(url)
+    if point == "after":
+        asyncio.gather = die  # the first thing that follows COMMIT
+    await reshard(database, 8, progress=progress)
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize(("point", "shards"), [("put theirs down", 4), ("timers looked at", 4), ("after", 8)])
+async def test_one_that_is_killed_can_be_run_again(own: Database, point: str, shards: int) -> None:
+    """Whenever it was: nothing is fired twice or never, and nobody has to wait for the pause to run out."""
+    jobs = [await add_job(own, name=f"job-{number}") for number in range(8)]
+    for job in jobs:
+        await move_timer(own, job, hour_before(await now(own)))
+    killed = await asyncio.create_subprocess_exec(sys.executable, "-c", KILLED, own.url, point)
+    assert await killed.wait() == -signal.SIGKILL
+    [[number]] = await fetch(own, "select value::int from sexton.settings where name = 'shards'")
+    assert number == shards
+    assert await misplaced(own) == []
+    await reshard(own, 8)
+    assert await misplaced(own) == []
+    stage = await Stage(own).lead()
+    assert len(stage.leadership.led) == 8
+    await stage.round()
+    assert [len(await runs_of(own, job)) for job in jobs] == [1] * 8
 
 
 async def test_the_same_number_and_impossible_ones(own: Database) -> None:

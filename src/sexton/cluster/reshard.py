@@ -6,8 +6,8 @@ epoch and no holder (a leader that slept through it all is refused), every timer
 it belongs now, and the new number is written. Rows of shards that are no longer needed stay, since epochs
 never go back; nobody leads them.
 
-Nothing fires meanwhile; what fell due fires, late, when the leaders are back. If the process dies, the
-transaction is undone, and the leaders go on when the pause has run out.
+Nothing fires meanwhile; what fell due fires, late, when the leaders are back. If the process dies, all or
+nothing is done, and the leaders go on when the pause has run out, or at once when it is run again.
 """
 
 from __future__ import annotations
@@ -60,6 +60,7 @@ async def reshard(
     async with database.connection() as connection:
         before = await shard_count(database, connection)
     if before == shards:
+        await _end_pause(database)  # of one that was killed when all was written
         return Resharded(before, shards, 0, 0, 0.0)
     progress(f"from {before} to {shards} shards: the schedulers put theirs down")
     async with _paused(database), database.transaction() as connection:
@@ -81,9 +82,13 @@ async def _paused(database: Database) -> AsyncIterator[None]:
     finally:
         renewing.cancel()
         await asyncio.gather(renewing, return_exceptions=True)
-        async with database.connection() as connection:
-            await connection.execute(database.sql("delete from sexton.settings where name = 'resharding'"))
-            await connection.execute("select pg_notify('sexton_shards', '')")
+        await _end_pause(database)
+
+
+async def _end_pause(database: Database) -> None:
+    async with database.connection() as connection:
+        await connection.execute(database.sql("delete from sexton.settings where name = 'resharding'"))
+        await connection.execute("select pg_notify('sexton_shards', '')")
 
 
 async def _renew(database: Database) -> None:
