@@ -436,6 +436,6 @@ async def test_no_attempt_begins_before_its_claim(store: Store, queue: RunQueue)
     again, dead = await store.run(), await store.run()
     await queue.claim(node, lanes, 10, now=NOW)
     assert not await queue.retry(node, [(again, 1, early, early, 0.0, "failed", "x")], now=NOW)
-    assert not await queue.end(node, [(dead, 1, early, early, "dead", "x", "failed", "x", None)], now=NOW)
+    assert not await queue.end(node, [(dead, 1, early, early, "dead", "x", "failed", "x", "g")], now=NOW)
     rows = await store.fetch("select started_at, finished_at from sexton.attempts")
     assert [tuple(row) for row in rows] == [(NOW, NOW)] * 2
