@@ -61,12 +61,12 @@ def list_(
         write(out, "No dead letters.", "green")
         return DONE
     if groups:
-        table = Table("letters", "jobs", "reason", "last", "cause")
+        table = Table("letters", "jobs", "reason", "last", "cause", elastic=("cause",))
         for each in found:
             cells = (str(each["letters"]), str(each["jobs"]), each["reason"], brief(each["last_died_at"]))
-            table.add(*cells, _cut(each["error_group"]))
+            table.add(*cells, each["error_group"])
     else:
-        table = Table("run", "job", "died", "reason", "tries", "error")
+        table = Table("run", "job", "died", "reason", "tries", "error", elastic=("job", "error"))
         for each in found:
             cells = (
                 each["run_id"],
@@ -74,7 +74,7 @@ def list_(
                 brief(each["died_at"]),
                 each["reason"],
             )
-            table.add(*cells, str(each["attempt"]), _cut(first_line(each["error"])))
+            table.add(*cells, str(each["attempt"]), first_line(each["error"]))
     table.print(out)
     return DONE
 
@@ -200,7 +200,3 @@ def _filter(
             hint="name a run, --job, --group or --all",
         )
     return {**given, "all": everything}
-
-
-def _cut(text: str, most: int = 48) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"

@@ -12,7 +12,7 @@ from cyclopts import Parameter
 
 from sexton import clock
 from sexton.cli import DONE, NOT_DONE
-from sexton.cli.output import RefusedError, Table, console, paragraph, write, write_json
+from sexton.cli.output import RefusedError, Table, console, cut, paragraph, write, write_json
 from sexton.cli.remote import (
     POLL_SECONDS,
     STYLES,
@@ -179,11 +179,11 @@ def list_(
     if not jobs:
         write(out, "No jobs. Make one: sexton jobs add hello --schedule 'every 10s' --handler sexton.log")
         return DONE
-    table = Table("name", "id", "status", "schedule", "next", "last")
+    table = Table("name", "id", "status", "schedule", "next", "last", elastic=("name", "schedule"))
     for job in jobs:
         schedule = job["schedule"].replace("\n", " ")
         table.add(
-            _cut(job["name"], 30), job["job_id"], job["status"], _cut(schedule, 24),
+            job["name"], job["job_id"], job["status"], schedule,
             brief(job["next_run_at"]), job["last_outcome"] or "-",
             note=job.get("problem") and f"set aside: {job['problem']}",
             style="" if job["status"] == "active" else STYLES.get(job["status"], ""),
@@ -451,13 +451,9 @@ def _show_line(out: Console, run: dict[str, Any], as_json: bool) -> None:
     if as_json:
         write_json(run)
         return
-    result = "" if run["result"] is None else f"  {_cut(json_.dumps(run['result'], ensure_ascii=False), 60)}"
+    result = "" if run["result"] is None else f"  {cut(json_.dumps(run['result'], ensure_ascii=False), 60)}"
     note = f"  {note_of(run)}" if note_of(run) else ""
     text = (
         f"{brief(run['scheduled_at'])}  {run['run_id']}  {run['status']}  late {seconds(run['late_seconds'])}"
     )
     write(out, f"{text}  took {seconds(took(run))}{result}{note}", STYLES.get(run["status"], ""))
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"

@@ -1,4 +1,4 @@
-"""Writing to a terminal, to a pipe and as JSON. Nothing is wider than 80 columns unless the terminal is."""
+"""Writing to a terminal, to a pipe and as JSON. On a terminal tables are as wide as it is, at most."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sexton.errors import ScheduleError, SextonError
 
 WIDTH = 80
+NARROWEST = 8  # so wide a column is left at least
 
 
 class RefusedError(Exception):
@@ -29,10 +30,14 @@ class RefusedError(Exception):
 
 
 class Table:
-    """Left-aligned columns; a row may be dimmed and may have a note below it."""
+    """Left-aligned columns; a row may be dimmed and may have a note below it.
 
-    def __init__(self, *headings: str) -> None:
+    On a terminal that is too narrow the `elastic` columns are cut, the widest one first. A pipe gets all.
+    """
+
+    def __init__(self, *headings: str, elastic: Sequence[str] = ()) -> None:
         self._rows: list[tuple[Sequence[str], str | None, str]] = [(headings, None, "bold")]
+        self._elastic = [headings.index(heading) for heading in elastic]
 
     def add(self, *cells: str, note: str | None = None, style: str = "") -> None:
         self._rows.append((cells, note, style))
@@ -41,11 +46,24 @@ class Table:
         widths = [
             max(map(len, column)) for column in zip(*(cells for cells, _, _ in self._rows), strict=True)
         ]
+        if console.is_terminal:
+            self._fit(widths, width(console))
         for cells, note, style in self._rows:
-            line = "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
+            line = "  ".join(cut(cell, width).ljust(width) for cell, width in zip(cells, widths, strict=True))
             write(console, line.rstrip(), style)
             for part in textwrap.wrap(note or "", WIDTH - 4):
                 write(console, f"    {part}", style or "yellow")
+
+    def _fit(self, widths: list[int], room: int) -> None:
+        while sum(widths) + 2 * (len(widths) - 1) > room and self._elastic:
+            widest = max(self._elastic, key=widths.__getitem__)
+            if widths[widest] <= NARROWEST:
+                return
+            widths[widest] -= 1
+
+
+def cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def console(*, error: bool = False) -> Console:

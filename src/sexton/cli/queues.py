@@ -26,7 +26,8 @@ def list_(*, json: Json = False) -> int:
     if not found:
         write(out, "No queues: the first job makes one.", "dim")
         return DONE
-    table = Table("queue", "state", "running", "waiting", "at a time", "per key", "per second")
+    headings = ("queue", "state", "running", "waiting", "at a time", "per key", "per second")
+    table = Table(*headings, elastic=("queue",))
     for each in found:
         table.add(
             each["name"], "paused" if each["paused"] else "open", _shown(each["running"]),

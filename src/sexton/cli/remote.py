@@ -124,7 +124,7 @@ def show_runs(out: Console, runs: list[dict[str, Any]], *, with_job: bool) -> No
     from sexton.cli.output import Table
 
     headings = ["run", *(["job"] if with_job else []), "scheduled", "status", "late", "took", "try"]
-    table = Table(*headings)
+    table = Table(*headings, elastic=("job",) if with_job else ())
     for run in runs:
         cells = [
             run["run_id"] or "-",

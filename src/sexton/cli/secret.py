@@ -57,7 +57,7 @@ def list_(*, database_url: DatabaseUrl = None, data: Data = None, json: Json = F
     elif not found:
         write(console(), "No secrets.")
     else:
-        table = Table("secret", "made", "changed")
+        table = Table("secret", "made", "changed", elastic=("secret",))
         for each in found:
             table.add(each["name"], _brief(each["created_at"]), _brief(each["updated_at"]))
         table.print(console())

@@ -24,7 +24,8 @@ def status(*, json: Json = False) -> int:
         return NOT_DONE if troubles else DONE
     out = console()
     write(out, f"{url}  {ready['status']}", "green" if ready["status"] == "ready" else "red")
-    table = Table("node", "state", "roles", "shards", "running", "heard of", "version")
+    headings = ("node", "state", "roles", "shards", "running", "heard of", "version")
+    table = Table(*headings, elastic=("node", "roles"))
     for node in cluster["nodes"]:
         table.add(
             node["name"], node["state"], ",".join(node["roles"]), str(node["shards"]),

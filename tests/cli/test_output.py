@@ -1,0 +1,46 @@
+"""Tables on terminals and in pipes."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from sexton.cli.output import Table
+
+
+def printed(table: Table, width: int, *, terminal: bool = True) -> list[str]:
+    file = io.StringIO()
+    table.print(Console(file=file, width=width, force_terminal=terminal, no_color=True, color_system=None))
+    return file.getvalue().splitlines()
+
+
+def letters() -> Table:
+    table = Table("run", "job", "died", "error", elastic=("job", "error"))
+    table.add("r_1", "a-job-with-quite-a-long-name", "2026-06-08 13:00:00Z", "HTTP 500: " + "x" * 60)
+    table.add("r_2", "short", "2026-06-08 13:00:00Z", "timeout")
+    return table
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_a_table_fits_the_terminal(width: int) -> None:
+    lines = printed(letters(), width)
+    assert len(lines) == 3
+    assert max(map(len, lines)) <= width
+    assert all("2026-06-08 13:00:00Z" in line for line in lines[1:])  # what is not elastic stays whole
+    assert "…" in lines[1]
+
+
+def test_the_widest_column_is_cut_first() -> None:
+    assert "a-job-with-quite-a-long-name  2026" in printed(letters(), 90)[1]
+
+
+def test_what_fits_and_what_goes_into_a_pipe_is_whole() -> None:
+    for lines in (printed(letters(), 200), printed(letters(), 80, terminal=False)):
+        assert lines[1].endswith("x" * 60)
+
+
+def test_columns_are_left_wide_enough_to_be_told() -> None:
+    line = printed(letters(), 20)[1]
+    assert line == "r_1  a-job-w…  2026-06-08 13:00:00Z  HTTP 50…"
