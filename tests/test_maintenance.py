@@ -283,6 +283,29 @@ async def test_a_partition_left_half_detached_is_finished(own: Store) -> None:
     assert "history_20310114" in dropped
 
 
+async def test_retention_and_writers_of_history_do_not_wait_for_each_other(own: Store) -> None:
+    """A transaction that has written and does not end (a handler's, say) puts the dropping off; meanwhile
+    others write, and partitions are made."""
+    old, at = datetime(2031, 1, 15, 12, tzinfo=UTC), datetime(2031, 4, 15, 12, tzinfo=UTC)
+    for day in (old, at):
+        await make_partitions(own.database, now=day, days=0)
+    insert = "insert into sexton.history (recorded_at, job_id, scheduled_at, status) values ($1, 1, $1, '')"
+    async with own.database.connection() as keeping:
+        async with own.database.transaction() as writer:
+            await writer.execute(insert, at)
+            dropped = await drop_old_partitions(own.database, keeping, keep_days=90, now=at)
+            assert not any(name.startswith("history") for name in dropped)
+            async with own.database.transaction() as other:
+                await other.execute("set local lock_timeout = '100ms'")
+                await other.execute(insert, at)
+            assert await make_partitions(own.database, now=at, days=1) == len(DAILY)
+        dropped += await drop_old_partitions(own.database, keeping, keep_days=90, now=at)
+    assert {name for name in dropped if "2031" in name} == {
+        partition_name(table, date(2031, 1, 14)) for table in DAILY
+    }
+    assert await own.value("select count(*) from sexton.history") == 2
+
+
 async def test_a_partition_that_was_detached_but_not_dropped_is_dropped(own: Store) -> None:
     at = datetime(2031, 1, 15, 12, tzinfo=UTC)
     await make_partitions(own.database, now=at, days=0)
