@@ -115,7 +115,8 @@ def _show(found: dict[str, Any], *, every_shard: bool) -> None:
     out = console()
     wide = width(out) > 110
     headings = ["node", "id", "state", "roles", "heard", "skew", "shards", "wheel", "running"]
-    table = Table(*headings, *(["queues", "app", "version"] if wide else []))
+    more_headings = ["queues", "app", "version"] if wide else []
+    table = Table(*headings, *more_headings, elastic=("node", "roles", *more_headings[:2]))
     for node in found["nodes"]:
         skew = node["skew_ms"]
         leads, works = "scheduler" in node["roles"], "worker" in node["roles"]
