@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import timedelta
 from typing import Any
 
@@ -20,6 +21,7 @@ from sexton.model import Wait, encode_id
 from sexton.postgres.database import LOCALLY_BY_KEY, Database
 from sexton.telemetry import Telemetry
 from tests.runs import NOW, Store, settled, working
+from tests.test_lock_order import blocked_by
 
 LATER = NOW + timedelta(seconds=120)
 
@@ -233,6 +235,45 @@ async def test_silence_is_a_timeout_and_tried_again(store: Sent, database: Datab
     assert (await store.live(kept))["state"] == "waiting"
     with pytest.raises(Conflict):
         await store.complete(run, token)
+
+
+async def test_a_report_under_way_is_not_overtaken_by_the_timeout(store: Sent, database: Database) -> None:
+    run, token = await store.send(seconds=60)
+    async with database.transaction() as reporting:
+        told = await report.complete(database, encode_id("r", run), token, 7, connection=reporting, now=LATER)
+        assert told == report.Told("success")
+        await end_overdue(database, Telemetry(), now=LATER)
+    assert await store.statuses() == {run: "success"}
+    assert await store.fetch("select from sexton.attempts") == []
+
+
+@pytest.mark.parametrize(("retries", "code"), [(3, "not_waiting"), (0, "run_ended")])
+async def test_a_report_that_waits_for_the_timeout_comes_too_late(
+    store: Sent, database: Database, retries: int, code: str
+) -> None:
+    run, token = await store.send(seconds=60, options={"max_retries": retries})
+    async with database.transaction() as ending:
+        rows = await ending.fetch(database.statement("overdue"), LATER, 10)
+        await report._settle(database, ending, [(row, report._silence(row)) for row in rows], LATER)
+        reporting = asyncio.create_task(store.complete(run, token))
+        await blocked_by(database, ending)
+    with pytest.raises(Conflict) as refused:
+        await reporting
+    assert refused.value.code == code
+    assert "success" not in (await store.statuses()).values()
+
+
+async def test_of_two_reports_at_once_one_counts(store: Sent, database: Database) -> None:
+    run, token = await store.send()
+    async with database.transaction() as first:
+        await report.complete(database, encode_id("r", run), token, 1, connection=first, now=LATER)
+        repeated = asyncio.create_task(report.complete(database, encode_id("r", run), token, 1, now=LATER))
+        failed = asyncio.create_task(store.fail(run, token))
+        await blocked_by(database, first)
+    assert await repeated == report.Told("success", again=True)
+    with pytest.raises(Conflict):
+        await failed
+    assert await store.statuses() == {run: "success"}
 
 
 async def test_silence_too_often_is_death(store: Sent, database: Database) -> None:
