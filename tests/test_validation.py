@@ -122,6 +122,8 @@ def test_an_unknown_field_like_no_other_is_refused_with_the_list() -> None:
         ({"target": {"http": {"url": "http://"}}}, "bad_url", "target.http.url"),
         ({"target": {"http": {"url": "http://x:99999/"}}}, "bad_url", "target.http.url"),
         ({"target": {"http": {"url": "http://x/a b"}}}, "bad_url", "target.http.url"),
+        ({"target": {"http": {"url": "http://169.254.169.254/"}}}, "bad_url", "target.http.url"),
+        ({"target": {"http": {"url": "http://[fe80::1]/"}}}, "bad_url", "target.http.url"),
         ({"target": {"http": {"url": "http://x", "method": "get"}}}, "bad_value", "target.http.method"),
         (http(headers={"a b": "c"}), "bad_header", "target.http.headers"),
         (http(headers={"a": "c\r\nd"}), "bad_header", "target.http.headers"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from urllib.parse import urlsplit
 
@@ -11,6 +12,11 @@ from sexton.placeholder import secret_names
 from sexton.text import check_text
 
 LARGEST_BODY = 64 * 1024
+# What the template of a body may name. Anything else in braces is sent as it is: it may be meant for others.
+BODY_PLACE = re.compile(r"\{\{\s*([\w.]+)\s*\}\}")
+BODY_PLACES = (
+    "payload", "job_id", "job_name", "run_id", "attempt", "scheduled_at", "idempotency_key", "trigger",
+)  # fmt: skip
 # The smallest and the largest value of every number.
 HTTP_RANGES = {
     "capture_bytes": (0, 49_152),
@@ -43,6 +49,13 @@ def check_http(http: HttpTarget, field: str) -> None:
             f"{http.url!r} is not an http or https URL",
             field=f"{field}.url",
             hint="write https://host/path",
+        )
+    if _is_never_reached(parts.hostname or ""):
+        raise InvalidField(
+            "bad_url",
+            f"{parts.hostname} is an address that is never reached: link-local, metadata or multicast",
+            field=f"{field}.url",
+            hint="name the host of a service",
         )
     for name, value in http.headers.items():
         if not _HEADER.fullmatch(name) or re.search(r"[\r\n\0]", value):
@@ -100,6 +113,20 @@ def check_http(http: HttpTarget, field: str) -> None:
         )
     if http.tls is not None:
         _check_tls(http, http.tls, f"{field}.tls")
+
+
+def strange_places(http: HttpTarget) -> list[str]:
+    """What stands in braces in the body and is not filled in."""
+    return [name for name in BODY_PLACE.findall(http.body or "") if name not in BODY_PLACES]
+
+
+def _is_never_reached(host: str) -> bool:
+    """Whether it is such an address itself; names are looked up when a request is sent."""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return address.is_link_local or address.is_multicast or address.is_unspecified
 
 
 def _check_tls(http: HttpTarget, tls: HttpTls, field: str) -> None:

@@ -197,6 +197,18 @@ async def test_a_handler_that_no_live_worker_has_is_warned_of(database: Database
     assert "no worker is running" in later.warnings[0]
 
 
+async def test_what_a_body_names_and_nobody_fills_in_is_warned_of(database: Database) -> None:
+    url = "http://127.0.0.1/x"
+    body = "{{run_id}} {{ payload.customer }} {{schedueld_at}} {{payload}}"
+    job = await make(database, name="odd", target={"http": {"url": url, "body": body}})
+    assert job.warnings[1] == (
+        "target.http.body: {{payload.customer}}, {{schedueld_at}} is sent as it is; what is filled in: "
+        "payload, job_id, job_name, run_id, attempt, scheduled_at, idempotency_key, trigger"
+    )
+    fine = await make(database, name="even", target={"http": {"url": url, "body": "{{payload}}"}})
+    assert len(fine.warnings) == 1
+
+
 async def test_a_key_that_two_occurrences_share_is_warned_of(database: Database) -> None:
     weekly = await make(database, **WEEKLY, idempotency_key_template="report-{{week}}")
     assert len(weekly.warnings) == 1

@@ -12,6 +12,7 @@ import asyncpg
 import msgspec
 
 from sexton.errors import InvalidField, SextonError
+from sexton.http_rules import BODY_PLACES, strange_places
 from sexton.idempotency import occurrence_key
 from sexton.jobs.change import NAMESPACE, find, not_found
 from sexton.jobs.stored import encoded, fields_of, target_of
@@ -209,7 +210,8 @@ async def warnings_of(
 ) -> list[str]:
     """What is allowed but probably not meant."""
     workers = await _worker_warnings(database, connection, job, now)
-    return workers + await _limit_warnings(database, connection, job) + _key_warnings(job)
+    limits = await _limit_warnings(database, connection, job)
+    return workers + limits + _key_warnings(job) + _body_warnings(job)
 
 
 async def _limit_warnings(database: Database, connection: Connection, job: JobView) -> list[str]:
@@ -264,6 +266,15 @@ def _key_warnings(job: JobView) -> list[str]:
     if first != second:
         return []
     return [f"these occurrences share an idempotency key: {_utc(job.next_run_at)} and {_utc(following)}"]
+
+
+def _body_warnings(job: JobView) -> list[str]:
+    http = target_of(job).http
+    strange = [] if http is None else strange_places(http)
+    if not strange:
+        return []
+    names = ", ".join(f"{{{{{name}}}}}" for name in dict.fromkeys(strange))
+    return [f"target.http.body: {names} is sent as it is; what is filled in: {', '.join(BODY_PLACES)}"]
 
 
 def _utc(at: datetime) -> str:

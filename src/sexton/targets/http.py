@@ -22,6 +22,7 @@ import msgspec
 
 from sexton import clock
 from sexton.execution import RunContext, Step, clean
+from sexton.http_rules import BODY_PLACE, BODY_PLACES
 from sexton.model import Failure, HttpTarget, HttpTls, Outcome, Release, Success, Target, Wait
 from sexton.postgres.database import Database
 from sexton.report import TOKEN_HEADER
@@ -170,15 +171,14 @@ def render(target: HttpTarget, run: RunContext) -> bytes:
 
     def fill(found: re.Match[str]) -> str:
         nonlocal size
-        place = places.get(found[1])
-        text = place() if place else found[0]
+        text = places[found[1]]() if found[1] in BODY_PLACES else found[0]
         size += len(text)
         if size > LARGEST_REQUEST:
             # Before a small template with the payload in it many times has taken all the memory.
             raise TooLarge(f"the body has more than {LARGEST_REQUEST:,} characters once it is filled in")
         return text
 
-    return re.sub(r"\{\{\s*(\w+)\s*\}\}", fill, target.body).encode()
+    return BODY_PLACE.sub(fill, target.body).encode()
 
 
 def request_headers(
