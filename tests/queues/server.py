@@ -11,7 +11,7 @@ from pathlib import Path
 from sexton import clock
 from tests.servers.__main__ import PROGRAMS, START_SECONDS
 from tests.servers.place import Place
-from tests.servers.table import SERVERS
+from tests.servers.table import SERVERS, Server
 
 
 class Restartable(Place):
@@ -31,10 +31,10 @@ class Restartable(Place):
 
 
 class OwnServer:
-    """The entry of the table by this name, in a folder of its own."""
+    """An entry of the table, or one like it, in a folder of its own."""
 
-    def __init__(self, name: str, place: Restartable) -> None:
-        [self._entry] = [server for server in SERVERS if server.name == name]
+    def __init__(self, entry: Server, place: Restartable) -> None:
+        self._entry = entry
         self._place = place
         self.url = self._entry.start(place)
         self._wait()
@@ -68,10 +68,12 @@ class OwnServer:
 
 
 @contextlib.contextmanager
-def own_server(name: str, folder: Path) -> Iterator[OwnServer]:
+def own_server(server: str | Server, folder: Path) -> Iterator[OwnServer]:
+    """The entry of the table by this name, or this one."""
+    entry = server if isinstance(server, Server) else next(each for each in SERVERS if each.name == server)
     folder.chmod(0o755)
     made = Restartable(folder, PROGRAMS)
     try:
-        yield OwnServer(name, made)
+        yield OwnServer(entry, made)
     finally:
         made.close()

@@ -10,7 +10,7 @@ import os
 import platform
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
@@ -63,10 +63,17 @@ def start_redis(place: Place) -> str:
 
 
 def start_etcd(place: Place) -> str:
-    clients, peers = (f"http://127.0.0.1:{free_port()}" for _ in range(2))
+    clients = f"http://127.0.0.1:{free_port()}"
+    run_etcd(place, clients)
+    return clients.replace("http:", "etcd:")
+
+
+def run_etcd(place: Place, clients: str, *more: str) -> None:
+    peers = f"http://127.0.0.1:{free_port()}"
     place.run(
         [
             "etcd",
+            *more,
             f"--data-dir={place.folder / 'data'}",
             f"--listen-client-urls={clients}",
             f"--advertise-client-urls={clients}",
@@ -76,7 +83,6 @@ def start_etcd(place: Place) -> str:
         ],
         {"ETCD_UNSUPPORTED_ARCH": {"aarch64": "arm64"}.get(platform.machine(), "")},
     )
-    return clients.replace("http:", "etcd:")
 
 
 def start_zookeeper(place: Place) -> str:
@@ -135,25 +141,29 @@ def start_mosquitto(place: Place) -> str:
 
 
 def start_rabbitmq(place: Place) -> str:
+    port = free_port()
+    run_rabbitmq(place, port, {"RABBITMQ_NODE_IP_ADDRESS": "127.0.0.1", "RABBITMQ_NODE_PORT": str(port)})
+    return f"amqp://guest:guest@127.0.0.1:{port}/"
+
+
+def run_rabbitmq(place: Place, port: int, more: Mapping[str, str]) -> None:
     """With a port mapper of its own, which otherwise would stay."""
-    port, distribution, mapper = free_port(), free_port(), free_port()
+    distribution, mapper = free_port(), free_port()
     environment = {
         "HOME": str(place.folder),
         "ERL_EPMD_PORT": str(mapper),
         "ERL_EPMD_ADDRESS": "127.0.0.1",
         "RABBITMQ_NODENAME": f"sexton{port}@localhost",
-        "RABBITMQ_NODE_IP_ADDRESS": "127.0.0.1",
-        "RABBITMQ_NODE_PORT": str(port),
         "RABBITMQ_DIST_PORT": str(distribution),
         "RABBITMQ_MNESIA_BASE": str(place.folder / "data"),
         "RABBITMQ_LOG_BASE": str(place.folder / "logs"),
         "RABBITMQ_ENABLED_PLUGINS_FILE": str(place.write("plugins", "[].\n")),
         "RABBITMQ_CONF_ENV_FILE": "/dev/null",
         "RABBITMQ_CONFIG_FILE": str(place.folder / "none"),
+        **more,
     }
     place.run(["epmd", "-port", str(mapper), "-address", "127.0.0.1"], environment)
     place.run(["/usr/lib/rabbitmq/bin/rabbitmq-server"], environment)
-    return f"amqp://guest:guest@127.0.0.1:{port}/"
 
 
 def start_nats(place: Place) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 from nats import errors
@@ -21,13 +22,8 @@ class Encrypted(Client):
 
 
 async def nats_client(address: Address, *, field: str, seconds: float, **options: Any) -> Client:
-    """Connected, and never again once the connection is lost. Raises `ConnectionError` with what went wrong
-    at each of the servers, or `InvalidField`."""
-    troubles: list[Exception] = []
-
-    async def note(error: Exception) -> None:
-        troubles.append(error)
-
+    """Connected to one of the servers, and never again once the connection is lost. Raises `ConnectionError`
+    with what each of them said, or `InvalidField`."""
     context = context_of(address, field)
     if context is not None:
         options["tls"] = context
@@ -35,16 +31,27 @@ async def nats_client(address: Address, *, field: str, seconds: float, **options
         options |= {"user": address.user or "", "password": address.password}
     elif address.user is not None:
         options["token"] = address.user
-    client = Encrypted() if context is not None else Client()
-    try:
-        await client.connect(
-            [f"{address.scheme}://{server}" for server in address.servers],
-            allow_reconnect=False,
-            connect_timeout=int(seconds),
-            error_cb=note,
-            **options,
-        )
-    except (errors.Error, OSError, TimeoutError) as error:
-        said = dict.fromkeys(str(each) or type(each).__name__ for each in (*troubles, error))
-        raise ConnectionError("; ".join(said)) from error
-    return client
+    troubles: dict[str, None] = {}
+
+    async def note(error: Exception) -> None:
+        troubles.setdefault(str(error) or type(error).__name__)
+
+    for server in random.sample(address.servers, len(address.servers)):
+        client = Client() if context is None else Encrypted()
+        try:
+            await client.connect(
+                f"{address.scheme}://{server}",
+                allow_reconnect=False,
+                connect_timeout=int(seconds),
+                error_cb=note,
+                **options,
+            )
+            return client
+        except BaseException as error:
+            transport: Any = client._transport
+            if transport is not None:
+                transport.close()  # the library leaves it open
+            if not isinstance(error, errors.Error | OSError | TimeoutError):
+                raise
+            await note(error)
+    raise ConnectionError("; ".join(troubles))

@@ -1,4 +1,5 @@
-"""Amazon SQS: a standard queue per lane. Credentials come the way they do for all of AWS's own tools.
+"""Amazon SQS: a standard queue per lane. Credentials stand in the address, or come the way
+they do for all of AWS's own tools.
 
 What is there is asked for without waiting. Only if there is nothing, every lane is waited for; the first one
 that answers ends the others, and what they might have been about to answer is visible again later.
@@ -105,7 +106,12 @@ class SqsBroker(Broker):
             [(region, _)] = self.address.hosts
             endpoint = self.address.options.get("endpoint")
             made = get_session().create_client(
-                "sqs", region_name=region, endpoint_url=endpoint, config=CONFIG
+                "sqs",
+                region_name=region,
+                endpoint_url=endpoint,
+                config=CONFIG,
+                aws_access_key_id=self.address.user,
+                aws_secret_access_key=self.address.password,
             )
             self._client = await self._stack.enter_async_context(made)
         return self._client
