@@ -11,6 +11,7 @@ from sexton.errors import NotFound
 from sexton.jobs.edit import edit
 from sexton.jobs.state import delete, pause
 from sexton.ledger.occurrences import list_occurrences
+from sexton.ledger.runs import list_runs
 from sexton.ledger.why import why
 from sexton.model import encode_id
 from sexton.postgres.database import Database
@@ -216,6 +217,26 @@ async def test_nobody_fires_without_a_scheduler(database: Database) -> None:
     await set_timer(database, job, NOON)
     (line, *_) = await why(database, job, now=NOON + 2 * MINUTE, ahead=0)
     assert line.text == "due 2 min ago, waiting because no scheduler is running"
+
+
+@pytest.mark.parametrize("minutes", [-200, 200])
+async def test_a_wrong_clock_of_this_machine_changes_nothing(
+    database: Database, monkeypatch: pytest.MonkeyPatch, minutes: int
+) -> None:
+    """The database's time counts, here as everywhere."""
+    async with database.connection() as connection:
+        now = await database.time(connection)
+    hour = now.replace(minute=0, second=0, microsecond=0)
+    job = await make_job(database, now=now - 24 * HOUR)
+    await set_timer(database, job, hour)
+    await make_node(database, 7, roles=["scheduler"], lease_until=now + 5 * MINUTE)
+    await make_ended(database, job, 1, hour - HOUR, recorded_at=now)
+    monkeypatch.setattr("sexton.clock.now", lambda: now + minutes * MINUTE)
+    assert "about to fire" in (await why(database, job, ahead=0))[-1].text
+    assert [run.run_id for run in (await list_runs(database)).items] == ["r_1"]
+    await pause(database, encode_id("j", job))
+    times = await list_occurrences(database, job, hour + 2 * HOUR, hour + 3 * HOUR)
+    assert {(each.disposition, each.reason) for each in times} == {("upcoming", "paused")}
 
 
 async def test_a_job_that_is_not_there(database: Database) -> None:

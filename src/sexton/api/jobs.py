@@ -298,7 +298,7 @@ async def list_job_occurrences(call: Call) -> Answer:
     if end < start:
         raise InvalidField("bad_range", "the range ends before it starts", field="end", hint="swap them")
     job = await require_job(call.database, call.path("job"))
-    found = await list_occurrences(call.reading, job, start, end, limit=query.limit, now=now)
+    found = await list_occurrences(call.reading, job, start, end, limit=query.limit)
     headers = {}
     if len(found) == query.limit and found[-1].scheduled_at < end:
         later = found[-1].scheduled_at + MICROSECOND

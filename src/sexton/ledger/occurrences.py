@@ -16,7 +16,6 @@ from typing import Literal
 import msgspec
 from asyncpg import Record
 
-from sexton import clock
 from sexton.jobs.stored import Stored
 from sexton.ledger.runs import job_not_found
 from sexton.ledger.views import OccurrenceRecord
@@ -40,7 +39,7 @@ async def list_occurrences(
     now: datetime | None = None,
 ) -> list[OccurrenceRecord]:
     """Every nominal time from `start` to `end`, both included, in order, each with its one disposition."""
-    account = await Account.read(database, job_id, start, end, limit, now or clock.now())
+    account = await Account.read(database, job_id, start, end, limit, now)
     return [each.record() for each in account.entries(start, end, limit)]
 
 
@@ -87,10 +86,17 @@ class Account:
 
     @classmethod
     async def read(
-        cls, database: Database, job_id: int, start: datetime, end: datetime, limit: int, now: datetime
+        cls,
+        database: Database,
+        job_id: int,
+        start: datetime,
+        end: datetime,
+        limit: int,
+        now: datetime | None,
     ) -> Account:
         async with database.connection() as connection, connection.transaction(isolation="repeatable_read"):
             fetch = connection.fetch
+            moment = now or await database.time(connection)
             row = await connection.fetchrow(database.sql("select * from sexton.jobs where id = $1"), job_id)
             if row is None:
                 raise job_not_found(encode_id("j", job_id))
@@ -108,7 +114,7 @@ class Account:
             periods.append(_Period(each["revision"], past.schedule, since, each["valid_until"]))
             since = each["valid_until"]
         periods.append(_Period(row["revision"], job.schedule, since, END))
-        return cls(now, job, row["paused_reason"], timer, periods, live, recorded)
+        return cls(moment, job, row["paused_reason"], timer, periods, live, recorded)
 
     def entries(self, start: datetime, end: datetime, limit: int) -> list[Entry]:
         """In order of time; at most `limit`."""

@@ -14,7 +14,6 @@ from typing import Any
 import msgspec
 from asyncpg import Record
 
-from sexton import clock
 from sexton.errors import InvalidField, NotFound
 from sexton.idempotency import occurrence_key
 from sexton.ledger.pages import MOST_ROWS, Page, decode_cursor, encode_cursor
@@ -89,7 +88,8 @@ async def list_runs(
                 )  # fmt: skip
             else:
                 fetch = partial(connection.fetch, database.statement("list_ended_runs"))
-                rows = await _ended_by_window(fetch, place, ended, triggers, room, now)
+                moment = now or await database.time(connection)
+                rows = await _ended_by_window(fetch, place, ended, triggers, room, moment)
             found += [
                 (
                     encode_cursor(row["recorded_at"], row["run_id"] or 0, row["scheduled_at"]),
@@ -117,7 +117,8 @@ async def get_run(database: Database, run_id: int, *, now: datetime | None = Non
         lines = await connection.fetch(database.statement("list_run_logs"), run_id, None, LOG_LINES)
         waiting = None
         if live is not None:
-            waiting = (await Situation.read(database, connection, now or clock.now())).waiting(row)
+            moment = now or await database.time(connection)
+            waiting = (await Situation.read(database, connection, moment)).waiting(row)
     payload = decoded(row["payload"])
     base = _live(row, payload) if live is not None else _ended(row)
     detail: dict[str, Any] = {name: getattr(base, name) for name in Run.__struct_fields__}
@@ -189,10 +190,10 @@ async def _ended_by_window(
     statuses: list[str],
     triggers: Sequence[str] | None,
     room: int,
-    now: datetime | None,
+    now: datetime,
 ) -> list[Record]:
     """Look back a minute, then an hour, then further, until the page is full."""
-    last, run_id, scheduled = place or ((now or clock.now()) + timedelta(hours=1), None, None)
+    last, run_id, scheduled = place or (now + timedelta(hours=1), None, None)
     rows: list[Record] = []
     for window in WINDOWS:
         first = max(START, last - min(window, last - START))

@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 
 from asyncpg import Record
 
-from sexton import clock
 from sexton.jobs.read import view
 from sexton.jobs.stored import Stored
 from sexton.ledger.occurrences import MOST_OCCURRENCES, Account, Entry
@@ -42,7 +41,8 @@ async def why(
 ) -> list[Why]:
     """One line per occurrence: the latest ones and the next, or those nearest to `at`. Of a job that is set
     aside only the one that it waits with is known."""
-    moment = now or clock.now()
+    async with database.connection() as connection:
+        moment = now or await database.time(connection)
     aside = await _set_aside(database, job_id, moment)
     if aside is not None:
         return [aside]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from datetime import datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -170,6 +171,11 @@ class Database:
     async def transaction(self) -> AsyncIterator[Connection]:
         async with self.connection() as connection, connection.transaction():
             yield connection
+
+    async def time(self, connection: Connection) -> datetime:
+        """What the database's clock says: the time that counts, whatever that of this machine says."""
+        said: datetime = await connection.fetchval("select clock_timestamp()")
+        return said
 
     async def fetch(self, name: str, *arguments: Any) -> list[asyncpg.Record]:
         async with self.connection() as connection:
