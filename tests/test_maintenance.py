@@ -165,11 +165,8 @@ async def test_a_crashed_run_is_run_again_by_another_worker(store: Store) -> Non
     assert await store.statuses() == {run: "success"}
 
 
-async def test_a_worker_stopped_before_commit_does_not_keep_its_run(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_worker_stopped_before_commit_does_not_keep_its_run(store: Store) -> None:
     """A handler has finished its run in its own transaction, and COMMIT does not come any more."""
-    monkeypatch.setattr("sexton.queues.postgres.COMMIT_SECONDS", 0.5)
     node = await store.node(lease_until=NOW - timedelta(seconds=1))
     run = await store.run(state="running", node=node, claim=1, attempt=1)
     queue = await RunQueue.open(store.database)
@@ -182,6 +179,10 @@ async def test_a_worker_stopped_before_commit_does_not_keep_its_run(
         async with queue.lent() as connection, connection.transaction():
             assert await queue.finish_in(connection, node, (run, 1, 0.0, 0.0, None), now=NOW)
             await store.database.fetch("declare_dead", NOW)
+            timeout = "idle_in_transaction_session_timeout"
+            assert await connection.fetchval(f"show {timeout}") == "15s"
+            assert not await taken_back()
+            await connection.execute(f"set local {timeout} = 1")  # as if they were over
             await until(taken_back)
 
     with pytest.raises(Unavailable):

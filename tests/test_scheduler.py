@@ -328,6 +328,44 @@ async def test_a_row_held_by_an_edit_does_not_stop_the_others(database: Database
     assert len(await runs_of(database, free)) == 1
 
 
+@pytest.mark.parametrize("missed", [False, True])
+async def test_what_is_held_for_long_is_waited_for_once(
+    database: Database, stage: Stage, missed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else everything that falls due meanwhile would be late by as long as one waits for a lock."""
+    monkeypatch.setattr("sexton.scheduler.HELD_SECONDS", 1000.0)
+
+    async def due(job: int) -> None:
+        if missed:
+            await move_timer(database, job, hour_before(await now(database), 2))
+        else:
+            await due_now(database, job)
+
+    held, free = await add_job(database, name="held"), await add_job(database, name="free")
+    await due(held)
+    await stage.scheduler._connect()
+    waited: list[str] = []
+    original = stage.scheduler._send
+
+    async def send(statement: str, *arguments: Any) -> Any:
+        row = await original(statement, *arguments)
+        waited.extend([statement] if row is None else [])
+        return row
+
+    monkeypatch.setattr(stage.scheduler, "_send", send)
+    async with database.transaction() as editing:
+        await editing.execute("select from sexton.timers where job_id = $1 for update", held)
+        await stage.round()
+        assert len(waited) == 1
+        await due(free)
+        stage.scheduler._forget()
+        await stage.round()
+        assert len(await runs_of(database, free)) == 1
+        assert len(waited) == 1
+    await stage.round()
+    assert len(await runs_of(database, held)) == 1
+
+
 async def test_a_timer_that_the_wheels_missed_is_found_and_fired(database: Database, stage: Stage) -> None:
     """As if its notification had been lost, or its transaction had committed after the refill."""
     await stage.round()

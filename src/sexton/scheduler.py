@@ -46,6 +46,9 @@ GATHER_SECONDS = 0.005
 
 STUCK_SECONDS = 0.05
 
+# So long a job that somebody held is expected to be held still.
+HELD_SECONDS = 5.0
+
 # A round ends after this long even if more is due: leadership, changes and the end must be noticed meanwhile.
 ROUND_SECONDS = 0.5
 
@@ -69,6 +72,7 @@ class Scheduler(Loop):
         self._horizon = Horizon(database, settings, self._now)
         self._problems = Problems(database)
         self._due: deque[Batch] = deque()
+        self._held: dict[int, float] = {}
         self.fired = 0
         self.caught_up = 0
         self.listening: Callable[[], bool] = lambda: True
@@ -201,9 +205,8 @@ class Scheduler(Loop):
         statement = "fire_special" if any(special) else "fire"
         if any(special):
             arguments += (special,)
-        row = await self._send(statement, *arguments) or await self._fire_free(
-            statement, batch.jobs, places, arguments[2:]
-        )
+        row = None if self._expects_held(batch.jobs) else await self._send(statement, *arguments)
+        row = row or await self._fire_free(statement, batch.jobs, places, arguments[2:])
         if row["fired"] and self.on_fired is not None:
             self.on_fired(arguments[0], arguments[1], arguments[3], row["fired"])
         if not row["held"]:
@@ -240,10 +243,21 @@ class Scheduler(Loop):
         names = (
             ("lock_free_jobs", "lock_free_timers", "lock_free_slots") if special else ("lock_free_timers",)
         )
+        free = jobs
         for name in names:
-            rows = await self._connection.fetch(self._database.statement(name), jobs)
-            jobs = [row[0] for row in rows]
-        return set(jobs)
+            rows = await self._connection.fetch(self._database.statement(name), free)
+            free = [row[0] for row in rows]
+        until = clock.monotonic() + HELD_SECONDS
+        self._held.update(dict.fromkeys(set(jobs).difference(free), until))
+        return set(free)
+
+    def _expects_held(self, jobs: list[int]) -> bool:
+        """Whether somebody held one of these a moment ago: it is not waited for again, nor do the others."""
+        if not self._held:
+            return False
+        now = clock.monotonic()
+        self._held = {job: until for job, until in self._held.items() if until > now}
+        return not self._held.keys().isdisjoint(jobs)
 
     async def _send(self, statement: str, *arguments: Any) -> asyncpg.Record | None:
         """Run a firing statement. None: somebody else, such as an edit, held one of its rows for too long."""
@@ -295,14 +309,18 @@ class Scheduler(Loop):
             self._horizon.set_aside(job_id)
             self._problems.add(job_id, revision, problem)
         rate, fence = self._settings.catch_up_rate, self._fence(batch)
-        answer = await self._send("catch_up", *_catch_up_arguments(planned, now, rate), *fence)
+        answer = None
+        if not self._expects_held(batch.jobs):
+            answer = await self._send("catch_up", *_catch_up_arguments(planned, now, rate), *fence)
         if answer is None:
             async with self._connection.transaction():
                 free = await self._free(batch.jobs, special=True)
                 arguments = _catch_up_arguments(
                     (one for one in planned if one[0]["job_id"] in free), now, rate
                 )
-                answer = await self._send("catch_up", *arguments, *fence)
+                answer = await self._connection.fetchrow(
+                    self._database.statement("catch_up"), *arguments, *fence
+                )
         assert answer is not None
         if not answer["held"]:
             self._fenced(batch)
