@@ -34,15 +34,15 @@ def refuse_open_door(settings: Settings) -> None:
 
 
 @contextlib.contextmanager
-def listen(host: str, port: int) -> Iterator[socket.socket]:
-    """A listening socket on the port, or on the next one that is free."""
+def listen(host: str, port: int, *, ports: int = PORTS) -> Iterator[socket.socket]:
+    """A listening socket on the port, or on the next one that is free among so many."""
     try:
         family, *_, resolved = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except socket.gaierror as error:
         raise InvalidField(
             "bad_host", f"{host} is not an address of this machine: {error.strerror}.", field="host"
         ) from error
-    last = min(port + PORTS, 65536)
+    last = min(port + ports, 65536)
     for candidate in range(port, last):
         with socket.socket(family, socket.SOCK_STREAM) as listener:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -62,7 +62,7 @@ def listen(host: str, port: int) -> Iterator[socket.socket]:
             return
     raise Unavailable(
         "no_free_port",
-        f"The ports {port} to {last - 1} are all taken.",
+        f"The ports {port} to {last - 1} are all taken." if ports > 1 else f"The port {port} is taken.",
         hint="choose another with --port",
     )
 

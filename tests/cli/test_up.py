@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
@@ -295,6 +296,8 @@ def test_the_announcement_names_a_port_that_was_not_asked_for(capsys: pytest.Cap
     assert "Port 7390 is taken: using 7391." in said
     assert "with reports:app" in said
     assert "SEXTON_API_KEY=… SEXTON_URL=http://127.0.0.1:7391 " in said
+    up.announce(replace(moved, moved_from=0), Settings())
+    assert "is taken" not in capsys.readouterr().out  # any port was asked for
     up.announce(UP, Settings())
     assert "SEXTON_" not in capsys.readouterr().out
 

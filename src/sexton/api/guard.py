@@ -66,7 +66,13 @@ class Guard:
         given = sha256(token.strip().encode()).digest()
         # Every key is compared, so that the time says nothing about which one was near.
         matches = [hmac.compare_digest(given, key) for key in self._keys]
-        if scheme.lower() != "bearer" or not any(matches):
+        if scheme.lower() == "bearer" and token.strip() and not any(matches):
+            raise SextonError(
+                "bad_key",
+                "this API key is not one of this server's",
+                hint="send another one in Authorization: Bearer KEY (SEXTON_API_KEY)",
+            )
+        if not any(matches) or scheme.lower() != "bearer":
             raise SextonError(
                 "no_key",
                 "this server needs an API key",

@@ -25,6 +25,7 @@ STATUSES = {
     "bad_host": HTTPStatus.MISDIRECTED_REQUEST,
     "body_too_large": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     "cross_origin": HTTPStatus.FORBIDDEN,
+    "bad_key": HTTPStatus.UNAUTHORIZED,
     "bad_token": HTTPStatus.UNAUTHORIZED,
     "no_key": HTTPStatus.UNAUTHORIZED,
     "no_token": HTTPStatus.UNAUTHORIZED,
@@ -85,7 +86,7 @@ def status_of(error: SextonError) -> int:
 def problem_of(error: SextonError, **more: Any) -> Response[bytes]:
     known = {name: value for name, value in error.to_dict().items() if name not in ("code", "message")}
     headers = {"Retry-After": "1"} if isinstance(error, Unavailable) else {}
-    if error.code == "no_key":
+    if error.code in ("no_key", "bad_key"):
         headers["WWW-Authenticate"] = "Bearer"
     return problem(status_of(error), error.code, error.message, headers=headers, **known, **more)
 

@@ -9,10 +9,12 @@ import logging
 import signal
 import socket
 import sys
+import traceback
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from sexton.address import listen
 from sexton.cli import DONE, NOT_DONE, REFUSED
 from sexton.config import Settings, load
 from sexton.errors import InvalidField, SextonError
@@ -36,6 +38,8 @@ def node(
     ] = None,
     listen_fd: Annotated[int | None, Parameter(help="Serve on this inherited socket.")] = None,
     database_url: Annotated[str | None, Parameter(help="The PostgreSQL to use.")] = None,
+    host: Annotated[str | None, Parameter(help="Address of the api. Default: 127.0.0.1.")] = None,
+    port: Annotated[int | None, Parameter(help="Its port. Default: 7390.")] = None,
     queues: Annotated[str | None, Parameter(help="Queues to work on, or * for all.")] = None,
     concurrency: Annotated[int | None, Parameter(help="Runs at a time in a worker.")] = None,
     app: Annotated[str | None, Parameter(help="Your jobs and handlers: module:name.")] = None,
@@ -50,6 +54,8 @@ def node(
             {
                 "roles": roles,
                 "database_url": database_url,
+                "host": host,
+                "port": port,
                 "queues": queues,
                 "concurrency": concurrency,
                 "app": app,
@@ -133,10 +139,10 @@ async def _serving(made: Node, listen_fd: int | None) -> AsyncIterator[None]:
             yield  # this process has its own way of stopping
 
     settings = made.settings
-    listener = (
-        socket.socket(fileno=listen_fd)
-        if listen_fd is not None
-        else socket.create_server((settings.host, settings.port))
+    listening = (
+        listen(settings.host, settings.port, ports=1)
+        if listen_fd is None
+        else contextlib.closing(socket.socket(fileno=listen_fd))
     )
     replica = Replica(settings.replica_url, made.database) if settings.replica_url else None
     config = uvicorn.Config(
@@ -146,14 +152,15 @@ async def _serving(made: Node, listen_fd: int | None) -> AsyncIterator[None]:
         server_header=False,
     )
     server = Server(config)
-    serving = asyncio.create_task(server.serve(sockets=[listener]))
-    try:
-        yield
-    finally:
-        server.should_exit = True
-        await serving
-        if replica is not None:
-            await replica.close()
+    with listening as listener:
+        serving = asyncio.create_task(server.serve(sockets=[listener]))
+        try:
+            yield
+        finally:
+            server.should_exit = True
+            await serving
+            if replica is not None:
+                await replica.close()
 
 
 async def _declare(app: Sexton, database: Database) -> Loop:
@@ -179,6 +186,14 @@ def _load_app(path: str | None) -> Sexton | None:
         found = getattr(importlib.import_module(module), name or "app")
     except (ImportError, AttributeError) as error:
         raise InvalidField("bad_app", f"{path} cannot be loaded: {error}", field="app", hint=hint) from error
+    except Exception as error:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        raise InvalidField(
+            "bad_app",
+            f"{path} cannot be loaded: {type(error).__name__}: {error}",
+            field="app",
+            hint=f"see {place.filename}, line {place.lineno}",
+        ) from error
     if not isinstance(found, Sexton):
         raise InvalidField("bad_app", f"{path} is not a Sexton application", field="app", hint=hint)
     return found

@@ -87,7 +87,7 @@ def up(
 def announce(running: Up, settings: Settings) -> None:
     """Where it is, and the one thing to paste."""
     lines = []
-    if running.moved_from is not None and running.address is not None:
+    if running.moved_from and running.address is not None:  # 0 asks for any
         lines.append(f"Port {running.moved_from} is taken: using {running.address.rsplit(':', 1)[1]}.")
     lines += [
         f"Sexton is up: {_where(running)}",

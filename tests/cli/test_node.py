@@ -1,0 +1,45 @@
+"""`sexton node`: what keeps a single process from starting is said, not thrown."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Sexton
+
+
+def test_a_port_that_is_taken_is_told(sexton: Sexton, database_url: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = str(other.getsockname()[1])
+        result = sexton("node", "--roles", "api", "--database-url", database_url, "--port", port)
+    assert (result.code, result.out) == (1, "")
+    assert f"The port {port} is taken. (choose another with --port)" in result.err
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("raise ValueError('boom')", "broken:app cannot be loaded: ValueError: boom (see "),
+        ("import no_such_thing", "broken:app cannot be loaded: No module named 'no_such_thing'"),
+        ("from sexton import Sexton\nSexton().job('61 * * * *')(print)", "ScheduleError: minute 61"),
+        ("app = 5", "broken:app is not a Sexton application"),
+    ],
+)
+def test_an_application_that_cannot_be_loaded_is_told(tmp_path: Path, code: str, told: str) -> None:
+    (tmp_path / "broken.py").write_text(code)
+    nowhere = "postgresql://127.0.0.1:1/nothing"
+    ended = subprocess.run(
+        [sys.executable, "-m", "sexton", "node", "--app", "broken:app", "--database-url", nowhere],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert ended.returncode == 2, ended.stderr
+    assert told in ended.stderr
+    assert "Traceback" not in ended.stderr
