@@ -17,7 +17,8 @@ import msgspec
 
 from sexton import clock, report
 from sexton.execution import LeaseLost, RunContext, clean, encode_result
-from sexton.postgres.database import LOST, Connection, Database
+from sexton.postgres.database import Connection, Database
+from sexton.queues.postgres import CUT_OFF
 
 if TYPE_CHECKING:
     from sexton.worker import Worker
@@ -135,7 +136,7 @@ class WorkerReporter:
             raise LeaseLost(run.run_id)
         try:
             await transaction.commit()
-        except LOST:
+        except CUT_OFF:
             since = datetime.fromtimestamp(self.database_seconds(run.started) - 60, UTC)
             if (now := self._worker.now()) is not None:
                 since = min(since, now)

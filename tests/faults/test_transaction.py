@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from urllib.parse import urlsplit
 
+import asyncpg
+import pytest
 import pytest_asyncio
+from asyncpg.transaction import Transaction
 
 from sexton.execution import RunContext
 from sexton.model import encode_id
@@ -85,3 +88,24 @@ async def test_the_commit_itself_is_lost(store: Store, proxy: Proxy, behind: Dat
     ]
     tried = await store.row("select attempt, outcome from sexton.attempts")
     assert tuple(tried) == (1, "failed")
+
+
+async def test_a_connection_cut_off_in_the_middle_of_the_answer(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The driver is confused, and says so with an error of its own: history is asked all the same."""
+    real = Transaction.commit
+
+    async def commit(transaction: Transaction) -> None:
+        await real(transaction)
+        raise asyncpg.InternalClientError("another operation is in progress")
+
+    async def pay(context: RunContext) -> None:
+        async with context.transaction({"paid": True}):
+            monkeypatch.setattr(Transaction, "commit", commit)
+
+    run = await store.run()
+    async with working(store.database, {"work": pay}) as worker:
+        await drained(worker)
+        assert (worker.lost, worker.telemetry.succeeded._value.get()) == (0, 1)
+    assert (await store.history(run))["status"] == "success"

@@ -33,6 +33,9 @@ BUSY_SECONDS = 0.1
 # worker was stopped or cut off, the transaction is undone after this long, and the run can be taken over.
 COMMIT_SECONDS = 15.0
 
+# The latter is what a connection says that was cut off in the middle of something.
+CUT_OFF = (*LOST, asyncpg.InternalClientError)
+
 # Columns of the arguments of `end` and `retry` after (id, claim, started, finished).
 End = tuple[int, int, float, float, str, str | None, str, str, str | None]
 Again = tuple[int, int, float, float, float, str, str | None]
@@ -272,8 +275,7 @@ class RunQueue:
         try:
             async with self._pool.acquire(timeout=10) as connection:
                 yield connection
-        except (*LOST, asyncpg.InternalClientError) as error:
-            # The latter is what a connection says that was cut off in the middle of something.
+        except CUT_OFF as error:
             raise unavailable(error) from error
 
     @asynccontextmanager
@@ -283,7 +285,7 @@ class RunQueue:
         try:
             async with self._lent.acquire() as connection:
                 yield connection
-        except LOST as error:
+        except CUT_OFF as error:
             raise unavailable(error) from error
 
 
