@@ -229,18 +229,20 @@ def start_kafka_groups(place: Place) -> str:
             f"-filer.localSocket={place.folder / 'filer.sock'}", "-mq.broker", f"-mq.broker.port={broker}",
         ]
     )  # fmt: skip
-    end = clock.monotonic() + 60
-    while not accepts(f"tcp://127.0.0.1:{broker}"):
-        if (why := place.failed()) or clock.monotonic() > end:
-            raise RuntimeError(why or "its broker does not come up")
-        clock.block(0.1)
+    server = place.process
     host = f"127.{random.randint(1, 254)}.{random.randint(0, 254)}.{random.randint(1, 254)}"
-    place.run(
-        [
-            "weed", "-logtostderr", "mq.kafka.gateway", f"-ip={host}", f"-ip.bind={host}", "-port=9093",
-            f"-master=127.0.0.1:{master}.{grpc}", f"-schema-registry-url=http://127.0.0.1:{registry}",
-        ]
-    )  # fmt: skip
+    gateway = [
+        "weed", "-logtostderr", "mq.kafka.gateway", f"-ip={host}", f"-ip.bind={host}", "-port=9093",
+        f"-master=127.0.0.1:{master}.{grpc}", f"-schema-registry-url=http://127.0.0.1:{registry}",
+    ]  # fmt: skip
+    end = clock.monotonic() + 60
+    while not accepts(f"tcp://{host}:9093"):
+        # What it stands before may take a while to come up, and then it gives up.
+        if place.process is server or place.failed():
+            place.run(gateway)
+        if clock.monotonic() > end:
+            raise RuntimeError(place.failed() or "it does not come up")
+        clock.block(0.5)
     return f"kafka://{host}:9093?partitions=4"
 
 
