@@ -7,6 +7,7 @@ import json
 import re
 from typing import Any
 
+import asyncpg
 import msgspec
 import pytest
 
@@ -14,6 +15,7 @@ from sexton.api import make_app, operations
 from sexton.api.guard import read_keys
 from sexton.config import Settings
 from sexton.errors import InvalidField
+from sexton.jobs import change, trigger
 from sexton.loop import Loop
 from sexton.node import Node
 from sexton.postgres.database import Database
@@ -45,6 +47,24 @@ async def test_repeats_at_the_same_time_have_one_effect(api: Api) -> None:
     replies = await asyncio.gather(*(api("POST", "/jobs/hourly/run", headers=headers) for _ in range(3)))
     assert len({reply.json()["run_id"] for reply in replies}) == 1
     assert len((await api("GET", "/jobs/hourly/runs")).json()) == 1
+
+
+@pytest.mark.asyncio
+async def test_a_request_that_met_a_deadlock_is_carried_out_all_the_same(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a key as without one."""
+    await api("POST", "/jobs", HOURLY)
+
+    async def hold(*arguments: Any, **named: Any) -> Any:
+        monkeypatch.undo()
+        await change.hold(*arguments, **named)
+        raise asyncpg.DeadlockDetectedError("deadlock detected")
+
+    for headers in ({}, {"Idempotency-Key": "k5"}):
+        monkeypatch.setattr(trigger, "hold", hold)
+        assert (await api("POST", "/jobs/hourly/run", headers=headers)).status == 201
+    assert len((await api("GET", "/jobs/hourly/runs")).json()) == 2
 
 
 @pytest.mark.asyncio

@@ -13,6 +13,7 @@ from datetime import timedelta
 import msgspec
 
 from sexton.errors import Conflict, InvalidField
+from sexton.jobs.change import within
 from sexton.postgres.database import Connection, Database
 
 KEPT = timedelta(hours=24)
@@ -45,8 +46,9 @@ def check_key(key: str) -> str:
 async def once(
     database: Database, key: str, print_: str, effect: Callable[[Connection], Awaitable[Stored]]
 ) -> tuple[Stored, bool]:
-    """The answer, and whether it is a repeated one."""
-    async with database.transaction() as connection:
+    """The answer, and whether it is a repeated one. As without a key, what met a deadlock is done again."""
+
+    async def work(connection: Connection) -> tuple[Stored, bool]:
         await connection.execute("select pg_advisory_xact_lock(hashtextextended($1, 7390))", key)
         row = await connection.fetchrow(database.statement("get_request"), key, KEPT)
         if row is not None:
@@ -64,3 +66,5 @@ async def once(
             key, print_, answer.status, msgspec.json.encode(answer.headers).decode(), answer.body.decode(),
         )  # fmt: skip
         return answer, False
+
+    return await within(database, None, work)
