@@ -76,13 +76,14 @@ class Sweeper(Loop):
             full |= await reap(self._database, self._telemetry, now=now)
         if there["overdue"]:
             full |= await end_overdue(self._database, self._telemetry, now=now)
+        if there["overlapped"]:
+            await self._database.fetch("stop_overlapped", now)
         if expiry:
             full |= await expire(self._database, self._telemetry, now=now)
         if orphans:
             # A firing may just have taken the place: then there is no orphan.
             with contextlib.suppress(asyncpg.UniqueViolationError):
                 await self._database.fetch("promote_orphans", now)
-            await self._database.fetch("stop_overlapped", now)
             [row] = await self._database.fetch("mend_shards")
             if row["mended"]:
                 log.warning("%d timers were in shards that nobody leads; they are put right", row["mended"])

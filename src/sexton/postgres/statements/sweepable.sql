@@ -1,4 +1,5 @@
--- Which of the sweeper's statements would find something: declare_dead (`lapsed`), reap (`fallen`) and overdue. $1 now
+-- Which of the sweeper's statements would find something: declare_dead (`lapsed`), reap (`fallen`), overdue, and
+-- stop_overlapped (`overlapped`). $1 now
 with moment as materialized (select coalesce($1::timestamptz, clock_timestamp()) as now)
 select
     exists (
@@ -7,4 +8,10 @@ select
     ) as lapsed,
     exists (select from sexton.nodes where state = 'dead' and running > 0) as fallen,
     exists (select from sexton.runs where state = 'waiting' and deadline_at <= (select now from moment))
-        or exists (select from sexton.runs where cancel_requested_at is not null and state = 'waiting') as overdue
+        or exists (select from sexton.runs where cancel_requested_at is not null and state = 'waiting') as overdue,
+    exists (
+        select from sexton.runs as queued
+        join sexton.runs as live on live.job_id = queued.job_id and live.slot = 0 and live.cancel_requested_at is null
+        join sexton.jobs as job on job.id = queued.job_id and job.options ->> 'overlap' = 'CANCEL_RUNNING'
+        where queued.slot = 1
+    ) as overlapped
