@@ -102,6 +102,29 @@ async def test_log_lines_are_not_lost_with_an_answer(store: Store, monkeypatch: 
     assert [tuple(line) for line in lines] == [(run, "one", "info"), (run, "two", "warning")]
 
 
+async def test_the_last_outcomes_of_a_worker_survive_a_deadlock(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is not written when a worker stops counts as a crash."""
+    run = await store.run()
+    real = RunQueue.finish
+    met: list[int] = []
+
+    async def finish(queue: RunQueue, *arguments: Any, **named: Any) -> set[int]:
+        if not met:
+            met.append(run)
+            raise asyncpg.DeadlockDetectedError("deadlock detected")
+        return await real(queue, *arguments, **named)
+
+    async with working(store.database, {"work": succeed}) as worker:
+        monkeypatch.setattr(RunQueue, "finish", finish)
+        worker.settler.nudge = lambda: None  # type: ignore[method-assign]
+        await claim_all(worker, store)
+        await worker.idle()
+    assert met == [run]
+    assert await store.statuses() == {run: "success"}
+
+
 async def test_outcomes_wait_for_a_database_that_is_away(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:

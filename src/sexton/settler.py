@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("sexton")
 
 GATHER_SECONDS = 0.002
+LAST_TRIES = 3
 
 # Errors that the same row would meet again: too deep, too big, not what the column takes.
 REFUSALS = (
@@ -71,10 +72,16 @@ class Settler(Loop):
 
     async def stop(self) -> None:
         await super().stop()
-        try:
-            await self.tick()
-        except Unavailable as error:
-            log.warning("settler: outcomes could not be written: %s", error.message)
+        for left in reversed(range(LAST_TRIES)):
+            try:
+                await self.tick()
+                return
+            except Unavailable as error:
+                log.warning("settler: outcomes could not be written: %s", error.message)
+                return
+            except Exception:
+                # Such as a deadlock: what is not written now counts as a crash, and runs again.
+                log.exception("settler: outcomes could not be written; %d tries left", left)
 
     async def tick(self) -> float:
         worker = self._worker
