@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from sexton.errors import InvalidField
 
@@ -31,3 +32,22 @@ def check_secret_name(name: str, field: str) -> str:
             hint="use letters, digits, dots, dashes and underscores, 100 at most",
         )
     return name
+
+
+def named_secrets(target: Any) -> set[str]:
+    """The secrets that a target names anywhere, given as JSON has it."""
+    match target:
+        case str():
+            return set(SECRET_PLACE.findall(target))
+        case dict():
+            whole = {each["secret"] for name, each in target.items() if _is_secret(name, each)}
+            return whole.union(*map(named_secrets, target.values()))
+        case list():
+            return set[str]().union(*map(named_secrets, target))
+        case _:
+            return set()
+
+
+def _is_secret(name: str, value: Any) -> bool:
+    """An address that is a secret as a whole; what a Celery task is given may look alike."""
+    return name in ("url", "result_url") and isinstance(value, dict) and "secret" in value

@@ -10,7 +10,8 @@ import asyncpg
 import msgspec
 import pytest
 
-from sexton import planning
+from sexton import planning, secrets
+from sexton.config import Settings
 from sexton.errors import InvalidField, ScheduleError
 from sexton.jobs.create import NameTaken, create
 from sexton.jobs.read import get
@@ -207,6 +208,31 @@ async def test_what_a_body_names_and_nobody_fills_in_is_warned_of(database: Data
     )
     fine = await make(database, name="even", target={"http": {"url": url, "body": "{{payload}}"}})
     assert len(fine.warnings) == 1
+
+
+async def test_secrets_that_are_not_there_yet_are_warned_of(database: Database) -> None:
+    headers = {"Authorization": "Bearer ${secret:token}", "X": "${secret:known}"}
+    message = {
+        "broker": "redis",
+        "url": {"secret": "redis"},
+        "topic": "t",
+        "headers": {"a": "${secret:known}"},
+    }
+    settings = Settings(secret_key=secrets.new_key())
+    await secrets.keep(database, settings, "known", "x")
+    job = await make(
+        database,
+        name="secretive",
+        target={"http": {"url": "http://127.0.0.1/x", "headers": headers}},
+        dead_letter_target={"message": message},
+    )
+    assert job.warnings[1:] == [
+        "there is no secret redis yet (sexton secret set redis)",
+        "there is no secret token yet (sexton secret set token)",
+    ]
+    for name in ("redis", "token"):
+        await secrets.keep(database, settings, name, "x")
+    assert len((await get(database, "secretive", now=NOW)).warnings) == 1
 
 
 async def test_a_key_that_two_occurrences_share_is_warned_of(database: Database) -> None:

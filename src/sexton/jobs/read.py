@@ -18,6 +18,7 @@ from sexton.jobs.change import NAMESPACE, find, not_found
 from sexton.jobs.stored import encoded, fields_of, target_of
 from sexton.jobs.view import JobView
 from sexton.model import JobStatus, MissedWindow, Target, decode_id, encode_id, how_to_serve, lane_name
+from sexton.placeholder import named_secrets
 from sexton.postgres.database import Connection, Database
 from sexton.schedules.zone import zone, zone_names
 from sexton.timing import make_schedule
@@ -211,7 +212,8 @@ async def warnings_of(
     """What is allowed but probably not meant."""
     workers = await _worker_warnings(database, connection, job, now)
     limits = await _limit_warnings(database, connection, job)
-    return workers + limits + _key_warnings(job) + _body_warnings(job)
+    secrets = await _secret_warnings(database, connection, job)
+    return workers + limits + secrets + _key_warnings(job) + _body_warnings(job)
 
 
 async def _limit_warnings(database: Database, connection: Connection, job: JobView) -> list[str]:
@@ -221,6 +223,14 @@ async def _limit_warnings(database: Database, connection: Connection, job: JobVi
         return []
     how = f"sexton queues set {job.queue} --key-concurrency 1"
     return [f"the queue {job.queue} has no key_concurrency: concurrency_key limits nothing ({how})"]
+
+
+async def _secret_warnings(database: Database, connection: Connection, job: JobView) -> list[str]:
+    named = named_secrets([msgspec.to_builtins(each) for each in (target_of(job), job.dead_letter_target)])
+    if not named:
+        return []
+    known = {row["name"] for row in await connection.fetch(database.statement("list_secrets"))}
+    return [f"there is no secret {name} yet (sexton secret set {name})" for name in sorted(named - known)]
 
 
 async def _worker_warnings(
