@@ -21,6 +21,7 @@ import pytest_asyncio
 
 from sexton import clock
 from sexton.cluster.electors.base import Elector, View
+from sexton.cluster.leadership import wanted
 from sexton.cluster.reshard import reshard
 from sexton.postgres.database import Database
 from tests.cluster.electors.proxy import Proxy
@@ -31,6 +32,8 @@ SHARDS = 16
 FAST = {"lease_seconds": 1.0, "renew_seconds": 0.2}
 SHARDS_IN_USE = """select id, epoch, holder from sexton.shards
 where id < (select value::int from sexton.settings where name = 'shards') order by id"""
+# Renewed many times before it ends, however busy the machine is.
+STEADY = {"lease_seconds": 15.0, "renew_seconds": 0.2}
 # Nothing ends by itself while the test runs.
 SLOW = {"lease_seconds": 3600.0, "renew_seconds": 0.2}
 
@@ -100,16 +103,24 @@ class Cluster:
         return nodes
 
     async def settled(self, *nodes: Node) -> None:
-        """Until these lead everything, each shard once, and PostgreSQL agrees."""
+        """Until these lead everything, each what it should for good, and PostgreSQL agrees."""
 
         async def agreed() -> bool:
+            rows = await fetch(self.database, SHARDS_IN_USE)
+            if not all(node.leadership.trusted() for node in nodes):
+                return False
+            ids = [node.leadership.node for node in nodes if node.leadership.node is not None]
             led = [
                 (shard, epoch, node.leadership.node) for node in nodes for shard, epoch in node.led.items()
             ]
-            rows = await fetch(self.database, SHARDS_IN_USE)
-            shared = len(nodes) == 1 or all(node.led for node in nodes)
-            trusted = all(node.leadership.trusted() for node in nodes)
-            return trusted and shared and sorted(led) == sorted(tuple(row) for row in rows)
+            # Who has not heard of a new one yet will still hand over to it.
+            due = [
+                (shard, each)
+                for each in ids
+                for shard in wanted(each, [other for other in ids if other != each], len(rows))
+            ]
+            placed = sorted(due) == [(row["id"], row["holder"]) for row in rows]
+            return placed and sorted(led) == [tuple(row) for row in rows]
 
         try:
             await until(agreed)
@@ -176,21 +187,22 @@ class ElectorSuite(ABC):
         await rival.leadership.teardown()
 
     async def test_renewal_keeps_what_is_held(self, cluster: Cluster) -> None:
-        nodes = await cluster.running(2)
+        nodes = await cluster.running(2, **STEADY)
         before = [dict(node.led) for node in nodes]
-        first = clock.monotonic()
-        await until(lambda: all(node.leadership._trusted_until > first + 3 for node in nodes))
+        later = max(node.leadership._trusted_until for node in nodes) + 1
+        await until(lambda: all(node.leadership._trusted_until > later for node in nodes))
         assert [node.led for node in nodes] == before
         assert all(node.leadership.trusted() and node.leadership.fenced == 0 for node in nodes)
 
     async def test_who_vanishes_is_replaced(self, cluster: Cluster) -> None:
-        gone, *rest = await cluster.running(3)
-        lost, epochs = dict(gone.led), await cluster.epochs()
+        gone = (await cluster.node()).start()
+        rest = [(await cluster.node(**SLOW)).start() for _ in range(2)]
+        await cluster.settled(gone, *rest)
+        epochs, kept = await cluster.epochs(), {shard for node in rest for shard in node.led}
         await gone.vanish()
         await cluster.settled(*rest)
         after = await cluster.epochs()
-        assert all(after[shard] > epoch for shard, epoch in lost.items())
-        assert all(after[shard] == epochs[shard] for shard in epochs.keys() - lost)
+        assert {shard for shard, epoch in epochs.items() if after[shard] > epoch} == epochs.keys() - kept
 
     async def test_a_clean_stop_hands_everything_over_at_once(self, cluster: Cluster) -> None:
         first, second = await cluster.running(2, **SLOW)
@@ -218,8 +230,8 @@ class ElectorSuite(ABC):
         await cluster.settled(second)
         first.proxy.restore()
         await cluster.settled(first, second)
-        assert set(first.led) >= set(lost)
-        assert all(first.led[shard] > epoch for shard, epoch in lost.items())
+        epochs = await cluster.epochs()
+        assert all(epochs[shard] > epoch for shard, epoch in lost.items())
 
     async def test_when_it_is_down_nobody_leads_until_it_is_back(self, cluster: Cluster) -> None:
         nodes = await cluster.running(2)
@@ -242,18 +254,18 @@ class ElectorSuite(ABC):
         assert all(epoch >= epochs[shard] for shard, epoch in (await cluster.epochs()).items())
 
     async def test_epochs_only_grow_whoever_holds(self, cluster: Cluster) -> None:
-        [stays] = await cluster.running(1)
+        [stays] = await cluster.running(1, **SLOW)
         seen = [await cluster.epochs()]
         for _ in range(2):
             other = (await cluster.node()).start()
             await cluster.settled(stays, other)
-            seen.append(await cluster.epochs())
             await other.vanish()
             await cluster.settled(stays)
             seen.append(await cluster.epochs())
         for before, after in pairwise(seen):
-            assert all(after[shard] >= epoch for shard, epoch in before.items())
-            assert after != before
+            grown = [after[shard] - epoch for shard, epoch in before.items()]
+            assert min(grown) >= 0
+            assert max(grown) >= 2  # taken, and taken back
 
     async def test_who_was_stopped_fires_nothing_after_a_takeover(self, cluster: Cluster) -> None:
         [stopped] = await cluster.running(1)
