@@ -697,7 +697,7 @@ async def test_lines_dropped_while_too_many_wait_are_counted_and_said(
 
     async def talk(run: RunContext) -> None:
         for number in range(5):
-            run.log(f"line {number}")  # without waiting, so nothing is written meanwhile
+            await run.log(f"line {number}")  # does not wait: nothing is written meanwhile
 
     async with working(store.database, {"work": talk}) as worker:
         await drained(worker)
