@@ -65,6 +65,7 @@ async def test_what_is_wrong_is_told_by_line_and_nothing_is_made(database: Datab
     assert [(number, error.code) for number, error in caught.value.errors] == [
         (102, "out_of_range"),
         (103, "bad_json"),
+        (104, "never_fires"),
     ]
     with pytest.raises(RefusedLines) as caught:
         await create_many(database, [line("fine"), line("never", schedule="0 0 30 2 *")], now=NOW)
@@ -76,6 +77,16 @@ async def test_what_is_wrong_is_told_by_line_and_nothing_is_made(database: Datab
         (3, "name_taken"),
     ]
     assert taken.job_id in str(caught.value.to_dict()["errors"])
+    with pytest.raises(RefusedLines) as caught:
+        await create_many(
+            database, [line("taken"), line("a", schedule="x"), line("a"), line("a"), b"{"], now=NOW
+        )
+    assert [(number, error.code) for number, error in caught.value.errors] == [
+        (1, "name_taken"),
+        (2, "bad_cron"),
+        (4, "name_taken"),
+        (5, "bad_json"),
+    ]
     assert await value(database, "select count(*) from sexton.jobs") == 1
 
 

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import asyncpg
 
+from sexton import clock
 from sexton.errors import InvalidField, SextonError
 from sexton.jobs.change import HORIZON_SECONDS, NAMESPACE, Lane, lane_ids, within
 from sexton.jobs.create import NameTaken
@@ -49,6 +50,7 @@ TIMER_COLUMNS = (
 Item = bytes | str | Mapping[str, Any] | JobSpec
 Line = TypeVar("Line")
 Made = TypeVar("Made")
+Faults = list[tuple[int, SextonError]]
 
 
 class RefusedLines(InvalidField):
@@ -86,9 +88,23 @@ async def create_many(
     if len(items) > LARGEST_CHUNK:
         hint = f"send at most {LARGEST_CHUNK} at a time"
         raise InvalidField("too_many", f"{len(items)} jobs in one chunk", field="lines", hint=hint)
-    specs = await _aside(len(items), _each, items, first_line, read_spec)
+    specs: list[JobSpec] = []
+    unread: RefusedLines | None = None
+    try:
+        specs = await _aside(len(items), _each, items, first_line, read_spec)
+    except RefusedLines as error:
+        unread = error
 
     async def work(inside: Connection) -> list[str]:
+        try:
+            if unread is not None:
+                raise unread
+            return await make(inside)
+        except RefusedLines as first:
+            found = await _faults(database, inside, items, namespace, first_line, now)
+            raise RefusedLines(found or first.errors) from None
+
+    async def make(inside: Connection) -> list[str]:
         known = await inside.fetchrow(database.statement("prepare_jobs"), len(specs), now)
         assert known is not None
         await _check_names(database, inside, specs, namespace, first_line)
@@ -218,22 +234,60 @@ def _each(lines: Iterable[Line], first_line: int, make: Callable[[Line], Made]) 
 async def _check_names(
     database: Database, connection: Connection, specs: Sequence[JobSpec], namespace: str, first_line: int
 ) -> None:
-    names = [spec.name for spec in specs]
+    names = [(line, spec.name) for line, spec in enumerate(specs, first_line)]
+    if errors := await _name_errors(database, connection, names, namespace):
+        raise RefusedLines(errors[:MOST_ERRORS])
+
+
+async def _name_errors(
+    database: Database, connection: Connection, names: Sequence[tuple[int, str]], namespace: str
+) -> Faults:
+    given = [name for _, name in names]
     taken = {
         row["name"]: encode_id("j", row["id"])
-        for row in await connection.fetch(database.statement("taken_names"), namespace, names)
+        for row in await connection.fetch(database.statement("taken_names"), namespace, given)
     }
     seen: dict[str, int] = {}
-    errors: list[tuple[int, SextonError]] = []
-    for line, name in enumerate(names, first_line):
+    errors: Faults = []
+    for line, name in names:
         if name in taken:
             errors.append((line, NameTaken(name, taken[name])))
         elif seen.setdefault(name, line) != line:
             hint = "give each job a name of its own"
             message = f"line {seen[name]} has the name {name} already"
             errors.append((line, InvalidField("name_taken", message, field="name", hint=hint)))
-    if errors:
-        raise RefusedLines(errors[:MOST_ERRORS])
+    return errors
+
+
+async def _faults(
+    database: Database,
+    connection: Connection,
+    items: Sequence[Item],
+    namespace: str,
+    first_line: int,
+    now: datetime | None,
+) -> Faults:
+    """Everything that is wrong with a chunk, so that nobody has to send it once for each kind of fault."""
+    errors, names = await _aside(len(items), _own_faults, items, first_line, now or clock.now())
+    errors += await _name_errors(database, connection, names, namespace)
+    return sorted(errors, key=lambda fault: fault[0])[:MOST_ERRORS]
+
+
+def _own_faults(
+    items: Sequence[Item], first_line: int, now: datetime
+) -> tuple[Faults, list[tuple[int, str]]]:
+    """What is wrong with lines by themselves, and the names in the others."""
+    errors: Faults = []
+    names: list[tuple[int, str]] = []
+    for line, item in enumerate(items, first_line):
+        try:
+            spec = read_spec(item)
+            first_occurrence(spec, read_schedule(spec, now)[0], now)
+        except SextonError as error:
+            errors.append((line, error))
+        else:
+            names.append((line, spec.name))
+    return errors, names
 
 
 async def _aside(size: int, function: Any, *arguments: Any) -> Any:
