@@ -205,6 +205,7 @@ def test_import(sexton: Sexton, tmp_path: Path) -> None:
     )
     assert bad.code == 1
     assert "line 4: schedule is missing" in bad.err
+    assert "Of each 2 lines either all are made or none: correct these, and import it again." in bad.err
     assert len(sexton("jobs", "list", "--json", "--limit", "100").json()) == 26
 
 

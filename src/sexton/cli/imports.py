@@ -53,6 +53,9 @@ def import_jobs(
             write(console(error=True), f"line {error['line']}: {error['detail']}{hint}", "yellow")
         if len(errors) > MOST_SHOWN:
             write(console(error=True), f"… and {len(errors) - MOST_SHOWN} more; --json lists them all", "dim")
+        if errors:
+            told = f"Of each {chunk:,} lines either all are made or none: correct these, and import it again."
+            write(console(error=True), told)
     return NOT_DONE if errors else DONE
 
 
