@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import sys
+from pathlib import Path
 from typing import Any
 
 import asyncpg
@@ -13,6 +15,7 @@ import pytest
 
 from sexton.api import make_app, operations
 from sexton.api.guard import read_keys
+from sexton.api.pages import program_here
 from sexton.config import Settings
 from sexton.errors import InvalidField
 from sexton.jobs import change, trigger
@@ -189,7 +192,7 @@ async def test_the_pages_load_nothing_from_elsewhere(api: Api) -> None:
         assert "default-src 'none'" in reply.headers["Content-Security-Policy"]
     home = (await api("GET", "/", headers={"Host": "localhost:7390"})).content.decode()
     assert "http://localhost:7390/api/v1/jobs" in home
-    assert "sexton jobs add hello" in home
+    assert f"<pre>{program_here()} jobs add hello" in home
     for one in operations():
         assert f'id="{one.name}"' in text
 
@@ -283,3 +286,15 @@ async def test_readiness_sees_every_loop_of_a_node_and_the_heartbeat(database: D
             assert {"name": "heartbeat", "healthy": False} in reply.json()["loops"]
         finally:
             await node.stop()
+
+
+def test_the_page_names_a_command_that_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(sys, "executable", str(tmp_path / ".venv" / "python"))
+    assert program_here() == "sexton"  # nowhere to be found: its name is the best there is
+    beside = tmp_path / ".venv" / "sexton"
+    beside.parent.mkdir()
+    beside.touch(mode=0o755)
+    assert program_here() == str(beside)
+    (tmp_path / "sexton").touch(mode=0o755)
+    assert program_here() == "sexton"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from html import escape
 from typing import Any
 
@@ -40,11 +41,10 @@ def page(title: str, body: str) -> bytes:
     ).encode()
 
 
-def home(base: str, cluster: Cluster | None, database: str) -> bytes:
-    """What runs, and what to do next."""
-    return page(
-        "Sexton", f"<h1>Sexton</h1><p>version {__version__}</p>{_state(cluster, database)}{_steps(base)}"
-    )
+def home(base: str, cluster: Cluster | None, database: str, *, program: str = "sexton") -> bytes:
+    """What runs, and what to do next; `program` is what to type for the command."""
+    state, steps = _state(cluster, database), _steps(base, program)
+    return page("Sexton", f"<h1>Sexton</h1><p>version {__version__}</p>{state}{steps}")
 
 
 def _state(cluster: Cluster | None, database: str) -> str:
@@ -72,14 +72,15 @@ def _counted(counts: dict[str, int]) -> str:
     return ", ".join(f"{count:,} {status}" for status, count in counts.items()) or "none"
 
 
-def _steps(base: str) -> str:
+def _steps(base: str, program: str) -> str:
     job = {"name": "hello", "schedule": "every 10s", "target": {"handler": "sexton.log"}, "payload": {"n": 1}}
     curl = f"curl {base}/api/v1/jobs -H 'Content-Type: application/json' \\\n  -d '{json.dumps(job)}'"
+    program = escape(shlex.quote(program))
     return f"""<h2>Next steps</h2>
 <p>Make a job that fires within ten seconds:</p>
-<pre>sexton jobs add hello --schedule 'every 10s' --handler sexton.log --payload '{{"n":1}}' --follow</pre>
+<pre>{program} jobs add hello --schedule 'every 10s' --handler sexton.log --payload '{{"n":1}}' --follow</pre>
 <p>The same over HTTP:</p><pre>{escape(curl)}</pre>
-<p>See what became of it:</p><pre>sexton why hello</pre>
+<p>See what became of it:</p><pre>{program} why hello</pre>
 <p><a href="/docs">The API</a> · <a href="/openapi.json">as OpenAPI</a> · <a href="/metrics">metrics</a> ·
 <a href="/readyz">readiness</a> · <a href="/api/v1/cluster">the cluster</a></p>"""
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from sexton.api import html, openapi
@@ -11,6 +14,12 @@ from sexton.api.operation import Answer, Call, Operation, operation
 from sexton.api.system import database_state
 from sexton.errors import Unavailable
 from sexton.ledger.cluster import get_cluster
+
+
+def program_here() -> str:
+    """What to type on this machine for the command: it may be in an environment that is not on the path."""
+    beside = Path(sys.executable).with_name("sexton")
+    return "sexton" if shutil.which("sexton") or not beside.exists() else str(beside)
 
 
 def operations(all_operations: Callable[[], tuple[Operation, ...]]) -> tuple[Operation, ...]:
@@ -28,7 +37,8 @@ def operations(all_operations: Callable[[], tuple[Operation, ...]]) -> tuple[Ope
         except Unavailable as error:
             cluster, state = None, error.message
         host = call.request.headers.get("host", "127.0.0.1")
-        return Answer(html.home(f"http://{host}", cluster, state), headers=html.HEADERS)
+        program = "sexton" if call.services.guard.needs_keys else program_here()
+        return Answer(html.home(f"http://{host}", cluster, state, program=program), headers=html.HEADERS)
 
     @operation("GET", "/docs", tag="pages", summary="The API", root=True, media_type="text/html")
     async def docs(call: Call) -> Answer:
