@@ -47,6 +47,13 @@ async def test_an_address_that_is_none_is_refused(database: Database, elector: s
         choose_elector(Settings(elector=elector), database)
 
 
+@pytest.mark.parametrize("elector", ["zookeeper://user:hunter22@host", "zookeeper://host?ca=/ca.pem"])
+async def test_what_an_elector_does_not_know_is_refused(database: Database, elector: str) -> None:
+    with pytest.raises(InvalidField, match="takes neither a user nor parameters yet") as refused:
+        choose_elector(load({"elector": elector}, environment={}), database)
+    assert "hunter22" not in str(refused.value)
+
+
 @pytest.mark.parametrize(
     ("elector", "extra"),
     [("redis://host", "redis"), ("etcd://host", "etcd"), ("zookeeper://host", "zookeeper")],
