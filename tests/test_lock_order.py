@@ -14,9 +14,9 @@ from sexton.config import Settings
 from sexton.errors import Conflict
 from sexton.jobs.edit import edit
 from sexton.jobs.state import delete, pause, resume
-from sexton.jobs.trigger import cancel_run
+from sexton.jobs.trigger import cancel_run, run_now
 from sexton.maintenance import Sweeper
-from sexton.model import encode_id
+from sexton.model import decode_id, encode_id
 from sexton.postgres.database import Connection, Database
 from sexton.queues.postgres import RunQueue
 from sexton.telemetry import Telemetry
@@ -240,6 +240,37 @@ async def waiting(database: Database, sessions: int, last: asyncio.Future[Any]) 
 
 BLOCKED = """select from pg_stat_activity
 where datname = current_database() and pg_blocking_pids(pid) <> '{}'"""
+
+
+IDLE = "show idle_in_transaction_session_timeout"
+
+
+@pytest.mark.parametrize("change", ["cancel", "delete", "edit", "report"])
+async def test_who_is_stopped_with_runs_locked_does_not_keep_them(database: Database, change: str) -> None:
+    """Workers record the outcomes of many runs together: all of them would wait for one."""
+    job = await add_job(database)
+    ref = encode_id("j", job)
+    run = await run_now(database, ref)
+    async with database.transaction() as stopped:
+        match change:
+            case "cancel":
+                await cancel_run(database, run, connection=stopped)
+            case "delete":
+                await delete(database, ref, connection=stopped)
+            case "edit":
+                await edit(database, ref, {"payload": 1}, connection=stopped)
+            case _:
+                await stopped.fetch(database.statement("hold_reported"), decode_id("r", run), None)
+        assert await stopped.fetchval(IDLE) == "5s"
+
+
+async def test_who_is_stopped_in_the_middle_of_a_firing_does_not_keep_its_jobs(
+    database: Database, stage: Stage
+) -> None:
+    """What is held by somebody is fired around it in a transaction of several statements."""
+    await stage.scheduler._connect()
+    assert stage.scheduler._connection is not None
+    assert await stage.scheduler._connection.fetchval(IDLE) == "12s"
 
 
 KINDS: list[dict[str, Any]] = [

@@ -24,6 +24,7 @@ from tests.runs import NOW, Store, settled, working
 from tests.test_lock_order import blocked_by
 
 LATER = NOW + timedelta(seconds=120)
+PATIENTLY = "set local idle_in_transaction_session_timeout = 0"  # however slow the test is
 
 
 class Sent(Store):
@@ -242,6 +243,7 @@ async def test_a_report_under_way_is_not_overtaken_by_the_timeout(store: Sent, d
     async with database.transaction() as reporting:
         told = await report.complete(database, encode_id("r", run), token, 7, connection=reporting, now=LATER)
         assert told == report.Told("success")
+        await reporting.execute(PATIENTLY)
         await end_overdue(database, Telemetry(), now=LATER)
     assert await store.statuses() == {run: "success"}
     assert await store.fetch("select from sexton.attempts") == []
@@ -267,6 +269,7 @@ async def test_of_two_reports_at_once_one_counts(store: Sent, database: Database
     run, token = await store.send()
     async with database.transaction() as first:
         await report.complete(database, encode_id("r", run), token, 1, connection=first, now=LATER)
+        await first.execute(PATIENTLY)
         repeated = asyncio.create_task(report.complete(database, encode_id("r", run), token, 1, now=LATER))
         failed = asyncio.create_task(store.fail(run, token))
         await blocked_by(database, first)

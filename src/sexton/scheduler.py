@@ -149,14 +149,20 @@ class Scheduler(Loop):
     async def _connect(self) -> None:
         if self._connection is not None and not self._connection.is_closed():
             return
-        # Behind a pooler nobody can end our backend for us, should we be stopped in the middle of a firing.
+        # Should we be stopped in the middle of a transaction, who takes over ends our backend. Not behind a
+        # pooler, though, nor if it holds jobs and timers and no shard yet.
         pooled, lease = self._database.pooled, self._settings.lease_seconds
-        ending = {"idle_in_transaction_session_timeout": f"{lease * 1000:.0f}ms"} if pooled else {}
+        idle = f"{lease * (1 if pooled else 3) * 1000:.0f}ms"
         self._connection = self._horizon.connection = await asyncpg.connect(
             self._database.url,
             timeout=10,
             command_timeout=self._settings.statement_timeout_seconds,
-            **self._database.connecting("sexton scheduler", lock_timeout="500ms", **ending, **BY_KEY),
+            **self._database.connecting(
+                "sexton scheduler",
+                lock_timeout="500ms",
+                idle_in_transaction_session_timeout=idle,
+                **BY_KEY,
+            ),
         )
         self._leadership.backend_pids = [] if pooled else [self._connection.get_server_pid()]
 

@@ -285,6 +285,7 @@ async def test_a_put_that_waits_for_a_job_which_goes_away_creates_another(
             await delete(database, job.job_id, connection=going, now=NOW)
         else:
             await edit(database, job.job_id, {"name": "old-report"}, connection=going, now=NOW)
+        await going.execute("set local idle_in_transaction_session_timeout = 0")  # however slow we are
         putting = asyncio.create_task(replace(database, job.name, spec(name=job.name, payload=2), now=NOW))
         await blocked_by(database, going)
     made, created = await putting

@@ -1,10 +1,14 @@
 -- Cancel the runs of job $1 that wait for their turn, and with $2 ask those that run to end as well; those that are
 -- carried out elsewhere, and wait for a report, end with these. $3 says why, $4 now
 with moment as materialized (select coalesce($4::timestamptz, clock_timestamp()) as now),
+-- include: patience
 found as materialized (
-    select run.id, run.state, run.node from sexton.runs as run where run.job_id = $1
+    select run.id, run.state, run.node
+    from patience
+    cross join sexton.runs as run
+    where run.job_id = $1
     order by run.slot is not distinct from 1, run.id
-    for update
+    for update of run
 ),
 ended as (
     delete from sexton.runs as run

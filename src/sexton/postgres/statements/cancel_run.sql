@@ -1,7 +1,8 @@
 -- Cancel run $1: one that waits ends at once, one that runs is asked to end and its worker told. No row: it is not live.
 with moment as materialized (select coalesce($3::timestamptz, clock_timestamp()) as now),
+-- include: patience
 found as materialized (
-    select run.id, run.state, run.node from sexton.runs as run where run.id = $1 for update
+    select run.id, run.state, run.node from patience cross join sexton.runs as run where run.id = $1 for update of run
 ),
 asked as (
     update sexton.runs as run

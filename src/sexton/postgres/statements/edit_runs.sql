@@ -5,11 +5,14 @@
 with buried as (
     update sexton.dead set lane = $3 where job_id = $1 and lane <> $3
 ),
+-- include: patience
 held as materialized (
-    select run.id from sexton.runs as run
+    select run.id
+    from patience
+    cross join sexton.runs as run
     where run.job_id = $1 and run.claim = 0
     order by run.slot is not distinct from 1, run.id
-    for update
+    for update of run
 )
 update sexton.runs as run
 set revision = $2, lane = $3,

@@ -1,9 +1,12 @@
 -- Lock run $1 for a report, with the policies of its revision. $2 now
+with
+-- include: patience
+moment as materialized (select coalesce($2::timestamptz, clock_timestamp()) as now from patience)
 select
     run.id, run.job_id, run.claim, run.state, run.node, run.attempt, run.crashes, run.deadline_at,
     run.cancel_requested_at is not null as cancelled,
     extract(epoch from run.claimed_at)::float8 as started,
-    extract(epoch from coalesce($2::timestamptz, clock_timestamp()))::float8 as finished,
+    extract(epoch from (select now from moment))::float8 as finished,
     coalesce(old.definition -> 'options', job.options, '{}')::text as options
 from sexton.runs as run
 left join sexton.jobs as job on job.id = run.job_id
