@@ -98,6 +98,7 @@ def test_an_unknown_field_like_no_other_is_refused_with_the_list() -> None:
         ({"name": ""}, "empty", "name"),
         ({"name": "x" * 201}, "too_long", "name"),
         ({"name": "j_abc"}, "bad_name", "name"),
+        ({"name": "bulk"}, "bad_name", "name"),
         ({"name": " x"}, "bad_name", "name"),
         ({"name": "a\0b"}, "nul_character", "name"),
         ({"name": None}, "bad_type", "name"),

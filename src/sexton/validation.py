@@ -48,6 +48,9 @@ LENGTHS = {
     "owner": 200,
 }
 
+# Jobs are found by their names in paths; these are taken there.
+WORDS_OF_PATHS = ("bulk", "by-name")
+
 _DECODER = msgspec.json.Decoder(JobSpec)
 _NUMBERS = operator.attrgetter(*RANGES)
 _DEFAULT_NUMBERS = _NUMBERS(JobSpec(name="", schedule=""))
@@ -145,6 +148,13 @@ def _check_name(name: str) -> None:
             "the name begins or ends with a space, or has a line end",
             field="name",
             hint="remove it",
+        )
+    if name in WORDS_OF_PATHS:
+        raise InvalidField(
+            "bad_name",
+            f"{name} has another meaning in /jobs/{name}",
+            field="name",
+            hint="choose another name",
         )
     if name.startswith("j_") and decode_id("j", name) is not None:
         raise InvalidField(

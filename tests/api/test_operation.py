@@ -23,6 +23,7 @@ from sexton.loop import Loop
 from sexton.node import Node
 from sexton.postgres.database import Database
 from sexton.telemetry import Telemetry
+from sexton.validation import WORDS_OF_PATHS
 from tests.api.conftest import Api, serve
 
 HOURLY = {"name": "hourly", "schedule": "0 * * * *"}
@@ -298,3 +299,8 @@ def test_the_page_names_a_command_that_works(tmp_path: Path, monkeypatch: pytest
     assert program_here() == str(beside)
     (tmp_path / "sexton").touch(mode=0o755)
     assert program_here() == "sexton"
+
+
+def test_no_job_has_the_name_of_another_path() -> None:
+    words = {found[1] for one in operations() if (found := re.match(r"/api/v1/jobs/([^{/]+)", one.path))}
+    assert words == set(WORDS_OF_PATHS)

@@ -79,6 +79,12 @@ def test_every_field_is_an_option(sexton: Sexton) -> None:
 
 
 @pytest.mark.usefixtures("server")
+def test_no_jobs_and_no_such_jobs_are_two_things(sexton: Sexton) -> None:
+    assert "sexton jobs add" in sexton("jobs", "list").out
+    assert sexton("jobs", "list", "--label", "team").out == "No such jobs.\n"
+
+
+@pytest.mark.usefixtures("server")
 def test_a_job_from_a_file(sexton: Sexton, tmp_path: Path) -> None:
     file = tmp_path / "job.json"
     file.write_text(json.dumps({"name": "a", "schedule": "every 1m", "owner": "x"}))

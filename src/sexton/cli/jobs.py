@@ -177,7 +177,9 @@ def list_(
         return DONE
     out = console()
     if not jobs:
-        write(out, "No jobs. Make one: sexton jobs add hello --schedule 'every 10s' --handler sexton.log")
+        some = any((status, label, name, target, problem))
+        none = "No jobs. Make one: sexton jobs add hello --schedule 'every 10s' --handler sexton.log"
+        write(out, "No such jobs." if some else none)
         return DONE
     table = Table("name", "id", "status", "schedule", "next", "last", elastic=("name", "schedule"))
     for job in jobs:
