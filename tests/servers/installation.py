@@ -44,7 +44,7 @@ def install(servers: Sequence[Server], programs: Path) -> dict[str, str]:
 
 def installed(server: Server, programs: Path) -> bool:
     return all(
-        Path(name).exists() if name.startswith("/") else program(name, programs) is not None
+        any(Path("/").glob(name[1:])) if name.startswith("/") else program(name, programs) is not None
         for name in server.programs
     )
 

