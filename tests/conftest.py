@@ -1,8 +1,8 @@
 """A private PostgreSQL for the session, and a migrated database of its own for every test that wants one.
 
 SEXTON_TEST_DATABASE_URL names another server instead, of any version from 14 on: the address of a superuser
-named sexton, over a socket for the tests that put a proxy in between. The server's settings are changed, and it
-is not durable afterwards.
+named sexton, over a socket for the tests that put a proxy in between. The server's settings are changed, and
+it is not durable afterwards.
 """
 
 from __future__ import annotations
