@@ -59,6 +59,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     shards: int = 64
     host: str = "127.0.0.1"
     port: int = 7390
+    metrics_port: int | None = None
     roles: str = ",".join(ROLES)
     workers: int | None = None
     app: str | None = None
@@ -105,8 +106,9 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
             raise _refuse("egress_private", "must be allow, refuse or auto")
         if self.workers is not None and self.workers < 1:
             raise _refuse("workers", "must be at least 1")
-        if not 0 <= self.port <= 65535:
-            raise _refuse("port", "must be 0 to 65535")
+        for field in ("port", "metrics_port"):
+            if not 0 <= (getattr(self, field) or 0) <= 65535:
+                raise _refuse(field, "must be 0 to 65535")
         for field in ("lease_seconds", "worker_lease_seconds"):
             if getattr(self, field) < SHORTEST_LEASE:
                 raise _refuse(field, f"must be at least {SHORTEST_LEASE}: a renewal takes a while")

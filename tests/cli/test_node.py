@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import http.client
+import os
+import re
 import socket
 import subprocess
 import sys
@@ -18,6 +22,29 @@ def test_a_port_that_is_taken_is_told(sexton: Sexton, database_url: str) -> None
         result = sexton("node", "--roles", "api", "--database-url", database_url, "--port", port)
     assert (result.code, result.out) == (1, "")
     assert f"The port {port} is taken. (choose another with --port)" in result.err
+
+
+def ask(address: str, path: str) -> tuple[int, bytes]:
+    with contextlib.closing(http.client.HTTPConnection(address, timeout=60)) as connection:
+        connection.request("GET", path)
+        reply = connection.getresponse()
+        return reply.status, reply.read()
+
+
+def test_a_worker_shows_its_metrics_where_it_is_told_to(database_url: str) -> None:
+    command = [sys.executable, "-m", "sexton", "node", "--roles", "worker", "--database-url", database_url]
+    environment = os.environ | {"SEXTON_METRICS_PORT": "0"}
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stderr is not None
+            told = (re.search(r"metrics at http://(\S+)/metrics", line) for line in process.stderr)
+            address = next(found[1] for found in told if found)
+            assert b"sexton_runs_claimed_total" in ask(address, "/metrics")[1]
+            assert ask(address, "/healthz")[0] == 200
+            assert ask(address, "/api/v1/jobs")[0] == 404
+        finally:
+            process.terminate()
+    assert process.returncode == 0
 
 
 @pytest.mark.parametrize(

@@ -28,13 +28,23 @@ class App(Litestar):
         await super().__call__(scope, receive, send)
 
 
+# What a process without the api shows of itself, if it is asked to.
+WATCHED = ("/healthz", "/readyz", "/metrics")
+
+
 def make_app(
-    database: Database, settings: Settings, node: Node | None = None, replica: Replica | None = None
+    database: Database,
+    settings: Settings,
+    node: Node | None = None,
+    replica: Replica | None = None,
+    *,
+    only: tuple[str, ...] | None = None,
 ) -> Litestar:
-    """The application. Refuses settings under which anybody could use it."""
+    """The application, or these paths of it. Refuses settings under which anybody could use it."""
     services = Services(database, settings, Guard(settings), node, replica)
+    every = (*operations(), *pages.operations(operations))
     routes: list[ControllerRouterHandler] = [
-        one.route(services) for one in (*operations(), *pages.operations(operations))
+        one.route(services) for one in every if only is None or one.path in only
     ]
     return App(
         routes,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from sexton.address import listen
+from sexton.address import address_of, listen
 from sexton.cli import DONE, NOT_DONE, REFUSED
 from sexton.config import Settings, load
 from sexton.errors import InvalidField, SextonError
@@ -22,6 +22,8 @@ from sexton.journal import keep_journal
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
+
+    from litestar import Litestar
 
     from sexton.app import Sexton
     from sexton.loop import Loop
@@ -116,7 +118,7 @@ async def _run(
         await made.start()
         started.set()
         keeper = await _declare(app, database) if app is not None and "worker" in roles else None
-        async with _serving(made, listen_fd) if "api" in roles else contextlib.nullcontext():
+        async with _api(made, listen_fd) if "api" in roles else _metrics(made):
             await stop.wait()
         if keeper is not None:
             await keeper.stop()
@@ -126,17 +128,10 @@ async def _run(
 
 
 @contextlib.asynccontextmanager
-async def _serving(made: Node, listen_fd: int | None) -> AsyncIterator[None]:
-    """Serve the API beside the node, in the same event loop."""
-    import uvicorn
-
+async def _api(made: Node, listen_fd: int | None) -> AsyncIterator[None]:
+    """Serve the API beside the node."""
     from sexton.api import make_app
     from sexton.postgres.replica import Replica
-
-    class Server(uvicorn.Server):
-        @contextlib.contextmanager
-        def capture_signals(self) -> Iterator[None]:
-            yield  # this process has its own way of stopping
 
     settings = made.settings
     listening = (
@@ -145,22 +140,50 @@ async def _serving(made: Node, listen_fd: int | None) -> AsyncIterator[None]:
         else contextlib.closing(socket.socket(fileno=listen_fd))
     )
     replica = Replica(settings.replica_url, made.database) if settings.replica_url else None
-    config = uvicorn.Config(
-        make_app(made.database, settings, made, replica),
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-    )
-    server = Server(config)
-    with listening as listener:
-        serving = asyncio.create_task(server.serve(sockets=[listener]))
-        try:
+    application = make_app(made.database, settings, made, replica)
+    try:
+        with listening as listener:
+            async with _serving(application, listener):
+                yield
+    finally:
+        if replica is not None:
+            await replica.close()
+
+
+@contextlib.asynccontextmanager
+async def _metrics(made: Node) -> AsyncIterator[None]:
+    """Without an api of its own a process shows its metrics and its health only where it is told to."""
+    settings = made.settings
+    if settings.metrics_port is None:
+        yield
+        return
+    from sexton.api import WATCHED, make_app
+
+    application = make_app(made.database, settings, made, only=WATCHED)
+    with listen(settings.host, settings.metrics_port) as listener:
+        log.info("metrics at %s/metrics", address_of(settings.host, listener.getsockname()[1]))
+        async with _serving(application, listener):
             yield
-        finally:
-            server.should_exit = True
-            await serving
-            if replica is not None:
-                await replica.close()
+
+
+@contextlib.asynccontextmanager
+async def _serving(application: Litestar, listener: socket.socket) -> AsyncIterator[None]:
+    """In the event loop of the node."""
+    import uvicorn
+
+    class Server(uvicorn.Server):
+        @contextlib.contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            yield  # this process has its own way of stopping
+
+    config = uvicorn.Config(application, log_level="warning", access_log=False, server_header=False)
+    server = Server(config)
+    serving = asyncio.create_task(server.serve(sockets=[listener]))
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        await serving
 
 
 async def _declare(app: Sexton, database: Database) -> Loop:

@@ -38,7 +38,7 @@ def status(*, json: Json = False) -> int:
     write(out, f"jobs          {_counted(counts['jobs'])}")
     write(out, f"live runs     {_counted(counts['runs'])}")
     write(out, f"dead letters  {counts['dead']:,}")
-    for trouble in troubles:
+    for trouble in (*troubles, *ready["warnings"]):
         write(console(error=True), trouble, "yellow")
     return NOT_DONE if troubles else DONE
 
@@ -55,7 +55,8 @@ def _troubles(cluster: dict[str, Any], ready: dict[str, Any]) -> list[str]:
         found.append("no worker is running: runs wait")
     for lane in cluster["backlog"]:
         if not lane["served"]:
-            what = f"handler {lane['handler']}" if lane["handler"] else "HTTP targets"
+            kind, need = lane["target"], lane["handler"]
+            what = f"handler {need}" if kind == "handler" else f"{kind}:{need}" if need else f"{kind} targets"
             found.append(f"{lane['waiting']:,} runs in queue {lane['queue']} wait for a worker with {what}")
     due, now = moment(cluster["oldest_due_at"]), moment(cluster["at"])
     if due is not None and now is not None and (now - due).total_seconds() > 10:
