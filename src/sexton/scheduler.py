@@ -46,6 +46,9 @@ GATHER_SECONDS = 0.005
 
 STUCK_SECONDS = 0.05
 
+# PostgreSQL counts it in 32 bits of milliseconds.
+LONGEST_IDLE_SECONDS = 86_400.0
+
 # So long a job that somebody held is expected to be held still.
 HELD_SECONDS = 5.0
 
@@ -152,7 +155,7 @@ class Scheduler(Loop):
         # Should we be stopped in the middle of a transaction, who takes over ends our backend. Not behind a
         # pooler, though, nor if it holds jobs and timers and no shard yet.
         pooled, lease = self._database.pooled, self._settings.lease_seconds
-        idle = f"{lease * (1 if pooled else 3) * 1000:.0f}ms"
+        idle = f"{min(lease * (1 if pooled else 3), LONGEST_IDLE_SECONDS) * 1000:.0f}ms"
         self._connection = self._horizon.connection = await asyncpg.connect(
             self._database.url,
             timeout=10,
