@@ -9,6 +9,7 @@ import re
 import socket
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,8 @@ def test_a_worker_shows_its_metrics_where_it_is_told_to(database_url: str) -> No
     command = [sys.executable, "-m", "sexton", "node", "--roles", "worker", "--database-url", database_url]
     environment = os.environ | {"SEXTON_METRICS_PORT": "0"}
     with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        deadline = threading.Timer(120, process.kill)  # reading its log would wait for ever
+        deadline.start()
         try:
             assert process.stderr is not None
             told = (re.search(r"metrics at http://(\S+)/metrics", line) for line in process.stderr)
@@ -43,6 +46,7 @@ def test_a_worker_shows_its_metrics_where_it_is_told_to(database_url: str) -> No
             assert ask(address, "/healthz")[0] == 200
             assert ask(address, "/api/v1/jobs")[0] == 404
         finally:
+            deadline.cancel()
             process.terminate()
     assert process.returncode == 0
 
