@@ -46,7 +46,7 @@ async def test_a_process_that_ends_is_reported_with_its_last_words(
     monkeypatch.setenv("SEXTON_CONCURRENCY", "nonsense")
     async with ground(server_url) as made:
         await made.start("worker")
-        with pytest.raises(Unavailable, match=re.compile("worker ended with 2.*settings", re.DOTALL)):
+        with pytest.raises(Unavailable, match=re.compile("worker ended with 2.*concurrency", re.DOTALL)):
             await made.wait_for("select false", every=0.05, patience=60)
 
 
