@@ -122,7 +122,9 @@ def halves(node: int, others: list[int], shards: int) -> frozenset[int]:
 
 
 async def _in_shards(database: Database, shards: set[int]) -> int:
-    [[count]] = await fetch(database, "select count(*) from sexton.timers where shard = any ($1)", list(shards))
+    [[count]] = await fetch(
+        database, "select count(*) from sexton.timers where shard = any ($1)", list(shards)
+    )
     assert isinstance(count, int)
     return count
 
