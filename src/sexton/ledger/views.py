@@ -175,7 +175,7 @@ class NodeView(msgspec.Struct, frozen=True, kw_only=True):
     ] = None
     lag_ms: Annotated[int | None, about("How long a worker's event loop took to answer.")] = None
     wheel_entries: Annotated[int | None, about("Timers that a scheduler holds in memory.")] = None
-    fenced: Annotated[int | None, about("How many firings were refused: another scheduler leads by now.")] = None
+    fenced: Annotated[int | None, about("How many firings were refused, as another one led by then.")] = None
     elector: Annotated[str | None, about("What a scheduler asks who holds a shard.")] = None
     elector_ok: Annotated[bool | None, about("Whether that answers it.")] = None
     elector_error: Annotated[str | None, about("What it says instead.")] = None
