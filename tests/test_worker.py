@@ -14,6 +14,7 @@ import pytest_asyncio
 
 from sexton.errors import Unavailable
 from sexton.execution import LeaseLost, RunContext
+from sexton.ledger.cluster import get_cluster
 from sexton.model import Cancel, Retry, Snooze, encode_id
 from sexton.postgres.database import Database
 from sexton.queues.postgres import RunQueue
@@ -706,3 +707,15 @@ async def test_lines_dropped_while_too_many_wait_are_counted_and_said(
     assert [row["message"] for row in rows[:-1]] == ["line 0", "line 1", "line 2"]
     assert rows[-1]["level"] == "warning"
     assert rows[-1]["message"].startswith("2 lines were dropped here")
+
+
+async def test_a_worker_that_has_left_is_shown_as_stopped_not_as_dead(store: Store) -> None:
+    async with working(store.database, {}, now=lambda: None) as worker:
+        await drained(worker)
+        [node] = (await get_cluster(store.database)).nodes
+        assert (node.name, node.state) == (worker.heartbeat.node_name, "live")
+    [node] = (await get_cluster(store.database)).nodes
+    assert node.state == "stopped"
+    await store.execute("update sexton.nodes set detail = '{}'")
+    [node] = (await get_cluster(store.database)).nodes
+    assert node.state == "dead"

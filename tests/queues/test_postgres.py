@@ -435,7 +435,7 @@ async def test_no_attempt_begins_before_its_claim(store: Store, queue: RunQueue)
     node, lanes, early = await store.node(), [await store.lane()], BEGAN - 5
     again, dead = await store.run(), await store.run()
     await queue.claim(node, lanes, 10, now=NOW)
-    assert not await queue.retry(node, [(again, 1, early, early, 0.0, "failed", "x")], now=NOW)
-    assert not await queue.end(node, [(dead, 1, early, early, "dead", "x", "failed", "x", "g")], now=NOW)
+    assert not await queue.retry(node, [(again, 1, early, early + 2, 0.0, "failed", "x")], now=NOW)
+    assert not await queue.end(node, [(dead, 1, early, early + 2, "dead", "x", "failed", "x", "g")], now=NOW)
     rows = await store.fetch("select started_at, finished_at from sexton.attempts")
-    assert [tuple(row) for row in rows] == [(NOW, NOW)] * 2
+    assert [tuple(row) for row in rows] == [(NOW, NOW + timedelta(seconds=2))] * 2

@@ -112,7 +112,7 @@ async def test_a_service_that_says_nothing_is_a_timeout(store: Store, script: Sc
         [run] = await send(store, {"url": url, "read_timeout_seconds": 0.1})
     live = await store.live(run)
     assert (live["state"], live["attempt"]) == ("failed", 1)
-    assert url in live["error"]
+    assert live["error"] == f"timeout: {url}: nothing came for 0.1 seconds"
     [attempt] = await store.fetch("select * from sexton.attempts")
     assert attempt["outcome"] == "timeout"
 

@@ -91,7 +91,7 @@ def _wait(client: Client, asked: dict[str, Any]) -> list[dict[str, Any]]:
         there = {each["node_id"]: each for each in client.get("/cluster")["nodes"]}
         for name in list(busy):
             each = there.get(name)
-            if each is None or each["state"] in ("dead", "expired"):
+            if each is None or each["state"] in ("stopped", "dead", "expired"):
                 busy.discard(name)
                 continue
             seen[name] = each

@@ -156,7 +156,9 @@ class NodeView(msgspec.Struct, frozen=True, kw_only=True):
 
     node_id: Annotated[str, about("The node's id, `n_…`.")]
     name: Annotated[str, about("`host:pid:random`; the nodes of a process share `host:pid`.")]
-    state: Annotated[str, about("live, draining, expired (silent for longer than its lease) or dead.")]
+    state: Annotated[
+        str, about("live, draining, stopped, expired (silent past its lease) or dead (given up).")
+    ]
     roles: Annotated[list[str], about("api, scheduler, worker.")]
     app: Annotated[str | None, about("The application whose handlers it has.")] = None
     handlers: Annotated[list[str], about("Which handlers it knows.")] = []

@@ -117,10 +117,17 @@ class HttpTargetKind:
         except BadTls as error:
             # Another worker may have the files, and this one may get them.
             return Failure(clean(str(error.args[-1]), 1000))
-        except (aiohttp.ClientError, OSError, TimeoutError) as error:
-            kind = "timeout" if isinstance(error, TimeoutError) else "error"
+        except aiohttp.ConnectionTimeoutError:
+            return Failure(
+                f"timeout: {target.url}: no connection within {target.connect_timeout_seconds:g} seconds",
+                kind="timeout",
+            )
+        except TimeoutError:
+            waited = target.read_timeout_seconds or run.policy.timeout_seconds
+            return Failure(f"timeout: {target.url}: nothing came for {waited:g} seconds", kind="timeout")
+        except (aiohttp.ClientError, OSError) as error:
             reason = clean(str(error) or type(error).__name__, 2000)
-            return Failure(f"{type(error).__name__}: {target.url}: {reason}", kind=kind)
+            return Failure(f"{type(error).__name__}: {target.url}: {reason}")
         if target.mode == "async" and reply.status == ACCEPTED:
             return Wait(target.wait_seconds or run.policy.timeout_seconds)
         return judge(target, reply)

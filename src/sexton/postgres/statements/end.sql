@@ -14,7 +14,7 @@ ended as (
         run.*, done.outcome, done.status, done.message, done.error_group,
         case when done.status = 'cancelled' then coalesce(run.cancel_reason, done.reason) else done.reason end as reason,
         greatest(run.claimed_at, to_timestamp(done.started)) as started_at,
-        greatest(run.claimed_at, to_timestamp(done.finished)) as finished_at
+        greatest(run.claimed_at, to_timestamp(done.started)) + make_interval(secs => done.finished - done.started) as finished_at
 ),
 -- include: recorded
 tried as (

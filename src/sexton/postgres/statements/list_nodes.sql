@@ -1,6 +1,10 @@
 -- Every process that is alive or was within the last hour. $1 is the time.
 select n.id, n.name, n.roles, n.app, n.handlers, n.targets, n.queues,
-    case when n.state <> 'dead' and n.lease_until <= moment.now then 'expired' else n.state end as state,
+    case
+        when n.state = 'dead' then case when n.detail ? 'stopped' then 'stopped' else 'dead' end
+        when n.lease_until <= moment.now then 'expired'
+        else n.state
+    end as state,
     n.lease_until, n.heartbeat_at, n.started_at, n.capacity, n.running, n.version, n.detail,
     greatest(0, extract(epoch from moment.now - n.heartbeat_at))::float8 as heartbeat_age_seconds,
     (select count(*) from sexton.shards s where s.holder = n.id) as shards

@@ -6,7 +6,7 @@ held as materialized (
     select
         run.id, run.attempt, run.node, run.cancel_requested_at is not null as cancelled,
         greatest(run.claimed_at, to_timestamp(done.started)) as started_at,
-        greatest(run.claimed_at, to_timestamp(done.finished)) as finished_at, done.delay, done.outcome, done.message
+        greatest(run.claimed_at, to_timestamp(done.started)) + make_interval(secs => done.finished - done.started) as finished_at, done.delay, done.outcome, done.message
     from unnest($2::bigint[], $3::integer[], $4::float8[], $5::float8[], $6::float8[], $7::text[], $8::text[])
         as done (id, claim, started, finished, delay, outcome, message)
     join sexton.runs as run on run.id = done.id and run.claim = done.claim and run.node = $1
