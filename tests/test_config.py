@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sexton.config import Settings, load
+from sexton.config import Settings, load, misspelt
 from sexton.errors import InvalidField
 
 
@@ -104,3 +104,13 @@ def test_what_is_given_wins_over_the_environment_over_the_file(tmp_path: Path) -
     file.write_text('concurrency = 1\nqueues = "a"\nport = 1\n', encoding="utf-8")
     found = load({"port": 3}, environment={"SEXTON_QUEUES": "b", "SEXTON_PORT": "2"}, file=file)
     assert (found.concurrency, found.queues, found.port) == (1, "b", 3)
+
+
+def test_a_variable_that_is_nearly_a_setting_is_noticed() -> None:
+    given = {
+        "SEXTON_CONCURENCY": "5",
+        "SEXTON_CONCURRENCY": "5",
+        "SEXTON_API_KEY": "k",
+        "SEXTON_OF_MINE": "1",
+    }
+    assert misspelt(given) == {"SEXTON_CONCURENCY": "SEXTON_CONCURRENCY"}

@@ -19,6 +19,10 @@ from sexton.errors import InvalidField
 from sexton.remedy import remedy
 
 FILE = "sexton.toml"
+# Read from the environment beside the settings.
+OTHER_VARIABLES = {"SEXTON_URL", "SEXTON_API_KEY", "SEXTON_CRASH_AT"}
+# How alike two names are before one is taken for the other.
+ALIKE = 0.85
 ROLES = ("api", "scheduler", "worker")
 LONGEST_HORIZON = 3600
 # Every scheduler looks at every shard once a second.
@@ -229,6 +233,17 @@ def load(
         return msgspec.convert(values, Settings, strict=False).check()
     except msgspec.ValidationError as error:
         raise _explained(error) from error
+
+
+def misspelt(environment: Mapping[str, str]) -> dict[str, str]:
+    """Variables that look like a setting's but are none, each with the one that may be meant."""
+    meant = [f"{PREFIX}{name.upper()}" for name in Settings.__struct_fields__]
+    found = {}
+    for name in sorted(environment):
+        if name.startswith(PREFIX) and name not in meant and name not in OTHER_VARIABLES:
+            for close in difflib.get_close_matches(name, meant, n=1, cutoff=ALIKE):
+                found[name] = close
+    return found
 
 
 def check_names(settings: Mapping[str, Any]) -> None:

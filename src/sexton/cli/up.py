@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from sexton.cli import DONE, NOT_DONE, REFUSED
-from sexton.config import Settings, load
+from sexton.config import Settings, load, misspelt
 from sexton.errors import InvalidField, SextonError
 from sexton.journal import keep_journal
 
@@ -63,6 +63,8 @@ def up(
     }
     try:
         settings = load({**given, "roles": roles, "shards": shards})
+        for name, meant in misspelt(os.environ).items():
+            print(f"sexton: {name} is no setting, so it is ignored: did you mean {meant}?", file=sys.stderr)
         other = asyncio.run(
             supervise(
                 settings,
