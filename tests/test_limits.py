@@ -487,7 +487,7 @@ async def test_firing_and_catching_up_give_the_key(store: Store, database: Datab
         await create(database, read_spec(spec)),
         await create(database, read_spec({**spec, "name": "alone", "overlap": "QUEUE_ONE"})),
     ]
-    await create_many(database, [{**spec, "name": "bulk", "payload": {"customer": "other"}}])
+    await create_many(database, [{**spec, "name": "from-bulk", "payload": {"customer": "other"}}])
     stage = await Stage(database).lead()
     try:
         moment = hour_before(await now(database), hours)
