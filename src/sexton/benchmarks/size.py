@@ -120,6 +120,8 @@ async def _firing_round(made: Ground, connection: asyncpg.Connection[asyncpg.Rec
     await connection.execute(
         f"update {SCHEMA}.timers set scheduled_at = $2, due_at = $2 where job_id = any($1)", chosen, due_at
     )
+    # The versions that this leaves behind are not what a firing meets.
+    await connection.execute(f"vacuum {SCHEMA}.timers")
     shards = list(range(SHARDS))
     epochs = [
         row["epoch"] for row in await connection.fetch(f"select epoch from {SCHEMA}.shards order by id")

@@ -29,7 +29,7 @@ lc_time = 'C'
 fsync = on
 synchronous_commit = on
 shared_buffers = {buffers >> 20}MB
-# There is only pglz in this build. With it, firings that touch pages first after a checkpoint took ten times as long.
+# This build has only pglz. With it, what touches pages first after a checkpoint took ten times as long.
 wal_compression = off
 max_wal_size = 4GB
 min_wal_size = 256MB
