@@ -24,11 +24,11 @@ import msgspec
 
 from sexton import clock
 from sexton.config import Settings
+from sexton.engine.worker.worker import Worker
 from sexton.postgres.database import Database
 from sexton.postgres.migrate import migrate
 from sexton.postgres.partitions import make_partitions
 from sexton.postgres.server import private_server
-from sexton.worker import Worker
 
 SCHEMA = "sexton_drain"
 

@@ -21,7 +21,7 @@ from sexton.postgres.database import Database
 from sexton.postgres.migrate import migrate
 from sexton.postgres.partitions import make_partitions
 from sexton.postgres.server import private_server
-from tests.runs import NOW
+from tests.seeding import NOW
 
 # Processes that test at the same time on a server that was given must not meet.
 WORKER = os.environ.get("PYTEST_XDIST_WORKER", "main")

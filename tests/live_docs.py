@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
 
-from sexton.client import Client
+from sexton.cli.client import Client
 
 DOCUMENTED = "http://127.0.0.1:7390"
 

@@ -7,14 +7,14 @@ from typing import Any, ClassVar
 
 import asyncpg
 
-from sexton.cluster.electors.base import Elector
-from sexton.cluster.leadership import DatabaseClock, Leadership
 from sexton.config import Settings
+from sexton.engine.cluster.electors.base import Elector
+from sexton.engine.cluster.leadership import DatabaseClock, Leadership
+from sexton.engine.scheduler.scheduler import Scheduler
 from sexton.jobs.create import create
+from sexton.jobs.validation import read_spec
 from sexton.model import decode_id
 from sexton.postgres.database import Database
-from sexton.scheduler import Scheduler
-from sexton.validation import read_spec
 
 
 class Stage:

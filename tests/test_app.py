@@ -18,7 +18,7 @@ from sexton import Cancel, Retry, Run, Sexton, clock
 from sexton.app import JobFields
 from sexton.errors import InvalidField, NotFound, Unavailable
 from sexton.jobs.bulk import RefusedLines
-from sexton.model import JobSpec
+from sexton.jobs.spec import JobSpec
 
 SOON = timedelta(milliseconds=400)
 FAR = datetime(2100, 1, 1, tzinfo=UTC)

@@ -35,9 +35,10 @@ from standardwebhooks.webhooks import Webhook
 
 from sexton.cli import COMMANDS, GROUPS
 from sexton.config import Settings
-from sexton.model import JobSpec, JobStatus, RunStatus, SkipReason
+from sexton.jobs.spec import JobSpec
+from sexton.jobs.validation import LENGTHS, RANGES
+from sexton.model import JobStatus, RunStatus, SkipReason
 from sexton.schedules import parse
-from sexton.validation import LENGTHS, RANGES
 from tests.live_docs import Mismatch, Server, Session, running_server
 
 ROOT = Path(__file__).parent.parent

@@ -31,8 +31,8 @@ from urllib.parse import urlsplit, urlunsplit
 import asyncpg
 
 from sexton import __version__, clock
-from sexton.benchmarks.hot_second import hot_second
-from sexton.machine import default_workers
+from sexton.cli.bench.hot_second import hot_second
+from sexton.engine.up.machine import default_workers
 from sexton.postgres.database import BY_KEY
 from sexton.postgres.server import private_server
 

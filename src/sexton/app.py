@@ -29,22 +29,37 @@ import msgspec
 
 from sexton import clock
 from sexton.config import Settings, check_names, load
+from sexton.engine.logs import keep_journal
+from sexton.engine.loop import Loop
+from sexton.engine.node import Node
 from sexton.errors import InvalidField
-from sexton.execution import RunContext
-from sexton.jobs import bulk, create, declare, edit, read, state, trigger
+from sexton.jobs import (
+    bulk,
+    create,
+    declare,
+    edit,
+    read,
+    state,
+)
+from sexton.jobs.spec import JobSpec
+from sexton.jobs.timing import read_schedule
+from sexton.jobs.validation import read_spec
 from sexton.jobs.view import JobView
-from sexton.journal import keep_journal
-from sexton.ledger.runs import list_runs, require_job
-from sexton.ledger.views import Run as RunView
-from sexton.loop import Loop
-from sexton.model import Backoff, HttpTarget, JobSpec, MissedWindow, Overlap, RetryJitter, Target
-from sexton.node import Node
+from sexton.model import (
+    Backoff,
+    MissedWindow,
+    Overlap,
+    RetryJitter,
+)
 from sexton.postgres.database import Database, patiently
 from sexton.postgres.migrate import migrate, require_migrated
 from sexton.postgres.server import PrivateServer, default_data_directory
-from sexton.targets.python import BUILT_IN, Handler
-from sexton.timing import read_schedule
-from sexton.validation import read_spec
+from sexton.runs import trigger
+from sexton.runs.read import list_runs, require_job
+from sexton.runs.view import Run as RunView
+from sexton.targets.handler import BUILT_IN, Handler
+from sexton.targets.run import RunContext
+from sexton.targets.spec import HttpTarget, Target
 
 log = logging.getLogger("sexton")
 

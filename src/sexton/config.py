@@ -13,10 +13,9 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from sexton import crash
 from sexton.connections.address import SCHEMES, Address
 from sexton.errors import InvalidField
-from sexton.remedy import remedy
+from sexton.refusal import remedy
 
 FILE = "sexton.toml"
 # Read from the environment beside the settings.
@@ -211,7 +210,6 @@ def load(
     file: Path | None = None,
 ) -> Settings:
     """The settings of this process. `overrides` whose value is None are not given."""
-    crash.check()
     values: dict[str, Any] = {}
     path = file or Path(FILE)
     if path.is_file():

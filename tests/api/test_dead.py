@@ -7,8 +7,8 @@ import pytest
 from sexton.model import decode_id
 from sexton.postgres.database import Database
 from tests.api.conftest import Api
-from tests.ledger.rows import MINUTE, NOON
-from tests.ledger.test_dead import bury
+from tests.runs.rows import MINUTE, NOON
+from tests.runs.test_dead_letters import bury
 
 pytestmark = pytest.mark.asyncio
 

@@ -12,7 +12,7 @@ from sexton.api import examples
 from sexton.model import decode_id
 from sexton.postgres.database import Database
 from tests.api.conftest import Api
-from tests.ledger.rows import make_ended
+from tests.runs.rows import make_ended
 
 pytestmark = pytest.mark.asyncio
 

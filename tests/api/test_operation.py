@@ -17,13 +17,14 @@ from sexton.api import make_app, operations
 from sexton.api.guard import read_keys
 from sexton.api.pages import program_here
 from sexton.config import Settings
+from sexton.engine.loop import Loop
+from sexton.engine.node import Node
+from sexton.engine.telemetry import Telemetry
 from sexton.errors import InvalidField
-from sexton.jobs import change, trigger
-from sexton.loop import Loop
-from sexton.node import Node
+from sexton.jobs import change
+from sexton.jobs.validation import WORDS_OF_PATHS
 from sexton.postgres.database import Database
-from sexton.telemetry import Telemetry
-from sexton.validation import WORDS_OF_PATHS
+from sexton.runs import trigger
 from tests.api.conftest import Api, serve
 
 HOURLY = {"name": "hourly", "schedule": "0 * * * *"}

@@ -7,13 +7,13 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from sexton import report
 from sexton.config import Settings
+from sexton.engine.telemetry import Telemetry
 from sexton.model import encode_id
 from sexton.postgres.database import Database
-from sexton.telemetry import Telemetry
+from sexton.runs import completion as report
 from tests.api.conftest import Api, Reply, serve
-from tests.runs import Store
+from tests.seeding import Store
 
 KEY = "a-key-that-is-long-enough"
 

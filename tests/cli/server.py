@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack
 from typing import Any, TypeVar
 
 from sexton.config import Settings
-from sexton.node import Node
+from sexton.engine.node import Node
 from sexton.postgres.database import Database
 from tests.api.conftest import serve
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sexton.cli.cluster import shortened
-from sexton.ledger.cluster import get_cluster
+from sexton.engine.cluster.status import get_cluster
 from tests.cli.server import Server
 
 if TYPE_CHECKING:

@@ -7,8 +7,14 @@ from typing import Any
 from sexton.cli.doctor import _judge_schedules
 from sexton.postgres.database import Database
 from sexton.schedules.zone import zone_version
+from tests.engine.upkeep.test_replanner import (
+    ZONE,
+    record,
+    replanner,
+    shifted,
+    under_old_rules,
+)
 from tests.scheduling import Stage, add_job, execute
-from tests.test_replanning import ZONE, record, replanner, shifted, under_old_rules
 
 
 async def judged(database: Database) -> tuple[str, list[tuple[str, bool]]]:

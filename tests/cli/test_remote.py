@@ -13,12 +13,18 @@ import pytest
 
 from sexton.api import fields
 from sexton.cli.jobs import Fields
+from sexton.jobs.spec import JobSpec
 from sexton.jobs.view import JobView
-from sexton.model import JobSpec, decode_id
+from sexton.model import decode_id
 from sexton.postgres.database import Database
 from tests.cli.server import Server
-from tests.ledger.rows import MINUTE, NOON, insert, make_ended
-from tests.ledger.test_dead import bury
+from tests.runs.rows import (
+    MINUTE,
+    NOON,
+    insert,
+    make_ended,
+)
+from tests.runs.test_dead_letters import bury
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Sexton

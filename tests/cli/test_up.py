@@ -18,10 +18,10 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from sexton.address import listen
 from sexton.cli import up
 from sexton.config import Settings
-from sexton.place import Up
+from sexton.engine.up.directory import Up
+from sexton.engine.up.listen import listen
 from sexton.postgres.database import Database
 from sexton.postgres.server import PrivateServer, private_server
 from tests.conftest import with_database

@@ -16,17 +16,17 @@ import pytest
 from aetcd import rpc
 from grpc import ssl_channel_credentials  # type: ignore[import-untyped]
 
-from sexton import secrets
-from sexton.cluster.electors.base import Elector, View
-from sexton.cluster.electors.choice import choose_elector
 from sexton.config import Settings, load
+from sexton.engine.cluster.electors.base import Elector, View
+from sexton.engine.cluster.electors.choice import choose_elector
+from sexton.engine.doorbells.base import Broker, Notice
+from sexton.engine.doorbells.choice import choose_broker
+from sexton.engine.worker.receiver import read_notice
 from sexton.errors import Unavailable
 from sexton.postgres.database import Database
-from sexton.queues.base import Broker, Notice
-from sexton.queues.choice import choose_broker
-from sexton.queues.receiver import read_notice
-from tests.queues.server import own_server
-from tests.queues.suite import collect, patiently
+from sexton.security import secrets
+from tests.engine.doorbells.server import own_server
+from tests.engine.doorbells.suite import collect, patiently
 from tests.servers.address import address
 from tests.servers.kafka_gate import kafka_gate
 from tests.servers.secured import LOGIN, PASSWORD, STARTS, USER

@@ -27,7 +27,7 @@ from urllib.parse import parse_qs, urlsplit, urlunsplit
 
 import asyncpg
 
-from sexton import crash
+from sexton.engine import crash
 from sexton.jobs.bulk import create_many
 from sexton.model import decode_id
 from sexton.postgres.database import Database

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sexton import crash
+from sexton.engine import crash
 from sexton.postgres.statement import load
 from tests.faults.checker import Report
 from tests.faults.harness import Cluster, Member, Scale, Server, cluster

@@ -10,11 +10,16 @@ import pytest
 import pytest_asyncio
 from asyncpg.transaction import Transaction
 
-from sexton.execution import RunContext
 from sexton.model import encode_id
 from sexton.postgres.database import Database
+from sexton.targets.run import RunContext
 from tests.faults.proxy import Proxy, Trap
-from tests.runs import NOW, Store, drained, working
+from tests.seeding import (
+    NOW,
+    Store,
+    drained,
+    working,
+)
 
 
 @pytest_asyncio.fixture

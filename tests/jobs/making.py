@@ -6,10 +6,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sexton.jobs.create import create
+from sexton.jobs.spec import JobSpec
+from sexton.jobs.validation import read_spec
 from sexton.jobs.view import JobView
-from sexton.model import JobSpec, decode_id
+from sexton.model import decode_id
 from sexton.postgres.database import Database
-from sexton.validation import read_spec
 
 # A Wednesday, some seconds after a full minute.
 NOW = datetime(2026, 6, 3, 12, 34, 56, 789, tzinfo=UTC)

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from sexton import planning
 from sexton.errors import InvalidField
+from sexton.jobs import planning
 from sexton.jobs.bulk import LARGEST_CHUNK, RefusedLines, create_many
 from sexton.jobs.read import get
 from sexton.postgres.database import Database

@@ -11,8 +11,8 @@ from sexton.errors import Conflict
 from sexton.jobs.change import hold, within
 from sexton.jobs.edit import edit
 from sexton.jobs.state import pause
-from sexton.jobs.trigger import run_now
 from sexton.postgres.database import Connection, Database
+from sexton.runs.trigger import run_now
 from tests.jobs.making import MINUTE, NOW, at, make, number, row, runs, timer, value
 
 

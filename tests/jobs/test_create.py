@@ -10,14 +10,15 @@ import asyncpg
 import msgspec
 import pytest
 
-from sexton import planning, secrets
 from sexton.config import Settings
 from sexton.errors import InvalidField, ScheduleError
+from sexton.jobs import planning
 from sexton.jobs.create import NameTaken, create
 from sexton.jobs.read import get
 from sexton.jobs.state import delete
 from sexton.model import jitter_of, shard_of
 from sexton.postgres.database import Database
+from sexton.security import secrets
 from tests.jobs.making import HOUR, NOW, make, number, row, rows, spec, timer, value
 
 WEEKLY: dict[str, Any] = {"schedule": "0 9 * * 1", "timezone": "America/New_York"}

@@ -13,8 +13,8 @@ import pytest
 from sexton.jobs.declare import declare, fingerprint, pause_vanished, vanished
 from sexton.jobs.edit import edit
 from sexton.jobs.read import get
+from sexton.jobs.spec import JobSpec
 from sexton.jobs.state import delete, pause
-from sexton.model import JobSpec
 from sexton.postgres.database import Database
 from tests.jobs.making import HOUR, MINUTE, NOW, make, rows, spec, value
 

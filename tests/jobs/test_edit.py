@@ -9,16 +9,17 @@ from typing import Any
 
 import pytest
 
-from sexton import planning
 from sexton.errors import Conflict, InvalidField, NotFound, ScheduleError
+from sexton.jobs import planning
 from sexton.jobs.create import NameTaken
 from sexton.jobs.edit import edit, replace
 from sexton.jobs.read import get
 from sexton.jobs.state import delete, pause, resume
 from sexton.jobs.stored import Stored
-from sexton.jobs.trigger import backfill, run_now
 from sexton.model import jitter_of
 from sexton.postgres.database import Database
+from sexton.runs.trigger import backfill, run_now
+from tests.engine.test_lock_order import blocked_by
 from tests.jobs.making import (
     HOUR,
     MINUTE,
@@ -34,7 +35,6 @@ from tests.jobs.making import (
     timer,
     value,
 )
-from tests.test_lock_order import blocked_by
 
 
 async def test_an_edit_keeps_the_rest_and_is_one_revision_on(database: Database) -> None:

@@ -16,12 +16,12 @@ import pytest
 import pytest_asyncio
 
 from sexton import Run, Sexton, clock
-from sexton.cluster.leadership import DatabaseClock, Leadership
-from sexton.cluster.reshard import reshard
 from sexton.config import Settings
+from sexton.engine.cluster.leadership import DatabaseClock, Leadership
+from sexton.engine.cluster.reshard import reshard
+from sexton.engine.node import Node
+from sexton.engine.upkeep.housekeeper import Housekeeper
 from sexton.errors import InvalidField, Unavailable
-from sexton.maintenance import Housekeeper
-from sexton.node import Node
 from sexton.postgres.database import Database
 from sexton.postgres.migrate import migrate
 from sexton.postgres.partitions import make_partitions

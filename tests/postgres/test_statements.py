@@ -12,7 +12,7 @@ import pytest
 import pytest_asyncio
 
 from sexton.postgres.database import BY_KEY, Database
-from tests.runs import NOW, Store
+from tests.seeding import NOW, Store
 
 WAITING = 20_000
 MANY = """

@@ -278,8 +278,8 @@ def start_kafka_groups(place: Place) -> str:
 
 def takes_messages(url: str) -> bool:
     """It listens before it can make topics."""
-    from sexton.queues.base import Notice
-    from sexton.queues.kafka import KafkaBroker
+    from sexton.engine.doorbells.base import Notice
+    from sexton.engine.doorbells.kafka import KafkaBroker
 
     async def publish() -> bool:
         broker = KafkaBroker(url, "ready")

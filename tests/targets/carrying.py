@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 
 from sexton.jobs.change import lane_id
-from sexton.model import Target
 from sexton.postgres.database import Database
-from tests.runs import Store, drained, working
+from sexton.targets.spec import Target
+from tests.seeding import Store, drained, working
 
 
 async def waiting(database: Database, target: dict[str, Any], **job: Any) -> tuple[Store, int]:

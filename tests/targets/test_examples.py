@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from sexton.targets.brokers.base import BROKERS
-from sexton.validation import read_spec
+from sexton.jobs.validation import read_spec
+from sexton.targets.message.brokers.base import BROKERS
 
 FOLDER = Path(__file__).parent.parent.parent / "examples" / "targets"
 FILES = sorted(FOLDER.glob("*.json"))

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from sexton import Retry, Run, Sexton, parse
-from sexton.ledger.occurrences import list_occurrences
 from sexton.model import decode_id
+from sexton.runs.occurrences import list_occurrences
 from sexton.testing import Engine
 
 # A week before the clocks of New York go back.

@@ -11,7 +11,7 @@ import asyncpg
 import pytest
 
 from sexton import Retry, Run, Sexton, Snooze
-from sexton.limits import Limits, set_limits
+from sexton.jobs.queues import Limits, set_limits
 from sexton.testing import Engine
 from sexton.testing.manual import ManualClock
 from sexton.testing.recorder import Recorder

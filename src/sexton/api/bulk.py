@@ -20,7 +20,7 @@ from sexton.api.problems import LineError
 from sexton.api.replay import Stored, check_key, fingerprint, once
 from sexton.errors import InvalidField
 from sexton.jobs.bulk import RefusedLines, create_many
-from sexton.model import JobSpec
+from sexton.jobs.spec import JobSpec
 from sexton.postgres.database import Connection
 
 LONGEST_LINE = 512 * 1024

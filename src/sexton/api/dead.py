@@ -12,12 +12,12 @@ from sexton.api import examples
 from sexton.api.operation import Answer, Call, Query, aware, operation
 from sexton.api.runs import Cursor, Limit, Rate
 from sexton.errors import InvalidField
-from sexton.jobs import dead as commands
-from sexton.jobs.letters import dead_letter_target, set_dead_letter_target
-from sexton.ledger import dead as ledger
-from sexton.ledger.runs import resolve, run_number
-from sexton.ledger.views import DeadGroup, DeadLetter
-from sexton.validation import read_dead_letter_target
+from sexton.jobs.validation import read_dead_letter_target
+from sexton.runs import dead_letters as ledger
+from sexton.runs import redrive as commands
+from sexton.runs.dead_letter_target import dead_letter_target, set_dead_letter_target
+from sexton.runs.read import resolve, run_number
+from sexton.runs.view import DeadGroup, DeadLetter
 
 Reason = Literal["exhausted", "permanent", "poison"]
 

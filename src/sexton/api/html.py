@@ -9,7 +9,7 @@ from html import escape
 from typing import Any
 
 from sexton import __version__
-from sexton.ledger.views import Cluster
+from sexton.engine.cluster.view import Cluster
 
 HEADERS = {
     "Content-Type": "text/html; charset=utf-8",

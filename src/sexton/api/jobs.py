@@ -16,14 +16,15 @@ from sexton.errors import InvalidField
 from sexton.jobs import create as making
 from sexton.jobs import edit as editing
 from sexton.jobs import preview as previewing
-from sexton.jobs import read, state, trigger
+from sexton.jobs import read, state
+from sexton.jobs.spec import JobSpec
+from sexton.jobs.validation import read_spec
 from sexton.jobs.view import JobView
-from sexton.ledger.occurrences import list_occurrences
-from sexton.ledger.runs import require_job, resolve
-from sexton.ledger.views import OccurrenceRecord, Run, Why
-from sexton.ledger.why import why
-from sexton.model import JobSpec
-from sexton.validation import read_spec
+from sexton.runs import trigger
+from sexton.runs.occurrences import list_occurrences
+from sexton.runs.read import require_job, resolve
+from sexton.runs.view import OccurrenceRecord, Run, Why
+from sexton.runs.why import why
 
 DAY = timedelta(days=1)
 MICROSECOND = timedelta(microseconds=1)

@@ -13,8 +13,8 @@ from sexton import __version__
 from sexton.api import examples, fields
 from sexton.api.operation import Operation
 from sexton.api.problems import MEDIA_TYPE, Problem
-from sexton.report import TOKEN_HEADER
-from sexton.validation import RANGES
+from sexton.jobs.validation import RANGES
+from sexton.targets.run import TOKEN_HEADER
 
 REFERENCE = "#/components/schemas/{name}"
 

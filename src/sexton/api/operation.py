@@ -23,13 +23,13 @@ from prometheus_client import CollectorRegistry
 from sexton.api.guard import JSON_TYPES, Guard, check_content_type
 from sexton.api.replay import Stored, check_key, fingerprint, once
 from sexton.config import Settings
+from sexton.engine.loop import Vital
+from sexton.engine.telemetry import Telemetry
 from sexton.errors import InvalidField, NotFound, Unavailable
-from sexton.loop import Vital
+from sexton.jobs.refusal import UNREADABLE, bad_json
 from sexton.postgres.database import Connection, Database
 from sexton.postgres.replica import Replica
-from sexton.refusal import UNREADABLE, bad_json
-from sexton.remedy import remedy
-from sexton.telemetry import Telemetry
+from sexton.refusal import remedy
 
 PREFIX = "/api/v1"
 # Stands for a slash inside a job's name while the path is taken apart; no name contains it.

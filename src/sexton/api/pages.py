@@ -12,8 +12,8 @@ from typing import Any
 from sexton.api import html, openapi
 from sexton.api.operation import Answer, Call, Operation, operation
 from sexton.api.system import database_state
+from sexton.engine.cluster.status import get_cluster
 from sexton.errors import Unavailable
-from sexton.ledger.cluster import get_cluster
 
 
 def program_here() -> str:

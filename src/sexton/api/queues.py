@@ -7,9 +7,9 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from sexton import limits
 from sexton.api.operation import Answer, Call, operation
-from sexton.limits import LimitChanges, Limits, QueueView
+from sexton.jobs import queues as limits
+from sexton.jobs.queues import LimitChanges, Limits, QueueView
 
 EXAMPLE: dict[str, Any] = {
     "name": "mail",

@@ -8,10 +8,10 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from sexton import report
 from sexton.api.operation import Answer, Call, operation
 from sexton.errors import SextonError
-from sexton.report import TOKEN_HEADER
+from sexton.runs import completion as report
+from sexton.targets.run import TOKEN_HEADER
 
 Seconds = Annotated[float, Meta(ge=0, le=366 * 86_400)]
 

@@ -11,10 +11,10 @@ from msgspec import Meta
 from sexton.api import examples
 from sexton.api.operation import Answer, Call, Query, aware, operation
 from sexton.errors import InvalidField
-from sexton.jobs.trigger import cancel_run as cancel
-from sexton.ledger import runs as ledger
-from sexton.ledger.views import LogLine, Run, RunDetail
 from sexton.model import RunStatus, Trigger
+from sexton.runs import read as ledger
+from sexton.runs.trigger import cancel_run as cancel
+from sexton.runs.view import LogLine, Run, RunDetail
 
 Rate = Annotated[
     Annotated[float, Meta(gt=0, le=100_000)] | None,

@@ -13,10 +13,10 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Gauge, gen
 from sexton import __version__
 from sexton.api import examples
 from sexton.api.operation import Answer, Call, Query, operation
-from sexton.cluster.draining import Drained, drain
+from sexton.engine.cluster.draining import Drained, drain
+from sexton.engine.cluster.status import get_cluster as read_cluster
+from sexton.engine.cluster.view import Cluster
 from sexton.errors import Unavailable
-from sexton.ledger.cluster import get_cluster as read_cluster
-from sexton.ledger.views import Cluster
 from sexton.postgres.database import Database
 
 CHECK_SECONDS = 2.0

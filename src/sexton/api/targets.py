@@ -11,9 +11,9 @@ from sexton.api.operation import Answer, Call, operation
 from sexton.errors import InvalidField
 from sexton.jobs.read import get
 from sexton.jobs.stored import target_of
-from sexton.model import Target
+from sexton.jobs.validation import read_target
+from sexton.targets.spec import Target
 from sexton.targets.trial import LONGEST, Trial, try_target
-from sexton.validation import read_target
 
 
 class TrialRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -132,15 +132,15 @@ GROUPS = {
         "Measure how fast Sexton is on this machine.",
         {
             "hot-second": Command(
-                "sexton.cli.bench:hot_second",
+                "sexton.cli.bench.command:hot_second",
                 "Run many jobs that are due at the same instant.",
             ),
             "steady": Command(
-                "sexton.cli.bench:steady",
+                "sexton.cli.bench.command:steady",
                 "Fire at a constant rate: how late do runs start?",
             ),
             "size": Command(
-                "sexton.cli.bench:size",
+                "sexton.cli.bench.command:size",
                 "Keep very many jobs: what do they cost?",
             ),
         },

@@ -8,9 +8,9 @@ from cyclopts import Parameter
 
 from sexton import clock
 from sexton.cli import DONE, NOT_DONE
+from sexton.cli.client import Client, place
 from sexton.cli.output import Table, console, width, write, write_json
 from sexton.cli.remote import Json, brief, connect, moment, seconds
-from sexton.client import Client, place
 
 NodeRef = Annotated[
     str, Parameter(help="A node's id, a process as host:pid or a beginning of it, or a host for all on it.")

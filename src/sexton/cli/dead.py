@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from sexton.cli import DONE, NOT_DONE
+from sexton.cli.client import place
 from sexton.cli.output import Table, console, write, write_json
 from sexton.cli.remote import (
     Json,
@@ -22,7 +23,6 @@ from sexton.cli.remote import (
     read_json_file,
     show_fields,
 )
-from sexton.client import place
 from sexton.errors import InvalidField
 
 Letter = Annotated[str | None, Parameter(help="The dead run's id, r_…; or use the filters.")]

@@ -11,11 +11,11 @@ from sexton.cli.local import Data, DatabaseUrl, with_database
 from sexton.cli.output import console, paragraph, write, write_json
 from sexton.cli.remote import Json
 from sexton.config import Settings
-from sexton.ledger.cluster import get_cluster
-from sexton.model import how_to_serve
+from sexton.engine.cluster.status import get_cluster
 from sexton.postgres.database import Database
 from sexton.postgres.migrate import pending
 from sexton.schedules.zone import zone_version
+from sexton.targets.spec import how_to_serve
 
 # A takeover waits half a second for the old leader's open firing before it ends that backend.
 TAKEOVER_SECONDS = 0.5

@@ -17,7 +17,7 @@ from sexton.cli.remote import Json, connect
 from sexton.errors import InvalidField
 
 if TYPE_CHECKING:
-    from sexton.client import Client
+    from sexton.cli.client import Client
 
 CHUNK = 2000
 MOST_SHOWN = 20

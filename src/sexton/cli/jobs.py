@@ -12,6 +12,7 @@ from cyclopts import Parameter
 
 from sexton import clock
 from sexton.cli import DONE, NOT_DONE
+from sexton.cli.client import place
 from sexton.cli.output import RefusedError, Table, console, cut, paragraph, write, write_json
 from sexton.cli.remote import (
     POLL_SECONDS,
@@ -30,13 +31,12 @@ from sexton.cli.remote import (
     show_fields,
     took,
 )  # fmt: skip
-from sexton.client import place
 from sexton.errors import InvalidField, ScheduleError, Unavailable
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from sexton.client import Client
+    from sexton.cli.client import Client
 
 
 def about(text: str, **more: Any) -> Parameter:

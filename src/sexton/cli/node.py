@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from sexton.address import address_of, listen
 from sexton.cli import DONE, NOT_DONE, REFUSED
 from sexton.config import Settings, load
+from sexton.engine.logs import keep_journal
+from sexton.engine.up.listen import address_of, listen
 from sexton.errors import InvalidField, SextonError
-from sexton.journal import keep_journal
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from litestar import Litestar
 
     from sexton.app import Sexton
-    from sexton.loop import Loop
-    from sexton.node import Node
+    from sexton.engine.loop import Loop
+    from sexton.engine.node import Node
     from sexton.postgres.database import Database
 
 log = logging.getLogger("sexton")
@@ -99,7 +99,7 @@ async def _until_stopped(settings: Settings, listen_fd: int | None) -> None:
 async def _run(
     settings: Settings, url: str, listen_fd: int | None, started: asyncio.Event, stop: asyncio.Event
 ) -> None:
-    from sexton.node import Node
+    from sexton.engine.node import Node
     from sexton.postgres.database import Database, patiently
 
     roles = settings.role_names()

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from sexton.cli import DONE
+from sexton.cli.client import place
 from sexton.cli.output import Table, console, write, write_json
 from sexton.cli.remote import Json, brief, connect, show_fields
-from sexton.client import place
 from sexton.errors import InvalidField
 
 Name = Annotated[str, Parameter(help="The queue's name.")]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from sexton import clock
-from sexton.client import Client
+from sexton.cli.client import Client
 from sexton.errors import InvalidField
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from sexton.cli import DONE
 from sexton.cli.local import Data, DatabaseUrl, with_database
 from sexton.cli.output import console, write, write_json
 from sexton.cli.remote import Json, seconds
-from sexton.cluster.reshard import Resharded
-from sexton.cluster.reshard import reshard as apply
 from sexton.config import Settings
+from sexton.engine.cluster.reshard import Resharded
+from sexton.engine.cluster.reshard import reshard as apply
 from sexton.postgres.database import Database
 
 

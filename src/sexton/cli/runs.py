@@ -9,6 +9,7 @@ from cyclopts import Parameter
 
 from sexton import clock
 from sexton.cli import DONE, NOT_DONE
+from sexton.cli.client import place
 from sexton.cli.output import console, write, write_json
 from sexton.cli.remote import (
     POLL_SECONDS,
@@ -24,13 +25,12 @@ from sexton.cli.remote import (
     show_runs,
     took,
 )  # fmt: skip
-from sexton.client import place
 from sexton.errors import InvalidField
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from sexton.client import Client
+    from sexton.cli.client import Client
 
 ENDED = ("success", "dead", "cancelled", "expired")
 

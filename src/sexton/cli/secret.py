@@ -10,7 +10,6 @@ from typing import Annotated, Any
 import msgspec
 from cyclopts import Parameter
 
-from sexton import secrets
 from sexton.cli import DONE, NOT_DONE
 from sexton.cli.local import Data, DatabaseUrl, with_database
 from sexton.cli.output import Table, console, write, write_json
@@ -19,7 +18,8 @@ from sexton.config import Settings
 from sexton.postgres.database import Database
 from sexton.postgres.migrate import require_migrated
 from sexton.postgres.server import default_data_directory
-from sexton.targets.http import new_secret, signing_secret
+from sexton.security import secrets
+from sexton.targets.http.step import new_secret, signing_secret
 
 Name = Annotated[str, Parameter(help="The secret's name.")]
 

@@ -14,11 +14,11 @@ from cyclopts import Parameter
 
 from sexton.cli import DONE, NOT_DONE, REFUSED
 from sexton.config import Settings, load, misspelt
+from sexton.engine.logs import keep_journal
 from sexton.errors import InvalidField, SextonError
-from sexton.journal import keep_journal
 
 if TYPE_CHECKING:
-    from sexton.place import Up
+    from sexton.engine.up.directory import Up
 
 TRY = "jobs add hello --schedule 'every 5s' --handler sexton.log --follow"
 
@@ -46,7 +46,7 @@ def up(
     given, and restarts what dies. Ctrl-C stops it in good order; a second one at
     once.
     """
-    from sexton.machine import supervise
+    from sexton.engine.up.machine import supervise
 
     keep_journal()
     given = {

@@ -7,9 +7,9 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from sexton.cli import DONE
+from sexton.cli.client import place
 from sexton.cli.output import console, write, write_json
 from sexton.cli.remote import STYLES, Json, Ref, brief, connect, instant
-from sexton.client import place
 
 
 def why(

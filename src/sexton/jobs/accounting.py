@@ -11,9 +11,15 @@ from datetime import datetime, timedelta
 
 from sexton.errors import ScheduleError
 from sexton.jobs.change import Held
+from sexton.jobs.planning import (
+    Plan,
+    PlannedRun,
+    PlannedSkip,
+    paused,
+    plan,
+)
 from sexton.jobs.stored import Stored, concurrency_key_of, overlap_of
 from sexton.model import PRIORITY_LOWEST, JobStatus, SkipReason, Trigger
-from sexton.planning import Plan, PlannedRun, PlannedSkip, paused, plan
 from sexton.postgres.database import Connection, Database
 
 LONG = timedelta(hours=6)

@@ -13,6 +13,8 @@ from sexton import clock
 from sexton.errors import InvalidField, SextonError
 from sexton.jobs.change import HORIZON_SECONDS, NAMESPACE, Lane, lane_ids, within
 from sexton.jobs.create import NameTaken
+from sexton.jobs.payload import encode_payload
+from sexton.jobs.spec import JobSpec
 from sexton.jobs.stored import (
     concurrency_key_of,
     encoded,
@@ -24,14 +26,13 @@ from sexton.jobs.stored import (
     overlap_of,
     target_of,
 )
+from sexton.jobs.timing import first_occurrence, read_schedule
+from sexton.jobs.validation import read_spec
 from sexton.jobs.zones import note_zones
-from sexton.model import JobSpec, encode_id, shard_of
-from sexton.payload import encode_payload
+from sexton.model import encode_id, shard_of
 from sexton.postgres.database import Connection, Database
 from sexton.postgres.migrate import shard_count
 from sexton.schedules import Schedule
-from sexton.timing import first_occurrence, read_schedule
-from sexton.validation import read_spec
 
 LARGEST_CHUNK = 20_000
 MANY = 200  # from here on the work is done in a thread, so that the others go on

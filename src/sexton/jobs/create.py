@@ -6,7 +6,9 @@ from datetime import datetime
 
 from sexton.errors import Conflict
 from sexton.jobs.change import HORIZON_SECONDS, NAMESPACE, lane_id, within
+from sexton.jobs.payload import encode_payload
 from sexton.jobs.read import view
+from sexton.jobs.spec import JobSpec
 from sexton.jobs.stored import (
     concurrency_key_of,
     encoded,
@@ -18,13 +20,12 @@ from sexton.jobs.stored import (
     overlap_of,
     target_of,
 )
+from sexton.jobs.timing import first_occurrence, read_schedule
+from sexton.jobs.validation import check_spec
 from sexton.jobs.view import JobView
 from sexton.jobs.zones import note_zone
-from sexton.model import JobSpec, encode_id
-from sexton.payload import encode_payload
+from sexton.model import encode_id
 from sexton.postgres.database import Connection, Database
-from sexton.timing import first_occurrence, read_schedule
-from sexton.validation import check_spec
 
 
 class NameTaken(Conflict):

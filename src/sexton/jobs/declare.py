@@ -21,8 +21,9 @@ from sexton.errors import Conflict, InvalidField, NotFound
 from sexton.jobs.change import NAMESPACE
 from sexton.jobs.create import NameTaken, create
 from sexton.jobs.edit import replace
+from sexton.jobs.spec import JobSpec
 from sexton.jobs.state import pause, resume
-from sexton.model import JobSpec, encode_id
+from sexton.model import encode_id
 from sexton.postgres.database import Database
 from sexton.schedules.parse import Kind, kind_of
 

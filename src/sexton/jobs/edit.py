@@ -19,7 +19,9 @@ from sexton.errors import Conflict, ScheduleError
 from sexton.jobs.accounting import Accounted, account
 from sexton.jobs.change import HORIZON_SECONDS, NAMESPACE, Held, hold, lane_id, within
 from sexton.jobs.create import NameTaken, insert
+from sexton.jobs.payload import encode_payload
 from sexton.jobs.read import view
+from sexton.jobs.spec import JobSpec
 from sexton.jobs.stored import (
     Stored,
     concurrency_key_of,
@@ -34,14 +36,13 @@ from sexton.jobs.stored import (
     overlap_of,
     target_of,
 )
+from sexton.jobs.timing import first_occurrence, read_schedule
+from sexton.jobs.validation import check_spec, read_changes
 from sexton.jobs.view import JobView
 from sexton.jobs.zones import note_zones
-from sexton.model import JobSpec, JobStatus, encode_id, shard_of
-from sexton.payload import encode_payload
+from sexton.model import JobStatus, encode_id, shard_of
 from sexton.postgres.database import Connection, Database
 from sexton.schedules import Schedule
-from sexton.timing import first_occurrence, read_schedule
-from sexton.validation import check_spec, read_changes
 
 KEEP: Any = msgspec.UNSET
 

@@ -8,12 +8,12 @@ import msgspec
 
 from sexton.errors import InvalidField
 from sexton.jobs.change import NAMESPACE, find, not_found
+from sexton.jobs.spec import JobSpec
 from sexton.jobs.stored import Stored
-from sexton.model import JobSpec
+from sexton.jobs.timing import first_occurrence, read_schedule
+from sexton.jobs.validation import check_spec
 from sexton.postgres.database import Connection, Database
 from sexton.schedules import Schedule
-from sexton.timing import first_occurrence, read_schedule
-from sexton.validation import check_spec
 
 LARGEST = 1000
 END = datetime(9000, 1, 1, tzinfo=UTC)

@@ -12,16 +12,22 @@ import asyncpg
 import msgspec
 
 from sexton.errors import InvalidField, SextonError
-from sexton.http_rules import BODY_PLACES, strange_places
-from sexton.idempotency import occurrence_key
 from sexton.jobs.change import NAMESPACE, find, not_found
 from sexton.jobs.stored import encoded, fields_of, target_of
+from sexton.jobs.timing import make_schedule
 from sexton.jobs.view import JobView
-from sexton.model import JobStatus, MissedWindow, Target, decode_id, encode_id, how_to_serve, lane_name
-from sexton.placeholder import named_secrets
+from sexton.model import (
+    JobStatus,
+    MissedWindow,
+    decode_id,
+    encode_id,
+)
 from sexton.postgres.database import Connection, Database
 from sexton.schedules.zone import zone, zone_names
-from sexton.timing import make_schedule
+from sexton.security.placeholder import named_secrets
+from sexton.targets.http.rules import BODY_PLACES, strange_places
+from sexton.targets.spec import Target, how_to_serve, lane_name
+from sexton.targets.template import occurrence_key
 
 LARGEST_PAGE = 1000
 RECENT = timedelta(days=2)

@@ -12,7 +12,7 @@ from sexton.jobs.read import view
 from sexton.jobs.view import JobView
 from sexton.model import JobStatus, encode_id
 from sexton.postgres.database import Connection, Database
-from sexton.text import check_text
+from sexton.refusal import check_text
 
 log = logging.getLogger("sexton")
 

@@ -10,13 +10,20 @@ from typing import Any
 
 import msgspec
 
-from sexton import planning
-from sexton.concurrency import concurrency_key
 from sexton.errors import InvalidField
-from sexton.idempotency import occurrence_key
-from sexton.model import COLUMNS, JobSpec, Overlap, OverlapCode, Target, encode_id, jitter_of
-from sexton.planning import Policy
+from sexton.jobs import planning
+from sexton.jobs.concurrency import concurrency_key
+from sexton.jobs.planning import Policy
+from sexton.jobs.spec import COLUMNS, JobSpec
+from sexton.model import (
+    Overlap,
+    OverlapCode,
+    encode_id,
+    jitter_of,
+)
 from sexton.schedules import Schedule
+from sexton.targets.spec import Target
+from sexton.targets.template import occurrence_key
 
 DEFAULT_GRACE = 60
 _COLUMNS = frozenset(COLUMNS)

@@ -6,7 +6,7 @@ from datetime import datetime
 
 import msgspec
 
-from sexton.model import JobSpec
+from sexton.jobs.spec import JobSpec
 
 
 class JobView(JobSpec, frozen=True, kw_only=True, omit_defaults=False):

@@ -31,6 +31,7 @@ log = logging.getLogger("sexton")
 T = TypeVar("T")
 
 OLDEST = 14
+CLOSE_SECONDS = 2.0
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.5, 5.0
 
 # For connections whose statements all look rows up by key: nested loops over indexes, however many rows there
@@ -278,3 +279,11 @@ def array_text(numbers: Sequence[float]) -> str:
     """Numbers as PostgreSQL writes an array, for `$1::text::bigint[]`. Given a list, asyncpg looks at every
     element in case it is a list itself, which takes longer than everything else about it."""
     return "{" + msgspec.json.encode(numbers).decode()[1:-1] + "}"
+
+
+async def close_connection(connection: asyncpg.Connection[asyncpg.Record]) -> None:
+    """Politely if it answers, else at once."""
+    try:
+        await connection.close(timeout=CLOSE_SECONDS)
+    except (*LOST, asyncpg.PostgresError, asyncpg.InternalClientError):
+        connection.terminate()

@@ -10,12 +10,18 @@ from urllib.parse import quote
 import msgspec
 
 from sexton.errors import SextonError, Unavailable
-from sexton.execution import RunContext, Step, describe
-from sexton.idempotency import fill, names_wall_clock
-from sexton.model import Cancel, Failure, Outcome, SecretRef, Success, Target
-from sexton.placeholder import SECRET_PLACE
+from sexton.model import (
+    Cancel,
+    Failure,
+    Outcome,
+    Success,
+)
 from sexton.postgres.database import Database
-from sexton.secrets import SecretError, Secrets
+from sexton.security.placeholder import SECRET_PLACE, SecretRef
+from sexton.security.secrets import SecretError, Secrets
+from sexton.targets.run import RunContext, Step, describe
+from sexton.targets.spec import Target
+from sexton.targets.template import fill, names_wall_clock
 
 ZONES = 10_000
 

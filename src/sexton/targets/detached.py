@@ -10,9 +10,9 @@ import msgspec
 
 from sexton import clock
 from sexton.errors import InvalidField
-from sexton.execution import Policy, RunContext
-from sexton.model import Target
 from sexton.postgres.database import Connection
+from sexton.targets.run import Policy, RunContext
+from sexton.targets.spec import Target
 
 MOST_LINES = 1000
 

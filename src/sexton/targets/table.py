@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from sexton.config import Settings
-from sexton.model import lane_name
 from sexton.postgres.database import Database
-from sexton.secrets import Secrets
+from sexton.security.secrets import Secrets
 from sexton.targets.base import Filler, TargetKind
-from sexton.targets.brokers.base import BROKERS, available
-from sexton.targets.celery import CeleryTargetKind
-from sexton.targets.http import HttpTargetKind
-from sexton.targets.message import MessageTargetKind, Pool
-from sexton.targets.outbound import Outbound
-from sexton.targets.shell import ShellTargetKind
+from sexton.targets.celery.step import CeleryTargetKind
+from sexton.targets.http.outbound import Outbound
+from sexton.targets.http.step import HttpTargetKind
+from sexton.targets.message.brokers.base import BROKERS, available
+from sexton.targets.message.step import MessageTargetKind, Pool
+from sexton.targets.shell.step import ShellTargetKind
+from sexton.targets.spec import lane_name
 
 CELERY_BROKERS = ("redis", "rabbitmq")
 

@@ -11,11 +11,19 @@ from msgspec import Meta
 from sexton import clock
 from sexton.config import Settings
 from sexton.errors import InvalidField
-from sexton.execution import execute
-from sexton.model import Cancel, Failure, Outcome, Release, Success, Target, Wait, how_to_serve, lane_name
+from sexton.model import (
+    Cancel,
+    Failure,
+    Outcome,
+    Release,
+    Success,
+    Wait,
+)
 from sexton.postgres.database import Database
 from sexton.targets.detached import Detached
-from sexton.targets.outbound import Outbound
+from sexton.targets.http.outbound import Outbound
+from sexton.targets.run import execute
+from sexton.targets.spec import Target, how_to_serve, lane_name
 from sexton.targets.table import make_kinds
 
 LONGEST = 60.0

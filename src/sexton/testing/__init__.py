@@ -18,20 +18,20 @@ import msgspec
 
 from sexton import __version__, clock
 from sexton.app import Sexton
-from sexton.cluster.leadership import Leadership
 from sexton.config import Settings
+from sexton.engine.cluster.leadership import Leadership
+from sexton.engine.scheduler.scheduler import Scheduler
+from sexton.engine.telemetry import Telemetry
+from sexton.engine.upkeep.sweeper import Sweeper
+from sexton.engine.worker.worker import Worker
 from sexton.jobs.state import resume_due
-from sexton.ledger.pages import MOST_ROWS
-from sexton.ledger.runs import ENDED, LIVE, list_runs
-from sexton.ledger.views import Run
-from sexton.maintenance import Sweeper
 from sexton.postgres.database import Database
 from sexton.postgres.partitions import make_partitions
-from sexton.scheduler import Scheduler
-from sexton.telemetry import Telemetry
+from sexton.runs.page import MOST_ROWS
+from sexton.runs.read import ENDED, LIVE, list_runs
+from sexton.runs.view import Run
 from sexton.testing.manual import ManualClock
 from sexton.testing.scratch import scratch_database, scratch_server
-from sexton.worker import Worker
 
 MOST_ROUNDS = 200
 

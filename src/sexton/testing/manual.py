@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from sexton.cluster.leadership import DatabaseClock
+from sexton.engine.cluster.leadership import DatabaseClock
 from sexton.postgres.database import Connection
 
 # In front of pg_catalog, these take the place of PostgreSQL's own; without a row they give the true time.

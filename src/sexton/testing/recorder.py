@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sexton.execution import RunContext
+from sexton.targets.run import RunContext
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,203 @@
+"""`sexton bench`: how fast Sexton is on this machine, beside what its PostgreSQL can do at most."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import platform
+import sys
+import tempfile
+from collections.abc import Callable, Coroutine, Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from sexton import __version__
+from sexton.cli import DONE, NOT_DONE
+from sexton.cli.bench.hot_second import hot_second as measure_hot_second
+from sexton.cli.bench.size import size as measure_size
+from sexton.cli.bench.steady import steady as measure_steady
+from sexton.cli.output import Table, console, write_json
+from sexton.cli.remote import Json
+from sexton.config import load
+from sexton.engine.up.machine import default_workers
+from sexton.errors import InvalidField
+from sexton.postgres.server import private_server
+
+Workers = Annotated[int | None, Parameter(help="Worker processes. Default: cores less one.")]
+Repeat = Annotated[int, Parameter(help="Measure so many times and show the best.")]
+DatabaseUrl = Annotated[
+    str | None,
+    Parameter(help="Measure on this PostgreSQL, in a schema of its own. Default: a fresh private one."),
+]
+Queue = Annotated[
+    str | None,
+    Parameter(help="Carry runs to workers by this queue, such as redis://localhost. Default: postgres."),
+]
+Data = Annotated[
+    Path | None, Parameter(help="Directory for the private PostgreSQL. Default: a temporary one.")
+]
+Measure = Callable[[str], Coroutine[Any, Any, dict[str, Any]]]
+
+# What must be 0 in every measurement: else the exit code is 1.
+FAULTS = ("lost", "doubled", "early")
+
+
+def hot_second(
+    *,
+    jobs: Annotated[int, Parameter(help="Jobs due at the same instant.")] = 100_000,
+    workers: Workers = None,
+    queue: Queue = None,
+    repeat: Repeat = 1,
+    database_url: DatabaseUrl = None,
+    data: Data = None,
+    json: Json = False,
+) -> int:
+    """Run many jobs that are due at the same instant.
+
+    Shows the figure, the limit of this PostgreSQL for the same writes, and their
+    ratio. With --json the last line of the output is one object.
+    """
+    _check(jobs=jobs, repeat=repeat)
+    count = _workers(workers)
+    queue_url = load({"queue_url": queue}).queue_url
+    return _run(
+        lambda url: measure_hot_second(url, jobs=jobs, workers=count, say=_say, queue_url=queue_url),
+        database_url,
+        data,
+        repeat,
+        json,
+    )
+
+
+def steady(
+    *,
+    rate: Annotated[int, Parameter(help="Firings per second.")] = 1000,
+    seconds: Annotated[int, Parameter(help="For so long, after a warm-up.")] = 30,
+    workers: Workers = None,
+    repeat: Repeat = 1,
+    database_url: DatabaseUrl = None,
+    data: Data = None,
+    json: Json = False,
+) -> int:
+    """Fire at a constant rate: how late do runs start?
+
+    With --json the last line of the output is one object.
+    """
+    _check(rate=rate, seconds=seconds, repeat=repeat)
+    count = _workers(workers)
+    return _run(
+        lambda url: measure_steady(url, rate=rate, seconds=seconds, workers=count, say=_say),
+        database_url,
+        data,
+        repeat,
+        json,
+    )
+
+
+def size(
+    *,
+    jobs: Annotated[int, Parameter(help="Jobs in the database.")] = 1_000_000,
+    idle_seconds: Annotated[int, Parameter(help="For how long to count the statements of idle nodes.")] = 20,
+    database_url: DatabaseUrl = None,
+    data: Data = None,
+    json: Json = False,
+) -> int:
+    """Keep very many jobs: what do they cost?
+
+    With --json the last line of the output is one object.
+    """
+    _check(jobs=jobs, idle_seconds=idle_seconds)
+    return _run(
+        lambda url: measure_size(url, jobs=jobs, idle_seconds=idle_seconds, say=_say),
+        database_url,
+        data,
+        1,
+        json,
+    )
+
+
+def _run(measure: Measure, database_url: str | None, data: Path | None, repeat: int, json: bool) -> int:
+    results: list[dict[str, Any]] = []
+    with _server(database_url, data) as url:
+        for number in range(repeat):
+            if repeat > 1:
+                _say(f"measurement {number + 1} of {repeat}")
+            results.append(asyncio.run(measure(url)))
+    # By the product's own figure: the best ratio may just be that of the worst limit.
+    best = max(results, key=lambda result: result.get("per_second", 0))
+    if repeat > 1:
+        best["ratios"] = [result["ratio"] for result in results]
+        best["rates"] = [result["per_second"] for result in results]
+        best["limits"] = [result["limit_per_second"] for result in results]
+    best |= _machine()
+    _show(best, error=json)
+    if json:
+        write_json(best)
+    faulty = [result for result in results if any(result.get(fault) for fault in FAULTS)]
+    for result in faulty:
+        _say(f"the ledger is wrong: { {fault: result[fault] for fault in FAULTS} }")
+    return NOT_DONE if faulty else DONE
+
+
+@contextlib.contextmanager
+def _server(database_url: str | None, data: Path | None) -> Iterator[str]:
+    settings = load({"database_url": database_url, "data": data.absolute() if data else None})
+    if database_url is not None or (settings.database_url is not None and data is None):
+        assert settings.database_url is not None
+        yield settings.database_url
+        return
+    with contextlib.ExitStack() as stack:
+        directory = data
+        if directory is None:
+            directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sexton-bench-")))
+        _say("starting a private PostgreSQL")
+        yield stack.enter_context(private_server(directory.absolute()))
+
+
+def _workers(given: int | None) -> int:
+    count = load({"workers": given}).workers or default_workers()
+    _check(workers=count)
+    return count
+
+
+def _check(**numbers: int) -> None:
+    for name, number in numbers.items():
+        if number < 1:
+            raise InvalidField(
+                "bad_usage", f"--{name} must be at least 1", field=name, hint="give a larger number"
+            )
+
+
+def _machine() -> dict[str, Any]:
+    return {
+        "version": __version__,
+        "python": platform.python_version(),
+        "cores": os.cpu_count(),
+        "load_average": round(os.getloadavg()[0], 2),
+    }
+
+
+def _show(result: dict[str, Any], *, error: bool) -> None:
+    table = Table("figure", "value")
+    for name, value in result.items():
+        table.add(name.replace("_", " "), _worded(value))
+    table.print(console(error=error))
+
+
+def _worded(value: Any) -> str:
+    match value:
+        case None:
+            return "unknown"
+        case list():
+            return ", ".join(map(_worded, value))
+        case int() | float():
+            return f"{value:,}"
+        case _:
+            return str(value)
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

@@ -1,0 +1,393 @@
+"""Leading shards: a lease on the node, a hold by the elector, an epoch on the shard.
+
+A scheduler node renews its own lease once a second, in a statement that also tells who else lives and who
+holds which shard. From that each node works out for itself, by rendezvous hashing, which shards it should
+lead: joins, leaves and crashes move only the shards concerned. The elector (`electors`) decides who holds
+them; by default a shard is free when nobody leads it, or its leader's lease has ended on the database's
+clock.
+
+Taking a shard mints its next epoch, in PostgreSQL and nowhere else. Every firing carries the epochs it
+believes in and is refused as a whole if one of them is no longer true, so a leader that slept through its
+lease can do no harm, whatever the elector thinks. It also stops by itself: it trusts its lease, and what the
+elector granted, only until a margin before the end, measured on the monotonic clock from the moment before
+the renewal was sent.
+
+A node that is draining, or that cannot reach its elector, stays a member but is to lead nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections import deque
+from collections.abc import Callable, Collection, Sequence
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+
+import asyncpg
+import msgspec
+
+from sexton import clock
+from sexton.config import Settings
+from sexton.engine.cluster.electors.base import MARGIN, Elector, View
+from sexton.engine.cluster.electors.choice import choose_elector
+from sexton.engine.cluster.guard import ElectorHealth, Guard
+from sexton.engine.loop import Loop
+from sexton.errors import Unavailable
+from sexton.postgres.database import Database
+
+log = logging.getLogger("sexton")
+
+# A wall clock that is further off than this is worth a warning.
+SKEW_SECONDS = 0.5
+
+# How soon a shard whose leader has gone is asked for again, and the shortest pause between two beats.
+RETRY_SECONDS = 0.1
+
+
+class DatabaseClock:
+    """The database's time, estimated from the monotonic clock and recent samples: never ahead of it."""
+
+    def __init__(self) -> None:
+        self._offsets: deque[float] = deque(maxlen=30)
+        self._skewed = False
+        self.skew_seconds = 0.0
+
+    def sample(self, said: datetime, before: float, after: float) -> None:
+        """What the database said, and the monotonic clock when it was asked and when its answer had come. The
+        answer was under way for a while, so the sample that took least is nearest to the truth: the largest
+        offset. The wall clock is compared with the middle, and what the way may have cost is not held
+        against it."""
+        self._offsets.append(said.timestamp() - after)
+        doubt = (after - before) / 2
+        ahead = clock.now().timestamp() - doubt - said.timestamp()
+        self.skew_seconds = max(0.0, abs(ahead) - doubt) * (1 if ahead > 0 else -1)
+
+    def watch(self) -> None:
+        """Say so if the wall clock is wrong, and when it is right again."""
+        skewed = abs(self.skew_seconds) > SKEW_SECONDS
+        if skewed and not self._skewed:
+            log.warning(
+                "the clock of this machine is %d ms %s the database's, whose time counts: set it right",
+                abs(self.skew_seconds * 1000),
+                "ahead of" if self.skew_seconds > 0 else "behind",
+            )
+        elif self._skewed and not skewed:
+            log.warning("the clock of this machine agrees with the database's again")
+        self._skewed = skewed
+
+    @property
+    def known(self) -> bool:
+        return bool(self._offsets)
+
+    def now(self) -> float:
+        """Seconds since 1970."""
+        return clock.monotonic() + max(self._offsets)
+
+
+class Leadership(Loop):
+    """Keeps this node's lease and its shards. `led` maps each shard to the epoch it is led with."""
+
+    name = "leadership"
+
+    def __init__(
+        self,
+        database: Database,
+        settings: Settings,
+        time: DatabaseClock,
+        *,
+        name: str,
+        version: str,
+        roles: Sequence[str] = ("scheduler",),
+        elector: Elector | None = None,
+    ) -> None:
+        super().__init__()
+        self._database = database
+        self._settings = settings
+        self._time = time
+        self._node_name = name
+        self._version = version
+        self._roles = list(roles)
+        self._guard = Guard(
+            elector or choose_elector(settings, database), lease_seconds=settings.lease_seconds
+        )
+        self._trusted_until = 0.0
+        self._steady_since = 0.0
+        self._own: Database | None = None
+        self._opened = False
+        self._mixed: set[str] = set()
+        self.backend_pids: list[int] = []
+        self.node: int | None = None
+        self.led: dict[int, int] = {}
+        # With which epoch each shard was put down last of our own accord.
+        self.put_down: dict[int, int] = {}
+        # Firings that were refused since another node leads, and shards that another one has taken from us.
+        self.fenced = 0
+        self.shards_lost = 0
+        self.draining = False
+        self.on_change: Callable[[], None] = lambda: None
+        self.wheel_entries: Callable[[], int] = lambda: 0
+        self.wheel_sizes: Callable[[], dict[str, int]] = dict
+
+    @property
+    def elector_health(self) -> ElectorHealth:
+        return self._guard.health
+
+    @property
+    def skew_seconds(self) -> float:
+        """How far this machine's wall clock is ahead of the database's."""
+        return self._time.skew_seconds
+
+    def trusted(self) -> bool:
+        """Whether the lease and the shards are surely still ours."""
+        return self._lease_trusted() and self._guard.trusted()
+
+    def steady(self, seconds: float) -> bool:
+        """Whether the lease was renewed without a gap for so long: only then may others be judged dead, for
+        after an outage of the database everybody's lease has ended."""
+        return self._lease_trusted() and clock.monotonic() - self._steady_since >= seconds
+
+    def describe(self) -> dict[str, Any]:
+        """How this node is; its row in `nodes` shows it to everybody."""
+        health = self._guard.health
+        return {
+            "elector": health.name,
+            "elector_ok": health.ok,
+            "elector_error": health.error,
+            "skew_ms": round(self.skew_seconds * 1000),
+            "wheel": self.wheel_entries(),
+            "wheels": self.wheel_sizes(),
+            "fenced": self.fenced,
+        }
+
+    async def open_elector(self) -> None:
+        """Raises `InvalidField` if the elector can never work here. Done by the first round at last."""
+        if not self._opened:
+            row = await self._database.fetchrow("cluster_name")
+            assert row is not None
+            await self._guard.open(row["name"], self._elector_lost)
+            self._opened = True
+
+    async def setup(self) -> None:
+        if self._own is None:
+            # Connections of its own: the lease must not wait behind slow requests or handlers.
+            self._own = await Database.open(
+                self._database.url,
+                schema=self._database.schema,
+                size=2,
+                timeout=self._settings.lease_seconds,
+                name="sexton leadership",
+                settings={"lock_timeout": "500ms"},
+            )
+        await self.open_elector()
+        # Nobody hands a shard to a node that could not hold it: ask before joining.
+        await self._guard.renew(View(node=0))
+        before = self._steady_since = clock.monotonic()
+        row = await self._own.fetchrow(
+            "join",
+            self._node_name,
+            self._roles,
+            None,
+            [],
+            [],
+            self._settings.lease_seconds,
+            0,
+            self._version,
+            msgspec.json.encode(self.describe()).decode(),
+            "draining" if self.draining else "live",
+        )
+        assert row is not None
+        self.node = row["id"]
+        self._time.sample(row["now"], before, clock.monotonic())
+        self._trusted_until = before + self._settings.lease_seconds - MARGIN
+
+    async def tick(self) -> float:
+        assert self._own is not None
+        before = clock.monotonic()
+        row = await self._own.fetchrow(
+            "beat",
+            self.node,
+            self._settings.lease_seconds,
+            [*self.backend_pids, *self._guard.backend_pids],
+            msgspec.json.encode(self.describe()).decode(),
+        )
+        assert row is not None
+        self._time.sample(row["now"], before, clock.monotonic())
+        self._time.watch()
+        if row["state"] is None:
+            await self._lose_everything()
+            await self.setup()
+            return 0
+        if before >= self._trusted_until:
+            self._steady_since = before
+        self._trusted_until = before + self._settings.lease_seconds - MARGIN
+        self._watch_state(row["state"])
+        self._watch_electors(row["electors"])
+        waiting = await self._settle(self._view(row), row["candidates"])
+        if waiting:
+            return min(RETRY_SECONDS, self._settings.renew_seconds)
+        # Who does not renew its lease is replaced when it ends, not up to a beat later.
+        end = row["next_end_seconds"]
+        return self._settings.renew_seconds if end is None else self._pause(end)
+
+    async def teardown(self) -> None:
+        """A clean stop hands everything over at once."""
+        shards = self._put_down(list(self.led))
+        self._trusted_until = 0.0
+        if self._own is None:
+            return
+        try:
+            async with self._own.transaction() as connection:
+                await connection.execute(self._database.statement("give_shards"), shards, self.node)
+                await connection.execute(
+                    self._database.sql("delete from sexton.nodes where id = $1"), self.node
+                )
+        except Unavailable as error:
+            log.warning("leadership: could not hand over: %s; the lease ends by itself", error.message)
+        finally:
+            await self._guard.close()
+            self._opened = False
+            await self._own.close()
+            self._own = None
+
+    def _lease_trusted(self) -> bool:
+        return self.node is not None and clock.monotonic() < self._trusted_until
+
+    def _view(self, row: asyncpg.Record) -> View:
+        assert self.node is not None
+        return View(
+            node=self.node,
+            epochs=dict(zip(row["shards"], row["epochs"], strict=True)),
+            holders=dict(zip(row["shards"], row["holders"], strict=True)),
+            live=frozenset(row["live"]),
+        )
+
+    async def _settle(self, view: View, candidates: list[int]) -> bool:
+        """Lose what was taken, give what others should lead, take what is free and ours. Whether something
+        that is ours to lead was left by its leader but is not to be had yet."""
+        before = dict(self.led)
+        mine = view.epochs.keys() & (
+            frozenset() if self.draining else wanted(view.node, candidates, max(view.epochs, default=0) + 1)
+        )
+        held = await self._guard.renew(view)
+        self._lose(view, held)
+        await self._give(view, held or set(), mine)
+        if held is not None:
+            await self._take(view, held, mine)
+        if self.led != before:
+            self.on_change()
+        return held is not None and any(view.free(shard) for shard in mine - self.led.keys())
+
+    def _lose(self, view: View, held: set[int] | None) -> None:
+        """Stop leading what somebody else has taken, or the elector says is not ours any more."""
+        gone = self._put_down(self.led.keys() - view.epochs.keys())
+        if gone:
+            log.warning("the number of shards is being changed: %s put down", _shards_were(len(gone)))
+        taken = [
+            shard
+            for shard, epoch in self.led.items()
+            if view.holders[shard] != view.node or view.epochs[shard] != epoch
+        ]
+        for shard in taken:
+            del self.led[shard]
+        if taken:
+            self.shards_lost += len(taken)
+            log.warning("fenced: %s taken over by another node", _shards_were(len(taken)))
+        ended = [] if held is None else [shard for shard in self.led if shard not in held]
+        for shard in ended:
+            del self.led[shard]
+        if ended:
+            log.warning("elector %s: the lease of %s lost", self._guard.health.name, _shards_were(len(ended)))
+
+    async def _give(self, view: View, held: set[int], mine: set[int]) -> None:
+        """Hand over in PostgreSQL first: an open firing of our own may be in the way there, and whoever the
+        elector lets take the shard meanwhile would end it."""
+        assert self._own is not None
+        # Also what is held but not led: a hand-over whose answer was lost is tried again.
+        given = {shard for shard, holder in view.holders.items() if holder == view.node and shard not in mine}
+        self._put_down(given & self.led.keys())
+        if given:
+            try:
+                await self._own.fetch("give_shards", sorted(given), view.node)
+            except asyncpg.LockNotAvailableError:
+                return  # tried again at the next beat
+        await self._guard.release(held - mine)
+
+    async def _take(self, view: View, held: set[int], mine: set[int]) -> None:
+        assert self._own is not None
+        asked = mine - self.led.keys()
+        got = held & asked | await self._guard.acquire(asked - held, view)
+        for shard in sorted(got):
+            holder = view.holders[shard]
+            final = self._guard.final and holder != view.node
+            try:
+                row = await self._own.fetchrow("take_shard", shard, view.node, view.epochs[shard], final)
+            except asyncpg.LockNotAvailableError:
+                # An open firing of the old leader is in the way, though it holds the shard no longer: it was
+                # stopped in the middle. Its backend is ended, which rolls the firing back.
+                log.warning(
+                    "the takeover of shard %d is blocked by its old leader: ending its backend", shard
+                )
+                await self._own.fetch("end_backends", holder, final)
+                return
+            if row is not None:
+                self.led[shard] = row["epoch"]
+
+    def _put_down(self, shards: Collection[int]) -> list[int]:
+        for shard in shards:
+            self.put_down[shard] = self.led.pop(shard)
+        return list(shards)
+
+    def _pause(self, next_end_seconds: float) -> float:
+        return min(self._settings.renew_seconds, max(next_end_seconds + 0.01, RETRY_SECONDS))
+
+    def _watch_state(self, state: str) -> None:
+        draining = state == "draining"
+        if draining and not self.draining:
+            log.warning("draining: this node hands its shards over and takes no others")
+        elif self.draining and not draining:
+            log.warning("this node is not draining any more")
+        self.draining = draining
+
+    def _watch_electors(self, names: list[str]) -> None:
+        mixed = set(names) - {self._guard.health.name}
+        if mixed - self._mixed:
+            log.warning(
+                "other nodes use the elector %s, this one uses %s: set the same on all",
+                ", ".join(sorted(mixed)),
+                self._guard.health.name,
+            )
+        self._mixed = mixed
+
+    def _elector_lost(self) -> None:
+        """Called by an elector that noticed a loss by itself: stop firing and look at once."""
+        self.on_change()
+        self.wake()
+
+    async def _lose_everything(self) -> None:
+        self.shards_lost += len(self.led)
+        self.led = {}
+        self.node = None
+        log.warning("fenced: this node was declared dead; joining again under a new identity")
+        await self._guard.close()
+        self._opened = False
+
+
+def _shards_were(count: int) -> str:
+    return f"{count} shards were" if count > 1 else "1 shard was"
+
+
+@lru_cache(maxsize=16)
+def _wanted(node: int, others: tuple[int, ...], shards: int) -> frozenset[int]:
+    def score(who: int, shard: int) -> bytes:
+        return hashlib.blake2b(f"{who}:{shard}".encode(), digest_size=8).digest()
+
+    return frozenset(
+        shard for shard in range(shards) if all(score(node, shard) > score(other, shard) for other in others)
+    )
+
+
+def wanted(node: int, others: list[int], shards: int) -> frozenset[int]:
+    """The shards that a node should lead, by rendezvous hashing: everybody works out the same."""
+    return _wanted(node, tuple(sorted(others)), shards)

@@ -1,0 +1,125 @@
+"""RabbitMQ: a quorum queue per lane, published to with confirms through the default exchange.
+
+Notices are taken by consuming for the length of one call, with a prefetch of what was asked for: a consumer
+that stays would be sent more as soon as something is acknowledged, whether there is room or not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+from collections.abc import Sequence
+
+import aio_pika
+from aio_pika.abc import AbstractChannel, AbstractConnection, AbstractIncomingMessage, AbstractQueue
+from aio_pika.exceptions import AMQPError
+from pamqp.common import FieldValue
+
+from sexton.connections.address import Address
+from sexton.connections.rabbitmq import rabbitmq_connection
+from sexton.engine.doorbells.base import (
+    FIELD,
+    Broker,
+    Delivery,
+    Notice,
+)
+
+CONNECT_SECONDS = 5.0
+
+# A queue that nobody reads must not fill the disk: the oldest notices are dropped, and rung for again.
+ARGUMENTS: dict[str, FieldValue] = {"x-queue-type": "quorum", "x-max-length": 100_000}
+
+
+class RabbitBroker(Broker):
+    """Queues `sexton.CLUSTER.LANE` in the virtual host of the address."""
+
+    name = "rabbitmq"
+    # Of the client, of the network, and of a client that finds its connection gone.
+    lost = (AMQPError, OSError, RuntimeError)
+
+    def __init__(self, url: str, cluster: str) -> None:
+        super().__init__(url, cluster)
+        self.address: Address = Address.read(url, field=FIELD)
+        self._connection: AbstractConnection | None = None
+        self._channel: AbstractChannel | None = None
+        self._queues: dict[int, AbstractQueue] = {}
+
+    async def publish(self, notices: Sequence[Notice]) -> None:
+        with self.reached():
+            channel = await self._open()
+            for lane in {notice.lane for notice in notices}:
+                await self._queue(lane)
+            publish = channel.default_exchange.publish
+            await asyncio.gather(
+                *(publish(self._message(notice), self.place(notice.lane)) for notice in notices)
+            )
+
+    async def receive(self, lanes: Sequence[int], limit: int, seconds: float) -> list[Delivery]:
+        found: list[AbstractIncomingMessage] = []
+        arrived = asyncio.Event()
+
+        async def take(message: AbstractIncomingMessage) -> None:
+            found.append(message)
+            arrived.set()
+
+        with self.reached():
+            channel = await self._open()
+            # The prefetch is of each queue, the limit of all of them.
+            chosen = random.sample(lanes, min(len(lanes), limit))
+            await channel.set_qos(prefetch_count=limit // len(chosen))
+            queues = [await self._queue(lane) for lane in chosen]
+            tags = [await queue.consume(take) for queue in queues]
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await _either(arrived, channel)
+            # Whatever was sent before the answer to the cancel has arrived by then.
+            for queue, tag in zip(queues, tags, strict=True):
+                await queue.cancel(tag)
+            if channel.is_closed:
+                raise OSError("the connection was lost")
+        return [Delivery(message.body, message) for message in found]
+
+    async def acknowledge(self, deliveries: Sequence[Delivery]) -> None:
+        with self.reached():
+            for delivery in deliveries:
+                await delivery.tag.ack()
+
+    async def close(self) -> None:
+        connection, self._connection = self._connection, None
+        self._channel = None
+        self._queues.clear()
+        if connection is not None:
+            await connection.close()
+
+    def _message(self, notice: Notice) -> aio_pika.Message:
+        mode = aio_pika.DeliveryMode.PERSISTENT
+        return aio_pika.Message(self.encode(notice), content_type="application/json", delivery_mode=mode)
+
+    async def _open(self) -> AbstractChannel:
+        if self._connection is None or self._connection.is_closed:
+            self._connection = await rabbitmq_connection(self.address, field=FIELD, seconds=CONNECT_SECONDS)
+            self._channel = None
+        if self._channel is None or self._channel.is_closed:
+            self._queues.clear()
+            self._channel = await self._connection.channel(publisher_confirms=True)
+        return self._channel
+
+    async def _queue(self, lane: int) -> AbstractQueue:
+        if lane not in self._queues:
+            channel = await self._open()
+            self._queues[lane] = await channel.declare_queue(
+                self.place(lane), durable=True, arguments=ARGUMENTS
+            )
+        return self._queues[lane]
+
+
+async def _either(arrived: asyncio.Event, channel: AbstractChannel) -> None:
+    """Until a message has arrived, or none will any more."""
+    closed = asyncio.ensure_future(channel.closed())
+    came = asyncio.ensure_future(arrived.wait())
+    try:
+        await asyncio.wait((closed, came), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        closed.cancel()
+        came.cancel()

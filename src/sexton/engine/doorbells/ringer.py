@@ -1,0 +1,148 @@
+"""The publishing side of a broker: tells it which runs can be claimed.
+
+A firing hands its jobs over after its commit and goes on; it never waits for the broker, and never fails
+with it. The ids of the runs are read here, by (job, scheduled_at) on the index that `why` uses: the firing
+statement answers with one small row on purpose, and the range of ids between two firings is not ours alone,
+for every session takes its ids from the sequence in blocks. What does not fit into the waiting room is
+dropped and counted.
+
+What nobody fires, such as a retry, a manual run or a redrive, becomes available by itself: once a second
+the runs that became available since the last look are rung for. And runs that nobody answers are rung for
+again, when they have waited for a sweep, for two, four, eight sweeps and so on, so that a long backlog is
+not rung for all the time. One scheduler does both, the leader of the first shard; two at a time would do no
+harm.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+
+from sexton import clock
+from sexton.config import Settings
+from sexton.engine.doorbells.base import Notice, notices_of
+from sexton.engine.doorbells.line import Line
+from sexton.engine.loop import Loop
+from sexton.engine.telemetry import Telemetry
+from sexton.errors import Unavailable
+from sexton.postgres.database import Database
+
+log = logging.getLogger("sexton")
+
+# Firings of up to `batch_size` jobs each; more than these wait only if the broker is slow or away.
+WAITING_ROOM = 200
+
+# A run is not rung for again after about a day of waiting: workers that have nothing to do look by
+# themselves.
+DOUBLINGS = 14
+
+# Of a lane, a priority and an age, at most so many at a time.
+MOST_AT_ONCE = 10_000
+
+# Rows become visible later than the time that stands in them.
+OVERLAP = timedelta(seconds=1)
+
+# Jobs and their groups as the text of arrays, and the scheduled time of each group: as `fire.sql` takes them.
+Fired = tuple[str, str, Sequence[datetime], int]
+
+
+class Ringer(Loop):
+    """Rings for what was fired at once, and for the rest when it is time."""
+
+    name = "ringer"
+
+    def __init__(
+        self,
+        database: Database,
+        settings: Settings,
+        line: Line,
+        telemetry: Telemetry,
+        *,
+        sweeping: Callable[[], bool],
+    ) -> None:
+        super().__init__()
+        self._database = database
+        self._settings = settings
+        self.line = line
+        self._telemetry = telemetry
+        self._sweeping = sweeping
+        self._fired: deque[Fired] = deque()
+        self._looked: datetime | None = None
+        self._swept: datetime | None = None
+        self._look_at = self._sweep_at = float("-inf")
+
+    def fired(self, jobs: str, places: str, scheduled: Sequence[datetime], count: int) -> None:
+        """A firing was committed. Returns at once."""
+        if len(self._fired) >= WAITING_ROOM:
+            self._drop(count)
+            return
+        self._fired.append((jobs, places, scheduled, count))
+        self.wake()
+
+    def became_available(self) -> None:
+        """Somebody says that a run can be claimed that was not fired."""
+        self._look_at = float("-inf")
+        self.wake()
+
+    async def tick(self) -> float:
+        try:
+            while self._fired:
+                await self._ring_for(self._fired.popleft())
+            await self._look()
+        except Unavailable:
+            self._drop(sum(count for *_, count in self._fired))
+            self._fired.clear()
+            raise
+        if self._fired:
+            return 0.0
+        return max(0.0, min(self._look_at - clock.monotonic(), self._settings.poll_seconds))
+
+    async def teardown(self) -> None:
+        await self.line.close()
+
+    async def _ring_for(self, fired: Fired) -> None:
+        *arguments, count = fired
+        try:
+            rows = await self._database.fetch("fired_runs", *arguments)
+            await self._publish([notice for row in rows for notice in notices_of(row["lane"], row["runs"])])
+        except Unavailable:
+            self._drop(count)
+            raise
+
+    async def _look(self) -> None:
+        now = clock.monotonic()
+        if now < self._look_at:
+            return
+        self._look_at = now + self._settings.poll_seconds
+        if not self._sweeping():
+            self._looked = self._swept = None
+            await self._publish([])  # to know whether the broker is there
+            return
+        self._looked = await self._ring_again(self._looked, [0.0])
+        if now >= self._sweep_at:
+            self._sweep_at = now + self._settings.sweep_seconds
+            ages = [self._settings.sweep_seconds * 2.0**turn for turn in range(DOUBLINGS)]
+            self._swept = await self._ring_again(self._swept, ages)
+
+    async def _ring_again(self, since: datetime | None, ages: list[float]) -> datetime:
+        """Ring for what has reached one of these ages since then; returns the time of the look."""
+        rows = await self._database.fetch("unanswered_runs", since, ages, MOST_AT_ONCE)
+        await self._publish(
+            [
+                notice
+                for row in rows
+                if row["lane"] is not None
+                for notice in notices_of(row["lane"], row["runs"])
+            ]
+        )
+        now: datetime = rows[0]["now"]
+        return now - OVERLAP
+
+    async def _publish(self, notices: list[Notice]) -> None:
+        await self.line.publish(notices)
+        self._telemetry.rings_sent.inc(sum(len(notice.runs) for notice in notices))
+
+    def _drop(self, count: int) -> None:
+        self._telemetry.rings_dropped.inc(count)

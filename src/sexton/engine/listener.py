@@ -1,0 +1,69 @@
+"""Notifications: one connection that listens, and comes back by itself.
+
+Notifications only make things quicker. Behind a pooler in transaction mode they are lost without an error, so
+everything that listens also polls; `alive` says which of the two is needed.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import asyncpg
+
+from sexton.engine.loop import Loop
+from sexton.postgres.database import LOST, Database, unavailable
+
+log = logging.getLogger("sexton")
+
+
+class Listener(Loop):
+    """Calls `on_notify(channel, payload)` for every notification of its channels."""
+
+    name = "listener"
+
+    def __init__(
+        self, database: Database, channels: list[str], on_notify: Callable[[str, str], None]
+    ) -> None:
+        super().__init__()
+        self._database = database
+        self._channels = channels
+        self._on_notify = on_notify
+        self._connection: asyncpg.Connection[asyncpg.Record] | None = None
+
+    @property
+    def alive(self) -> bool:
+        return self._connection is not None and not self._connection.is_closed()
+
+    async def tick(self) -> float:
+        """Connect if need be, and see that the connection still answers."""
+        if self._database.pooled:
+            return 60.0  # notifications are lost on their way: whoever listens polls
+        try:
+            if not self.alive:
+                self._connection = await asyncpg.connect(
+                    self._database.url,
+                    timeout=10,
+                    command_timeout=10,
+                    **self._database.connecting("sexton listener"),
+                )
+                for channel in self._channels:
+                    await self._connection.add_listener(channel, self._received)
+                # What was said while nobody listened is not known: look once.
+                for channel in self._channels:
+                    self._on_notify(channel, "")
+            assert self._connection is not None
+            await self._connection.execute("select 1", timeout=10)
+        except LOST as error:
+            await self.teardown()
+            raise unavailable(error) from error
+        return 10.0
+
+    async def teardown(self) -> None:
+        if self._connection is not None:
+            self._connection.terminate()
+            self._connection = None
+
+    def _received(self, _connection: Any, _pid: int, channel: str, payload: object) -> None:
+        self._on_notify(channel, str(payload))

@@ -1,0 +1,445 @@
+"""What falls due in the next minutes, for the shards that this node leads: one wheel a shard.
+
+The wheels are filled from the timers: all at once when a shard is taken or changed, further ahead every now
+and then, and by what firing puts in. Nothing depends on them alone: every few seconds it is looked for timers
+that are overdue though no wheel holds them.
+
+Many timers share a schedule. Each distinct one is read and parsed once (`Timing`), and the occurrence after
+another is worked out once for all of them, before it is needed.
+"""
+
+from __future__ import annotations
+
+import logging
+from array import array
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+import asyncpg
+
+from sexton import clock
+from sexton.config import Settings
+from sexton.engine.scheduler.wheel import MICROSECONDS, Entries, Wheel
+from sexton.errors import SextonError
+from sexton.jobs.planning import schedule_of
+from sexton.postgres.database import Database
+from sexton.schedules import Schedule
+from sexton.schedules.interval import read_seconds
+
+log = logging.getLogger("sexton")
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+DEFAULT_GRACE = 60
+
+# Changed shards are read again at most this often; a bulk import changes all of them all the time.
+RELOAD_SECONDS = 0.5
+
+# How often it is looked for timers that are overdue though the wheels hold nothing that is due.
+OVERDUE_SECONDS = 10.0
+
+# How many next occurrences are remembered for one schedule, and how many schedules beside those in use.
+REMEMBERED = 1000
+ASKED = 3
+
+# How many shards are read at once when they are taken.
+TOGETHER = 8
+SPARE_TIMINGS = 50_000
+
+# Up to how many shards the size of each one's wheel is told.
+SIZES = 256
+
+
+@dataclass(slots=True)
+class Timing:
+    """What many timers share: a schedule, a grace, and whether firing them takes more than a new run
+    (`special`: their runs are counted or must not overlap)."""
+
+    schedule: Schedule | None  # None if it takes none to say what comes next, or if there is a problem
+    grace: int
+    special: bool
+    once: bool = False
+    step: int | None = None  # of a plain interval, in microseconds
+    problem: str | None = None  # why there is no schedule: its jobs are set aside
+    _next: dict[int, int | None] = field(default_factory=dict)
+
+    def next_after(self, scheduled: int) -> int | None:
+        """The occurrence after one, in microseconds since 1970."""
+        if self.once:
+            return None
+        if self.step is not None:
+            return scheduled + self.step
+        assert self.schedule is not None
+        if scheduled in self._next:
+            return self._next[scheduled]
+        if len(self._next) >= REMEMBERED:
+            self._next.clear()
+        found = self.schedule.next_after(instant(scheduled))
+        self._next[scheduled] = following = None if found is None else microseconds(found)
+        return following
+
+    def prepare(self, scheduled: int) -> None:
+        """Work the next occurrence out beforehand. A schedule that cannot say is set aside, alone."""
+        if self.schedule is not None:
+            try:
+                self.next_after(scheduled)
+            except (SextonError, OverflowError) as error:
+                log.error("jobs of the schedule %r are set aside: %s", self.schedule.text, error)
+                self.schedule, self.problem = None, str(error)
+
+
+@dataclass(slots=True)
+class Batch:
+    """Entries to fire together, in parts by shard."""
+
+    parts: list[tuple[int, Entries]] = field(default_factory=list)
+    size: int = 0
+
+    def add(self, shard: int, entries: Entries) -> None:
+        self.parts.append((shard, entries))
+        self.size += len(entries)
+
+    @property
+    def jobs(self) -> list[int]:
+        return [job_id for _, entries in self.parts for job_id in entries.job_ids]
+
+    def groups(self) -> tuple[list[tuple[int, int, int, int]], list[int]]:
+        """The distinct (timing, scheduled, due, revision), and for each job the place of its own, from 1."""
+        found: dict[tuple[int, int, int, int], int] = {}
+        places: list[int] = []
+        for _, entries in self.parts:
+            cases = list(zip(entries.timings, entries.scheduled, entries.due, entries.revisions, strict=True))
+            for case in set(cases):
+                found.setdefault(case, len(found) + 1)
+            places.extend(map(found.__getitem__, cases))
+        return list(found), places
+
+    def split(self, chosen: Callable[[tuple[int, int, int, int, int]], bool]) -> Batch:
+        """Take some entries out. Entries of one timing and due time go the same way, so a part that has only
+        one of each is asked about once."""
+        taken = Batch()
+        parts = []
+        for shard, entries in self.parts:
+            if len(set(zip(entries.timings, entries.due, strict=True))) == 1:
+                yes = chosen(next(iter(entries.rows())))
+                out, left = (entries, Entries()) if yes else (Entries(), entries)
+            else:
+                out, left = Entries(), Entries()
+                for row in entries.rows():
+                    (out if chosen(row) else left).add(*row)
+            if out:
+                taken.add(shard, out)
+            if left:
+                parts.append((shard, left))
+        self.parts, self.size = parts, sum(len(entries) for _, entries in parts)
+        return taken
+
+
+class Horizon:
+    """The wheels of the shards in `epochs`, each led with its epoch."""
+
+    def __init__(self, database: Database, settings: Settings, now: Callable[[], int]) -> None:
+        self._database = database
+        self._settings = settings
+        self._now = now
+        self._wheels: dict[int, Wheel] = {}
+        self._loaded_until: dict[int, int] = {}
+        self._changed: set[int] = set()
+        self._reload_at = 0.0
+        self._refill_at = 0.0
+        self._overdue_at = 0.0
+        self._polled_until = 0
+        self._aside: set[int] = set()
+        self._changed_jobs: set[int] = set()
+        self._timing_numbers: dict[tuple[UUID, int | None, bool], int] = {}
+        self._shared_numbers: dict[tuple[object, ...], int] = {}
+        self.connection: asyncpg.Connection[asyncpg.Record] | None = None
+        self.timings: list[Timing] = []
+        self.epochs: dict[int, int] = {}
+
+    @property
+    def entries(self) -> int:
+        return sum(wheel.size for wheel in self._wheels.values())
+
+    def sizes(self) -> dict[str, int]:
+        """Entries by shard, as far as there are any, for people; a thousand shards are too many to show."""
+        if len(self._wheels) > SIZES:
+            return {}
+        return {str(shard): wheel.size for shard, wheel in self._wheels.items() if wheel.size}
+
+    def forget(self) -> None:
+        """Start again from the timers."""
+        self._wheels.clear()
+        self.epochs.clear()
+        self._loaded_until.clear()
+        self._changed.clear()
+        self._changed_jobs.clear()
+
+    def changed(self, shards: set[int]) -> None:
+        """Timers of these shards are not what they were."""
+        self._changed |= shards
+
+    def changed_job(self, shard: int, job_id: int) -> None:
+        """The timer of one job is not what it was."""
+        if shard in self._wheels:
+            self._changed_jobs.add(job_id)
+        else:
+            self._changed.add(shard)
+
+    def set_aside(self, job_id: int) -> None:
+        """Leave a job out until the next refill: it was changed while it was read, or cannot be planned."""
+        self._aside.add(job_id)
+
+    async def follow(self, led: Mapping[int, int], *, listening: bool, behind: bool = False) -> None:
+        """Load what was taken or changed, drop what was lost, and look further ahead every now and then.
+        `behind`: some of what was popped waits to be fired, and is overdue without being missed."""
+        now = clock.monotonic()
+        led = dict(led)
+        for shard in [shard for shard in self._wheels if led.get(shard) != self.epochs[shard]]:
+            del self._wheels[shard], self.epochs[shard], self._loaded_until[shard]
+        new = [shard for shard in led if shard not in self._wheels]
+        if self._changed and now >= self._reload_at:
+            self._reload_at = now + RELOAD_SECONDS
+            new += [shard for shard in self._changed if shard in self._wheels]
+            self._changed.clear()
+        if new:
+            horizon = self._edge()
+            fresh = {shard: Wheel() for shard in new}
+            for first in range(0, len(new), TOGETHER):  # what is read stays in memory until it is packed
+                await self._load(new[first : first + TOGETHER], None, horizon, fresh)
+            for shard in new:
+                self._wheels[shard] = fresh[shard]
+                self.epochs[shard] = led[shard]
+                self._loaded_until[shard] = horizon
+        if self._changed_jobs:
+            jobs, self._changed_jobs = list(self._changed_jobs), set()
+            self._aside.difference_update(jobs)
+            await self._read_timers(jobs)
+        if now >= self._refill_at:
+            self._refill_at = now + self._settings.refill_seconds
+            await self._refill(behind=behind)
+        if not listening:
+            await self._poll()
+        if not behind:
+            await self._look_for_overdue()
+
+    def pop_due(self) -> list[Batch]:
+        """Everything due now, in batches.
+
+        If there is much, every batch takes its share from every shard: the jobs of a shard come in the order
+        of their ids, and shards are spread over all ids, so a batch has neighbours. In the hot second that
+        takes a quarter of the processor time from PostgreSQL, which meets each page of its indexes once.
+        """
+        now, size = self._now(), self._settings.batch_size
+        popped = [(shard, wheel.pop_due(now)) for shard, wheel in self._wheels.items()]
+        due = [(shard, entries.in_order()) for shard, entries in popped if entries]
+        count = -(-sum(len(entries) for _, entries in due) // size)
+        batches = [Batch() for _ in range(count)]
+        for shard, entries in due:
+            for number, batch in enumerate(batches):
+                start, end = number * len(entries) // count, (number + 1) * len(entries) // count
+                if start < end:
+                    batch.add(shard, entries if count == 1 else entries.slice(start, end))
+        return [batch for batch in batches if batch.size]
+
+    def advance(
+        self, batch: Batch, places: list[int], nexts: list[int | None], next_dues: list[int | None]
+    ) -> None:
+        """Put the next occurrences into the wheels, as far as they are within sight."""
+        start = 0
+        for shard, entries in batch.parts:
+            wheel, until = self._wheels[shard], self._loaded_until[shard]
+            end = start + len(entries)
+            same = places[start] if len(set(places[start:end])) == 1 else 0
+            if same:
+                following, due = nexts[same - 1], next_dues[same - 1]
+                if following is not None and due is not None and due <= until:
+                    size = len(entries)
+                    wheel.add_all(
+                        Entries(
+                            entries.job_ids,
+                            array("q", [due]) * size,
+                            array("q", [following]) * size,
+                            entries.revisions,
+                            entries.timings,
+                        )
+                    )
+            else:
+                for place, job_id, revision, timing in zip(
+                    places[start:end], entries.job_ids, entries.revisions, entries.timings, strict=True
+                ):
+                    following, due = nexts[place - 1], next_dues[place - 1]
+                    if following is not None and due is not None and due <= until:
+                        wheel.add(job_id, due, following, revision, timing)
+            start = end
+
+    async def read_again(self, batch: Batch) -> None:
+        """Put the timers of a batch back as they are now."""
+        await self._read_timers(batch.jobs)
+
+    async def _read_timers(self, jobs: list[int]) -> None:
+        assert self.connection is not None
+        rows = await self.connection.fetch(self._database.statement("load_timers_of"), jobs)
+        near = [
+            row
+            for row in rows
+            if row["shard"] in self._wheels
+            and microseconds(row["due_at"]) <= self._loaded_until[row["shard"]]
+        ]
+        await self._take_in(near, self._wheels)
+
+    def plan_ahead(self) -> None:
+        """Work out the next occurrences of what falls due first, before it does."""
+        for wheel in self._wheels.values():
+            for timing, scheduled in wheel.first_cases():
+                self.timings[timing].prepare(scheduled)
+
+    def seconds_to_sleep(self, *, listening: bool) -> float:
+        """Until something is due, or to be read."""
+        moment = clock.monotonic()
+        seconds = [
+            self._refill_at - moment,
+            self._overdue_at - moment,
+            (self._earliest() - self._now()) / MICROSECONDS,
+        ]
+        if self._changed:
+            seconds.append(self._reload_at - moment)
+        if not listening:
+            seconds.append(self._settings.poll_seconds)
+        return max(0.0, min(seconds))
+
+    async def _refill(self, *, behind: bool) -> None:
+        self._aside.clear()
+        if not behind and len(self._timing_numbers) > 2 * self.entries + SPARE_TIMINGS:
+            # Schedules of jobs that are gone, or far away, have piled up: learn those in use anew.
+            self.forget()
+            self.timings.clear()
+            self._timing_numbers.clear()
+            self._shared_numbers.clear()
+            self._refill_at = 0.0
+            return
+        horizon = self._edge()
+        by_edge: dict[int, list[int]] = {}
+        for shard, until in self._loaded_until.items():
+            by_edge.setdefault(until, []).append(shard)
+        for until, shards in by_edge.items():
+            await self._load(shards, until, horizon, self._wheels)
+            for shard in shards:
+                self._loaded_until[shard] = horizon
+
+    async def _look_for_overdue(self) -> None:
+        """Nothing may depend on the wheels alone: a timer that a notification, a refill or a reload missed is
+        found here."""
+        moment = clock.monotonic()
+        if moment < self._overdue_at:
+            return
+        self._overdue_at = moment + OVERDUE_SECONDS
+        oldest = int(min(self._now(), self._earliest()))
+        await self._load(list(self._wheels), None, oldest - MICROSECONDS, self._wheels)
+
+    async def _poll(self) -> None:
+        """Without notifications: look every `poll_seconds` (a second) for what falls due until the next look
+        and a second longer."""
+        pause = int(self._settings.poll_seconds * MICROSECONDS)
+        near = self._now() + pause + MICROSECONDS
+        if near - self._polled_until >= pause:
+            await self._load(list(self._wheels), self._now() - pause, near, self._wheels)
+            self._polled_until = near
+
+    async def _load(self, shards: list[int], after: int | None, until: int, wheels: dict[int, Wheel]) -> None:
+        """Read the timers of a window (after, until] into the wheels."""
+        assert self.connection is not None
+        lower = datetime(1, 1, 1, tzinfo=UTC) if after is None else instant(after)
+        rows = await self.connection.fetch(
+            self._database.statement("load_timers"), shards, lower, instant(until)
+        )
+        await self._take_in(rows, wheels)
+
+    async def _take_in(self, rows: list[asyncpg.Record], wheels: dict[int, Wheel]) -> None:
+        await self._learn(rows)
+        numbers = self._timing_numbers
+        for job_id, shard, due_at, scheduled_at, revision, timing_key, grace, special in rows:
+            if (timing_key, grace, special) not in numbers:
+                self.set_aside(job_id)
+            if job_id in self._aside:
+                continue
+            wheels[shard].add(
+                job_id,
+                microseconds(due_at),
+                microseconds(scheduled_at),
+                revision,
+                numbers[timing_key, grace, special],
+            )
+
+    async def _learn(self, rows: list[asyncpg.Record]) -> None:
+        """Read the schedules of timing keys that are not known yet. One job for each would be enough, but it
+        may have been edited since its timer was read: some more are asked too."""
+        assert self.connection is not None
+        unknown: dict[tuple[UUID, int | None, bool], list[int]] = {}
+        for row in rows:
+            key = (row["timing_key"], row["grace_seconds"], row["special"])
+            if key not in self._timing_numbers:
+                jobs = unknown.setdefault(key, [])
+                if len(jobs) < ASKED:
+                    jobs.append(row["job_id"])
+        if not unknown:
+            return
+        asked = [job_id for jobs in unknown.values() for job_id in jobs]
+        found = await self.connection.fetch(self._database.statement("load_schedules"), asked)
+        by_id = {row["id"]: row for row in found}
+        for key, jobs in unknown.items():
+            alike = [by_id[job] for job in jobs if job in by_id and by_id[job]["timing_key"] == key[0]]
+            if alike:
+                self._timing_numbers[key] = self._number(alike[0], key)
+
+    def _number(self, job: asyncpg.Record, key: tuple[UUID, int | None, bool]) -> int:
+        """A new timing. One-offs are all alike, for nothing comes after, and so are plain intervals of one
+        length, though each has a timing key of its own: they must not fill the memory with schedules."""
+        grace, special = DEFAULT_GRACE if key[1] is None else key[1], key[2]
+        once = job["kind"] == "once"
+        step = _step(job)
+        shared = (once, step, grace, special)
+        alike = once or step is not None
+        if alike and shared in self._shared_numbers:
+            return self._shared_numbers[shared]
+        timing = Timing(None, grace, special, once, step)
+        try:
+            timing.schedule = None if alike else schedule_of(dict(job))
+        except SextonError as error:
+            # It is set aside alone; the others go on.
+            log.error("job %s is set aside: its schedule cannot be read: %s", job["name"], error)
+            timing.problem = str(error)
+        self.timings.append(timing)
+        number = len(self.timings) - 1
+        if alike:
+            self._shared_numbers[shared] = number
+        return number
+
+    def _earliest(self) -> float:
+        """When the first entry of all wheels falls due."""
+        dues = [due for wheel in self._wheels.values() if (due := wheel.next_due()) is not None]
+        return min(dues, default=float("inf"))
+
+    def _edge(self) -> int:
+        return self._now() + int(self._settings.horizon_seconds * MICROSECONDS)
+
+
+def _step(job: asyncpg.Record) -> int | None:
+    """The length of an interval that nothing bounds or excludes, in microseconds."""
+    if job["kind"] != "interval" or "ends_at" in job["options"] or "exclude" in job["options"]:
+        return None
+    try:
+        return read_seconds(job["schedule"].strip()) * MICROSECONDS
+    except SextonError:
+        return None  # reported where its schedule is read
+
+
+def microseconds(at: datetime) -> int:
+    return (at - EPOCH) // MICROSECOND
+
+
+def instant(at: int) -> datetime:
+    """The time so many microseconds after 1970."""
+    return EPOCH + timedelta(microseconds=at)

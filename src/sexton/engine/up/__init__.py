@@ -1,0 +1,1 @@
+"""`sexton up`: the processes of one machine."""

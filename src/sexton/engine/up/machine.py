@@ -1,0 +1,172 @@
+"""What `sexton up` is: a database, the processes of one machine, and a supervisor who looks after them.
+
+The listening socket is kept here and handed to the api, so a restarted api has the same address and
+connections wait meanwhile instead of failing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import socket
+import sys
+from typing import TYPE_CHECKING, Any
+
+from sexton.engine import crash
+from sexton.engine.up.directory import Place, Up
+from sexton.engine.up.listen import (
+    address_of,
+    answers,
+    listen,
+    refuse_open_door,
+)
+from sexton.engine.up.supervisor import Child, Stop, Supervisor
+from sexton.errors import SextonError, Unavailable
+from sexton.postgres.database import Database, patiently
+from sexton.postgres.migrate import migrate, require_migrated, require_shards
+from sexton.postgres.server import PrivateServer, default_data_directory
+from sexton.security.secrets import key_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from sexton.config import Settings
+
+log = logging.getLogger("sexton")
+
+
+async def supervise(
+    settings: Settings,
+    *,
+    given: Mapping[str, Any],
+    announce: Callable[[Up], None],
+    shards: int | None = None,
+) -> Up | None:
+    """Run Sexton on this machine until told to stop.
+
+    `given` are the settings that the children cannot find by themselves; `shards` is how many were asked for.
+    Returns at once, with who it is, if somebody else is running it on the same data.
+    """
+    crash.check()
+    roles = settings.role_names()
+    if "api" in roles:
+        refuse_open_door(settings)
+    with contextlib.ExitStack() as stack:
+        private: PrivateServer | None = None
+        place: Place | None = None
+        if settings.database_url is None:
+            private = PrivateServer(settings.data or default_data_directory())
+            place = Place(private.data)
+            if (other := stack.enter_context(place.taken())) is not None:
+                return other
+            stack.callback(private.release)
+        stop = Stop()
+        stop.on(signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        url = await asyncio.to_thread(private.start) if private else settings.database_url or ""
+        preparing = asyncio.create_task(_prepare(url, settings, private=private is not None, shards=shards))
+        if not await stop.unless(preparing):
+            return None
+        listener = stack.enter_context(listen(settings.host, settings.port)) if "api" in roles else None
+        port = listener.getsockname()[1] if listener else settings.port
+        up = Up(
+            pid=os.getpid(),
+            address=address_of(settings.host, port) if listener else None,
+            workers=(settings.workers or default_workers()) if "worker" in roles else 0,
+            data=private.data if private else None,
+            moved_from=settings.port if port != settings.port else None,
+            roles=tuple(roles),
+        )
+        if place is not None:
+            place.write(up)
+        given = {**given, "data": None, "database_url": url, "port": port}
+        if private is not None and settings.secret_key is None:
+            given["secret_key"] = f"@{key_file(private.data)}"
+        environment = _environment(given)
+        supervisor = Supervisor(_children(up, listener, environment), grace_seconds=settings.grace_seconds)
+
+        async def ready() -> bool:
+            if listener is not None:
+                return await answers(settings.host, port)
+            return await joined(url, settings.schema, [each.pid for each in supervisor.processes.values()])
+
+        await supervisor.run(
+            stop,
+            ready=ready,
+            announce=lambda: announce(up),
+            tend=_tending(private) if private else None,
+        )
+    return None
+
+
+def default_workers() -> int:
+    """One core is for the scheduler and the database."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, cores - 1)
+
+
+async def joined(url: str, schema: str, pids: list[int]) -> bool:
+    """Whether each of these processes of this machine is a node by now."""
+    try:
+        database = await Database.open(url, schema=schema, size=1, name="sexton up")
+    except Unavailable:
+        return False
+    try:
+        rows = await database.fetch("live_names")
+    except Unavailable:
+        return False
+    finally:
+        await database.close()
+    found = {row["name"].rsplit(":", 1)[0] for row in rows}
+    return bool(pids) and {f"{socket.gethostname()}:{pid}" for pid in pids} <= found
+
+
+async def _prepare(url: str, settings: Settings, *, private: bool, shards: int | None) -> None:
+    """The private database is migrated; another one must have been."""
+
+    async def attempt() -> None:
+        database = await Database.open(url, schema=settings.schema, size=1, name="sexton up")
+        try:
+            if private:
+                await migrate(database, shards=settings.shards)
+            else:
+                await require_migrated(database)
+            if shards is not None:
+                await require_shards(database, shards)
+        finally:
+            await database.close()
+
+    await patiently(attempt)
+
+
+def _children(up: Up, listener: socket.socket | None, environment: dict[str, str]) -> list[Child]:
+    """One process for api and scheduler, and the workers apart: their handlers must not keep it waiting."""
+    node = [sys.executable, "-m", "sexton", "node", "--roles"]
+    children = []
+    ours = [role for role in up.roles if role != "worker"]
+    if ours:
+        descriptors = () if listener is None else (listener.fileno(),)
+        options = [f"--listen-fd={descriptor}" for descriptor in descriptors]
+        children.append(Child(" + ".join(ours), [*node, ",".join(ours), *options], environment, descriptors))
+    workers = range(1, up.workers + 1)
+    children += [Child(f"worker {number}", [*node, "worker"], environment) for number in workers]
+    return children
+
+
+def _environment(given: Mapping[str, Any]) -> dict[str, str]:
+    """Settings as variables: what stands on a command line can be read by everybody on the machine."""
+    return {f"SEXTON_{name.upper()}": str(value) for name, value in given.items() if value is not None}
+
+
+def _tending(private: PrivateServer) -> Callable[[], Any]:
+    async def tend() -> None:
+        if not private.running():
+            log.warning("the private PostgreSQL has died; it is started again")
+            try:
+                await asyncio.to_thread(private.start)
+            except SextonError as error:
+                log.error("%s", error)
+
+    return tend

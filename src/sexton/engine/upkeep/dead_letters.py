@@ -1,0 +1,154 @@
+"""Takes dead letters to where people want them as well: `dead_letter_target` of their job, or of all jobs.
+
+The row in PostgreSQL stays the truth; a letter is taken at least once. Runs die without waiting for any of
+this: the courier finds their letters by itself, and takes a batch of them under a short lease. Those that
+could not be delivered are taken again later, for as long as they are there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import asyncpg
+import msgspec
+
+from sexton.config import Settings
+from sexton.engine.loop import Loop
+from sexton.engine.telemetry import Telemetry
+from sexton.model import (
+    Cancel,
+    Failure,
+    Outcome,
+    Release,
+    Success,
+    encode_id,
+)
+from sexton.postgres.database import Database
+from sexton.runs.read import key_of
+from sexton.targets.base import TargetKind
+from sexton.targets.detached import Detached
+from sexton.targets.run import clean, execute
+from sexton.targets.spec import Target
+
+log = logging.getLogger("sexton")
+
+# A batch takes two deliveries' time at most: a process that is told to stop waits for it.
+BATCH = 100
+AT_A_TIME = 50
+DELIVERY_SECONDS = 10.0
+LEASE_SECONDS = 120.0
+SHORTEST_WAIT, LONGEST_WAIT = 10.0, 3600.0
+
+
+class Courier(Loop):
+    name = "courier"
+
+    def __init__(
+        self,
+        database: Database,
+        settings: Settings,
+        kinds: Mapping[str, TargetKind],
+        telemetry: Telemetry,
+        *,
+        now: Callable[[], datetime | None] = lambda: None,
+    ) -> None:
+        super().__init__()
+        self._database = database
+        self._settings = settings
+        self._kinds = kinds
+        self._telemetry = telemetry
+        self._now = now
+
+    async def tick(self) -> float:
+        return 0 if await self.deliver() == BATCH else self._settings.sweep_seconds
+
+    async def deliver(self) -> int:
+        """Take a batch around; how many letters there were, with and without an address."""
+        rows = await self._database.fetch("take_letters", self._now(), BATCH, LEASE_SECONDS)
+        addressed = [row for row in rows if row["target"] is not None]
+        places = asyncio.Semaphore(AT_A_TIME)
+
+        async def take(row: asyncpg.Record) -> str | None:
+            async with places:
+                return await self._take(row)
+
+        errors = await asyncio.gather(*map(take, addressed))
+        if addressed:
+            waits = [wait_before(row["deliveries"]) for row in addressed]
+            ids, counts = [row["run_id"] for row in addressed], [row["deliveries"] for row in addressed]
+            await self._database.fetch("settle_letters", ids, counts, errors, waits, self._now())
+            self._telemetry.letters.inc(errors.count(None))
+        return len(rows)
+
+    async def _take(self, row: asyncpg.Record) -> str | None:
+        """What kept it from arriving."""
+        try:
+            target = msgspec.json.decode(row["target"], type=Target)
+            step = self._kinds[target.kind].step(target)
+        except (msgspec.ValidationError, KeyError) as error:
+            return clean(f"dead_letter_target cannot be read: {error}", 1000)
+        if step is None:
+            return f"this worker cannot send to {target.kind} {target.need}".rstrip()
+        run = Detached().run(
+            target,
+            letter_of(row),
+            DELIVERY_SECONDS,
+            id=row["run_id"],
+            job_id=row["job_id"],
+            name=row["job_name"] or "",
+            attempt=row["deliveries"],
+            scheduled_at=row["scheduled_at"],
+            trigger=row["trigger"],
+            missed=row["missed"],
+            revision=row["revision"],
+            idempotency_key=f"dead:{encode_id('r', row['run_id'])}",
+        )
+        try:
+            async with asyncio.timeout(DELIVERY_SECONDS):
+                return told(await execute(run, step))
+        except TimeoutError:
+            return f"timeout: no answer after {DELIVERY_SECONDS:g} seconds"
+
+
+def told(outcome: Outcome | None) -> str | None:
+    match outcome:
+        case Success():
+            return None
+        case Failure(error):
+            return clean(error, 1000)
+        case Release(_, reason) | Cancel(reason):
+            return clean(reason, 1000)
+    return f"it ended as {type(outcome).__name__}"
+
+
+def letter_of(row: asyncpg.Record) -> dict[str, Any]:
+    """A dead letter as its receiver gets it: as the payload."""
+    return {
+        "run_id": encode_id("r", row["run_id"]),
+        "job_id": encode_id("j", row["job_id"]),
+        "job_name": row["job_name"],
+        "died_at": _utc(row["died_at"]),
+        "reason": row["reason"],
+        "error": row["error"],
+        "error_group": row["error_group"],
+        "scheduled_at": _utc(row["scheduled_at"]),
+        "trigger": row["trigger"],
+        "missed": row["missed"],
+        "attempt": row["attempt"],
+        "idempotency_key": key_of(row),
+        "parent_run": row["parent_run"] and encode_id("r", row["parent_run"]),
+        "payload": None if row["payload"] is None else msgspec.Raw(row["payload"].encode()),
+    }
+
+
+def wait_before(deliveries: int) -> float:
+    """How long until it is tried again after so many times."""
+    return min(LONGEST_WAIT, SHORTEST_WAIT * 2.0 ** min(deliveries - 1, 20))
+
+
+def _utc(at: datetime) -> str:
+    return at.astimezone(UTC).isoformat().replace("+00:00", "Z")

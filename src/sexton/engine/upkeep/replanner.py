@@ -1,0 +1,250 @@
+"""When the zone database changes, due times that were stored under the old one are worked out again.
+
+What a zone was like when its jobs were planned is kept in `zones`, from its first job on. A scheduler that
+finds other clock changes in its own, newer zone database moves the timers of that zone's jobs to where they
+belong now (`planning.replan`), a batch per transaction, and says what it moved. Only a newer database wins: a
+node with an older one leaves everything alone and says that it is behind. One node does it, whoever gets the
+advisory lock; how far it has come is written with each batch, so that another can go on.
+
+A node that is behind still fires the shards it leads, and plans what comes next by the old rules. So the jobs
+of a zone that changed are looked at again every day for a month.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+import asyncpg
+import msgspec
+
+from sexton import clock
+from sexton.engine.loop import Loop
+from sexton.engine.telemetry import Telemetry
+from sexton.errors import SextonError
+from sexton.jobs import zones
+from sexton.jobs.change import HORIZON_SECONDS
+from sexton.jobs.planning import replan, schedule_of
+from sexton.model import encode_id
+from sexton.postgres.database import Connection, Database
+from sexton.schedules import Schedule
+from sexton.schedules.zone import RecordedZone, Zone, zone, zone_version
+
+log = logging.getLogger("sexton")
+
+# Zones are looked at this often.
+LOOK_SECONDS = 600.0
+
+# The node is not in the table yet: it joins in a moment.
+JOIN_SECONDS = 5.0
+DAY_SECONDS = 86_400.0
+UNSETTLED = timedelta(days=30)
+
+LOCK = 7_390_004
+BATCH = 1000
+EXAMPLES = 5
+LOCK_TRIES = 20
+
+
+@dataclass(slots=True)
+class Moved:
+    """What became of the jobs of one zone."""
+
+    jobs: int = 0
+    examples: list[dict[str, Any]] = field(default_factory=list)
+
+
+class Replanner(Loop):
+    """Keeps stored due times in line with the zone database."""
+
+    name = "replanner"
+
+    def __init__(
+        self,
+        database: Database,
+        telemetry: Telemetry,
+        *,
+        node: str = "",
+        version: str | None = None,
+        now: Callable[[], datetime | None] = lambda: None,
+    ) -> None:
+        super().__init__()
+        self._database = database
+        self._telemetry = telemetry
+        self._node = node
+        self._version = version or zone_version()
+        self._now = now
+        self._look_again_at = 0.0
+        self._warned: set[str] = set()
+
+    async def tick(self) -> float:
+        async with self._database.connection() as connection:
+            joined = await connection.execute(
+                self._database.sql("update sexton.nodes set zone_version = $2 where name = $1"),
+                self._node,
+                self._version,
+            )
+            sleep = JOIN_SECONDS if joined == "UPDATE 0" else LOOK_SECONDS
+        async with self._database.alone(LOCK) as alone:
+            if alone is not None:
+                await self._look(alone)
+        return sleep
+
+    async def _look(self, connection: Connection) -> None:
+        again = clock.monotonic() >= self._look_again_at
+        rows = await connection.fetch(self._database.statement("zones_in_use"), self._now(), UNSETTLED)
+        for row in rows:
+            if row["version"] is not None and row["version"] > self._version:
+                self._say_behind(row["name"], row["version"])
+                continue
+            try:
+                mine = zone(row["name"])
+            except SextonError as error:
+                log.error("jobs in the zone %s cannot be planned: %s", row["name"], error)
+                continue
+            await self._compare(connection, row, mine, again=again)
+        if again:
+            self._look_again_at = clock.monotonic() + DAY_SECONDS
+
+    async def _compare(self, connection: Connection, row: asyncpg.Record, mine: Zone, *, again: bool) -> None:
+        fingerprint = await zones.fingerprint(mine)
+        if row["fingerprint"] == fingerprint or row["version"] is None:
+            if row["version"] != self._version:
+                await self._keep(connection, mine, fingerprint)
+            if again and row["recent"]:
+                moved = await self._move(connection, mine, row["previous"], None)
+                if moved.jobs:
+                    await self._report(connection, row["name"], row["previous_version"], moved)
+        elif row["version"] == self._version:
+            # The files were replaced under a running process: the next start has it all.
+            log.warning(
+                "the zone %s is not as it was in the zone database %s: restart this node",
+                row["name"],
+                self._version,
+            )
+        else:
+            moved = await self._move(connection, mine, row["changes"], row["through"] or 0)
+            await self._keep(connection, mine, fingerprint)
+            if row["used"]:
+                await self._report(connection, row["name"], row["version"], moved)
+
+    async def _keep(self, connection: Connection, mine: Zone, fingerprint: str) -> None:
+        changes = zones.changes(mine)
+        await connection.execute(
+            self._database.statement("keep_zone"), mine.name, self._version, fingerprint, changes, self._now()
+        )
+
+    async def _move(self, connection: Connection, mine: Zone, changes: str, through: int | None) -> Moved:
+        """Move the timers of a zone's jobs from what they were under the changes. Without `through`: those
+        that a node with an older zone database has planned since."""
+        before = RecordedZone(mine.name, msgspec.json.decode(changes))
+        moved, last, again = Moved(), through or 0, through is None
+        while (batch := await self._move_batch(connection, before, last, moved, again=again)) is not None:
+            last = batch
+        return moved
+
+    async def _move_batch(
+        self, connection: Connection, before: RecordedZone, after: int, moved: Moved, *, again: bool
+    ) -> int | None:
+        """One batch; the last job in it, or None if there was none. What an edit or a firing holds is waited
+        for briefly, and then tried again, so that nobody waits for us."""
+        for attempt in range(LOCK_TRIES):
+            try:
+                async with connection.transaction():
+                    await connection.execute("set local lock_timeout = '200ms'")
+                    return await self._move_held(connection, before, after, moved, again=again)
+            except (asyncpg.LockNotAvailableError, asyncpg.DeadlockDetectedError):
+                if attempt == LOCK_TRIES - 1:
+                    raise
+                await clock.sleep(0.05 * (attempt + 1))
+        raise AssertionError("the last try returns or raises")
+
+    async def _move_held(
+        self, connection: Connection, before: RecordedZone, after: int, moved: Moved, *, again: bool
+    ) -> int | None:
+        rows = await connection.fetch(self._database.statement("lock_zone_timers"), before.name, after, BATCH)
+        if not rows:
+            return None
+        places = await asyncio.to_thread(_places, rows, before, again)
+        others = [(row, at) for row, at in zip(rows, places, strict=True) if at != row["scheduled_at"]]
+        if others or not again:
+            await connection.execute(
+                self._database.statement("replan"),
+                [row["id"] for row, _ in others],
+                [at for _, at in others],
+                HORIZON_SECONDS,
+                self._now(),
+                before.name,
+                None if again else rows[-1]["id"],
+            )
+        moved.jobs += len(others)
+        for row, at in others[: EXAMPLES - len(moved.examples)]:
+            example = {"job_id": encode_id("j", row["id"]), "from": row["scheduled_at"], "to": at}
+            moved.examples.append(example)
+        return int(rows[-1]["id"])
+
+    async def _report(self, connection: Connection, name: str, version: str, moved: Moved) -> None:
+        self._telemetry.replanned.inc(moved.jobs)
+        log.warning(
+            "the clock changes of %s are others in the zone database %s than in %s: %d jobs are due at other "
+            "times%s",
+            name,
+            self._version,
+            version,
+            moved.jobs,
+            "".join(f"; {each['job_id']} {each['from']} → {each['to']}" for each in moved.examples),
+        )
+        detail = {
+            "timezone": name,
+            "from_version": version,
+            "to_version": self._version,
+            "jobs": moved.jobs,
+            "examples": moved.examples,
+        }
+        await connection.execute(
+            self._database.sql(
+                "insert into sexton.audit (at, actor, action, detail) "
+                "values (coalesce($1::timestamptz, clock_timestamp()), $2, 'zone_replanned', $3)"
+            ),
+            self._now(),
+            self._node or "sexton",
+            msgspec.json.encode(detail).decode(),
+        )
+
+    def _say_behind(self, name: str, version: str) -> None:
+        if version not in self._warned:
+            self._warned.add(version)
+            log.warning(
+                "this node has the zone database %s, but jobs in %s were planned with %s: "
+                "upgrade tzdata here",
+                self._version,
+                name,
+                version,
+            )
+
+
+def _places(rows: Sequence[asyncpg.Record], before: RecordedZone, again: bool) -> list[datetime | None]:
+    """Where each timer belongs: worked out once for all of one timing key and time."""
+    found: dict[object, datetime | None] = {}
+    schedules: dict[object, tuple[Schedule, Schedule]] = {}
+    places: list[datetime | None] = []
+    for row in rows:
+        key, case = row["timing_key"], (row["timing_key"], row["scheduled_at"])
+        at: datetime | None = row["scheduled_at"]
+        try:
+            if key not in schedules:
+                schedule = schedule_of(dict(row))
+                schedules[key] = schedule, schedule.under(before)
+            if case not in found:
+                found[case] = replan(*schedules[key], row["scheduled_at"], again=again)
+            at = found[case]
+            if at is not None and at != row["scheduled_at"] and at <= row["created_at"]:
+                at = schedules[key][0].next_after(row["created_at"])
+        except (SextonError, OverflowError) as error:
+            log.error("job %s stays where it is: it cannot be planned again: %s", row["name"], error)
+        places.append(at)
+    return places

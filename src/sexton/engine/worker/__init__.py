@@ -1,0 +1,1 @@
+"""Claims runs, carries them out and records their outcomes."""

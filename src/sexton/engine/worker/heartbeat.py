@@ -1,0 +1,273 @@
+"""A worker's sign of life, from a thread with its own event loop and its own connection.
+
+A handler that blocks the worker's event loop must not cost the worker its lease, so the renewal does not
+depend on that loop. Each beat renews the lease and brings back the runs that somebody asked to cancel, in
+one statement. A worker that was declared dead meanwhile finds nothing to renew: it takes a new identity,
+and its runs are not its own any more. The thread also notices when the worker's loop does not answer, and
+names what blocks it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import secrets
+import socket
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import asyncpg
+import msgspec
+
+from sexton import clock
+from sexton.engine.cluster.leadership import DatabaseClock
+from sexton.postgres.database import BY_KEY, LOST, Database, close_connection
+
+log = logging.getLogger("sexton")
+
+PROBE_SECONDS = 1.0
+RETRY_SECONDS = 0.5
+
+
+class Heartbeat:
+    """Start it from the worker's loop. The callbacks are called in that loop."""
+
+    name = "heartbeat"
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        lease_seconds: float,
+        beat_seconds: float,
+        app: str | None,
+        handlers: Sequence[str],
+        targets: Sequence[str],
+        queues: Sequence[str],
+        capacity: int,
+        version: str,
+        running: Callable[[], int],
+        on_identity: Callable[[int], None],
+        on_lost: Callable[[int], None],
+        on_cancel: Callable[[list[int]], None],
+        on_blocked: Callable[[float], None],
+        name_of: Callable[[asyncio.Task[Any] | None], str],
+    ) -> None:
+        self._database = database
+        self._lease = lease_seconds
+        self._beat = min(beat_seconds, lease_seconds / 3)
+        self._margin = lease_seconds * 0.1
+        self._facts = (app, list(handlers), list(queues), capacity, version)
+        self._targets = list(targets)
+        self._running = running
+        self._on_identity = on_identity
+        self._on_lost = on_lost
+        self._on_cancel = on_cancel
+        self._on_blocked = on_blocked
+        self._name_of = name_of
+        self._thread: threading.Thread | None = None
+        self._own: asyncio.AbstractEventLoop | None = None
+        self._poked = asyncio.Event()
+        self._stopping = False
+        self._trusted_until = 0.0
+        self._steady_since: float | None = None
+        self._answered = 0.0
+        self.node: int | None = None
+        self.node_name = ""
+        self.offset = 0.0
+        self.lag_seconds = 0.0
+        self.draining = False
+        self._time = DatabaseClock()
+        self.beats = 0
+
+    def start(self) -> None:
+        self._worker_loop = asyncio.get_running_loop()
+        self._worker_thread = threading.get_ident()
+        self._thread = threading.Thread(target=self._main, name="sexton-heartbeat", daemon=True)
+        self._thread.start()
+
+    def healthy(self) -> bool:
+        """Whether the thread lives, and has renewed the lease in time."""
+        return self._thread is not None and self._thread.is_alive() and self.trusted()
+
+    def trusted(self) -> bool:
+        """Whether the lease is surely still ours; it ends here a little before it ends in the database."""
+        return self.node is not None and clock.monotonic() < self._trusted_until
+
+    def steady(self) -> bool:
+        """Whether the lease has been renewed without a gap for a whole lease: who may judge others."""
+        since = self._steady_since
+        return self.trusted() and since is not None and clock.monotonic() - since >= self._lease
+
+    def poke(self) -> None:
+        """Beat now."""
+        if self._own is not None and not self._own.is_closed():
+            self._own.call_soon_threadsafe(lambda: self._poked.set())
+
+    def leave_node(self) -> int | None:
+        """No more work under this identity; what it was."""
+        node, self.node = self.node, None
+        self._trusted_until = 0.0
+        return node
+
+    async def stop(self) -> None:
+        self._stopping = True
+        self.poke()
+        if self._thread is not None:
+            await asyncio.to_thread(self._thread.join)
+            self._thread = None
+
+    # In the thread.
+
+    def _main(self) -> None:
+        with asyncio.Runner() as runner:
+            self._own = runner.get_loop()
+            runner.run(self._live())
+
+    async def _live(self) -> None:
+        self._poked = asyncio.Event()
+        connection: asyncpg.Connection[asyncpg.Record] | None = None
+        due = clock.monotonic()
+        while not self._stopping:
+            if self._poked.is_set() or clock.monotonic() >= due:
+                self._poked.clear()
+                try:
+                    if connection is None:
+                        connection = await self._connect()
+                    await self._renew(connection)
+                    due = clock.monotonic() + self._beat
+                except Exception as error:
+                    # Without beats the worker takes no more work, so whatever it is: try again.
+                    known = isinstance(error, (*LOST, asyncpg.PostgresError, asyncpg.InternalClientError))
+                    log.warning("heartbeat: %s; trying again", error, exc_info=not known)
+                    if connection is not None:
+                        await close_connection(connection)
+                        connection = None
+                    due = clock.monotonic() + RETRY_SECONDS
+            self._probe()
+            wait = max(0.0, min(due - clock.monotonic(), PROBE_SECONDS))
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._poked.wait(), wait)
+        if connection is not None:
+            await close_connection(connection)
+
+    async def _connect(self) -> asyncpg.Connection[asyncpg.Record]:
+        # A renewal that takes longer than the lease is worth nothing.
+        return await asyncpg.connect(
+            self._database.url,
+            timeout=self._lease / 2,
+            command_timeout=self._lease / 2,
+            **self._database.connecting("sexton heartbeat", **BY_KEY),
+        )
+
+    async def _renew(self, connection: asyncpg.Connection[asyncpg.Record]) -> None:
+        node, before = self.node, clock.monotonic()
+        if node is None:
+            if not self._stopping:
+                await self._join(connection)
+            return
+        detail = {"skew_ms": round(self._time.skew_seconds * 1000), "lag_ms": round(self.lag_seconds * 1000)}
+        row = await connection.fetchrow(
+            self._database.statement("heartbeat"),
+            node,
+            self._lease,
+            self._running(),
+            None,
+            msgspec.json.encode(detail).decode(),
+        )
+        if self.node != node:
+            return
+        if row is None:
+            log.warning("this worker (%s) was declared dead; it takes a new identity", self.node_name)
+            self.leave_node()
+            self._steady_since = None
+            self._tell(self._on_lost, node)
+            await self._join(connection)
+            return
+        after = clock.monotonic()
+        self.offset = row["now"] - after
+        self._time.sample(datetime.fromtimestamp(row["now"], UTC), before, after)
+        self._time.watch()
+        self._watch_state(row["state"])
+        if before > self._trusted_until:
+            self._steady_since = before
+        self._trusted_until = before + self._lease - self._margin
+        self.beats += 1
+        if row["cancelled"]:
+            self._tell(self._on_cancel, list(row["cancelled"]))
+
+    async def _join(self, connection: asyncpg.Connection[asyncpg.Record]) -> None:
+        app, handlers, queues, capacity, version = self._facts
+        self.node_name = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(3)}"
+        before = clock.monotonic()
+        row = await connection.fetchrow(
+            self._database.statement("worker_join"),
+            self.node_name,
+            app,
+            handlers,
+            queues,
+            self._lease,
+            capacity,
+            version,
+            None,
+            "draining" if self.draining else "live",
+            self._targets,
+        )
+        assert row is not None
+        self.offset = row["now"] - clock.monotonic()
+        self.node = row["id"]
+        self._steady_since = before
+        self._trusted_until = before + self._lease - self._margin
+        self._tell(self._on_identity, row["id"])
+
+    def _watch_state(self, state: str) -> None:
+        draining = state == "draining"
+        if draining and not self.draining and not self._stopping:
+            log.warning("draining: this worker takes no more runs, and finishes those it has")
+        elif self.draining and not draining:
+            log.warning("this worker is not draining any more")
+        self.draining = draining
+
+    def _probe(self) -> None:
+        """See that the worker's loop answers; if it has not since the last probe, say what it is doing."""
+        asked = clock.monotonic()
+        waited = asked - self._answered
+        if self._answered and waited > PROBE_SECONDS * 1.5:
+            log.warning(
+                "the event loop has not answered for %.1f s: %s blocks it (a plain def runs in a thread)",
+                waited,
+                self._culprit(),
+            )
+            self._tell(self._on_blocked, waited)
+        elif not self._answered:
+            self._answered = asked
+        self._tell(self._answer, asked)
+
+    def _answer(self, asked: float) -> None:
+        self._answered = clock.monotonic()
+        self.lag_seconds = self._answered - asked
+
+    def _culprit(self) -> str:
+        try:
+            return self._running_now()
+        except Exception as error:
+            return f"something ({error!r})"
+
+    def _running_now(self) -> str:
+        task = asyncio.current_task(self._worker_loop)
+        frame = sys._current_frames().get(self._worker_thread)
+        stack = "".join(traceback.format_stack(frame)[-4:]) if frame is not None else ""
+        return f"{self._name_of(task)}\n{stack}"
+
+    def _tell(self, callback: Callable[..., None], *arguments: object) -> None:
+        try:
+            self._worker_loop.call_soon_threadsafe(callback, *arguments)
+        except RuntimeError:
+            # The worker's loop is closed: nobody is left to tell.
+            self._stopping = True

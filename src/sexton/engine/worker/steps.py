@@ -1,0 +1,57 @@
+"""What a worker can carry out: from the target and the options of a run to what is called, and how.
+
+Jobs alike have the same texts, so that what was read once is looked up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from sexton.targets.base import TargetKind
+from sexton.targets.run import Policy, Step, read_policy
+from sexton.targets.spec import Target
+
+CACHE_LIMIT = 10_000
+
+read_target = msgspec.json.Decoder(Target).decode
+
+
+class Repertoire:
+    """By the kinds of targets it was given."""
+
+    def __init__(self, kinds: Mapping[str, TargetKind]) -> None:
+        self._kinds = kinds
+        self._steps: dict[str, Step | None] = {}
+        self._policies: dict[str, Policy] = {}
+
+    def step(self, target: str | None) -> Step | None:
+        """What to call; None for a target that is not served here, or not understood."""
+        if target is None:
+            return None
+        try:
+            return self._steps[target]
+        except KeyError:
+            pass
+        try:
+            read = read_target(target)
+        except msgspec.ValidationError:
+            step = None
+        else:
+            step = self._kinds[read.kind].step(read)
+        if len(self._steps) >= CACHE_LIMIT:
+            self._steps.clear()
+        self._steps[target] = step
+        return step
+
+    def policy(self, options: str | None) -> Policy:
+        options = options or "{}"
+        try:
+            return self._policies[options]
+        except KeyError:
+            pass
+        if len(self._policies) >= CACHE_LIMIT:
+            self._policies.clear()
+        policy = self._policies[options] = read_policy(options)
+        return policy

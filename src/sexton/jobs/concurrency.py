@@ -1,0 +1,45 @@
+"""Concurrency keys: what a run has in common with those that it must not crowd out, such as its customer.
+
+Of the runs in a queue with the same key, only `key_concurrency` run at a time. The key comes from the job and
+the payload alone, so that it is known when the job fires.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sexton.errors import InvalidField
+from sexton.schedules.zone import EPOCH
+from sexton.targets.template import check_template, occurrence_key
+
+FIELD = "concurrency_key"
+LONGEST = 200
+NAMES = ("job_id", "job_name", "payload.…")
+
+
+def concurrency_key(template: str | None, *, job_id: int, job_name: str, payload: Any) -> str | None:
+    """The key of a run with this payload; None without a template."""
+    if template is None:
+        return None
+    try:
+        key = occurrence_key(
+            template, job_id=job_id, job_name=job_name, scheduled_at=EPOCH, timezone="UTC", payload=payload
+        )
+    except InvalidField as error:
+        raise InvalidField(error.code, error.message, field=FIELD, hint=error.hint) from None
+    if not 1 <= len(key) <= LONGEST:
+        raise InvalidField(
+            "bad_key",
+            f"the concurrency key is {'empty' if not key else f'{len(key)} characters long'}",
+            field=FIELD,
+            hint=f"what it takes from the payload must give 1 to {LONGEST} characters",
+        )
+    return key
+
+
+def check_concurrency_key(template: str, payload: Any) -> None:
+    """Refuse what could not be filled in, or not before a run is due."""
+    if not template.strip():
+        raise InvalidField("empty", f"{FIELD} is empty", field=FIELD, hint="leave it out for no key")
+    check_template(template, payload, field=FIELD, names=NAMES)
+    concurrency_key(template, job_id=0, job_name="", payload=payload)

@@ -1,0 +1,204 @@
+"""The pure decision: what becomes of every occurrence of a job up to now.
+
+    plan(schedule, policy, scheduled_at, jitter, now) -> Plan
+
+`scheduled_at` is the first occurrence not yet accounted for; everything from it up to `now` gets exactly one
+disposition, and `next_at` is the first one after that. An occurrence is due at its scheduled time plus the
+job's jitter, and lateness is measured from there:
+
+    up to `grace` late        it runs: slowness and failovers of our own must not make a job skip
+    later than that           it was missed, and `missed_window` decides
+                                SKIP      recorded as missed
+                                RUN_ONCE  the latest one runs, the others are recorded as coalesced
+                                RUN_ALL   each runs, oldest first, the newest `max_missed` of them;
+                                          the rest is recorded as max_missed
+    older than `catch_up`     never run: recorded as missed
+
+Where an occurrence is still within its grace, it is the latest one, so RUN_ONCE coalesces what lies before it
+into it. Long outages are counted, not listed: neighbouring skips of one reason become one range.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+import msgspec
+
+from sexton.jobs.spec import JobSpec
+from sexton.model import MissedWindow, SkipReason, Trigger
+from sexton.schedules import Schedule, parse
+from sexton.schedules.zone import WIDEST, Fold
+
+DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What a job says about occurrences that were not fired in time."""
+
+    missed_window: MissedWindow = MissedWindow.RUN_ONCE
+    max_missed: int = 100
+    catch_up: timedelta | None = None
+    grace: timedelta = timedelta(seconds=60)
+
+    @classmethod
+    def of(cls, spec: JobSpec) -> Policy:
+        window = spec.missed_window or MissedWindow.RUN_ONCE
+        catch_up = None if spec.catch_up_seconds is None else timedelta(seconds=spec.catch_up_seconds)
+        if catch_up is None and window is MissedWindow.RUN_ALL:
+            catch_up = DAY
+        return cls(window, spec.max_missed, catch_up, timedelta(seconds=spec.grace_seconds))
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRun:
+    scheduled_at: datetime
+    trigger: Trigger
+    missed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedSkip:
+    """One occurrence, or a range of them up to `until_at`."""
+
+    scheduled_at: datetime
+    reason: SkipReason
+    until_at: datetime | None = None
+    occurrences: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    runs: tuple[PlannedRun, ...]
+    skips: tuple[PlannedSkip, ...]
+    next_at: datetime | None
+
+
+def plan(
+    schedule: Schedule,
+    policy: Policy,
+    scheduled_at: datetime,
+    jitter: timedelta,
+    now: datetime,
+    remaining: int | None = None,
+) -> Plan:
+    """Account for everything from `scheduled_at` up to now; `remaining` is what max_runs leaves."""
+    skips = _Skips()
+    to_run: deque[datetime] = deque()  # missed, but to be run: the latest one, or the newest `max_missed`
+    on_time: list[datetime] = []
+    last = scheduled_at
+    for at in _due(schedule, scheduled_at, now - jitter):
+        last = at
+        late = now - at - jitter
+        if late <= policy.grace:
+            on_time.append(at)
+        elif policy.missed_window is MissedWindow.SKIP or (
+            policy.catch_up is not None and late > policy.catch_up
+        ):
+            skips.add(at, SkipReason.MISSED)
+        else:
+            to_run.append(at)
+            if policy.missed_window is MissedWindow.RUN_ONCE and len(to_run) > 1:
+                skips.add(to_run.popleft(), SkipReason.COALESCED)
+            elif len(to_run) > policy.max_missed:
+                skips.add(to_run.popleft(), SkipReason.MAX_MISSED)
+    if policy.missed_window is MissedWindow.RUN_ONCE and on_time and to_run:
+        skips.add(to_run.popleft(), SkipReason.COALESCED)
+    runs = [PlannedRun(at, Trigger.CATCH_UP, missed=True) for at in to_run]
+    runs += [PlannedRun(at, Trigger.SCHEDULE, missed=False) for at in on_time]
+    next_at = scheduled_at if scheduled_at > now - jitter else schedule.next_after(last)
+    if remaining is not None and len(runs) >= remaining:
+        runs, next_at = runs[:remaining], None
+    return Plan(tuple(runs), tuple(skips.ranges), next_at)
+
+
+def paused(schedule: Schedule, scheduled_at: datetime, jitter: timedelta, now: datetime) -> Plan:
+    """What fell due while a job was paused: skipped, all of it."""
+    skips = _Skips()
+    last = scheduled_at
+    for at in _due(schedule, scheduled_at, now - jitter):
+        last = at
+        skips.add(at, SkipReason.PAUSED)
+    next_at = scheduled_at if scheduled_at > now - jitter else schedule.next_after(last)
+    return Plan((), tuple(skips.ranges), next_at)
+
+
+def replan(
+    schedule: Schedule, before: Schedule, scheduled_at: datetime, *, again: bool = False
+) -> datetime | None:
+    """Where a timer belongs now that the clock changes of its zone are others: `before` is the schedule under
+    the old ones, `scheduled_at` the first occurrence not yet accounted for.
+
+    An occurrence is what the rule says on the wall. So the timer goes to the first one that stands for the
+    same wall time or a later one: what was fired does not come again though its instant now lies ahead, and
+    what was not fired is due at once if its instant now lies behind. A rule that follows the clock through
+    both sides of a fold goes on after the last instant instead, and so does one that counts elapsed time. In
+    any case it goes on strictly after the last instant that was accounted for.
+
+    `again`: timers that fit the new rules are left alone, for those that do not were planned by the old.
+    """
+    just_before = scheduled_at - timedelta(seconds=1)
+    fits = schedule.next_after(just_before) == scheduled_at
+    known = before.next_after(just_before) == scheduled_at
+    if fits and (again or not known):
+        return scheduled_at
+    reach = timedelta(seconds=WIDEST)
+    accounted = before.previous_before(scheduled_at) or scheduled_at - reach
+    if not schedule.local or schedule.fold == Fold.BOTH:
+        return schedule.next_after(accounted)
+    shown = (before.wall_of(scheduled_at), False)
+    same = [
+        (wall, second)
+        for at, wall, second in before.nominal(just_before, scheduled_at)
+        if at == scheduled_at and wall is not None
+    ]
+    open_from = min(same, default=shown)
+    for at, wall, second in schedule.nominal(max(accounted, scheduled_at - reach), scheduled_at + reach):
+        if at >= scheduled_at if wall is None else (wall, second) >= open_from:
+            return at
+    return schedule.next_after(scheduled_at + reach)
+
+
+def _due(schedule: Schedule, scheduled_at: datetime, until: datetime) -> Iterator[datetime]:
+    """The first unaccounted occurrence and those after it."""
+    if scheduled_at > until:
+        return
+    yield scheduled_at
+    yield from schedule.between(scheduled_at, until)
+
+
+@dataclass(slots=True)
+class _Skips:
+    """Collects skipped occurrences, oldest first; neighbours of one reason become a range."""
+
+    ranges: list[PlannedSkip] = field(default_factory=list)
+
+    def add(self, at: datetime, reason: SkipReason) -> None:
+        if self.ranges and self.ranges[-1].reason is reason:
+            first = self.ranges[-1]
+            self.ranges[-1] = PlannedSkip(first.scheduled_at, reason, at, first.occurrences + 1)
+        else:
+            self.ranges.append(PlannedSkip(at, reason))
+
+
+def schedule_of(row: Mapping[str, Any]) -> Schedule:
+    """The schedule of a job's row; `options` may still be JSON text."""
+    options = row["options"]
+    if isinstance(options, str):
+        options = msgspec.json.decode(options)
+    return parse(
+        row["schedule"],
+        timezone=row["timezone"],
+        kind=row["kind"],
+        anchor=row["anchor"] if row["kind"] in ("interval", "recurrence") else None,
+        gap=options.get("gap"),
+        fold=options.get("fold"),
+        starts_at=options.get("starts_at"),
+        ends_at=options.get("ends_at"),
+        exclude=options.get("exclude", ()),
+        key=row["name"] if "H" in row["schedule"] else None,  # else jobs alike share the parsed schedule
+    )

@@ -1,0 +1,197 @@
+"""Queues: how many of their runs may go at a time and per second, and whether any may go at all.
+
+What people say about a queue is a row; workers read it when they look at their lanes, and are told of every
+change. Nothing that runs is stopped by a limit or a pause.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, Any
+
+import msgspec
+from asyncpg import Record
+from msgspec import UNSET, UnsetType
+
+from sexton.errors import InvalidField, NotFound
+from sexton.jobs.change import NAMESPACE, within
+from sexton.jobs.validation import LENGTHS
+from sexton.model import about
+from sexton.postgres.database import Connection, Database
+from sexton.refusal import check_text
+
+MOST = 1_000_000
+MOST_COUNTED = 100_000
+# The smallest and the largest value of every limit.
+RANGES: dict[str, tuple[float, float]] = {
+    "concurrency": (1, MOST),
+    "key_concurrency": (1, MOST),
+    "rate": (0.001, MOST),
+    "burst": (1, MOST),
+}
+
+
+class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The limits of a queue; null is none."""
+
+    concurrency: Annotated[int | None, about("Runs at a time, in the whole cluster.")] = None
+    key_concurrency: Annotated[int | None, about("Runs at a time that share a `concurrency_key`.")] = None
+    rate: Annotated[float | None, about("Starts per second, retries included.")] = None
+    burst: Annotated[
+        int | None, about("Starts at once after a pause. Default: those of a second, at least one.")
+    ] = None
+
+
+class LimitChanges(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Some limits of a queue; null removes one, what is left out stays."""
+
+    concurrency: Annotated[int | UnsetType | None, about("Runs at a time, in the whole cluster.")] = UNSET
+    key_concurrency: Annotated[
+        int | UnsetType | None, about("Runs at a time that share a `concurrency_key`.")
+    ] = UNSET
+    rate: Annotated[float | UnsetType | None, about("Starts per second, retries included.")] = UNSET
+    burst: Annotated[int | UnsetType | None, about("Starts at once after a pause.")] = UNSET
+
+
+class QueueView(msgspec.Struct, frozen=True, kw_only=True):
+    """A queue: its limits, whether it is paused, and what waits in it."""
+
+    name: Annotated[str, about("Its name: the field `queue` of jobs.")]
+    paused: Annotated[bool, about("Whether nothing is taken from it.")] = False
+    paused_at: Annotated[datetime | None, about("Since when.")] = None
+    paused_reason: Annotated[str | None, about("Why, as somebody said.")] = None
+    concurrency: Annotated[int | None, about("Runs at a time, in the whole cluster.")] = None
+    key_concurrency: Annotated[int | None, about("Runs at a time that share a `concurrency_key`.")] = None
+    rate: Annotated[float | None, about("Starts per second, retries included.")] = None
+    burst: Annotated[int | None, about("Starts at once after a pause.")] = None
+    running: Annotated[int | None, about("How many run now; counted only if there is a limit.")] = None
+    waiting: Annotated[int, about(f"How many could start now, counted up to {MOST_COUNTED} per lane.")] = 0
+    oldest_available_at: Annotated[datetime | None, about("Since when the oldest of them waits.")] = None
+    warnings: Annotated[list[str], about("What is allowed but probably not meant.")] = []
+
+
+async def list_queues(
+    database: Database, *, namespace: str = NAMESPACE, now: datetime | None = None
+) -> list[QueueView]:
+    """Every queue that jobs have used or that somebody has said something about."""
+    return [_view(row) for row in await database.fetch("list_queues", namespace, None, MOST_COUNTED, now)]
+
+
+async def get_queue(
+    database: Database, name: str, *, namespace: str = NAMESPACE, now: datetime | None = None
+) -> QueueView:
+    rows = await database.fetch("list_queues", namespace, name, MOST_COUNTED, now)
+    if not rows:
+        raise NotFound("queue_not_found", f"there is no queue {name}", hint="see: sexton queues list")
+    return _view(rows[0])
+
+
+async def set_limits(
+    database: Database,
+    name: str,
+    limits: Limits,
+    *,
+    namespace: str = NAMESPACE,
+    connection: Connection | None = None,
+    now: datetime | None = None,
+) -> QueueView:
+    """Give a queue exactly these limits."""
+    return await change_limits(
+        database, name, _plain(limits), namespace=namespace, connection=connection, now=now
+    )
+
+
+async def change_limits(
+    database: Database,
+    name: str,
+    changes: LimitChanges | Mapping[str, Any],
+    *,
+    namespace: str = NAMESPACE,
+    connection: Connection | None = None,
+    now: datetime | None = None,
+) -> QueueView:
+    """Change some limits of a queue; None removes one. They hold for what is claimed from now on."""
+    check_text(name, "queue", LENGTHS["queue"])
+    given = changes if isinstance(changes, Mapping) else _plain(changes)
+
+    async def work(inside: Connection) -> QueueView:
+        row = await inside.fetchrow(database.statement("lock_queue"), namespace, name)
+        wanted = {field: given.get(field, row[field] if row else None) for field in RANGES}
+        check_limits(wanted)
+        await inside.execute(database.statement("set_queue"), namespace, name, *wanted.values(), now)
+        return await _shown(database, inside, name, namespace, now)
+
+    return await within(database, connection, work)
+
+
+async def pause_queue(
+    database: Database,
+    name: str,
+    *,
+    reason: str | None = None,
+    namespace: str = NAMESPACE,
+    connection: Connection | None = None,
+    now: datetime | None = None,
+) -> QueueView:
+    """Take nothing more from a queue. Its jobs fire, their runs wait; what runs goes on."""
+    check_text(name, "queue", LENGTHS["queue"])
+    if reason is not None:
+        check_text(reason, "reason", 1000)
+
+    async def work(inside: Connection) -> QueueView:
+        await inside.execute(database.statement("pause_queue"), namespace, name, True, reason, now)
+        return await _shown(database, inside, name, namespace, now)
+
+    return await within(database, connection, work)
+
+
+async def resume_queue(
+    database: Database,
+    name: str,
+    *,
+    namespace: str = NAMESPACE,
+    connection: Connection | None = None,
+    now: datetime | None = None,
+) -> QueueView:
+    """Go on with what waits, the highest priority and the oldest first."""
+    check_text(name, "queue", LENGTHS["queue"])
+
+    async def work(inside: Connection) -> QueueView:
+        await inside.execute(database.statement("pause_queue"), namespace, name, False, None, now)
+        return await _shown(database, inside, name, namespace, now)
+
+    return await within(database, connection, work)
+
+
+def check_limits(limits: Mapping[str, Any]) -> None:
+    """Refuse what is out of range or means nothing."""
+    for field, (least, most) in RANGES.items():
+        value = limits[field]
+        if value is not None and not least <= value <= most:
+            hint = f"give a number from {least:g} to {int(most):,}, or null for no limit"
+            if not value:
+                hint += "; to let nothing go, pause the queue"
+            raise InvalidField("out_of_range", f"{field} is {value}", field=field, hint=hint)
+    if limits["burst"] is not None and limits["rate"] is None:
+        raise InvalidField(
+            "needs_rate", "burst means nothing without a rate", field="burst", hint="give a rate too"
+        )
+
+
+def _plain(limits: Limits | LimitChanges) -> dict[str, Any]:
+    return {name: value for name, value in msgspec.structs.asdict(limits).items() if value is not UNSET}
+
+
+async def _shown(
+    database: Database, connection: Connection, name: str, namespace: str, now: datetime | None
+) -> QueueView:
+    row = await connection.fetchrow(database.statement("list_queues"), namespace, name, MOST_COUNTED, now)
+    assert row is not None  # it was written in this transaction
+    return _view(row)
+
+
+def _view(row: Record) -> QueueView:
+    warnings = [] if row["used"] else [f"no job has used the queue {row['name']} yet: check its name"]
+    fields = {name: row[name] for name in QueueView.__struct_fields__ if name in row}
+    return QueueView(**fields, paused=row["paused_at"] is not None, warnings=warnings)

@@ -1,0 +1,84 @@
+"""When a job fires, from its fields: its schedule, what that counts from, and where a new job begins."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+
+from sexton.errors import ScheduleError
+from sexton.jobs.spec import JobSpec
+from sexton.schedules import Schedule, parse
+from sexton.schedules.zone import EPOCH
+
+
+def read_schedule(spec: JobSpec, now: datetime) -> tuple[Schedule, datetime]:
+    """The schedule of a new job, and the anchor from which it counts."""
+    for field in ("starts_at", "ends_at", "anchor"):
+        moment = getattr(spec, field)
+        if moment is not None and not 1970 <= moment.year <= 9000:
+            raise ScheduleError(
+                "bad_time", f"{field} is in the year {moment.year}", field=field, hint="check the year"
+            )
+    schedule = make_schedule(spec, spec.anchor)
+    if spec.anchor is None and schedule.needs_anchor:
+        schedule = make_schedule(spec, _cut(now, schedule.kind))
+    return schedule, _anchor_of(schedule, spec) or _cut(now, schedule.kind)
+
+
+def make_schedule(spec: JobSpec, anchor: datetime | None) -> Schedule:
+    """A job's schedule from its fields. Cached: jobs alike share one."""
+    return parse(
+        spec.schedule,
+        timezone=spec.timezone,
+        kind=spec.kind,
+        anchor=anchor,
+        gap=spec.gap,
+        fold=spec.fold,
+        starts_at=spec.starts_at,
+        ends_at=spec.ends_at,
+        exclude=tuple(spec.exclude),
+        key=spec.name if "H" in spec.schedule else None,
+    )
+
+
+def first_occurrence(spec: JobSpec, schedule: Schedule, now: datetime) -> datetime:
+    """Where a new job begins. A single time in the past needs a word about what is to become of it."""
+    first = schedule.next_after(now)
+    if first is not None:
+        return first
+    past = schedule.previous_before(now + timedelta(microseconds=1))
+    if past is None:
+        raise ScheduleError(
+            "never_fires", "no time is left between the bounds and exclusions of this schedule",
+            hint="check starts_at, ends_at and exclude",
+        )  # fmt: skip
+    if schedule.kind != "once":
+        raise ScheduleError(
+            "never_fires",
+            f"the last time of this schedule was {_iso(past)}",
+            hint="check UNTIL, COUNT and ends_at",
+        )
+    if spec.missed_window is None:
+        raise ScheduleError(
+            "in_the_past",
+            f"{_iso(past)} is over: it is {_iso(now)} now",
+            hint="give a later time, or missed_window: RUN_ONCE runs it at once, SKIP records it as missed",
+        )
+    return past
+
+
+def _anchor_of(schedule: Schedule, spec: JobSpec) -> datetime | None:
+    """DTSTART, or what was given."""
+    if schedule.kind == "recurrence" and re.search(r"DTSTART", spec.schedule, re.IGNORECASE):
+        mapping = schedule.mappings[0]
+        return EPOCH + timedelta(seconds=mapping.zone.first_instant(mapping.rule.first))
+    return schedule.anchor
+
+
+def _cut(now: datetime, kind: str) -> datetime:
+    now = now.astimezone(UTC).replace(microsecond=0)
+    return now if kind == "interval" else now.replace(second=0)
+
+
+def _iso(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -1,0 +1,215 @@
+"""From what people write to a `JobSpec`: everything that can be refused without looking at the database.
+
+Reading is one call of msgspec; only input that it refuses, or that is out of range, is looked at again to say
+which field is wrong and what to write instead.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from sexton.errors import InvalidField
+from sexton.jobs.concurrency import check_concurrency_key
+from sexton.jobs.payload import encode_payload
+from sexton.jobs.refusal import (
+    UNREADABLE,
+    bad_json,
+    check_names,
+    explain,
+)
+from sexton.jobs.spec import JobSpec
+from sexton.model import decode_id
+from sexton.refusal import check_text
+from sexton.targets.rules import check_dead_letter_target, check_target
+from sexton.targets.spec import Target
+from sexton.targets.template import check_template
+
+TEN_YEARS = 10 * 366 * 86_400
+
+# The smallest and the largest value of every number.
+RANGES = {
+    "priority": (0, 3),
+    "max_retries": (0, 100),
+    "retry_base_seconds": (0, 30 * 86_400),
+    "retry_max_seconds": (0, 30 * 86_400),
+    "timeout_seconds": (1, 30 * 86_400),
+    "max_missed": (0, 10_000),
+    "catch_up_seconds": (0, TEN_YEARS),
+    "grace_seconds": (0, 86_400),
+    "jitter_seconds": (0, 86_400),
+    "expires_seconds": (1, TEN_YEARS),
+    "max_runs": (1, 2**31 - 1),
+    "keep_completed_seconds": (0, TEN_YEARS),
+}
+
+# The longest text of every field that has one.
+LENGTHS = {
+    "name": 200,
+    "queue": 100,
+    "timezone": 100,
+    "description": 10_000,
+    "owner": 200,
+}
+
+# Jobs are found by their names in paths; these are taken there.
+WORDS_OF_PATHS = ("bulk", "by-name")
+
+_DECODER = msgspec.json.Decoder(JobSpec)
+_NUMBERS = operator.attrgetter(*RANGES)
+_DEFAULT_NUMBERS = _NUMBERS(JobSpec(name="", schedule=""))
+
+
+def read_spec(data: Mapping[str, Any] | bytes | str | JobSpec) -> JobSpec:
+    """A job as JSON or as a mapping; refused input raises `InvalidField` with the field and what to do."""
+    if isinstance(data, JobSpec):
+        return check_spec(data)
+    if isinstance(data, bytes | str):
+        try:
+            return check_spec(_DECODER.decode(data))
+        except msgspec.ValidationError as error:
+            raise explain(_decode(data), error) from None
+        except UNREADABLE as error:
+            raise bad_json(error) from None
+    return _convert(_plain(data))
+
+
+def read_changes(spec: JobSpec, changes: Mapping[str, Any]) -> JobSpec:
+    """A job with some fields changed. null puts a field back to its default."""
+    plain = _plain(changes)
+    known = {field: getattr(spec, field) for field in spec.__struct_fields__ if field not in plain}
+    check_names(plain)
+    given = {name: value for name, value in plain.items() if value is not None}
+    missing = [name for name in ("name", "schedule") if name in plain and plain[name] is None]
+    if missing:
+        raise InvalidField(
+            "missing_field", f"a job needs a {missing[0]}", field=missing[0], hint="leave it out to keep it"
+        )
+    return _convert({**msgspec.to_builtins(_only(spec, known)), **given})
+
+
+def check_spec(spec: JobSpec) -> JobSpec:
+    """Ranges, lengths, names, target, payload."""
+    _check_name(spec.name)
+    if _NUMBERS(spec) != _DEFAULT_NUMBERS:
+        _check_numbers(spec)
+    for field, longest in LENGTHS.items():
+        text = getattr(spec, field)
+        if text is not None:
+            check_text(text, field, longest)
+    if spec.target is not None:
+        check_target(spec.target, spec.payload)
+    if spec.dead_letter_target is not None:
+        check_dead_letter_target(spec.dead_letter_target)
+    if spec.labels:
+        _check_labels(spec.labels)
+    if len(spec.exclude) > 1000:
+        raise InvalidField(
+            "too_many", "more than 1000 exclusions", field="exclude", hint="merge days into ranges"
+        )
+    if spec.payload is not None:
+        encode_payload(spec.payload)
+    if spec.idempotency_key_template is not None:
+        check_template(spec.idempotency_key_template, spec.payload)
+    if spec.concurrency_key is not None:
+        check_concurrency_key(spec.concurrency_key, spec.payload)
+    return spec
+
+
+def read_target(data: Any, payload: Any) -> Target:
+    """A target alone, checked as that of a job is."""
+    target = read_spec({"name": "target", "schedule": "@daily", "target": data, "payload": payload}).target
+    assert target is not None
+    return target
+
+
+def read_dead_letter_target(data: Any) -> Target:
+    """One alone, checked as that of a job is; whoever gives it alone calls it `target`."""
+    try:
+        spec = read_spec({"name": "target", "schedule": "@daily", "dead_letter_target": data})
+    except InvalidField as error:
+        error.field = error.field.replace("dead_letter_target", "target", 1)
+        error.message = error.message.replace("dead_letter_target", "target", 1)
+        raise
+    assert spec.dead_letter_target is not None
+    return spec.dead_letter_target
+
+
+def _check_numbers(spec: JobSpec) -> None:
+    for field, (least, most) in RANGES.items():
+        value = getattr(spec, field)
+        if value is not None and not least <= value <= most:
+            hint = f"give a number from {least} to {most}"
+            raise InvalidField("out_of_range", f"{field} is {value}", field=field, hint=hint)
+
+
+def _check_name(name: str) -> None:
+    if not name.strip():
+        raise InvalidField("empty", "the name is empty", field="name", hint="give the job a name")
+    if name != name.strip() or "\n" in name or "\t" in name:
+        raise InvalidField(
+            "bad_name",
+            "the name begins or ends with a space, or has a line end",
+            field="name",
+            hint="remove it",
+        )
+    if name in WORDS_OF_PATHS:
+        raise InvalidField(
+            "bad_name",
+            f"{name} has another meaning in /jobs/{name}",
+            field="name",
+            hint="choose another name",
+        )
+    if name.startswith("j_") and decode_id("j", name) is not None:
+        raise InvalidField(
+            "bad_name", f"{name} looks like the id of a job", field="name", hint="do not begin it with j_"
+        )
+
+
+def _check_labels(labels: dict[str, str]) -> None:
+    if len(labels) > 64:
+        raise InvalidField("too_many", f"{len(labels)} labels", field="labels", hint="at most 64")
+    for name, value in labels.items():
+        if not name.strip():
+            raise InvalidField(
+                "empty", "a label has no name", field="labels", hint='write {"team": "billing"}'
+            )
+        check_text(name, "labels", 100)
+        if value:
+            check_text(value, f"labels.{name}", 500)
+
+
+def _plain(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Python values as JSON has them: enums, datetimes and dataclasses become text and objects."""
+    if not isinstance(data, Mapping):
+        raise InvalidField(
+            "bad_type", "a job is a JSON object", field="body", hint='write {"name": …, "schedule": …}'
+        )
+    try:
+        return dict(msgspec.to_builtins(dict(data), str_keys=True))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidField(
+            "bad_payload", f"not JSON: {error}", field="payload", hint="use objects, lists, text, numbers"
+        ) from None
+
+
+def _convert(plain: dict[str, Any]) -> JobSpec:
+    try:
+        return check_spec(msgspec.convert(plain, JobSpec))
+    except msgspec.ValidationError as error:
+        raise explain(plain, error) from None
+
+
+def _only(spec: JobSpec, fields: Mapping[str, Any]) -> JobSpec:
+    defaults = {"name": spec.name, "schedule": spec.schedule}
+    return JobSpec(**{**defaults, **fields})
+
+
+def _decode(data: bytes | str) -> Any:
+    try:
+        return msgspec.json.decode(data)
+    except UNREADABLE as error:
+        raise bad_json(error) from None

@@ -1,0 +1,86 @@
+"""Dead letters: runs that could not be saved, one by one and by cause."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+from asyncpg import Record
+
+from sexton.errors import NotFound
+from sexton.model import encode_id
+from sexton.postgres.database import Database
+from sexton.runs.page import (
+    MOST_ROWS,
+    Page,
+    decode_cursor,
+    encode_cursor,
+)
+from sexton.runs.read import attempt_of, decoded, key_of
+from sexton.runs.view import DeadGroup, DeadLetter
+
+
+async def list_dead(
+    database: Database,
+    *,
+    job: int | None = None,
+    group: str | None = None,
+    reason: str | None = None,
+    cursor: str | None = None,
+    limit: int = 50,
+) -> Page:
+    """Dead letters, the latest first."""
+    limit = max(1, min(limit, MOST_ROWS))
+    died_at, run_id = decode_cursor(cursor, datetime, int) if cursor else (None, None)
+    rows = await database.fetch("list_dead", job, group, reason, died_at, run_id, limit + 1)
+    shown = rows[:limit]
+    more = encode_cursor(shown[-1]["died_at"], shown[-1]["run_id"]) if len(rows) > limit else None
+    return Page([_dead(row) for row in shown], more)
+
+
+async def get_dead(database: Database, run_id: int) -> DeadLetter:
+    """One dead letter with its payload and attempts."""
+    async with database.connection() as connection:
+        row = await connection.fetchrow(database.statement("get_dead"), run_id)
+        if row is None:
+            raise dead_not_found(run_id)
+        tries = await connection.fetch(database.statement("list_attempts"), run_id)
+    return msgspec.structs.replace(
+        _dead(row), payload=decoded(row["payload"]), attempts=[attempt_of(each) for each in tries]
+    )
+
+
+def dead_not_found(run_id: int) -> NotFound:
+    return NotFound(
+        "dead_not_found",
+        f"there is no dead letter {encode_id('r', run_id)}: it never died, or was redriven or discarded",
+        hint="sexton dead list shows those there are",
+    )
+
+
+async def list_groups(database: Database, *, job: int | None = None, limit: int = 100) -> list[DeadGroup]:
+    """Dead letters by cause, the largest group first."""
+    return [
+        DeadGroup(
+            **{name: row[name] for name in DeadGroup.__struct_fields__ if name != "latest_run_id"},
+            latest_run_id=encode_id("r", row["latest_run"]),
+        )
+        for row in await database.fetch("list_dead_groups", job, limit)
+    ]
+
+
+def _dead(row: Record) -> DeadLetter:
+    return DeadLetter(
+        run_id=encode_id("r", row["run_id"]),
+        job_id=encode_id("j", row["job_id"]),
+        parent_run=row["parent_run"] and encode_id("r", row["parent_run"]),
+        idempotency_key=key_of(row),
+        handler=row["handler"] or None,
+        **{
+            name: row[name]
+            for name in (
+                "job_name", "died_at", "reason", "error", "error_group", "scheduled_at", "trigger", "missed",
+                "attempt", "queue", "delivered_at", "delivery_error",
+            )
+        },
+    )  # fmt: skip

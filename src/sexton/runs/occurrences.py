@@ -1,0 +1,199 @@
+"""Every nominal time of a job in a range, each with its one disposition.
+
+Times before the timer's are taken from the records; only what a clock change or a calendar took away is not
+always recorded, and comes from the schedule the job had at that time. Times from the timer's on come from the
+schedule it has now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from typing import Literal
+
+import msgspec
+from asyncpg import Record
+
+from sexton.jobs.stored import Stored
+from sexton.model import JobStatus, SkipReason, encode_id
+from sexton.postgres.database import Database
+from sexton.runs.read import job_not_found
+from sexton.runs.view import OccurrenceRecord
+from sexton.schedules import Schedule
+
+MOST_OCCURRENCES = 1000
+MOST_LOOKED_AT = 20_000
+MICROSECOND = timedelta(microseconds=1)
+END = datetime(9999, 1, 1, tzinfo=UTC)
+
+
+async def list_occurrences(
+    database: Database,
+    job_id: int,
+    start: datetime,
+    end: datetime,
+    *,
+    limit: int = 100,
+    now: datetime | None = None,
+) -> list[OccurrenceRecord]:
+    """Every nominal time from `start` to `end`, both included, in order, each with its one disposition."""
+    account = await Account.read(database, job_id, start, end, limit, now)
+    return [each.record() for each in account.entries(start, end, limit)]
+
+
+@dataclass(slots=True)
+class Entry:
+    at: datetime
+    disposition: Literal["fired", "upcoming", "skipped"]
+    reason: str | None = None
+    #: The row of the run, live or ended.
+    run: Record | None = None
+    live: bool = False
+
+    def record(self) -> OccurrenceRecord:
+        return OccurrenceRecord(
+            scheduled_at=self.at, disposition=self.disposition, reason=self.reason, run_id=self.run_id
+        )
+
+    @property
+    def run_id(self) -> str | None:
+        return encode_id("r", self.run["run_id"]) if self.run is not None else None
+
+
+@dataclass(slots=True)
+class _Period:
+    """A job between two edits."""
+
+    revision: int
+    schedule: Schedule
+    start: datetime
+    end: datetime
+
+
+@dataclass(slots=True)
+class Account:
+    """Everything that bears on a job's occurrences in a range: rows, timer, and the schedules it has had."""
+
+    now: datetime
+    job: Stored
+    paused_reason: str | None
+    timer: Record | None
+    periods: list[_Period]
+    live: list[Record]
+    recorded: list[Record]
+
+    @classmethod
+    async def read(
+        cls,
+        database: Database,
+        job_id: int,
+        start: datetime,
+        end: datetime,
+        limit: int,
+        now: datetime | None,
+    ) -> Account:
+        async with database.connection() as connection, connection.transaction(isolation="repeatable_read"):
+            fetch = connection.fetch
+            moment = now or await database.time(connection)
+            row = await connection.fetchrow(database.sql("select * from sexton.jobs where id = $1"), job_id)
+            if row is None:
+                raise job_not_found(encode_id("j", job_id))
+            timer = await connection.fetchrow(
+                database.sql("select * from sexton.timers where job_id = $1"), job_id
+            )
+            old = await fetch(database.statement("list_job_periods"), job_id)
+            live = await fetch(database.statement("list_fired_occurrences"), job_id, start, end, limit)
+            recorded = await fetch(database.statement("list_recorded_occurrences"), job_id, start, end, limit)
+        job = Stored(dict(row))
+        periods: list[_Period] = []
+        since = row["created_at"]
+        for each in old:
+            past = Stored(msgspec.json.decode(each["definition"]))
+            periods.append(_Period(each["revision"], past.schedule, since, each["valid_until"]))
+            since = each["valid_until"]
+        periods.append(_Period(row["revision"], job.schedule, since, END))
+        return cls(moment, job, row["paused_reason"], timer, periods, live, recorded)
+
+    def entries(self, start: datetime, end: datetime, limit: int) -> list[Entry]:
+        """In order of time; at most `limit`."""
+        found: dict[datetime, Entry] = {}
+        for row in self.live:
+            found.setdefault(row["scheduled_at"], Entry(row["scheduled_at"], "fired", run=row, live=True))
+        for row in self.recorded:
+            if row["run_id"] is not None:
+                known = found.get(row["scheduled_at"])
+                if known is None or (known.run is not None and known.run["run_id"] > row["run_id"]):
+                    found[row["scheduled_at"]] = Entry(row["scheduled_at"], "fired", run=row)
+        for row in self.recorded:
+            if row["run_id"] is None:
+                for at in self._range(row, start, end, limit):
+                    found.setdefault(at, Entry(at, "skipped", row["reason"]))
+        known_times = sorted(found)
+        horizon = known_times[limit - 1] if len(known_times) >= limit else end
+        entries = list(found.values())
+        recorded = {(each.at, each.reason) for each in entries if each.disposition == "skipped"}
+        entries += [
+            each
+            for each in self._taken_away(start, min(horizon, end))
+            if (each.at, each.reason) not in recorded
+        ]
+        if horizon == end:
+            entries += [each for each in self._ahead(start, end, limit) if each.at not in found]
+        entries.sort(key=lambda each: each.at)
+        return entries[:limit]
+
+    def _range(self, row: Record, start: datetime, end: datetime, limit: int) -> Iterable[datetime]:
+        """The occurrences of a skipped row: one, or those that its schedule had in a counted range."""
+        if row["until_at"] is None:
+            return [row["scheduled_at"]]
+        first = max(row["scheduled_at"], start) - MICROSECOND
+        last = min(row["until_at"], end)
+        return islice(self._schedule_of(row).between(first, last), limit)
+
+    def _schedule_of(self, row: Record) -> Schedule:
+        for period in self.periods:
+            if period.revision == row["revision"] or row["scheduled_at"] < period.end:
+                return period.schedule
+        return self.job.schedule
+
+    def _taken_away(self, start: datetime, end: datetime) -> Iterator[Entry]:
+        """What clock changes and calendars took away before the timer's time."""
+        over = self.job.row["completed_at"] or self.job.row["deleted_at"] or self.now
+        reach = min(end, self.now, over if self.timer is None else self.timer["scheduled_at"])
+        for period in self.periods:
+            first, last = max(start - MICROSECOND, period.start), min(reach, period.end)
+            if first >= last:
+                continue
+            for each in islice(period.schedule.occurrences(first, last), MOST_LOOKED_AT):
+                if each.skipped:
+                    yield Entry(each.at, "skipped", each.skipped)
+
+    def _ahead(self, start: datetime, end: datetime, limit: int) -> Iterator[Entry]:
+        """From the timer's time on, as the schedule says."""
+        if self.timer is None:
+            return
+        first = max(start, self.timer["scheduled_at"]) - MICROSECOND
+        if end <= first:
+            return
+        left = self._runs_left()
+        paused = self.job.status == JobStatus.PAUSED
+        for each in islice(self.job.schedule.occurrences(first, end), limit):
+            if each.skipped:
+                if each.at > min(self.timer["scheduled_at"], self.now):
+                    yield Entry(each.at, "skipped", each.skipped)
+                continue
+            if left is not None:
+                if left <= 0:
+                    return
+                left -= 1
+            if paused and each.at <= self.now and self.job.schedule.kind != "once":
+                yield Entry(each.at, "skipped", SkipReason.PAUSED)
+            else:
+                yield Entry(each.at, "upcoming", "paused" if paused else None)
+
+    def _runs_left(self) -> int | None:
+        assert self.timer is not None
+        most = self.timer["max_runs"]
+        return None if most is None else most - self.timer["fired_count"]

@@ -1,0 +1,147 @@
+"""Outcomes of runs, sorted into what becomes of the runs: done, over, again, waiting, or given back."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from sexton.model import Cancel, Expired, Failure, Outcome, Release, Retry, Snooze, Success, Wait
+from sexton.targets.run import (
+    ERROR_LIMIT,
+    LONGEST_SNOOZE,
+    Tried,
+    clean,
+    encode_result,
+    error_group,
+    in_seconds,
+    tries,
+    wait_before_retry,
+)
+
+LONGEST_REPORT = 366 * 86_400.0
+
+# Run, claim, for how many seconds it goes back, and why.
+Released = tuple[int, int, float, str | None]
+
+# Columns of the arguments of `end` and `retry` after (id, claim, started, finished).
+End = tuple[int, int, float, float, str, str | None, str, str, str | None]
+
+
+Again = tuple[int, int, float, float, float, str, str | None]
+
+
+class Batch:
+    """Outcomes that wait to be written, as the columns of their statements, under one identity."""
+
+    __slots__ = (
+        "again",
+        "claims",
+        "ended",
+        "ended_jobs",
+        "finished",
+        "ids",
+        "jobs",
+        "node",
+        "released",
+        "results",
+        "started",
+        "waiting",
+    )
+
+    def __init__(self, node: int) -> None:
+        self.node = node
+        self.ids: list[int] = []
+        self.claims: list[int] = []
+        self.jobs: list[int] = []
+        self.started: list[float] = []
+        self.finished: list[float] = []
+        self.results: list[str | None] = []
+        self.ended: list[End] = []
+        self.ended_jobs: list[int] = []
+        self.again: list[Again] = []
+        self.released: list[Released] = []
+        self.waiting: list[tuple[int, int, float]] = []
+
+    def __len__(self) -> int:
+        going = len(self.again) + len(self.released) + len(self.waiting)
+        return len(self.ids) + len(self.ended) + going
+
+    def succeed(self, run: Tried, started: float, finished: float, result: str | None = None) -> None:
+        self.ids.append(run.id)
+        self.claims.append(run.claim)
+        self.jobs.append(run.job)
+        self.started.append(started)
+        self.finished.append(finished)
+        self.results.append(result)
+
+    def add(self, run: Tried, outcome: Outcome | None, started: float, finished: float) -> None:
+        """Sort an outcome in: done, over, again, or given back. Times are those of the database."""
+        match outcome:
+            case Success(result):
+                self.succeed(run, started, finished, encode_result(result))
+            case None:
+                self.released.append((run.id, run.claim, 0.0, None))
+            case Wait(seconds):
+                self.waiting.append((run.id, run.claim, min(max(1.0, in_seconds(seconds)), LONGEST_REPORT)))
+            case Release(seconds, reason):
+                # Whole seconds: all that go back for as long go back in one statement.
+                delay = float(math.ceil(min(max(0.0, seconds), LONGEST_SNOOZE)))
+                self.released.append((run.id, run.claim, delay, clean(reason, 1000)))
+            case Snooze(seconds):
+                delay = min(max(0.0, in_seconds(seconds)), LONGEST_SNOOZE)
+                self.again.append((run.id, run.claim, started, finished, delay, "snoozed", None))
+            case Cancel(reason):
+                why = clean(str(reason), 1000)
+                self._end(run, started, finished, "cancelled", why, "cancelled", why, None)
+            case Retry(after, reason):
+                wait = None if after is None else in_seconds(after)
+                self.add(run, Failure(reason, retry_after=wait), started, finished)
+            case Failure(error, permanent, retry_after, kind):
+                error = clean(str(error), ERROR_LIMIT)
+                how = "timeout" if kind == "timeout" else "failed"
+                if permanent or tries(run) > run.policy.max_retries:
+                    why = "permanent" if permanent else "exhausted"
+                    self._end(run, started, finished, "dead", why, how, error, error_group(error))
+                else:
+                    delay = wait_before_retry(run, retry_after)
+                    self.again.append((run.id, run.claim, started, finished, delay, how, error))
+            case Expired():
+                self._end(run, started, finished, "expired", "expired", "expired", "", None)
+
+    def _end(self, run: Tried, started: float, finished: float, *how: Any) -> None:
+        self.ended.append((run.id, run.claim, started, finished, *how))
+        self.ended_jobs.append(run.job)
+
+    def claimed(self) -> list[tuple[int, int, int]]:
+        """(run, claim, job) of everything that ends here."""
+        done = zip(self.ids, self.claims, self.jobs, strict=True)
+        over = ((row[0], row[1], job) for row, job in zip(self.ended, self.ended_jobs, strict=True))
+        return [*done, *over]
+
+    def runs(self) -> list[int]:
+        """Every run whose outcome waits here."""
+        over, again = (row[0] for row in self.ended), (row[0] for row in self.again)
+        going = (row[0] for rows in (self.released, self.waiting) for row in rows)
+        return [*self.ids, *over, *again, *going]
+
+    def earliest(self) -> float:
+        """When the first of those that end here had ended."""
+        return min((*self.finished, *(row[3] for row in self.ended)))
+
+    def drop(self, there: set[int]) -> int:
+        """Take out the ends that are recorded already; how many successes were among them."""
+        keep = [place for place, run in enumerate(self.ids) if run not in there]
+        dropped = len(self.ids) - len(keep)
+        self.ids = [self.ids[place] for place in keep]
+        self.claims = [self.claims[place] for place in keep]
+        self.jobs = [self.jobs[place] for place in keep]
+        self.started = [self.started[place] for place in keep]
+        self.finished = [self.finished[place] for place in keep]
+        self.results = [self.results[place] for place in keep]
+        over = [place for place, row in enumerate(self.ended) if row[0] not in there]
+        self.ended_jobs = [self.ended_jobs[place] for place in over]
+        self.ended = [self.ended[place] for place in over]
+        return dropped
+
+    def clear_done(self) -> None:
+        self.ids, self.claims, self.jobs, self.started, self.finished, self.results = [], [], [], [], [], []

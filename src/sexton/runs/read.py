@@ -1,0 +1,317 @@
+"""Runs: of one job or of all, live and ended; and one run with everything that is known of it.
+
+A list begins with the live runs, the newest first, and goes on with what has ended, the latest first. A run
+that ends between two pages is shown again at its new place rather than lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any
+
+import msgspec
+from asyncpg import Record
+
+from sexton.errors import InvalidField, NotFound
+from sexton.model import RunStatus, decode_id, encode_id, jitter_of
+from sexton.postgres.database import Database
+from sexton.runs.page import (
+    MOST_ROWS,
+    Page,
+    decode_cursor,
+    encode_cursor,
+)
+from sexton.runs.situation import Situation, worker_of
+from sexton.runs.view import LOG_LINES, Attempt, LogLine, Run, RunDetail
+from sexton.targets.template import occurrence_key
+
+LIVE = (RunStatus.PENDING, RunStatus.RUNNING, RunStatus.FAILED, RunStatus.WAITING)
+ENDED = (RunStatus.SUCCESS, RunStatus.DEAD, RunStatus.CANCELLED, RunStatus.EXPIRED)
+SKIPPED = "skipped"
+
+# How far back a page of all jobs' ended runs is looked for, step by step.
+WINDOWS = (
+    timedelta(minutes=1),
+    timedelta(hours=1),
+    timedelta(days=1),
+    timedelta(days=10),
+    timedelta(days=36_500),
+)
+
+
+START = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def run_number(text: str) -> int:
+    """The number behind `r_…`."""
+    number = decode_id("r", text)
+    if number is None:
+        raise NotFound("run_not_found", f"there is no run {text}", hint="a run's id looks like r_1a2b")
+    return number
+
+
+async def list_runs(
+    database: Database,
+    *,
+    job: int | None = None,
+    statuses: Sequence[str] | None = None,
+    triggers: Sequence[str] | None = None,
+    skipped: bool = False,
+    cursor: str | None = None,
+    limit: int = 50,
+    now: datetime | None = None,
+) -> Page:
+    """Live runs, the newest first, then what has ended, the latest first; of one job or of all."""
+    limit = max(1, min(limit, MOST_ROWS))
+    below, place = _runs_place(cursor)
+    wanted = [str(each) for each in statuses] if statuses else None
+    live = [each for each in LIVE if wanted is None or each in wanted]
+    ended = [
+        str(each) for each in (*ENDED, *((SKIPPED,) if skipped else ())) if wanted is None or each in wanted
+    ]
+    if wanted is not None and SKIPPED in wanted and SKIPPED not in ended:
+        ended.append(SKIPPED)
+    found: list[tuple[str, Run]] = []
+    async with database.connection() as connection:
+        if place is None and live:
+            arguments = (below, None if wanted is None else live, triggers, limit + 1)
+            rows = (
+                await connection.fetch(database.statement("list_live_runs"), *arguments)
+                if job is None
+                else await connection.fetch(database.statement("list_live_runs_of_job"), job, *arguments)
+            )
+            found += [(encode_cursor(row["run_id"]), _live(row)) for row in rows]
+        room = limit + 1 - len(found)
+        if room > 0 and ended:
+            if job is not None:
+                recorded, run, scheduled = place or (None, None, None)
+                rows = await connection.fetch(
+                    database.statement("list_ended_runs_of_job"),
+                    job, recorded, run, scheduled, ended, triggers, room,
+                )  # fmt: skip
+            else:
+                fetch = partial(connection.fetch, database.statement("list_ended_runs"))
+                moment = now or await database.time(connection)
+                rows = await _ended_by_window(fetch, place, ended, triggers, room, moment)
+            found += [
+                (
+                    encode_cursor(row["recorded_at"], row["run_id"] or 0, row["scheduled_at"]),
+                    _ended(row),
+                )
+                for row in rows
+            ]
+    more = len(found) > limit
+    return Page([run for _, run in found[:limit]], found[limit - 1][0] if more else None)
+
+
+async def get_run(database: Database, run_id: int, *, now: datetime | None = None) -> RunDetail:
+    """One run with its attempts, log, progress and result."""
+    async with database.connection() as connection:
+        live = await connection.fetchrow(database.statement("get_live_run"), run_id)
+        row = live or await connection.fetchrow(database.statement("get_ended_run"), run_id)
+        if row is None:
+            # It may have ended between the two looks; and a run that is nowhere is too old or never was.
+            raise NotFound(
+                "run_not_found",
+                f"there is no run {encode_id('r', run_id)}",
+                hint="runs are kept for the retention of history",
+            )
+        tries = await connection.fetch(database.statement("list_attempts"), run_id)
+        lines = await connection.fetch(database.statement("list_run_logs"), run_id, None, LOG_LINES)
+        waiting = None
+        if live is not None:
+            moment = now or await database.time(connection)
+            waiting = (await Situation.read(database, connection, moment)).waiting(row)
+    payload = decoded(row["payload"])
+    base = _live(row, payload) if live is not None else _ended(row)
+    detail: dict[str, Any] = {name: getattr(base, name) for name in Run.__struct_fields__}
+    return RunDetail(
+        **detail,
+        payload=payload,
+        progress=decoded(row["progress"]) if live is not None else None,
+        attempts=_attempts(base, tries),
+        log=[LogLine(**line) for line in lines],
+        waiting_for=waiting,
+        expires_at=row["expires_at"] if live is not None else None,
+        deadline_at=row["deadline_at"] if live is not None else None,
+        cancel_requested_at=row["cancel_requested_at"] if live is not None else None,
+        fired_at=row["fired_at"],
+        concurrency_key=row["concurrency_key"] if live is not None else None,
+    )
+
+
+async def list_log(
+    database: Database, run_id: int, *, after: datetime | None = None, limit: int = LOG_LINES
+) -> list[LogLine]:
+    """What a run logged after an instant."""
+    return [LogLine(**line) for line in await database.fetch("list_run_logs", run_id, after, limit)]
+
+
+async def resolve(database: Database, ref: str) -> int:
+    """The number of a job named by id or name. An id is believed: history outlives its job."""
+    number = decode_id("j", ref)
+    if number is not None:
+        return number
+    row = await database.fetchrow("find_job", ref)
+    if row is None:
+        raise job_not_found(ref)
+    return int(row["id"])
+
+
+async def require_job(database: Database, ref: str) -> int:
+    """As `resolve`, for a job whose row is still there, deleted or not."""
+    number = await resolve(database, ref)
+    async with database.connection() as connection:
+        if await connection.fetchval(database.sql("select 1 from sexton.jobs where id = $1"), number) is None:
+            raise job_not_found(ref)
+    return number
+
+
+def job_not_found(ref: str) -> NotFound:
+    return NotFound("job_not_found", f"there is no job {ref}", hint="sexton jobs list shows those there are")
+
+
+# Pages
+
+
+def _runs_place(cursor: str | None) -> tuple[int | None, tuple[datetime, int, datetime] | None]:
+    """Where a list of runs goes on: below a live run, or after an ended one."""
+    if cursor is None:
+        return None, None
+    place = decode_cursor(cursor, Any, ...)
+    try:
+        if len(place) == 1:
+            return msgspec.convert(place[0], int), None
+        return None, msgspec.convert(place, tuple[datetime, int, datetime])
+    except msgspec.ValidationError as error:
+        raise InvalidField("bad_cursor", "this cursor belongs to another list", field="cursor") from error
+
+
+async def _ended_by_window(
+    fetch: Callable[..., Awaitable[list[Record]]],
+    place: tuple[datetime, int, datetime] | None,
+    statuses: list[str],
+    triggers: Sequence[str] | None,
+    room: int,
+    now: datetime,
+) -> list[Record]:
+    """Look back a minute, then an hour, then further, until the page is full."""
+    last, run_id, scheduled = place or (now + timedelta(hours=1), None, None)
+    rows: list[Record] = []
+    for window in WINDOWS:
+        first = max(START, last - min(window, last - START))
+        rows = await fetch(first, last, run_id, scheduled, statuses, triggers, room)
+        if len(rows) >= room:
+            break
+    return rows
+
+
+def _live(row: Record, payload: Any = None) -> Run:
+    started = row["claimed_at"] if row["attempt"] else None
+    running = row["status"] == RunStatus.RUNNING
+    under_way = running or row["status"] == RunStatus.WAITING
+    return Run(
+        run_id=encode_id("r", row["run_id"]),
+        job_id=encode_id("j", row["job_id"]),
+        job_name=row["job_name"],
+        status=row["status"],
+        trigger=row["trigger"],
+        missed=row["missed"],
+        scheduled_at=row["scheduled_at"],
+        started_at=started,
+        late_seconds=_late(row["due_at"], started, row["fired_at"], row["attempt"]),
+        attempt=row["attempt"],
+        next_attempt_at=None if under_way else row["available_at"],
+        error=row["error"],
+        worker_id=worker_of(row),
+        claimed_at=row["claimed_at"],
+        lease_until=row["lease_until"] if running else None,
+        idempotency_key=key_of(row, payload),
+        reason=row["cancel_reason"],
+        parent_run=row["parent_run"] and encode_id("r", row["parent_run"]),
+        revision=row["revision"],
+    )
+
+
+def _ended(row: Record) -> Run:
+    skipped = row["run_id"] is None
+    due_at = row["scheduled_at"] + timedelta(seconds=jitter_of(row["job_id"], row["jitter_seconds"] or 0))
+    return Run(
+        run_id=None if skipped else encode_id("r", row["run_id"]),
+        job_id=encode_id("j", row["job_id"]),
+        job_name=row["job_name"],
+        status=row["status"],
+        trigger=row["trigger"],
+        missed=row["missed"],
+        scheduled_at=row["scheduled_at"],
+        started_at=row["started_at"],
+        finished_at=None if skipped else row["finished_at"] or row["recorded_at"],
+        late_seconds=_late(due_at, row["started_at"], row["fired_at"], row["attempt"] or 0),
+        attempt=row["attempt"] or 0,
+        error=row["error"],
+        result=decoded(row["result"]),
+        worker_id=worker_of(row),
+        claimed_at=row["started_at"],
+        idempotency_key=None if skipped else key_of(row),
+        reason=row["reason"],
+        until_at=row["until_at"],
+        occurrences=row["occurrences"],
+        parent_run=row["parent_run"] and encode_id("r", row["parent_run"]),
+        revision=row["revision"],
+    )
+
+
+def _late(due_at: datetime, started: datetime | None, fired: datetime | None, attempt: int) -> float | None:
+    """That of the first attempt; where a later one has taken its place, that of the firing."""
+    moment = started if attempt <= 1 else fired
+    return None if moment is None else max(0.0, round((moment - due_at).total_seconds(), 3))
+
+
+def attempt_of(row: Record) -> Attempt:
+    return Attempt(
+        attempt=row["attempt"],
+        outcome=row["outcome"],
+        started_at=row["started_at"],
+        finished_at=row["finished_at"],
+        error=row["error"],
+        worker_id=worker_of(row),
+    )
+
+
+def _attempts(run: Run, rows: list[Record]) -> list[Attempt]:
+    """Failed tries have rows; the current or the successful one is the run itself."""
+    tries = [attempt_of(row) for row in rows]
+    if run.attempt and run.status in (RunStatus.RUNNING, RunStatus.WAITING, RunStatus.SUCCESS):
+        tries.append(
+            Attempt(
+                attempt=run.attempt,
+                outcome=run.status,
+                started_at=run.started_at,
+                finished_at=run.finished_at,
+                worker_id=run.worker_id,
+            )
+        )
+    return tries
+
+
+def decoded(text: str | None) -> Any:
+    return None if text is None else msgspec.json.decode(text)
+
+
+def key_of(row: Record, payload: Any = None) -> str | None:
+    """A key that is not stored is that of the occurrence; one that is made from a payload we have not read is
+    left out."""
+    key: str | None = row["idempotency_key"]
+    template = row.get("template")
+    if key is not None or (template and "payload." in template and payload is None):
+        return key
+    return occurrence_key(
+        template,
+        job_id=row["job_id"],
+        job_name=row["job_name"] or "",
+        scheduled_at=row["scheduled_at"],
+        timezone=row["timezone"] if template else "UTC",
+        payload=payload,
+    )

@@ -1,0 +1,119 @@
+"""Why a live run has not started: who is there to take it, and what is in its way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from asyncpg import Record
+
+from sexton.model import RunStatus, encode_id
+from sexton.postgres.database import Connection, Database
+from sexton.runs.view import NodeView
+from sexton.runs.words import span, stamp
+from sexton.targets.spec import how_to_serve, lane_name
+
+# What a node tells of itself with every beat.
+TOLD = ("skew_ms", "lag_ms", "fenced", "elector", "elector_ok", "elector_error")
+
+
+@dataclass(slots=True)
+class Situation:
+    """What it takes to say why a run has not started: who is there, and what is in its way."""
+
+    now: datetime
+    nodes: list[NodeView]
+    #: By name: those that somebody has limited or paused.
+    queues: dict[str, Record]
+
+    @classmethod
+    async def read(cls, database: Database, connection: Connection, now: datetime) -> Situation:
+        rows = await connection.fetch(database.statement("list_nodes"), now)
+        queues = await connection.fetch(database.statement("queue_states"), now)
+        return cls(now, [node_of(row) for row in rows], {queue["name"]: queue for queue in queues})
+
+    def waiting(self, row: Record) -> str | None:
+        """What a live run waits for; None while it runs."""
+        match row["status"]:
+            case RunStatus.RUNNING:
+                return None
+            case RunStatus.WAITING:
+                until = row["deadline_at"]
+                when = f"in {span(until - self.now)}" if until > self.now else "any moment"
+                return f"its service has not reported yet; its time is over at {stamp(until)}, {when}"
+        if row["slot"] == 1:
+            blocker = row["blocker"]
+            return (
+                f"it is queued behind {encode_id('r', blocker)}"
+                if blocker
+                else "the run before it has not ended"
+            )
+        available = row["available_at"]
+        if row["status"] == RunStatus.FAILED and available is not None and available > self.now:
+            return f"the retry is at {stamp(available)}, in {span(available - self.now)}"
+        if available is not None and available > self.now:
+            return f"its turn comes at {stamp(available)}, in {span(available - self.now)}"
+        return self._paused(row) or self._worker_wanted(row) or self._limit(row) or "all workers are busy"
+
+    def _paused(self, row: Record) -> str | None:
+        queue = self.queues.get(row["queue"])
+        if queue is None or not queue["paused"]:
+            return None
+        because = f" ({queue['paused_reason']})" if queue["paused_reason"] else ""
+        return f"the queue {queue['name']} is paused{because}"
+
+    def _limit(self, row: Record) -> str | None:
+        """Which limit of its queue is reached, if one is."""
+        queue, key = self.queues.get(row["queue"]), row["concurrency_key"]
+        if queue is None:
+            return None
+        if queue["full"]:
+            return f"the queue {queue['name']} runs {queue['concurrency']} at a time"
+        if key is not None and key in queue["full_keys"]:
+            return f"the queue {queue['name']} runs {queue['key_concurrency']} of {key} at a time"
+        if queue["empty"]:
+            return f"the queue {queue['name']} starts {queue['rate']:g} per second"
+        return None
+
+    def _worker_wanted(self, row: Record) -> str | None:
+        workers = [node for node in self.nodes if node.state == "live" and "worker" in node.roles]
+        if not workers:
+            return "no worker is running"
+        if row["target"] == "handler" and not any(row["handler"] in node.handlers for node in workers):
+            return f"no worker knows handler {row['handler']}"
+        if not any(has_target(node, row) for node in workers):
+            return f"no worker serves {wanted(row)}: {how_to_serve(row['target'], row['handler'])}"
+        if not any(serves(node, row) for node in workers):
+            return f"no worker serves queue {row['queue']}"
+        return None
+
+
+def serves(node: NodeView, lane: Record) -> bool:
+    return (
+        node.state == "live"
+        and "worker" in node.roles
+        and (not node.queues or "*" in node.queues or lane["queue"] in node.queues)
+        and has_target(node, lane)
+    )
+
+
+def has_target(node: NodeView, lane: Record) -> bool:
+    return lane["handler"] in node.handlers if lane["target"] == "handler" else wanted(lane) in node.targets
+
+
+def wanted(lane: Record) -> str:
+    """What a lane needs, as workers say that they have it."""
+    return lane_name(lane["target"], lane["handler"])
+
+
+def node_of(row: Record) -> NodeView:
+    detail = msgspec.json.decode(row["detail"] or "{}")
+    shown: dict[str, Any] = {name: row[name] for name in NodeView.__struct_fields__ if name in row}
+    shown |= {name: detail[name] for name in TOLD if name in detail}
+    return NodeView(node_id=encode_id("n", row["id"]), wheel_entries=detail.get("wheel"), **shown)
+
+
+def worker_of(row: Record) -> str | None:
+    return row["worker"] or (None if row["node"] is None else f"node {row['node']}")

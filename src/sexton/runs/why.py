@@ -1,0 +1,175 @@
+"""One line per occurrence: fired on time, fired late by …, skipped because …, waiting because …, due in …"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from asyncpg import Record
+
+from sexton.jobs.read import view
+from sexton.jobs.stored import Stored
+from sexton.model import RunStatus, SkipReason, Trigger, encode_id
+from sexton.postgres.database import Database
+from sexton.runs.occurrences import MOST_OCCURRENCES, Account, Entry
+from sexton.runs.read import job_not_found, list_runs
+from sexton.runs.situation import Situation, worker_of
+from sexton.runs.view import Why
+from sexton.runs.words import first_line, span, stamp
+
+ON_TIME = timedelta(seconds=1)
+NOTHING = timedelta(0)
+
+_SKIPPED: dict[str, str] = {
+    SkipReason.MISSED: "skipped because it was missed: nobody was there to fire it in time",
+    SkipReason.COALESCED: "skipped because a later missed occurrence ran for it (missed_window RUN_ONCE)",
+    SkipReason.OVERLAP: "skipped because the run before it had not ended (overlap)",
+    SkipReason.DST_GAP: "skipped because this local time does not exist (clocks went forward)",
+    SkipReason.EXCLUDED: "skipped because the day is excluded",
+    SkipReason.PAUSED: "skipped because the job was paused",
+    SkipReason.MAX_MISSED: "skipped because more than max_missed occurrences were missed",
+}
+
+
+async def why(
+    database: Database,
+    job_id: int,
+    *,
+    at: datetime | None = None,
+    past: int = 10,
+    ahead: int = 3,
+    now: datetime | None = None,
+) -> list[Why]:
+    """One line per occurrence: the latest ones and the next, or those nearest to `at`. Of a job that is set
+    aside only the one that it waits with is known."""
+    async with database.connection() as connection:
+        moment = now or await database.time(connection)
+    aside = await _set_aside(database, job_id, moment)
+    if aside is not None:
+        return [aside]
+    async with database.connection() as connection:
+        situation = await Situation.read(database, connection, moment)
+    start, end = await _span(database, job_id, at, moment, past, ahead)
+    account = await Account.read(database, job_id, start, end, MOST_OCCURRENCES, moment)
+    entries = list(account.entries(start, end, MOST_OCCURRENCES))
+    if at is None:
+        gone = [each for each in entries if each.at <= moment]
+        coming = [each for each in entries if each.at > moment]
+        entries = gone[-past:] + coming[:ahead]
+    else:
+        before = [each for each in entries if each.at <= at]
+        after = [each for each in entries if each.at > at]
+        exact = [each for each in before if each.at == at]
+        entries = exact or [*before[-1:], *after[:1]]
+    return [_explain(account, each, situation) for each in entries]
+
+
+async def _set_aside(database: Database, job_id: int, now: datetime) -> Why | None:
+    """What a job waits with, if its schedule cannot be computed."""
+    async with database.connection() as connection:
+        shown = await view(database, connection, job_id, now=now)
+    if shown is None or shown.problem is None or shown.next_run_at is None:
+        return None
+    ahead = shown.next_run_at - now
+    when = f"due in {span(ahead)}" if ahead > NOTHING else f"due {span(-ahead)} ago"
+    return Why(
+        scheduled_at=shown.next_run_at,
+        disposition="upcoming",
+        reason="problem",
+        run_id=None,
+        text=f"{when}, but the job is set aside: {shown.problem}; edit its schedule or its time zone",
+    )
+
+
+async def _span(
+    database: Database, job_id: int, at: datetime | None, now: datetime, past: int, ahead: int
+) -> tuple[datetime, datetime]:
+    """The range of time that `why` looks at."""
+    async with database.connection() as connection:
+        row = await connection.fetchrow(database.sql("select * from sexton.jobs where id = $1"), job_id)
+        timer = await connection.fetchval(
+            database.sql("select scheduled_at from sexton.timers where job_id = $1"), job_id
+        )
+    if row is None:
+        raise job_not_found(encode_id("j", job_id))
+    schedule = Stored(dict(row)).schedule
+    if at is not None:
+        return schedule.previous_before(at) or at, schedule.next_after(at) or at
+    latest = await list_runs(database, job=job_id, skipped=True, limit=past)
+    # A counted range may be long: its end is near enough.
+    times = [each.until_at or each.scheduled_at for each in latest.items if each.trigger != Trigger.MANUAL]
+    start = min([now, *([timer] if timer else []), *times])
+    end = max(now, timer or now)
+    for _ in range(ahead):
+        end = schedule.next_after(end) or end
+    return start, end
+
+
+def _explain(account: Account, entry: Entry, situation: Situation) -> Why:
+    match entry.disposition:
+        case "fired":
+            text = _fired(account, entry, situation)
+        case "skipped":
+            text = _SKIPPED.get(entry.reason or "", f"skipped because {entry.reason}")
+        case "upcoming":
+            text = _upcoming(account, entry, situation)
+    return Why(
+        scheduled_at=entry.at,
+        disposition=entry.disposition,
+        reason=entry.reason,
+        run_id=entry.run_id,
+        text=text,
+        status=None if entry.run is None else entry.run["status"],
+    )
+
+
+def _fired(account: Account, entry: Entry, situation: Situation) -> str:
+    row = entry.run
+    assert row is not None
+    match row["trigger"]:
+        case Trigger.BACKFILL:
+            how = "backfilled"
+        case Trigger.REDRIVE:
+            how = "redriven"
+        case _:
+            late = (row["fired_at"] or entry.at) - entry.at - account.job.jitter
+            how = "fired on time" if late < ON_TIME else f"fired late by {span(late)}"
+            how += ", to catch up" if row["missed"] else ""
+    return f"{how}; {_state(row, situation)}"
+
+
+def _state(row: Record, situation: Situation) -> str:
+    tries = row["attempt"] or 0
+    times = "" if tries <= 1 else f" at attempt {tries}"
+    match row["status"]:
+        case RunStatus.RUNNING:
+            return f"running{times} since {stamp(row['claimed_at'])} on {worker_of(row)}"
+        case RunStatus.FAILED:
+            failed = f"attempt {tries} failed ({first_line(row['error'])})"
+            return f"{failed}; waiting because {situation.waiting(row)}"
+        case RunStatus.PENDING | RunStatus.WAITING:
+            return f"waiting because {situation.waiting(row)}"
+        case RunStatus.SUCCESS:
+            return f"success{times}"
+        case RunStatus.DEAD:
+            return f"dead after {tries} attempt{'s' if tries != 1 else ''} ({first_line(row['error'])})"
+        case RunStatus.CANCELLED:
+            because = row["reason"] or row["error"]
+            return f"cancelled ({first_line(because)})" if because else "cancelled"
+        case RunStatus.EXPIRED:
+            return "expired before it could start"
+        case other:
+            return str(other)
+
+
+def _upcoming(account: Account, entry: Entry, situation: Situation) -> str:
+    ahead = entry.at + account.job.jitter - account.now
+    if entry.reason == "paused":
+        because = f" ({account.paused_reason})" if account.paused_reason else ""
+        when = f"due in {span(ahead)}" if ahead > NOTHING else f"was due {span(-ahead)} ago"
+        return f"{when}, but the job is paused{because}"
+    if ahead > NOTHING:
+        return f"due in {span(ahead)}"
+    led = any(node.state == "live" and "scheduler" in node.roles for node in situation.nodes)
+    return f"due {span(-ahead)} ago, " + (
+        "about to fire" if led else "waiting because no scheduler is running"
+    )

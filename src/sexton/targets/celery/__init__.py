@@ -1,0 +1,1 @@
+"""A Celery task as a target."""

@@ -1,0 +1,99 @@
+"""Handlers: coroutines run in the worker's event loop, plain functions in its threads."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import contextvars
+import functools
+import inspect
+import logging
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+from sexton.targets.run import RunContext, Step
+from sexton.targets.spec import Target
+
+log = logging.getLogger("sexton.handlers")
+
+LEFT_BEHIND = 1000
+
+Handler = Callable[[RunContext], Any]
+
+
+async def noop(run: RunContext) -> None:
+    """Does nothing, successfully."""
+
+
+async def log_payload(run: RunContext) -> None:
+    """Writes the payload to the worker's log and to the run's."""
+    text = run.payload_json or "null"
+    log.info("%s (%s, attempt %d): %s", run.job_name, run.run_id, run.attempt, text)
+    await run.log(text)
+
+
+async def fail(run: RunContext) -> None:
+    """Fails every time: for trying out retries and dead letters."""
+    raise RuntimeError(f"sexton.fail always fails (attempt {run.attempt})")
+
+
+BUILT_IN: Mapping[str, Handler] = {"sexton.noop": noop, "sexton.log": log_payload, "sexton.fail": fail}
+
+
+class PythonTarget:
+    """The handlers of a worker by name; those of Sexton are always among them."""
+
+    def __init__(self, handlers: Mapping[str, Handler], threads: int = 32) -> None:
+        self.handlers: dict[str, Handler] = {**BUILT_IN, **handlers}
+        # A thread cannot be stopped: the place of one that overran its time is taken by another. Threads are
+        # made only when none is free, so that there are no more than runs at a time and those left behind.
+        self._pool = ThreadPoolExecutor(threads + LEFT_BEHIND, thread_name_prefix="sexton-handler")
+        self.left_behind = 0
+
+    def step(self, target: Target) -> Step | None:
+        handler = self.handlers.get(target.handler or "")
+        if handler is None:
+            return None
+        if is_coroutine_function(handler):
+            return handler
+        return functools.partial(self._in_thread, handler)
+
+    async def _in_thread(self, handler: Handler, run: RunContext) -> Any:
+        context = contextvars.copy_context()
+        loop = asyncio.get_running_loop()
+        thread = self._pool.submit(context.run, handler, run)
+        try:
+            value = await asyncio.wrap_future(thread, loop=loop)
+        except asyncio.CancelledError:
+            if not thread.cancelled() and not thread.done():
+                self.left_behind += 1
+                log.warning(
+                    "%r was stopped, but its thread goes on: %d like it; look at run.cancelled now and then",
+                    run,
+                    self.left_behind,
+                )
+                thread.add_done_callback(functools.partial(self._caught_up, loop))
+            raise
+        return await value if inspect.isawaitable(value) else value
+
+    def _caught_up(self, loop: asyncio.AbstractEventLoop, thread: Future[Any]) -> None:
+        """In the thread; the loop may be closed long since."""
+
+        def count() -> None:
+            self.left_behind -= 1
+
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(count)
+
+    async def close(self) -> None:
+        """Threads cannot be stopped; what still runs is left behind."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+def is_coroutine_function(handler: Handler) -> bool:
+    while isinstance(handler, functools.partial):
+        handler = handler.func
+    return inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(
+        getattr(handler, "__call__", None)  # noqa: B004 - an object whose __call__ is a coroutine function
+    )

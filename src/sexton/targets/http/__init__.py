@@ -1,0 +1,1 @@
+"""An HTTP request as a target."""

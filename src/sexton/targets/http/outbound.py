@@ -1,0 +1,315 @@
+"""The one way out: every request that Sexton makes to somebody else's server goes through `Outbound.send`.
+
+A name is resolved, every address it has is checked, and the socket is made for a checked address: what is
+checked is what is dialled, so a name that changes its address between the two, and a redirect, gain nothing.
+Some addresses are never reached: those of the link and of metadata services, in whatever disguise. Private
+ones are reached if the policy says so.
+
+Redirects are followed only as often as asked. What is sent and what is read is capped.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+import ssl
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import aiohttp
+from aiohttp.abc import AbstractResolver, ResolveResult
+from multidict import CIMultiDictProxy
+from yarl import URL
+
+from sexton import __version__, clock
+from sexton.config import Settings
+from sexton.connections.tls import PEM, make_context
+from sexton.targets.http.hosts import Hosts, Permit
+from sexton.targets.spec import HttpTls
+
+CONNECT_SECONDS = 10.0
+LARGEST_REQUEST = 1024 * 1024
+TLS_SECONDS = 60.0
+MOST_CONTEXTS = 1000
+# What a redirect asks for again as it was; the others are followed with a GET.
+KEPT = frozenset({307, 308})
+REDIRECTS = frozenset({301, 302, 303}) | KEPT
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+REFUSED = tuple(
+    map(
+        ipaddress.ip_network,
+        (
+            "0.0.0.0/8",  # this network; many systems take it for themselves
+            "169.254.0.0/16",  # link-local; the metadata services of most clouds
+            "100.100.100.200/32",  # Alibaba's
+            "192.0.0.192/32",  # Oracle's
+            "168.63.129.16/32",  # Azure's
+            "224.0.0.0/4",  # multicast
+            "240.0.0.0/4",  # reserved, and broadcast
+            "::/128",
+            "::/96",  # IPv4 in IPv6, as it was before ::ffff:0:0/96
+            "64:ff9b:1::/48",  # NAT64 of a local kind: only the network knows what is behind it
+            "2001::/32",  # Teredo
+            "2002::/16",  # 6to4
+            "fd00:ec2::/32",  # Amazon's metadata on IPv6
+            "fd20:ce::/32",  # Google's
+            "fe80::/10",
+            "fec0::/10",
+            "ff00::/8",
+        ),
+    )
+)
+LOOPBACK = ipaddress.ip_address("::1")
+# IPv6 addresses that carry an IPv4 address in their last four bytes and are in use, such as in networks that
+# have only IPv6. It is the IPv4 address that counts.
+CARRIERS = (ipaddress.ip_network("::ffff:0:0/96"), ipaddress.ip_network("64:ff9b::/96"))
+
+
+class RefusedAddress(OSError):
+    """An address that may not be reached."""
+
+
+class TooLarge(ValueError):
+    """A request with more bytes than may be sent."""
+
+
+class BadRedirect(aiohttp.ClientError):
+    """A redirect that is not followed though redirects are asked for."""
+
+
+class BadTls(ssl.SSLError):
+    """Certificates or keys that this machine cannot use."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is to be sent, and how much of an answer is wanted. `private`: names of headers that are sent to
+    the host of the URL only, not where it redirects to."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    most_bytes: int = 16 * 1024
+    redirects: int = 0
+    connect_seconds: float = CONNECT_SECONDS
+    read_seconds: float | None = None
+    tls: HttpTls | None = None
+    private: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer; of its body no more than was wanted."""
+
+    status: int
+    headers: CIMultiDictProxy[str]
+    body: bytes
+    truncated: bool
+
+
+class Outbound:
+    """Sends requests. All of a process share one session, one policy and what is known of the hosts."""
+
+    def __init__(self, settings: Settings, *, resolver: AbstractResolver | None = None) -> None:
+        self.private = settings.private_egress()
+        self.hosts = Hosts(settings)
+        self._resolver = resolver
+        self._session: aiohttp.ClientSession | None = None
+        self._contexts: dict[HttpTls, tuple[ssl.SSLContext, tuple[float, ...], float]] = {}
+
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    async def send(self, request: Request) -> Reply:
+        """The answer, whatever its status. Raises `RefusedAddress`, `TooLarge`, `HostBusy` (nothing was
+        sent), or what came in between: aiohttp.ClientError, OSError, TimeoutError."""
+        if len(request.body) > LARGEST_REQUEST:
+            raise TooLarge(f"the body has {len(request.body):,} bytes, more than {LARGEST_REQUEST:,}")
+        method, url, headers, body = request.method, request.url, dict(request.headers), request.body
+        for left in range(request.redirects, -1, -1):
+            async with self.hosts.admit(origin(url)) as permit:
+                reply = await self._exchange(request, permit, method, url, headers, body)
+            where = reply.headers.get("Location")
+            if reply.status not in REDIRECTS or where is None or not request.redirects:
+                return reply
+            if not left:
+                raise BadRedirect(f"more than {request.redirects} redirects")
+            before, url = url, _follow(url, where)
+            if reply.status not in KEPT and method != "GET":
+                method, body = "GET", b""
+                headers = {name: value for name, value in headers.items() if name.lower() != "content-type"}
+            if origin(url) != origin(before):
+                headers = {
+                    name: value for name, value in headers.items() if name.lower() not in request.private
+                }
+        raise AssertionError("the last of the redirects returns or raises")
+
+    async def _exchange(
+        self, request: Request, permit: Permit, method: str, url: str, headers: dict[str, str], body: bytes
+    ) -> Reply:
+        timeout = aiohttp.ClientTimeout(
+            total=None,
+            sock_connect=request.connect_seconds,
+            connect=None,
+            sock_read=request.read_seconds,
+        )
+        with _noted(permit):
+            async with self._open_session().request(
+                method,
+                URL(url),
+                data=body or None,
+                headers=headers,
+                timeout=timeout,
+                allow_redirects=False,
+                ssl=self._tls(request.tls) if request.tls else True,
+            ) as response:
+                permit.answered(response.status)
+                data, truncated = await _read(response, request.most_bytes)
+                return Reply(response.status, response.headers, data, truncated)
+
+    def check(self, address: str) -> None:
+        """Refuse an address that the policy does not let through."""
+        check_address(address, private=self.private)
+
+    def _open_session(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(
+                    limit=0,
+                    socket_factory=self._socket,
+                    resolver=CheckedResolver(self._resolver or aiohttp.ThreadedResolver(), self.private),
+                ),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                headers={"User-Agent": f"Sexton/{__version__}"},
+                auto_decompress=True,
+            )
+        return self._session
+
+    def _socket(self, info: tuple[Any, ...]) -> socket.socket:
+        """Where the connection really goes is known here, after every name was resolved."""
+        family, kind, protocol, _, address = info
+        self.check(str(address[0]))
+        return socket.socket(family, kind, protocol)
+
+    def _tls(self, files: HttpTls) -> ssl.SSLContext:
+        """The context of these files, made again once one of them has changed."""
+        now = clock.monotonic()
+        known = self._contexts.get(files)
+        if known is not None and now - known[2] < TLS_SECONDS:
+            return known[0]
+        try:
+            stamps = tuple(
+                Path(path).stat().st_mtime
+                for path in (files.cert, files.key, files.ca)
+                if path is not None and not path.startswith(PEM)
+            )
+            context = (
+                known[0]
+                if known is not None and known[1] == stamps
+                else make_context(files.ca, files.cert, files.key)
+            )
+        except (OSError, ValueError) as error:
+            raise BadTls(f"target.http.tls: {error}") from error
+        if len(self._contexts) >= MOST_CONTEXTS:
+            self._contexts.clear()
+        self._contexts[files] = (context, stamps, now)
+        return context
+
+
+class CheckedResolver(AbstractResolver):
+    """Lets a name through only if every address it has may be reached."""
+
+    def __init__(self, resolver: AbstractResolver, private: bool) -> None:
+        self._resolver = resolver
+        self._private = private
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        found = await self._resolver.resolve(host, port, family)
+        for each in found:
+            check_address(each["host"], private=self._private)
+        return found
+
+    async def close(self) -> None:
+        await self._resolver.close()
+
+
+def check_address(text: str, *, private: bool = True) -> None:
+    """Refuse what is never reached, and with `private` false everything that is not public."""
+    address: Address = ipaddress.ip_address(text.split("%")[0])
+    if any(address.version == network.version and address in network for network in CARRIERS):
+        address = ipaddress.ip_address(address.packed[12:])
+    if address != LOOPBACK and any(
+        address.version == network.version and address in network for network in REFUSED
+    ):
+        raise RefusedAddress(
+            f"{text} is an address that is never reached (link-local, metadata, multicast …)"
+        )
+    if not private and not address.is_global:
+        raise RefusedAddress(
+            f"{text} is a private address, and egress_private does not allow those "
+            "(SEXTON_EGRESS_PRIVATE=allow does)"
+        )
+
+
+def origin(url: str) -> str:
+    """`https://host:443`: what limits and circuits are kept for."""
+    parts = urlsplit(url)
+    try:
+        port = parts.port
+    except ValueError:
+        port = None
+    scheme = parts.scheme.lower()
+    return f"{scheme}://{parts.hostname or ''}:{port or (443 if scheme == 'https' else 80)}"
+
+
+async def _read(response: aiohttp.ClientResponse, most: int) -> tuple[bytes, bool]:
+    """The beginning of the body; the rest is not waited for."""
+    data = b""
+    while len(data) <= most:
+        chunk = await response.content.read(most + 1 - len(data))
+        if not chunk:
+            return data, False
+        data += chunk
+    response.close()
+    return data[:most], True
+
+
+def _follow(url: str, where: str) -> str:
+    try:
+        target = URL(url).join(URL(where))
+        scheme, host = target.scheme, target.host
+    except ValueError as error:
+        raise BadRedirect(f"redirected to {where[:200]!r}, which is not a URL") from error
+    if scheme not in ("http", "https") or not host:
+        raise BadRedirect(f"redirected to {where[:200]!r}, which is not an http or https URL")
+    if url.lower().startswith("https:") and scheme != "https":
+        raise BadRedirect(f"redirected from https to {where[:200]!r}")
+    return str(target)
+
+
+@contextmanager
+def _noted(permit: Permit) -> Iterator[None]:
+    """Failures count against the host; what the guard raises, which aiohttp wraps, is our own."""
+    try:
+        yield
+    except (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError):
+        raise
+    except (aiohttp.ClientError, OSError) as error:
+        cause: BaseException | None = error
+        while cause is not None:
+            if isinstance(cause, RefusedAddress | BadTls):
+                raise cause from None
+            cause = cause.__cause__ or cause.__context__
+        permit.failed()
+        raise

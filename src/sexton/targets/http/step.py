@@ -1,0 +1,282 @@
+"""The HTTP target: one signed request per attempt.
+
+The signature is that of Standard Webhooks, so any of its libraries can verify it. What may be reached, and
+how much of it at a time, is decided by `outbound`.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import re
+import secrets
+from collections.abc import Sequence
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+from functools import partial
+from typing import Any
+
+import aiohttp
+import msgspec
+
+from sexton import clock
+from sexton.model import (
+    Failure,
+    Outcome,
+    Release,
+    Success,
+    Wait,
+)
+from sexton.postgres.database import Database
+from sexton.targets.base import Filler
+from sexton.targets.http.hosts import HostBusy
+from sexton.targets.http.outbound import (
+    LARGEST_REQUEST,
+    BadRedirect,
+    BadTls,
+    Outbound,
+    RefusedAddress,
+    Reply,
+    Request,
+    TooLarge,
+)
+from sexton.targets.http.rules import BODY_PLACE, BODY_PLACES
+from sexton.targets.run import TOKEN_HEADER, RunContext, Step, clean
+from sexton.targets.spec import HttpTarget, HttpTls, Target
+
+SECRET_SECONDS = 30.0
+ERROR_BYTES = 2000
+PREFIX = "whsec_"
+ACCEPTED = 202
+RETRYABLE = frozenset({408, 425, 429})
+
+
+class HttpTargetKind:
+    """Turns runs into requests, and answers into outcomes."""
+
+    def __init__(self, outbound: Outbound, filler: Filler, database: Database) -> None:
+        self._outbound = outbound
+        self._filler = filler
+        self._database = database
+        self._secrets: list[bytes] = []
+        self._secrets_at = float("-inf")
+
+    def step(self, target: Target) -> Step | None:
+        if target.http is None:
+            return None
+        if b"${secret:" in msgspec.json.encode(target.http):
+            return self._filler.guarded(partial(self._send_revealed, target.http))
+        return partial(self._send, target.http)
+
+    async def close(self) -> None:
+        """The session belongs to the worker."""
+
+    async def _send_revealed(self, target: HttpTarget, run: RunContext) -> Outcome:
+        """With secrets in their places: before the places of the payload are filled in, which is not ours."""
+        reveal, tls = self._filler.secrets.reveal, target.tls
+        if tls is not None:
+            shown = {name: getattr(tls, name) for name in tls.__struct_fields__}
+            tls = HttpTls(**{name: text and await reveal(text) for name, text in shown.items()})
+        revealed = msgspec.structs.replace(
+            target,
+            url=await reveal(target.url),
+            headers={name: await reveal(text) for name, text in target.headers.items()},
+            body=target.body and await reveal(target.body),
+            tls=tls,
+        )
+        return await self._send(revealed, run)
+
+    async def _send(self, target: HttpTarget, run: RunContext) -> Outcome:
+        try:
+            body = render(target, run)
+            headers = request_headers(target, run, body, await self._signing_secrets())
+            if target.mode == "async":
+                headers[TOKEN_HEADER] = await run.token()
+            reply = await self._outbound.send(
+                Request(
+                    method=target.method,
+                    url=target.url,
+                    headers=headers,
+                    body=body,
+                    most_bytes=max(target.capture_bytes, ERROR_BYTES) if target.capture else 0,
+                    redirects=target.redirects,
+                    connect_seconds=target.connect_timeout_seconds,
+                    read_seconds=target.read_timeout_seconds or run.policy.timeout_seconds,
+                    tls=target.tls,
+                    # What the job's owner has given in confidence is not for whom the service points to.
+                    private=frozenset(name.lower() for name in (*target.headers, TOKEN_HEADER)),
+                )
+            )
+        except HostBusy as busy:
+            return Release(busy.seconds, str(busy))
+        except TooLarge as error:
+            return Failure(f"the request cannot be sent: {error}", permanent=True)
+        except RefusedAddress as error:
+            return Failure(f"the address {target.url} is refused: {error}", permanent=True)
+        except (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError) as error:
+            return Failure(
+                f"the address {target.url} cannot be used: {clean(str(error), 500)}", permanent=True
+            )
+        except BadRedirect as error:
+            return Failure(f"{target.url}: {clean(str(error), 500)}", permanent=True)
+        except BadTls as error:
+            # Another worker may have the files, and this one may get them.
+            return Failure(clean(str(error.args[-1]), 1000))
+        except aiohttp.ConnectionTimeoutError:
+            return Failure(
+                f"timeout: {target.url}: no connection within {target.connect_timeout_seconds:g} seconds",
+                kind="timeout",
+            )
+        except TimeoutError:
+            waited = target.read_timeout_seconds or run.policy.timeout_seconds
+            return Failure(f"timeout: {target.url}: nothing came for {waited:g} seconds", kind="timeout")
+        except (aiohttp.ClientError, OSError) as error:
+            reason = clean(str(error) or type(error).__name__, 2000)
+            return Failure(f"{type(error).__name__}: {target.url}: {reason}")
+        if target.mode == "async" and reply.status == ACCEPTED:
+            return Wait(target.wait_seconds or run.policy.timeout_seconds)
+        return judge(target, reply)
+
+    async def _signing_secrets(self) -> list[bytes]:
+        if clock.monotonic() - self._secrets_at > SECRET_SECONDS:
+            self._secrets = read_secrets(await signing_secret(self._database))
+            self._secrets_at = clock.monotonic()
+        return self._secrets
+
+
+async def signing_secret(database: Database) -> Any:
+    """The secret of the installation, made if there is none: `whsec_…`, or a list while it is rotated."""
+    row = await database.fetchrow(
+        "keep_setting", "webhook_secret", msgspec.json.encode(new_secret()).decode()
+    )
+    assert row is not None
+    return msgspec.json.decode(row["value"])
+
+
+def new_secret() -> str:
+    return PREFIX + base64.b64encode(secrets.token_bytes(32)).decode()
+
+
+def read_secrets(value: str | Sequence[str]) -> list[bytes]:
+    texts = [value] if isinstance(value, str) else list(value)
+    return [base64.b64decode(text.removeprefix(PREFIX)) for text in texts]
+
+
+def render(target: HttpTarget, run: RunContext) -> bytes:
+    """The body: the payload as JSON, or the target's own text with its few places filled in."""
+    if target.body is None:
+        if target.method in ("GET", "DELETE"):
+            return b""
+        return (run.payload_json or "null").encode()
+    places = {
+        "payload": lambda: run.payload_json or "null",
+        "job_id": lambda: run.job_id,
+        "job_name": lambda: run.job_name,
+        "run_id": lambda: run.run_id,
+        "attempt": lambda: str(run.attempt),
+        "scheduled_at": lambda: _iso(run),
+        "idempotency_key": lambda: run.idempotency_key,
+        "trigger": lambda: str(run.trigger),
+    }
+
+    size = 0
+
+    def fill(found: re.Match[str]) -> str:
+        nonlocal size
+        text = places[found[1]]() if found[1] in BODY_PLACES else found[0]
+        size += len(text)
+        if size > LARGEST_REQUEST:
+            # Before a small template with the payload in it many times has taken all the memory.
+            raise TooLarge(f"the body has more than {LARGEST_REQUEST:,} characters once it is filled in")
+        return text
+
+    return BODY_PLACE.sub(fill, target.body).encode()
+
+
+def request_headers(
+    target: HttpTarget, run: RunContext, body: bytes, keys: Sequence[bytes]
+) -> dict[str, str]:
+    now = clock.now()
+    # A name that is given in both ways is ours: nobody may forge what a receiver checks.
+    ours = {
+        "Idempotency-Key": _header(run.idempotency_key),
+        "Sexton-Job-Id": run.job_id,
+        "Sexton-Run-Id": run.run_id,
+        "Sexton-Attempt": str(run.attempt),
+        "Sexton-Scheduled-At": _iso(run),
+        "Sexton-Trigger": str(run.trigger),
+        "Sexton-Missed": "true" if run.missed else "false",
+        **signature_headers(run.run_id, int(now.timestamp()), body, keys),
+    }
+    taken = {TOKEN_HEADER.lower(), *(name.lower() for name in ours)}
+    given = {name: value for name, value in target.headers.items() if name.lower() not in taken}
+    if body and "content-type" not in {name.lower() for name in given}:
+        given["Content-Type"] = "application/json"
+    return {**given, **ours}
+
+
+def signature_headers(message: str, timestamp: int, body: bytes, keys: Sequence[bytes]) -> dict[str, str]:
+    """The headers of Standard Webhooks; the same id at every attempt, a fresh time at each."""
+    signed = f"{message}.{timestamp}.".encode() + body
+    signatures = (base64.b64encode(hmac.digest(key, signed, hashlib.sha256)).decode() for key in keys)
+    return {
+        "webhook-id": message,
+        "webhook-timestamp": str(timestamp),
+        "webhook-signature": " ".join(f"v1,{signature}" for signature in signatures),
+    }
+
+
+def judge(target: HttpTarget, reply: Reply) -> Outcome:
+    """What an answer means for the attempt."""
+    status = reply.status
+    if status in target.success_codes if target.success_codes else 200 <= status < 300:
+        return Success(captured(target, reply))
+    hint = " (redirects are not followed)" if 300 <= status < 400 and not target.redirects else ""
+    text = reply.body[:ERROR_BYTES].decode("utf-8", "replace")
+    error = f"HTTP {status}{hint}" + (f": {clean(text, ERROR_BYTES)}" if text else "")
+    permanent = 400 <= status < 500 and status not in RETRYABLE
+    wait = None if permanent else seconds_to_wait(reply.headers.get("Retry-After"))
+    return Failure(error, permanent=permanent, retry_after=wait)
+
+
+def captured(target: HttpTarget, reply: Reply) -> dict[str, Any]:
+    """What is kept of an answer as the run's result."""
+    kept: dict[str, Any] = {"status": reply.status}
+    headers = {
+        name.lower(): clean(", ".join(reply.headers.getall(name)), 2000)
+        for name in target.capture_headers
+        if name in reply.headers
+    }
+    if headers:
+        kept["headers"] = headers
+    if target.capture:
+        most = target.capture_bytes
+        kept["body"] = clean(reply.body[:most].decode("utf-8", "replace"), most)
+        if reply.truncated or len(reply.body) > most:
+            kept["truncated"] = True
+    return kept
+
+
+def seconds_to_wait(retry_after: str | None) -> float | None:
+    """`Retry-After`: seconds, or the date of HTTP."""
+    if retry_after is None:
+        return None
+    text = retry_after.strip()
+    if text.isascii() and text.isdigit():
+        return float(text[:9])
+    try:
+        at = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    at = at if at.tzinfo else at.replace(tzinfo=UTC)
+    return max(0.0, (at - clock.now()).total_seconds())
+
+
+def _iso(run: RunContext) -> str:
+    return run.scheduled_at.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def _header(text: str) -> str:
+    """Keys come from templates and payloads: no line breaks, and only what a header can carry."""
+    return "".join(char if " " <= char <= "~" else "?" for char in text)

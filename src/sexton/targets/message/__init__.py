@@ -1,0 +1,1 @@
+"""A message to a broker as a target."""

@@ -1,0 +1,197 @@
+"""The message target: what a run is, to a broker. Success is the broker's acknowledgement.
+
+The runs of a worker share one connection per address. One on which something went wrong is given up, and the
+next attempt makes a new one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from sexton.connections.address import Address
+from sexton.model import (
+    Failure,
+    Outcome,
+    Success,
+    Wait,
+)
+from sexton.targets.base import Filler, Refused, stamp
+from sexton.targets.message.brokers.base import (
+    CONNECT_SECONDS,
+    PUBLISH_SECONDS,
+    Message,
+    Publisher,
+    available,
+    check_hosts,
+    connect,
+)
+from sexton.targets.run import TOKEN_HEADER, RunContext, Step, clean
+from sexton.targets.spec import MessageTarget, Target
+
+log = logging.getLogger("sexton")
+
+MOST_CONNECTIONS = 200
+CLOSE_SECONDS = 5.0
+
+
+class MessageTargetKind:
+    def __init__(self, filler: Filler, pool: Pool) -> None:
+        self._filler = filler
+        self._pool = pool
+
+    def step(self, target: Target) -> Step | None:
+        message = target.message
+        if message is None or not available(message.broker):
+            return None
+        return self._filler.guarded(partial(self._send, message))
+
+    async def close(self) -> None:
+        await self._pool.close()
+
+    async def _send(self, target: MessageTarget, run: RunContext) -> Outcome:
+        text = self._filler.text
+        token = await run.token() if target.mode == "async" else None
+        message = Message(
+            topic=await text(target.topic, run),
+            key=None if target.key is None else await text(target.key, run),
+            headers={
+                **{name: one_line(await text(value, run)) for name, value in target.headers.items()},
+                **id_headers(run),
+                **({} if token is None else {TOKEN_HEADER: token}),
+            },
+            body=(
+                (run.payload_json or "null").encode() if target.format == "payload" else envelope(run, token)
+            ),
+            number=run.idempotency_key,
+            exchange=target.exchange,
+            redis_type=target.redis_type,
+        )
+        outcome = await self._pool.publish(
+            target.broker, await self._filler.address(target.url, run), message
+        )
+        if token is not None and isinstance(outcome, Success):
+            return Wait(target.wait_seconds or run.policy.timeout_seconds)
+        return outcome
+
+
+@dataclass(slots=True)
+class _Connection:
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    publisher: Publisher | None = None
+
+
+class Pool:
+    """Connections by broker and address; the one that was used least lately makes room."""
+
+    def __init__(self, *, private: bool) -> None:
+        self._private = private
+        self._connections: OrderedDict[tuple[str, str], _Connection] = OrderedDict()
+        self._closing: set[asyncio.Task[None]] = set()
+
+    async def publish(self, broker: str, url: str, message: Message) -> Outcome:
+        connection = self._connection(broker, url)
+        publisher: Publisher | None = None
+        try:
+            publisher = await self._open(connection, broker, url)
+            async with asyncio.timeout(PUBLISH_SECONDS):
+                return Success({"broker": broker, "topic": message.topic, **await publisher.publish(message)})
+        except Refused as error:
+            # RabbitMQ closes the channel with its refusal.
+            self._give_up(connection, publisher)
+            return Failure(str(error), permanent=True)
+        except TimeoutError:
+            self._give_up(connection, publisher)
+            what = "acknowledge the message" if publisher else "answer"
+            return Failure(f"timeout: {broker} did not {what} in time", kind="timeout")
+        except Exception as error:
+            self._give_up(connection, publisher)
+            reason = clean(str(error) or type(error).__name__, 2000)
+            return Failure(f"{broker}: {type(error).__name__}: {reason}")
+
+    async def check(self, address: Address) -> None:
+        """Refuse an address that may not be reached."""
+        await check_hosts(address, private=self._private)
+
+    async def close(self) -> None:
+        for connection in self._connections.values():
+            self._give_up(connection, connection.publisher)
+        self._connections.clear()
+        if self._closing:
+            await asyncio.wait(self._closing)
+
+    def _connection(self, broker: str, url: str) -> _Connection:
+        key = (broker, url)
+        connection = self._connections.setdefault(key, _Connection())
+        self._connections.move_to_end(key)
+        while len(self._connections) > MOST_CONNECTIONS:
+            _, old = self._connections.popitem(last=False)
+            self._give_up(old, old.publisher)
+        return connection
+
+    async def _open(self, connection: _Connection, broker: str, url: str) -> Publisher:
+        async with connection.lock:
+            if connection.publisher is None:
+                async with asyncio.timeout(CONNECT_SECONDS):
+                    connection.publisher = await connect(broker, url, private=self._private)
+            return connection.publisher
+
+    def _give_up(self, connection: _Connection, publisher: Publisher | None) -> None:
+        """Another attempt may have a new one already."""
+        if publisher is None or connection.publisher is not publisher:
+            return
+        connection.publisher = None
+        task = asyncio.get_running_loop().create_task(_close(publisher))
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)
+
+
+async def _close(publisher: Publisher) -> None:
+    try:
+        async with asyncio.timeout(CLOSE_SECONDS):
+            await publisher.close()
+    except Exception as error:
+        log.debug("a connection to a broker did not close: %s", error)
+
+
+def envelope(run: RunContext, token: str | None = None) -> bytes:
+    """The payload and everything a receiver may want to know of the run; with `token` it reports its end."""
+    payload = msgspec.Raw((run.payload_json or "null").encode())
+    told: dict[str, Any] = {
+        "payload": payload,
+        "job_id": run.job_id,
+        "job_name": run.job_name,
+        "run_id": run.run_id,
+        "scheduled_at": stamp(run),
+        "attempt": run.attempt,
+        "trigger": str(run.trigger),
+        "missed": run.missed,
+        "idempotency_key": run.idempotency_key,
+    }
+    if token is not None:
+        path = f"/api/v1/runs/{run.run_id}"
+        reply = {verb: f"{path}/{verb}" for verb in ("complete", "fail", "heartbeat")}
+        told |= {"token": token, "reply": reply}
+    return msgspec.json.encode(told)
+
+
+def id_headers(run: RunContext) -> dict[str, str]:
+    return {
+        "Idempotency-Key": one_line(run.idempotency_key),
+        "Sexton-Job-Id": run.job_id,
+        "Sexton-Run-Id": run.run_id,
+        "Sexton-Attempt": str(run.attempt),
+        "Sexton-Scheduled-At": stamp(run),
+        "Sexton-Trigger": str(run.trigger),
+    }
+
+
+def one_line(text: str) -> str:
+    """What a payload puts into a header must not end it."""
+    return "".join(char if char.isprintable() else " " for char in text)

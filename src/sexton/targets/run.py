@@ -1,0 +1,456 @@
+"""Carrying one run out: what a handler is given, how its end becomes an `Outcome`, and when to try again.
+
+Nothing here writes. `execute` returns a value, and the worker records the outcomes of many runs at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import re
+import traceback
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import AbstractAsyncContextManager
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+import msgspec
+
+from sexton.errors import InvalidField, SextonError
+from sexton.model import (
+    Backoff,
+    Cancel,
+    Expired,
+    Failure,
+    Outcome,
+    Release,
+    Retry,
+    RetryJitter,
+    Snooze,
+    Success,
+    Trigger,
+    Wait,
+    encode_id,
+)
+from sexton.targets.template import manual_key, occurrence_key
+
+if TYPE_CHECKING:
+    import asyncpg
+
+    from sexton.postgres.database import Connection
+
+log = logging.getLogger("sexton")
+
+TOKEN_HEADER = "Sexton-Run-Token"
+
+RESULT_LIMIT = 64 * 1024
+ERROR_LIMIT = 8 * 1024
+MESSAGE_LIMIT = 16 * 1024
+
+# How much of an attempt's log is kept.
+LOG_LINES = 10_000
+LOG_BYTES = 1024 * 1024
+CAPPED = f"the log ends here: {LOG_LINES:,} lines or 1 MiB of an attempt are kept"
+
+LONGEST_WAIT = 86_400.0
+LONGEST_SNOOZE = 366 * 86_400.0
+
+# What a handler is to the worker: it takes the run and is awaited.
+Step = Callable[["RunContext"], Awaitable[Any]]
+Stop = Literal["timeout", "cancel", "lost", "shutdown"]
+
+
+class Policy(msgspec.Struct, frozen=True):
+    """What a job's options say about its attempts, read from `jobs.options`: what differs from the
+    defaults."""
+
+    max_retries: int = 3
+    retry_backoff: Backoff = Backoff.EXPONENTIAL
+    retry_base_seconds: float = 60
+    retry_max_seconds: float = 3600
+    retry_jitter: RetryJitter = RetryJitter.NONE
+    timeout_seconds: float = 300
+    idempotency_key_template: str | None = None
+
+
+read_policy = msgspec.json.Decoder(Policy).decode
+
+
+class Tried(Protocol):
+    """What it takes to say what becomes of a run after an attempt."""
+
+    @property
+    def id(self) -> int: ...
+
+    @property
+    def claim(self) -> int: ...
+
+    @property
+    def job(self) -> int: ...
+
+    @property
+    def attempt(self) -> int: ...
+
+    @property
+    def crashes(self) -> int: ...
+
+    @property
+    def policy(self) -> Policy: ...
+
+
+class Reporter(Protocol):
+    """What the worker does for a run while it is under way. `progress` and `log` may be called from any
+    thread."""
+
+    def progress(self, run: RunContext, fraction: float, text: str | None) -> None: ...
+
+    def log(self, run: RunContext, level: str, message: str) -> None: ...
+
+    def transaction(self, run: RunContext, result: Any) -> AbstractAsyncContextManager[Connection]: ...
+
+    async def token(self, run: RunContext) -> str: ...
+
+    def database_seconds(self, moment: float) -> float:
+        """A moment of the monotonic clock as seconds since 1970 on the database's clock."""
+        ...
+
+
+class LeaseLost(SextonError):
+    """The run belongs to another claim by now: nothing of this attempt may be kept."""
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__("lease_lost", f"the run {run_id} was taken over by another worker")
+
+
+class RunContext:
+    """The one argument of a handler: what is to be done, and what can be said while doing it.
+
+    There is one per attempt, made from the row of the claim; everything that costs something is worked out
+    when it is asked for.
+    """
+
+    __slots__ = (
+        "_key",
+        "_logged",
+        "_payload",
+        "_record",
+        "_reporter",
+        "alone",
+        "claim",
+        "ended",
+        "id",
+        "policy",
+        "reason",
+        "settled",
+        "started",
+        "stop",
+        "stopped",
+        "task",
+    )
+
+    def __init__(self, record: asyncpg.Record, reporter: Reporter, policy: Policy) -> None:
+        self._record = record
+        self._reporter = reporter
+        self._payload: Any = msgspec.UNSET
+        self._key: str | None = None
+        self._logged = (0, 0)  # lines, bytes
+        self.policy = policy
+        self.id: int = record["id"]
+        self.claim: int = record["claim"]
+        self.started = 0.0
+        self.stop: Stop | None = None
+        self.stopped = 0.0
+        self.reason: str | None = None
+        self.settled = False
+        self.ended = False
+        self.alone = False
+        self.task: asyncio.Task[None] | None = None
+
+    def __repr__(self) -> str:
+        return f"<run {self.run_id} of {self.job_name}, attempt {self.attempt}>"
+
+    @property
+    def payload(self) -> Any:
+        if self._payload is msgspec.UNSET:
+            text = self._record["payload"]
+            self._payload = None if text is None else msgspec.json.decode(text)
+        return self._payload
+
+    @property
+    def payload_json(self) -> str | None:
+        """The payload as it is stored."""
+        text: str | None = self._record["payload"]
+        return text
+
+    @property
+    def run_id(self) -> str:
+        return encode_id("r", self.id)
+
+    @property
+    def job_id(self) -> str:
+        return encode_id("j", self._record["job_id"])
+
+    @property
+    def job(self) -> int:
+        number: int = self._record["job_id"]
+        return number
+
+    @property
+    def job_name(self) -> str:
+        name: str = self._record["name"]
+        return name
+
+    @property
+    def scheduled_at(self) -> datetime:
+        """The nominal time."""
+        at: datetime = self._record["scheduled_at"]
+        return at
+
+    @property
+    def trigger(self) -> Trigger:
+        return Trigger(self._record["trigger"])
+
+    @property
+    def missed(self) -> bool:
+        missed: bool = self._record["missed"]
+        return missed
+
+    @property
+    def attempt(self) -> int:
+        attempt: int = self._record["attempt"]
+        return attempt
+
+    @property
+    def crashes(self) -> int:
+        crashes: int = self._record["crashes"]
+        return crashes
+
+    @property
+    def revision(self) -> int:
+        revision: int = self._record["revision"]
+        return revision
+
+    @property
+    def target(self) -> str:
+        """The job's target as JSON."""
+        target: str = self._record["target"]
+        return target
+
+    @property
+    def late_seconds(self) -> float:
+        """How long after it was due the attempt began; never less than nothing."""
+        return max(0.0, self._reporter.database_seconds(self.started) - self.due_seconds)
+
+    @property
+    def due_seconds(self) -> float:
+        """When it was due, jitter included, in seconds since 1970."""
+        due: float = self._record["due_seconds"]
+        return due
+
+    @property
+    def deadline(self) -> datetime:
+        """When the attempt is stopped."""
+        began = datetime.fromtimestamp(self._reporter.database_seconds(self.started), UTC)
+        return began + timedelta(seconds=self.policy.timeout_seconds)
+
+    @property
+    def idempotency_key(self) -> str:
+        """The same for every attempt of an occurrence."""
+        if self._key is None:
+            self._key = self._record["idempotency_key"] or self._make_key()
+        return self._key
+
+    @property
+    def has_new_key(self) -> bool:
+        """Whether its key comes from a template and has not been kept yet."""
+        return self.policy.idempotency_key_template is not None and self._record["idempotency_key"] is None
+
+    def _make_key(self) -> str:
+        record, template = self._record, self.policy.idempotency_key_template
+        named = {
+            "job_id": record["job_id"],
+            "job_name": record["name"],
+            "scheduled_at": record["scheduled_at"],
+            "timezone": record["timezone"] or "UTC",
+            "payload": None if template is None else self.payload,
+        }
+        try:
+            if record["trigger"] == Trigger.MANUAL:
+                return manual_key(template, run_id=self.id, **named)
+            return occurrence_key(template, **named)
+        except InvalidField as error:
+            # Templates are checked with the job's payload; a run may have one of its own.
+            log.warning("%r: %s; the default key is used", self, error)
+            return occurrence_key(None, **named)
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the attempt should end: it was cancelled, is over its time, or no longer belongs here. A
+        coroutine is cancelled as well; a function in a thread can only look here."""
+        return self.stop is not None
+
+    def progress(self, fraction: float, text: str | None = None) -> Awaitable[None]:
+        """Say how far the run is, from 0 to 1. Awaiting is optional: it is written with the next batch."""
+        self._reporter.progress(self, min(1.0, max(0.0, float(fraction))), text)
+        return DONE
+
+    def log(self, message: object, level: str = "info") -> Awaitable[None]:
+        """Keep a line with the run. Awaiting is optional: it is written with the next batch. An attempt that
+        says too much has a last line that says so, and nothing after it."""
+        line = clean(str(message), MESSAGE_LIMIT)
+        lines, size = self._logged
+        if lines < LOG_LINES:
+            lines, size = lines + 1, size + len(line.encode())
+            if lines == LOG_LINES or size > LOG_BYTES:
+                lines, level, line = LOG_LINES, "warning", CAPPED
+            self._logged = (lines, size)
+            self._reporter.log(self, level, line)
+        return DONE
+
+    async def token(self) -> str:
+        """What somebody else needs to report how this attempt ended, after the handler has returned `Wait`:
+        with it, and without an API key, they may POST to /api/v1/runs/{run}/complete, /fail or /heartbeat."""
+        return await self._reporter.token(self)
+
+    def transaction(self, result: Any = None) -> AbstractAsyncContextManager[Connection]:
+        """A transaction in which the handler's own writes and the run's success are committed together.
+
+        The run is finished, with `result`, by the last statement before COMMIT. If it was lost to another
+        worker, everything is rolled back and `LeaseLost` raised. What the handler returns afterwards is not
+        kept.
+        """
+        return self._reporter.transaction(self, result)
+
+
+class _Done:
+    """Something that can be awaited and is done already; it can be dropped without a warning, too."""
+
+    __slots__ = ()
+
+    def __await__(self) -> Generator[None, None, None]:
+        return
+        yield
+
+
+DONE = _Done()
+SUCCESS = Success()
+OUTCOMES = (Success, Failure, Retry, Snooze, Wait, Release, Cancel, Expired)
+
+
+async def execute(run: RunContext, step: Step) -> Outcome | None:
+    """Carry the run out and say how it ended; None if it is no longer ours to say."""
+    try:
+        value = await step(run)
+    except asyncio.CancelledError:
+        return stopped(run)
+    except LeaseLost:
+        return None
+    except Exception as error:
+        return Failure(describe(error))
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt | SystemExit):
+            return Failure(describe(error))
+        raise
+    if value is None:
+        return SUCCESS
+    return value if isinstance(value, OUTCOMES) else Success(value)
+
+
+def stopped(run: RunContext) -> Outcome | None:
+    """The outcome of an attempt that was stopped from outside."""
+    match run.stop:
+        case "timeout":
+            return Failure(
+                f"timeout: it was stopped after {run.policy.timeout_seconds:g} seconds", kind="timeout"
+            )
+        case "cancel":
+            return Cancel(run.reason or "cancelled")
+        case "lost" | "shutdown":
+            return None
+        case None:
+            # The handler cancelled itself, or a task of its own.
+            return Failure("CancelledError: the handler was cancelled from within")
+
+
+def tries(run: Tried) -> int:
+    """Attempts that count: a crash of the worker uses none up."""
+    return run.attempt - run.crashes
+
+
+def backoff(policy: Policy, tried: int) -> float:
+    """Seconds until the next attempt after `tried` that failed."""
+    base = policy.retry_base_seconds
+    match policy.retry_backoff:
+        case Backoff.FIXED:
+            delay = base
+        case Backoff.LINEAR:
+            delay = base * tried
+        case Backoff.EXPONENTIAL:
+            delay = base * 2.0 ** min(tried - 1, 64)
+    delay = min(delay, policy.retry_max_seconds)
+    return random.uniform(0, delay) if policy.retry_jitter is RetryJitter.FULL else delay
+
+
+def wait_before_retry(run: Tried, asked: float | None) -> float:
+    """What the handler or the service asked for, else the job's back-off."""
+    if asked is not None:
+        return min(max(0.0, asked), LONGEST_WAIT)
+    return backoff(run.policy, tries(run))
+
+
+def in_seconds(duration: float | timedelta) -> float:
+    """Handlers may say it either way."""
+    return duration.total_seconds() if isinstance(duration, timedelta) else float(duration)
+
+
+def encode_result(value: Any) -> str | None:
+    """A handler's result as JSON text that PostgreSQL takes; what cannot be kept leaves a note instead."""
+    if value is None:
+        return None
+    try:
+        encoded = msgspec.json.encode(value)
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        return _note(f"the result cannot be kept as JSON: {error}")
+    if len(encoded) > RESULT_LIMIT:
+        head = encoded[:1024].decode("utf-8", "ignore").replace("\\u0000", "")
+        return _note(
+            f"the result was {len(encoded)} bytes, more than the {RESULT_LIMIT} that are kept", head=head
+        )
+    if b"\\u0000" in encoded:
+        return _note("the result cannot be kept: it has a NUL character")
+    return encoded.decode()
+
+
+def _note(note: str, **more: str) -> str:
+    return msgspec.json.encode({"truncated": True, "note": clean(note, 1000), **more}).decode()
+
+
+def describe(error: BaseException) -> str:
+    """The error on the first line, then the end of its traceback."""
+    try:
+        head = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    except Exception:
+        head = type(error).__name__
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if frame.name != "execute" or frame.filename != __file__
+    ]
+    trace = "".join(traceback.format_list(frames[-8:]))
+    head = clean(head, ERROR_LIMIT // 2)
+    return clean(f"{head}\n\n{trace}" if trace else head, ERROR_LIMIT).rstrip()
+
+
+def clean(text: str, limit: int) -> str:
+    """Text that PostgreSQL takes: no NUL, no lone surrogates, not too long."""
+    text = text.replace("\0", "�")
+    if len(text) > limit:
+        text = text[: limit - 1] + "…"
+    return text.encode("utf-8", "replace").decode() if not text.isascii() else text
+
+
+def error_group(error: str) -> str:
+    """Errors that differ only in numbers and ids belong together."""
+    first = error.split("\n", 1)[0][:200]
+    return re.sub(r"\b(?=\w*\d)[\w-]+\b", "#", first)

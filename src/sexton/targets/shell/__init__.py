@@ -1,0 +1,1 @@
+"""A command on the worker’s machine as a target."""

@@ -1,0 +1,99 @@
+"""The client against a real server, and where it looks for one."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from sexton.cli.client import (
+    DEFAULT_URL,
+    AsyncClient,
+    Client,
+    find_url,
+    place,
+)
+from sexton.errors import Conflict, InvalidField, NotFound, ScheduleError, Unavailable
+from tests.cli.server import Server
+
+HOURLY = {"name": "hourly", "schedule": "0 * * * *"}
+
+
+def test_errors_come_back_as_what_they_were(database_url: str) -> None:
+    with Server(database_url) as server, Client(server.url) as client:
+        job = client.post("/jobs", HOURLY)
+        with pytest.raises(Conflict) as taken:
+            client.post("/jobs", HOURLY)
+        assert taken.value.code == "name_taken"
+        with pytest.raises(ScheduleError) as bad:
+            client.post("/jobs", {"name": "a", "schedule": "0 9 * * 9"})
+        assert bad.value.position == 8
+        with pytest.raises(InvalidField) as unknown:
+            client.post("/jobs", {**HOURLY, "tz": "UTC"})
+        assert (unknown.value.field, unknown.value.hint) == ("tz", "did you mean timezone?")
+        with pytest.raises(NotFound):
+            client.get(place("jobs", "no such job"))
+        with pytest.raises(Conflict) as stale:
+            client.patch(place("jobs", "hourly"), {"owner": "x"}, revision=7)
+        assert stale.value.code == "revision_conflict"
+        assert client.patch(place("jobs", "hourly"), {"owner": "x"}, revision=1)["owner"] == "x"
+        assert client.put(place("jobs", "by-name", "b"), {"schedule": "every 1m"})["name"] == "b"
+        client.delete(place("jobs", job["job_id"]), cancel_running=True)
+        assert [each["name"] for each in client.pages("/jobs")] == ["b"]
+
+
+def test_lists_go_on_over_pages(database_url: str) -> None:
+    with Server(database_url) as server, Client(server.url) as client:
+        lines = [json.dumps({"name": f"job-{index}", "schedule": "every 1m"}).encode() for index in range(7)]
+        assert client.bulk(lines, key="once") == client.bulk(lines, key="once") == {"lines": 7, "created": 7}
+        assert client.bulk([b"{}"])["errors"][0]["line"] == 1
+        assert len(list(client.pages("/jobs", limit=2))) == 7
+        assert len(list(client.pages("/jobs", most=3, limit=2))) == 3
+
+
+def test_a_closed_connection_is_opened_again(database_url: str) -> None:
+    with Server(database_url) as server, Client(server.url) as client:
+        client.get("/jobs")
+        connection = client._connection
+        assert connection is not None
+        connection.sock.close()
+        assert client.get("/jobs") == []
+
+
+def test_the_same_for_asyncio(database_url: str) -> None:
+    async def use(url: str) -> list[str]:
+        async with AsyncClient(url) as client:
+            await client.post("/jobs", HOURLY)
+            await client.put(place("jobs", "by-name", "b"), {"schedule": "every 1m"})
+            await client.patch(place("jobs", "b"), {"owner": "x"})
+            assert (await client.get(place("jobs", "b")))["owner"] == "x"
+            names = [job["name"] async for job in client.pages("/jobs")]
+            await client.delete(place("jobs", "b"))
+            return names
+
+    with Server(database_url) as server:
+        assert asyncio.run(use(server.url)) == ["hourly", "b"]
+
+
+def test_nobody_there() -> None:
+    with pytest.raises(Unavailable) as refused, Client("http://127.0.0.1:1") as client:
+        client.get("/jobs")
+    assert refused.value.code == "not_running"
+    with pytest.raises(InvalidField):
+        Client("ftp://example.com").get("/jobs")
+
+
+def test_where_the_server_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("SEXTON_URL", raising=False)
+    monkeypatch.setenv("SEXTON_DATA", str(tmp_path))
+    assert find_url() == DEFAULT_URL
+    (tmp_path / "up.json").write_text("{broken")
+    assert find_url() == DEFAULT_URL
+    (tmp_path / "up.json").write_text(
+        json.dumps({"pid": 1, "address": "http://127.0.0.1:7391", "workers": 1})
+    )
+    assert find_url() == "http://127.0.0.1:7391"
+    monkeypatch.setenv("SEXTON_URL", "http://elsewhere:1")
+    assert find_url() == "http://elsewhere:1"

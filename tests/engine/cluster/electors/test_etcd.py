@@ -1,0 +1,19 @@
+"""Etcd as the elector."""
+
+from __future__ import annotations
+
+import pytest
+
+from sexton.engine.cluster.electors.etcd import EtcdElector
+from sexton.postgres.database import Database
+from tests.engine.cluster.electors.suite import ElectorSuite, host_and_port
+from tests.servers.address import address
+
+
+@pytest.mark.servers
+class TestEtcd(ElectorSuite):
+    def target(self, database: Database) -> tuple[str, int]:
+        return host_and_port(address("SEXTON_TEST_ETCD_URL"))
+
+    def elector(self, database: Database, port: int, lease_seconds: float) -> EtcdElector:
+        return EtcdElector(f"etcd://127.0.0.1:{port}", lease_seconds=lease_seconds)

@@ -1,0 +1,19 @@
+"""Redis as the elector."""
+
+from __future__ import annotations
+
+import pytest
+
+from sexton.engine.cluster.electors.redis import RedisElector
+from sexton.postgres.database import Database
+from tests.engine.cluster.electors.suite import ElectorSuite, host_and_port
+from tests.servers.address import address
+
+
+@pytest.mark.servers
+class TestRedis(ElectorSuite):
+    def target(self, database: Database) -> tuple[str, int]:
+        return host_and_port(address("SEXTON_TEST_REDIS_URL"))
+
+    def elector(self, database: Database, port: int, lease_seconds: float) -> RedisElector:
+        return RedisElector(f"redis://127.0.0.1:{port}", lease_seconds=lease_seconds)

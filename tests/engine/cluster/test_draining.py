@@ -1,0 +1,145 @@
+"""Draining: who is meant, what it gives up, and what it keeps."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from sexton.engine.cluster.draining import drain, meant
+from sexton.errors import InvalidField, NotFound
+from sexton.model import encode_id
+from sexton.postgres.database import Database
+from sexton.runs.view import NodeView
+from tests.runs.rows import NOON
+from tests.scheduling import Stage
+from tests.seeding import NOW, Store, working
+
+
+async def succeed(run: object) -> None:
+    pass
+
+
+def node(number: int, name: str) -> NodeView:
+    return NodeView(
+        node_id=f"n_{number}",
+        name=name,
+        state="live",
+        roles=["worker"],
+        version="0",
+        started_at=NOON,
+        heartbeat_at=NOON,
+        lease_until=NOON,
+    )
+
+
+NODES = [
+    node(1, "web-1:100:aaaaaa"),
+    node(2, "web-1:100:bbbbbb"),
+    node(3, "web-1:101:cccccc"),
+    node(4, "web-2:100:dddddd"),
+    node(5, "web-10:7:eeeeee"),
+]
+
+
+@pytest.mark.parametrize(
+    ("ref", "ids"),
+    [
+        ("n_2", ["n_2"]),
+        ("web-1:100:aaaaaa", ["n_1", "n_2"]),
+        ("web-1:100", ["n_1", "n_2"]),
+        ("web-1:101", ["n_3"]),
+        ("web-2", ["n_4"]),
+        ("web-10", ["n_5"]),
+        ("web-1", ["n_1", "n_2", "n_3"]),
+        ("web-2:1", ["n_4"]),
+    ],
+)
+def test_who_is_meant(ref: str, ids: list[str]) -> None:
+    assert [each.node_id for each in meant(NODES, ref)] == ids
+
+
+@pytest.mark.parametrize("ref", ["", "n_9", "db-1", "web-1:2"])
+def test_nobody_is_meant(ref: str) -> None:
+    with pytest.raises(NotFound) as refused:
+        meant(NODES, ref)
+    assert refused.value.code == "node_not_found"
+
+
+def test_too_many_are_meant() -> None:
+    with pytest.raises(InvalidField) as refused:
+        meant(NODES, "web-1:10")
+    assert refused.value.message == "web-1:10 could be web-1:100, web-1:101"
+
+
+async def test_a_draining_scheduler_hands_its_shards_over_and_gets_them_back(database: Database) -> None:
+    first, second = await Stage(database).lead(), await Stage(database).lead()
+    for stage in (first, second):
+        await stage.leadership.tick()
+    share = dict(first.leadership.led)
+    assert share
+    asked = await drain(database, encode_id("n", first.leadership.node or 0))
+    assert [each.state for each in asked.nodes] == ["draining"]
+    assert asked.warnings == []
+    for stage in (first, second):
+        await stage.leadership.tick()
+    assert first.leadership.led == {}
+    assert len(second.leadership.led) == 4
+    assert (await drain(database, encode_id("n", second.leadership.node or 0))).warnings == [
+        "no other scheduler is live: nothing fires meanwhile"
+    ]
+    for stage in (first, second):
+        back = await drain(database, encode_id("n", stage.leadership.node or 0), undo=True)
+        assert [each.state for each in back.nodes] == ["live"]
+    for stage in (second, first, second):
+        await stage.leadership.tick()
+    assert first.leadership.led.keys() == share.keys()
+
+
+async def test_a_draining_worker_finishes_what_it_has_and_takes_no_more(database: Database) -> None:
+    store = Store(database)
+    started, end = asyncio.Event(), asyncio.Event()
+
+    async def slow(run: object) -> None:
+        started.set()
+        await end.wait()
+
+    long = await store.run(handler="slow")
+    handlers = {"slow": slow, "work": succeed}
+    async with working(database, handlers, by_itself=True, poll_seconds=0.02) as worker:
+        node = encode_id("n", await worker.joined())
+        await asyncio.wait_for(started.wait(), 60)
+        asked = await drain(database, node)
+        assert asked.nodes[0].state == "draining"
+        other = await store.run(handler="work")
+        assert await worker.queue.claim(await worker.joined(), worker.lanes, 10, now=NOW) == []
+        await until(lambda: worker.heartbeat.draining)  # it was told: the next beat is far off
+        end.set()
+        await until(lambda: not worker.in_hand and not worker.unsettled)
+        assert await store.statuses() == {long: "success"}
+        assert (await store.live(other))["state"] == "pending"
+        await drain(database, node, undo=True)
+        await until(lambda: not worker.heartbeat.draining)
+        async with asyncio.timeout(60):
+            while other not in await store.statuses():
+                await asyncio.sleep(0.01)
+
+
+async def test_a_worker_that_was_declared_dead_drains_on(database: Database) -> None:
+    store = Store(database)
+    async with working(database, {"work": succeed}) as worker:
+        first = await worker.joined()
+        await drain(database, encode_id("n", first))
+        worker.heartbeat.poke()
+        await until(lambda: worker.heartbeat.draining)
+        await store.execute("update sexton.nodes set state = 'dead'")
+        worker.heartbeat.poke()
+        await until(lambda: worker.node not in (None, first))
+        assert await store.value("select state from sexton.nodes where id = $1", worker.node) == "draining"
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(60):
+        while not condition():
+            await asyncio.sleep(0.01)  # what is waited for happens in another thread

@@ -1,0 +1,162 @@
+"""Who leads what: by leases on the database's clock, with epochs that never go back."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from sexton import clock
+from sexton.engine.cluster.electors.advisory import AdvisoryElector
+from sexton.engine.cluster.leadership import wanted
+from sexton.postgres.database import Database
+from tests.scheduling import Stage, execute, fetch
+
+
+async def test_the_first_node_takes_everything(database: Database) -> None:
+    stage = await Stage(database).lead()
+    [[shards]] = await fetch(database, "select count(*) from sexton.shards")
+    assert len(stage.leadership.led) == shards
+    assert set(stage.leadership.led.values()) == {1}
+    assert stage.leadership.trusted()
+
+
+async def test_a_second_node_gets_its_share_and_only_that_moves(database: Database) -> None:
+    first = await Stage(database).lead()
+    second = await Stage(database).lead()
+    assert second.leadership.led == {}  # nothing is free yet
+    await first.leadership.tick()  # sees the other one and hands its share over
+    await second.leadership.tick()
+    mine, others = set(first.leadership.led), set(second.leadership.led)
+    assert mine & others == set()
+    assert len(mine | others) == 4
+    assert {first.leadership.led[shard] for shard in mine} <= {1}
+    assert {second.leadership.led[shard] for shard in others} <= {2}
+
+
+async def test_a_dead_nodes_shards_are_taken_with_new_epochs(database: Database) -> None:
+    first, second = await Stage(database).lead(), await Stage(database).lead()
+    await execute(
+        database,
+        "update sexton.nodes set lease_until = now() - interval '1 second' where id = $1",
+        first.leadership.node,
+    )
+    await second.leadership.tick()
+    assert set(second.leadership.led.values()) == {2}
+    # The first one comes back: it finds that it was replaced, and fires nothing under its old epochs.
+    await first.leadership.tick()
+    assert 1 not in first.leadership.led.values()
+    assert (first.leadership.shards_lost, first.leadership.fenced) == (4, 0)
+
+
+async def test_nobody_takes_what_a_live_node_holds(database: Database) -> None:
+    await Stage(database).lead()
+    row = await database.fetchrow("take_shard", 0, 12345, 1, False)
+    assert row is None
+
+
+async def test_a_takeover_from_an_old_view_fails(database: Database) -> None:
+    stage = await Stage(database).lead()
+    await execute(database, "update sexton.nodes set lease_until = now() - interval '1 second'")
+    assert await database.fetchrow("take_shard", 0, 12345, 0, False) is None
+    assert await database.fetchrow("take_shard", 0, 12345, stage.leadership.led[0], False) is not None
+
+
+async def test_a_node_that_was_declared_dead_joins_under_a_new_identity(database: Database) -> None:
+    stage = await Stage(database).lead()
+    before = stage.leadership.node
+    await execute(database, "update sexton.nodes set state = 'dead'")
+    await stage.leadership.tick()
+    assert stage.leadership.node != before
+    assert stage.leadership.led == {}
+    await stage.leadership.tick()
+    assert set(stage.leadership.led.values()) == {2}
+
+
+async def test_a_clean_stop_hands_everything_over_at_once(database: Database) -> None:
+    first, second = await Stage(database).lead(), await Stage(database).lead()
+    await first.leadership.teardown()
+    assert not first.leadership.trusted()
+    await second.leadership.tick()
+    assert set(second.leadership.led.values()) == {2}
+    [[nodes]] = await fetch(database, "select count(*) from sexton.nodes")
+    assert nodes == 1
+
+
+async def test_a_leader_judges_others_only_after_a_steady_lease(database: Database) -> None:
+    stage = await Stage(database).lead()
+    assert stage.leadership.steady(0)
+    assert not stage.leadership.steady(15)
+    stage.leadership._steady_since -= 20
+    assert stage.leadership.steady(15)
+    stage.leadership._trusted_until = 0  # the lease ran out, as in an outage of the database
+    await stage.leadership.tick()
+    assert not stage.leadership.steady(15)
+
+
+async def test_the_clock_is_never_ahead_of_the_database(database: Database) -> None:
+    stage = await Stage(database).lead()
+    for _ in range(20):
+        believed = stage.clock.now()
+        [[said]] = await fetch(database, "select clock_timestamp()")
+        assert believed <= said.timestamp() + timedelta(microseconds=1).total_seconds()
+
+
+def test_rendezvous_moves_only_what_it_must() -> None:
+    nodes = [3, 7, 11, 19]
+    before = {node: wanted(node, [other for other in nodes if other != node], 64) for node in nodes}
+    assert sorted(shard for shards in before.values() for shard in shards) == list(range(64))
+    left = [3, 7, 11]
+    after = {node: wanted(node, [other for other in left if other != node], 64) for node in left}
+    for node in left:
+        assert before[node] <= after[node]
+    assert sorted(shard for shards in after.values() for shard in shards) == list(range(64))
+    assert min(len(shards) for shards in before.values()) > 4
+
+
+async def test_a_clock_that_is_wrong_is_said_once_and_shown(
+    database: Database, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    stage = await Stage(database).lead()
+    assert abs(stage.leadership.describe()["skew_ms"]) < 500
+    right = clock.now
+    monkeypatch.setattr(clock, "now", lambda: right() - timedelta(seconds=90))
+    for _ in range(3):
+        await stage.leadership.tick()
+    assert -91_000 < stage.leadership.describe()["skew_ms"] < -89_000
+    assert [message for message in caplog.messages if "behind the database's" in message] == caplog.messages
+    assert len(caplog.messages) == 1
+    [[shown]] = await fetch(database, "select (detail ->> 'skew_ms')::int from sexton.nodes")
+    assert -91_000 < shown < -89_000
+    monkeypatch.setattr(clock, "now", right)
+    await stage.leadership.tick()
+    assert caplog.messages[-1] == "the clock of this machine agrees with the database's again"
+
+
+async def test_a_node_that_cannot_reach_its_elector_is_to_lead_nothing(database: Database) -> None:
+    first, second = await Stage(database).lead(), await Stage(database).lead()
+    await execute(
+        database,
+        """update sexton.nodes set detail = '{"elector": "redis", "elector_ok": false}' where id = $1""",
+        second.leadership.node,
+    )
+    await first.leadership.tick()
+    assert len(first.leadership.led) == 4
+
+
+async def test_nodes_with_different_electors_are_warned_of(
+    database: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    first = await Stage(database).lead()
+    await Stage(database, elector=AdvisoryElector(database, lease_seconds=4)).lead()
+    for _ in range(2):
+        await first.leadership.tick()
+    warning = "other nodes use the elector advisory, this one uses postgres: set the same on all"
+    assert caplog.messages.count(warning) == 1
+
+
+async def test_the_word_of_another_elector_is_enough(database: Database) -> None:
+    await Stage(database).lead()
+    row = await database.fetchrow("take_shard", 0, 12345, 1, True)
+    assert row is not None
+    assert row["epoch"] == 2

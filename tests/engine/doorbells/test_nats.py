@@ -1,0 +1,36 @@
+"""NATS as the queue."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from sexton.engine.doorbells.base import Broker
+from sexton.engine.doorbells.nats import NatsBroker
+from tests.engine.doorbells.server import OwnServer, own_server
+from tests.engine.doorbells.suite import BrokerSuite
+from tests.servers.address import address
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnServer]:
+    address("SEXTON_TEST_NATS_URL")
+    with own_server("nats", tmp_path_factory.mktemp("nats")) as made:
+        yield made
+
+
+@pytest.mark.servers
+class TestNats(BrokerSuite):
+    @pytest.fixture(autouse=True)
+    def _server(self, server: OwnServer) -> None:
+        self.server = server
+
+    def broker(self, cluster: str) -> Broker:
+        return NatsBroker(self.server.url, cluster)
+
+    async def stop(self) -> None:
+        self.server.stop()
+
+    async def start(self) -> None:
+        self.server.start()

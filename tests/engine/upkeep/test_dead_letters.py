@@ -1,0 +1,210 @@
+"""Dead letters, taken to where people want them as well."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from aiohttp import web
+
+from sexton.config import Settings
+from sexton.engine.telemetry import Telemetry
+from sexton.engine.upkeep.dead_letters import LEASE_SECONDS, Courier, wait_before
+from sexton.errors import InvalidField
+from sexton.jobs.validation import read_dead_letter_target, read_spec
+from sexton.model import encode_id
+from sexton.postgres.database import Database
+from sexton.runs.dead_letter_target import dead_letter_target, set_dead_letter_target
+from sexton.runs.dead_letters import get_dead
+from sexton.targets.http.outbound import Outbound
+from sexton.targets.table import make_kinds
+from tests.seeding import (
+    NOW,
+    Store,
+    drained,
+    working,
+)
+
+SETTINGS = Settings()
+
+
+class Office:
+    """A service that takes letters, as long as it is open."""
+
+    def __init__(self) -> None:
+        self.letters: list[dict[str, Any]] = []
+        self.keys: list[str] = []
+        self.status = 200
+        self.url = ""
+
+    async def take(self, request: web.Request) -> web.Response:
+        self.keys.append(request.headers["Idempotency-Key"])
+        if self.status == 200:
+            self.letters.append(await request.json())
+        return web.Response(status=self.status)
+
+
+@pytest_asyncio.fixture
+async def office() -> AsyncIterator[Office]:
+    office = Office()
+    app = web.Application()
+    app.router.add_post("/dead", office.take)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    office.url = f"http://127.0.0.1:{runner.addresses[0][1]}/dead"
+    yield office
+    await runner.cleanup()
+
+
+class Round(Courier):
+    """A courier whose clock stands where the test says."""
+
+    def __init__(self, database: Database) -> None:
+        self.at = NOW
+        self.outbound = Outbound(SETTINGS)
+        kinds = make_kinds(database, SETTINGS, self.outbound)
+        super().__init__(database, SETTINGS, kinds, Telemetry(), now=lambda: self.at)
+
+
+@pytest_asyncio.fixture
+async def courier(database: Database) -> AsyncIterator[Round]:
+    courier = Round(database)
+    yield courier
+    for kind in courier._kinds.values():
+        await kind.close()
+    await courier.outbound.close()
+
+
+async def die(database: Database, **options: Any) -> int:
+    """A run that fails for good."""
+
+    async def fail(run: Any) -> None:
+        raise ValueError("no such customer")
+
+    store = Store(database)
+    run = await store.run(await store.job(payload={"n": 1}, max_retries=0, **options))
+    async with working(database, {"work": fail}) as worker:
+        await drained(worker)
+    return run
+
+
+async def test_the_target_of_the_job_gets_the_letter_once(
+    database: Database, courier: Round, office: Office
+) -> None:
+    run = await die(database, dead_letter_target={"http": {"url": office.url}})
+    assert await courier.deliver() == 1
+    assert await courier.deliver() == 0
+    [letter] = office.letters
+    assert office.keys == [f"dead:{encode_id('r', run)}"]
+    assert letter["run_id"] == encode_id("r", run)
+    assert letter["payload"] == {"n": 1}
+    assert letter["idempotency_key"] == f"{letter['job_id']}:1903867200"
+    assert (letter["reason"], letter["attempt"], letter["trigger"]) == ("exhausted", 1, "schedule")
+    assert letter["error"].startswith("ValueError: no such customer")
+    assert letter["scheduled_at"] == "2030-05-01T12:00:00Z"
+    shown = await get_dead(database, run)
+    assert (shown.delivered_at, shown.delivery_error) == (NOW, None)
+
+
+async def test_letters_of_all_jobs_go_where_the_namespace_says(
+    database: Database, courier: Round, office: Office
+) -> None:
+    before = await die(database)
+    assert await courier.deliver() == 1
+    await set_dead_letter_target(database, read_dead_letter_target({"http": {"url": office.url}}))
+    found = await dead_letter_target(database)
+    assert found is not None
+    assert found.http is not None
+    assert found.http.url == office.url
+    run = await die(database)
+    assert await courier.deliver() == 1
+    assert [letter["run_id"] for letter in office.letters] == [encode_id("r", run)]
+    assert (await get_dead(database, before)).delivered_at is None
+    await set_dead_letter_target(database, None)
+    assert await dead_letter_target(database) is None
+    await die(database)
+    await courier.deliver()
+    assert len(office.letters) == 1
+
+
+async def test_a_letter_that_is_refused_is_taken_again_later(
+    database: Database, courier: Round, office: Office
+) -> None:
+    run = await die(database, dead_letter_target={"http": {"url": office.url}})
+    office.status = 500
+    for tried in (1, 2, 3):
+        assert await courier.deliver() == 1
+        assert "HTTP 500" in ((await get_dead(database, run)).delivery_error or "")
+        assert await courier.deliver() == 0
+        courier.at += timedelta(seconds=wait_before(tried))
+    office.status = 200
+    assert await courier.deliver() == 1
+    assert len(office.letters) == 1
+    assert (await get_dead(database, run)).delivery_error is None
+
+
+async def test_a_courier_that_dies_loses_no_letter(
+    database: Database, courier: Round, office: Office
+) -> None:
+    await die(database, dead_letter_target={"http": {"url": office.url}})
+    taken = await database.fetch("take_letters", NOW, 10, LEASE_SECONDS)
+    assert len(taken) == 1
+    assert await courier.deliver() == 0
+    courier.at += timedelta(seconds=LEASE_SECONDS)
+    assert await courier.deliver() == 1
+    assert len(office.letters) == 1
+    # What the first one says now is too late.
+    late = await database.fetch("settle_letters", [taken[0]["run_id"]], [1], ["lost"], [1.0], NOW)
+    assert late == []
+
+
+async def test_a_broken_address_keeps_no_other_letter(
+    database: Database, courier: Round, office: Office
+) -> None:
+    broken = {"message": {"broker": "redis", "url": "redis://127.0.0.1:1/0", "topic": "dead"}}
+    run = await die(database, dead_letter_target=broken)
+    await die(database, dead_letter_target={"http": {"url": office.url}})
+    assert await courier.deliver() == 2
+    assert len(office.letters) == 1
+    assert "redis" in ((await get_dead(database, run)).delivery_error or "")
+
+
+async def test_nothing_of_it_is_scanned_while_nobody_dies(database: Database) -> None:
+    store = Store(database)
+    rows = await store.fetch(
+        """explain select run_id from sexton.dead where next_delivery_at <= now()
+        order by next_delivery_at limit 9"""
+    )
+    assert "dead_undelivered" in "\n".join(row[0] for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("target", "field"),
+    [
+        ({"handler": "x"}, "dead_letter_target"),
+        ({"shell": {"command": ["x"]}}, "dead_letter_target"),
+        ({"http": {"url": "ftp://x"}}, "dead_letter_target.http.url"),
+        ({"http": {"url": "http://x", "mode": "async"}}, "dead_letter_target.http.mode"),
+        ({"http": {"link": "http://x"}}, "dead_letter_target.http.link"),
+        (
+            {"message": {"broker": "redis", "url": "redis://x", "topic": "{{payload.nothing}}"}},
+            "dead_letter_target.message.topic",
+        ),
+    ],
+)
+def test_what_cannot_work_is_refused(target: dict[str, Any], field: str) -> None:
+    with pytest.raises(InvalidField) as refused:
+        read_spec({"name": "a", "schedule": "@daily", "dead_letter_target": target})
+    assert refused.value.field == field
+
+
+def test_templates_find_the_letter() -> None:
+    message = {"broker": "redis", "url": "redis://x", "topic": "dead", "key": "{{payload.job_name}}"}
+    target = read_dead_letter_target({"message": message})
+    assert target.message is not None
+    assert target.message.key == "{{payload.job_name}}"

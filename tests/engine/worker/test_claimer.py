@@ -1,0 +1,217 @@
+"""When a worker claims, how much, and what it runs alone."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from sexton import clock
+from sexton.engine.worker.queue import RunQueue
+from sexton.errors import Unavailable
+from sexton.postgres.database import Database
+from sexton.targets.run import RunContext
+from tests.seeding import (
+    NOW,
+    Store,
+    settled,
+    working,
+)
+
+
+@pytest_asyncio.fixture
+async def store(database: Database) -> Store:
+    return Store(database)
+
+
+async def succeed(run: RunContext) -> None:
+    """Returns nothing."""
+
+
+async def test_a_twice_crashed_run_waits_until_it_can_run_alone(store: Store) -> None:
+    """Other work ends first, nothing is claimed beside it, and afterwards everything goes on."""
+    first = await store.run()
+    order: list[int] = []
+    running, go = asyncio.Event(), asyncio.Event()
+
+    async def work(run: RunContext) -> None:
+        assert not order or not run.alone or worker.in_hand == 1
+        order.append(run.id)
+        if run.id in (first, suspect):
+            running.set()
+            await go.wait()
+
+    suspect = 0
+    async with working(store.database, {"work": work}) as worker:
+        await worker.joined()
+        await worker.claimer.tick()
+        await running.wait()
+        suspect, later = await store.run(crashes=2), await store.run()
+        worker.claimer._suspects_at = float("-inf")
+        await worker.claimer.tick()
+        assert worker.in_hand == 1
+        assert (await store.live(later))["state"] == "pending"
+        running.clear()
+        go.set()
+        await settled(worker)
+        go.clear()
+        await worker.claimer.tick()
+        await running.wait()
+        await worker.claimer.tick()
+        assert [run.id for run in worker.running.values()] == [suspect]
+        go.set()
+        await settled(worker)
+        await worker.claimer.tick()
+        await settled(worker)
+    assert order == [first, suspect, later]
+    assert await store.statuses() == dict.fromkeys(order, "success")
+
+
+async def test_a_worker_does_not_wait_forever_to_be_alone(store: Store) -> None:
+    long = await store.run()
+    running = asyncio.Event()
+
+    async def work(run: RunContext) -> None:
+        if run.id == long:
+            running.set()
+            await asyncio.Event().wait()
+
+    async with working(store.database, {"work": work}) as worker:
+        await worker.joined()
+        await worker.claimer.tick()
+        await running.wait()
+        await store.run(crashes=2)
+        other = await store.run()
+        worker.claimer._suspects_at = float("-inf")
+        await worker.claimer.tick()
+        assert (await store.live(other))["state"] == "pending"
+        worker.claimer._giving_way_until = 0.0
+        await worker.claimer.tick()
+        while other not in await store.statuses():
+            worker.settler.wake()
+            await worker.queue.suspects([])
+    assert (await store.statuses()) == {other: "success"}
+
+
+async def test_a_fast_worker_claims_ahead_and_a_slow_one_does_not(store: Store) -> None:
+    async with working(store.database, {"work": succeed}, concurrency=10, claim_size=100) as worker:
+        await worker.joined()
+        claimer = worker.claimer
+        assert claimer.room() == 10
+        claimer._waiting = True
+        claimer.measured(1000, 0.1)
+        assert 10 < claimer.room() <= 10 + 2 * 100
+        for _ in range(20):
+            claimer.measured(1000, 0.1)
+        assert claimer.room() == 10 + 2 * 100
+        for _ in range(20):
+            claimer.measured(1, 10)
+        assert claimer.room() == 10
+        claimer.measured(1000, 0.1)
+        claimer.slow_down()
+        assert claimer.room() == 10
+
+
+async def test_new_lanes_are_found_and_only_those_it_can_serve(store: Store) -> None:
+    mine, http = await store.lane("work"), await store.lane(target="http")
+    await store.lane("work", queue="elsewhere")
+    await store.lane("unknown")
+    async with working(store.database, {"work": succeed}, queues="default") as worker:
+        await worker.joined()
+        await worker.find_lanes()
+        assert worker.lanes == [mine, http]
+    async with working(store.database, {"work": succeed}, queues="*") as worker:
+        await worker.joined()
+        await worker.find_lanes()
+        assert len(worker.lanes) == 3
+
+
+async def test_every_lane_gets_its_turn(store: Store) -> None:
+    async with working(store.database, {"work": succeed}) as worker:
+        worker.lanes = [1, 2, 3]
+        orders = {tuple(worker.claimer._rotated(worker.lanes)) for _ in range(200)}
+    assert orders == {(1, 2, 3), (2, 3, 1), (3, 1, 2), (3, 2, 1), (1, 3, 2), (2, 1, 3)}
+
+
+@pytest.mark.parametrize("alone", [False, True])
+async def test_a_lost_claim_is_given_back_though_there_is_no_room(
+    store: Store, monkeypatch: pytest.MonkeyPatch, alone: bool
+) -> None:
+    """All slots are taken for hours: what a lost answer has claimed goes to somebody else."""
+    long, name = await store.run(), "claim_alone" if alone else "claim"
+    running = asyncio.Event()
+
+    async def work(run: RunContext) -> None:
+        running.set()
+        await asyncio.Event().wait()
+
+    async with working(store.database, {"work": work}, concurrency=1) as worker:
+        claimer = worker.claimer
+        await worker.joined()
+        real = getattr(RunQueue, name)
+
+        async def lose(queue: RunQueue, *arguments: Any, **named: Any) -> Any:
+            await real(queue, *arguments, **named)
+            raise Unavailable("database_unavailable", "the answer was lost")
+
+        monkeypatch.setattr(RunQueue, name, lose)
+        if alone:
+            await store.execute("update sexton.runs set crashes = 2")
+        with pytest.raises(Unavailable):
+            await claimer.tick()
+        assert (await store.live(long))["state"] == "running"
+        monkeypatch.setattr(RunQueue, name, real)
+        monkeypatch.setattr(claimer, "room", lambda: 0)
+        claimer._giving_way_until = float("-inf")
+        await claimer.tick()
+        live = await store.live(long)
+        assert (live["state"], live["attempt"], live["node"]) == ("pending", 0, None)
+
+
+async def test_what_is_held_unknowingly_is_looked_for_now_and_then(store: Store) -> None:
+    async with working(store.database, {"work": succeed}) as worker:
+        node, claimer = await worker.joined(), worker.claimer
+        held = await store.run(state="running", node=node, claim=1, attempt=1)
+        await claimer.tick()
+        assert (await store.live(held))["state"] == "running"
+        claimer._unknown_at = clock.monotonic()
+        await claimer.tick()
+        await settled(worker)
+        assert claimer._unknown_at > clock.monotonic()
+    assert await store.statuses() == {held: "success"}
+
+
+async def test_a_worker_that_stops_after_a_lost_claim_gives_it_back(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = await store.run()
+    real, lost = RunQueue.claim, asyncio.Event()
+
+    async def lose(queue: RunQueue, *arguments: Any, **named: Any) -> Any:
+        rows = await real(queue, *arguments, **named)
+        if rows:
+            lost.set()
+            raise Unavailable("database_unavailable", "the answer was lost")
+        return rows
+
+    monkeypatch.setattr(RunQueue, "claim", lose)
+    async with working(store.database, {"work": succeed}, by_itself=True) as worker:
+        await lost.wait()
+        worker.claimer._stopping = True
+    live = await store.live(run)
+    assert (live["state"], live["crashes"], live["node"]) == ("pending", 0, None)
+
+
+async def test_one_run_that_cannot_be_read_does_not_take_the_others_with_it(store: Store) -> None:
+    strange = await store.run(await store.job(max_retries="as many as it takes"))
+    fine = await store.run()
+    async with working(store.database, {"work": succeed}) as worker:
+        await worker.joined()
+        await worker.claimer.tick()
+        await settled(worker)
+        live = await store.live(strange)
+        assert (live["state"], live["attempt"]) == ("pending", 0)
+        assert live["available_at"] > NOW
+    assert await store.statuses() == {fine: "success"}

@@ -1,0 +1,216 @@
+"""The worker's sign of life: it does not depend on the worker's loop, and it learns of its own death."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from sexton.engine.worker.worker import Worker
+from sexton.postgres.database import Database
+from sexton.targets.run import RunContext
+from tests.seeding import (
+    NOW,
+    Store,
+    settled,
+    turn,
+    working,
+)
+
+
+@pytest_asyncio.fixture
+async def store(database: Database) -> Store:
+    return Store(database)
+
+
+async def succeed(run: RunContext) -> None:
+    """Returns nothing."""
+
+
+async def test_a_worker_registers_what_it_can_do(store: Store) -> None:
+    async with working(store.database, {"work": succeed}, concurrency=7, queues="default, slow") as worker:
+        node = await worker.joined()
+        row = await store.row("select * from sexton.nodes where id = $1", node)
+    assert (row["roles"], row["state"], row["capacity"]) == (["worker"], "live", 7)
+    assert set(row["handlers"]) == {"work", "sexton.noop", "sexton.log", "sexton.fail"}
+    assert row["queues"] == ["default", "slow"]
+    assert row["name"] == worker.heartbeat.node_name
+
+
+async def test_it_is_healthy_while_its_thread_lives_and_the_lease_is_held(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with working(store.database, {"work": succeed}) as worker:
+        beat = worker.heartbeat
+        await worker.joined()
+        assert beat.healthy()
+        with monkeypatch.context() as late:
+            late.setattr(beat, "_trusted_until", 0.0)
+            assert not beat.healthy()
+        assert beat.healthy()
+        await beat.stop()
+        assert not beat.healthy()
+
+
+async def test_the_lease_is_renewed_while_a_handler_blocks_the_loop(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = await store.run()
+    beaten = threading.Event()
+
+    async def rude(run: RunContext) -> None:
+        # Holds the event loop until the other thread has renewed the lease and complained about it.
+        assert beaten.wait(60)
+
+    class Listener(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if "has not answered" in record.getMessage() and worker.heartbeat.beats >= 2:
+                beaten.set()
+
+    logging.getLogger("sexton").addHandler(listener := Listener())
+    try:
+        async with working(
+            store.database, {"work": rude}, worker_lease_seconds=30, heartbeat_seconds=0.2
+        ) as worker:
+            await claim_all(worker, store)
+            await settled(worker)
+            assert worker.heartbeat.trusted()
+    finally:
+        logging.getLogger("sexton").removeHandler(listener)
+    assert await store.statuses() == {run: "success"}
+    message = next(
+        record.getMessage() for record in caplog.records if "has not answered" in record.getMessage()
+    )
+    name = await store.value("select name from sexton.jobs")
+    assert f"the handler of {name}" in message
+    assert "rude" in message
+
+
+async def test_a_worker_that_was_declared_dead_takes_a_new_identity(store: Store) -> None:
+    run = await store.run()
+    running, ended = asyncio.Event(), asyncio.Event()
+
+    async def work(run: RunContext) -> None:
+        running.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            assert run.cancelled
+            ended.set()
+
+    async with working(store.database, {"work": work}) as worker:
+        old = await worker.joined()
+        await claim_all(worker, store)
+        await running.wait()
+        await store.execute("update sexton.nodes set state = 'dead' where id = $1", old)
+        worker.heartbeat.poke()
+        await ended.wait()
+        while (new := await worker.joined()) == old:
+            await turn(worker)
+        await settled(worker)
+        assert worker.heartbeat.trusted()
+        # The run is as it was: taking it back is the sweeper's business.
+        live = await store.live(run)
+        assert (live["state"], live["node"], live["claim"]) == ("running", old, 1)
+        assert await store.value("select state from sexton.nodes where id = $1", new) == "live"
+    assert await store.statuses() == {}
+
+
+async def test_what_a_dead_identity_has_claimed_is_not_run(store: Store) -> None:
+    await store.run()
+    started = []
+
+    async def work(run: RunContext) -> None:
+        started.append(run.id)
+
+    async with working(store.database, {"work": work}) as worker:
+        old = await worker.joined()
+        rows = await worker.queue.claim(old, [await store.lane()], 10, now=NOW)
+        await store.execute("update sexton.nodes set state = 'dead' where id = $1", old)
+        worker.heartbeat.poke()
+        while worker.node in (old, None):
+            await turn(worker)
+        worker.take(rows, old)
+        await settled(worker)
+    assert started == []
+
+
+async def test_a_worker_that_cannot_beat_takes_no_work(store: Store) -> None:
+    lane = await store.lane()
+    async with working(store.database, {"work": succeed}) as worker:
+        await worker.joined()
+        worker.heartbeat._trusted_until = 0.0
+        run = await store.run()
+        await worker.claimer.tick()
+        assert worker.in_hand == 0
+        assert (await store.live(run))["state"] == "pending"
+        worker.heartbeat.poke()
+        while not worker.heartbeat.trusted():
+            await turn(worker)
+        await worker.claimer.tick()
+        await settled(worker)
+        assert worker.lanes == [lane]
+    assert await store.statuses() == {run: "success"}
+
+
+async def test_only_a_lease_without_gaps_is_steady(store: Store) -> None:
+    async with working(store.database, {}, worker_lease_seconds=100, heartbeat_seconds=30) as worker:
+        await worker.joined()
+        heartbeat = worker.heartbeat
+        assert heartbeat.trusted()
+        assert not heartbeat.steady()
+        assert heartbeat._steady_since is not None
+        heartbeat._steady_since -= 100
+        assert heartbeat.steady()
+        # A renewal that comes after the lease was in doubt begins anew.
+        heartbeat._trusted_until = 0.0
+        beats = heartbeat.beats
+        heartbeat.poke()
+        while heartbeat.beats == beats:
+            await turn(worker)
+        assert heartbeat.trusted()
+        assert not heartbeat.steady()
+
+
+async def test_the_heartbeat_survives_its_connection(store: Store) -> None:
+    async with working(store.database, {}) as worker:
+        node = await worker.joined()
+        await store.execute(
+            """select pg_terminate_backend(pid) from pg_stat_activity
+            where application_name = 'sexton heartbeat'"""
+        )
+        beats = worker.heartbeat.beats
+        while worker.heartbeat.beats == beats:
+            worker.heartbeat.poke()
+            await turn(worker)
+        assert worker.node == node
+
+
+async def test_nothing_ends_the_heartbeat(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with working(store.database, {}) as worker:
+        await worker.joined()
+        heartbeat, real, failed = worker.heartbeat, worker.heartbeat._renew, threading.Event()
+
+        async def renew(connection: Any) -> None:
+            if not failed.is_set():
+                failed.set()
+                raise ValueError("nobody thought of this")
+            await real(connection)
+
+        monkeypatch.setattr(heartbeat, "_renew", renew)
+        monkeypatch.setattr(heartbeat, "_name_of", lambda task: 1 / 0)
+        assert "ZeroDivisionError" in heartbeat._culprit()
+        beats = heartbeat.beats
+        while heartbeat.beats == beats:
+            heartbeat.poke()
+            await turn(worker)
+    assert failed.is_set()
+
+
+async def claim_all(worker: Worker, store: Store) -> None:
+    node = await worker.joined()
+    worker.take(await worker.queue.claim(node, [await store.lane()], 10, now=NOW), node)

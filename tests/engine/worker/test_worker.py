@@ -1,0 +1,729 @@
+"""A worker from claim to record, on a real database."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from contextvars import ContextVar
+from datetime import datetime, timedelta
+from typing import Any
+
+import msgspec
+import pytest
+import pytest_asyncio
+
+from sexton.engine.cluster.status import get_cluster
+from sexton.engine.worker.queue import RunQueue
+from sexton.engine.worker.watcher import STALE_SECONDS
+from sexton.engine.worker.worker import REUSE_LIMIT, Worker
+from sexton.errors import Unavailable
+from sexton.model import Cancel, Retry, Snooze, encode_id
+from sexton.postgres.database import Database
+from sexton.targets.run import LeaseLost, RunContext
+from tests.seeding import (
+    NOW,
+    QUIET,
+    Store,
+    drained,
+    settled,
+    turn,
+    working,
+)
+
+
+@pytest_asyncio.fixture
+async def store(database: Database) -> Store:
+    return Store(database)
+
+
+async def succeed(run: RunContext) -> None:
+    """Returns nothing."""
+
+
+async def test_runs_are_executed_and_recorded(store: Store) -> None:
+    runs = [await store.run() for _ in range(5)]
+    seen = []
+
+    async def work(run: RunContext) -> dict[str, int]:
+        seen.append(run.id)
+        return {"n": len(seen)}
+
+    async with working(store.database, {"work": work}) as worker:
+        await drained(worker)
+    assert sorted(seen) == runs
+    assert await store.statuses() == dict.fromkeys(runs, "success")
+    assert {row["result"] for row in await store.fetch("select result from sexton.history")} == {
+        f'{{"n": {n}}}' for n in range(1, 6)
+    }
+
+
+async def test_a_handler_is_told_everything_about_its_run(store: Store) -> None:
+    job = await store.job(payload={"report": "weekly"}, timeout_seconds=50)
+    number = await store.run(job, trigger="catch_up", missed=True)
+    name = await store.value("select name from sexton.jobs")
+    runs: list[RunContext] = []
+
+    async def work(run: RunContext) -> None:
+        runs.append(run)
+
+    async with working(store.database, {"work": work}) as worker:
+        await drained(worker)
+        [run] = runs
+        assert (run.run_id, run.job_id, run.job_name) == (encode_id("r", number), encode_id("j", job), name)
+        assert (run.payload, run.trigger, run.missed) == ({"report": "weekly"}, "catch_up", True)
+        assert (run.scheduled_at, run.attempt, run.cancelled) == (NOW, 1, False)
+        assert run.idempotency_key == f"{encode_id('j', job)}:{int(NOW.timestamp())}"
+        assert run.late_seconds >= 0
+        assert isinstance(run.deadline, datetime)
+
+
+async def test_runs_of_a_claim_without_an_answer_are_given_back(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The statement was carried out, and the connection lost before its rows came."""
+    runs = [await store.run() for _ in range(3)]
+    real, calls = RunQueue.claim, 0
+
+    async def claim(queue: RunQueue, *arguments: Any, **named: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        rows = await real(queue, *arguments, **named)
+        if calls == 1:
+            raise Unavailable("database_unavailable", "the answer was lost")
+        return rows
+
+    monkeypatch.setattr(RunQueue, "claim", claim)
+    async with working(store.database, {"work": succeed}, by_itself=True) as worker:
+        while len(await store.statuses()) < len(runs):
+            await turn(worker)
+    assert await store.statuses() == dict.fromkeys(runs, "success")
+    attempts = await store.fetch("select attempt, claim from sexton.history")
+    assert {tuple(row) for row in attempts} == {(1, 2)}
+
+
+async def test_what_is_in_hand_is_not_given_back(store: Store) -> None:
+    runs = [await store.run() for _ in range(3)]
+    running, go = asyncio.Event(), asyncio.Event()
+
+    async def work(run: RunContext) -> None:
+        if run.id != runs[0]:
+            running.set()
+            await go.wait()
+
+    async with working(store.database, {"work": work}, concurrency=2) as worker:
+        worker.loops = ()
+        await worker.settler.stop()
+        await claimed(worker)
+        await running.wait()
+        assert (len(worker.running), worker.unsettled) == (2, 1)
+        await worker.release_unknown(await worker.joined())
+        go.set()
+        worker.settler.start()
+        await settled(worker)
+    assert await store.statuses() == dict.fromkeys(runs, "success")
+
+
+@pytest.mark.parametrize("fails", [False, True])
+async def test_a_key_from_a_template_is_kept_with_the_run(store: Store, fails: bool) -> None:
+    job = await store.job(
+        payload={"n": 7}, max_retries=0, idempotency_key_template="report-{{week}}-{{payload.n}}"
+    )
+    run = await store.run(job)
+    keys = []
+
+    async def work(run: RunContext) -> None:
+        keys.append(run.idempotency_key)
+        if fails:
+            raise ValueError
+
+    async with working(store.database, {"work": work}) as worker:
+        await drained(worker)
+    assert keys == ["report-2030-W18-7"]
+    assert (await store.history(run))["idempotency_key"] == keys[0]
+    if fails:
+        assert await store.value("select idempotency_key from sexton.dead") == keys[0]
+
+
+async def test_a_template_that_cannot_be_filled_gives_the_default_key(store: Store) -> None:
+    job = await store.job(payload={"n": 7}, idempotency_key_template="{{payload.n}}")
+    await store.run(job, payload='{"other": 1}')
+    keys = []
+
+    async def work(run: RunContext) -> None:
+        keys.append(run.idempotency_key)
+
+    async with working(store.database, {"work": work}) as worker:
+        await drained(worker)
+    assert keys == [f"{encode_id('j', job)}:{int(NOW.timestamp())}"]
+
+
+async def test_plain_functions_run_in_threads(store: Store) -> None:
+    run, here = await store.run(), threading.get_ident()
+
+    def work(run: RunContext) -> int:
+        run.log("from a thread")  # type: ignore[unused-awaitable]
+        run.progress(0.5, "half")  # type: ignore[unused-awaitable]
+        return int(threading.get_ident() != here)
+
+    async with working(store.database, {"work": work}) as worker:
+        await drained(worker)
+    assert (await store.history(run))["result"] == "1"
+    assert await store.value("select message from sexton.run_logs") == "from a thread"
+
+
+async def test_an_error_is_kept_and_the_run_tried_again_later(store: Store) -> None:
+    run = await store.run(await store.job(max_retries=3))
+
+    async def work(run: RunContext) -> None:
+        raise ValueError("no paper")
+
+    moment = NOW
+    async with working(store.database, {"work": work}, now=lambda: moment) as worker:
+        for expected in (1, 2, 4):
+            await drained(worker)
+            live = await store.live(run)
+            assert (live["state"], live["error"].split("\n")[0]) == ("failed", "ValueError: no paper")
+            assert live["available_at"] == moment + timedelta(minutes=expected)
+            moment = live["available_at"]
+        await drained(worker)
+    ended = await store.history(run)
+    assert (ended["status"], ended["reason"], ended["attempt"]) == ("dead", "exhausted", 4)
+    assert await store.value("select count(*) from sexton.attempts") == 4
+    assert await store.value("select error_group from sexton.dead") == "ValueError: no paper"
+
+
+async def test_no_retries_mean_one_attempt(store: Store) -> None:
+    run = await store.run(await store.job("sexton.fail", max_retries=0), handler="sexton.fail")
+    async with working(store.database, {}) as worker:
+        await drained(worker)
+    assert (await store.history(run))["attempt"] == 1
+
+
+async def test_a_crash_of_the_worker_uses_up_no_retry(store: Store) -> None:
+    run = await store.run(
+        await store.job("sexton.fail", max_retries=0), handler="sexton.fail", attempt=1, crashes=1
+    )
+    async with working(store.database, {}) as worker:
+        await drained(worker)
+    assert (await store.history(run))["status"] == "dead"
+    other = await store.run(
+        await store.job("sexton.fail", max_retries=1), handler="sexton.fail", attempt=1, crashes=1
+    )
+    async with working(store.database, {}) as worker:
+        await drained(worker)
+    assert (await store.live(other))["state"] == "failed"
+
+
+@pytest.mark.parametrize(
+    ("value", "state", "seconds", "attempt"),
+    [
+        (Retry(after=7), "failed", 7, 1),
+        (Retry(), "failed", 60, 1),
+        (Snooze(90), "pending", 90, 0),
+        (Retry(after=-1), "failed", 0, 1),
+        (Retry(after=timedelta(minutes=5)), "failed", 300, 1),
+        (Snooze(timedelta(minutes=5)), "pending", 300, 0),
+        (Retry(after="soon"), "failed", 60, 1),  # type: ignore[arg-type]
+    ],
+)
+async def test_a_handler_can_ask_to_be_called_again(
+    store: Store, value: object, state: str, seconds: int, attempt: int
+) -> None:
+    run = await store.run()
+
+    async def work(run: RunContext) -> object:
+        return value
+
+    async with working(store.database, {"work": work}) as worker:
+        node = await worker.joined()
+        worker.take(await worker.queue.claim(node, [await store.lane()], 10, now=NOW), node)
+        await settled(worker)
+    live = await store.live(run)
+    assert (live["state"], live["attempt"]) == (state, attempt)
+    assert live["available_at"] == NOW + timedelta(seconds=seconds)
+
+
+async def test_a_handler_can_cancel_its_run(store: Store) -> None:
+    run = await store.run()
+
+    async def work(run: RunContext) -> Cancel:
+        return Cancel("nobody needs it")
+
+    async with working(store.database, {"work": work}) as worker:
+        await drained(worker)
+    ended = await store.history(run)
+    assert (ended["status"], ended["reason"]) == ("cancelled", "nobody needs it")
+
+
+async def test_an_attempt_over_its_time_is_stopped(store: Store) -> None:
+    run = await store.run(await store.job(timeout_seconds=0, max_retries=1))
+    stopped = asyncio.Event()
+
+    async def work(run: RunContext) -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            assert run.cancelled
+            stopped.set()
+
+    async with working(store.database, {"work": work}) as worker:
+        await claimed(worker)
+        while not stopped.is_set():
+            worker.watcher.watch()
+            await turn(worker)
+        await settled(worker)
+    live = await store.live(run)
+    assert (live["state"], live["error"]) == ("failed", "timeout: it was stopped after 0 seconds")
+    assert await store.value("select outcome from sexton.attempts") == "timeout"
+
+
+async def test_a_function_in_a_thread_sees_that_its_time_is_over(store: Store) -> None:
+    run = await store.run(await store.job(timeout_seconds=0, max_retries=0))
+    running, over = threading.Event(), threading.Event()
+
+    def work(run: RunContext) -> None:
+        running.set()
+        while not run.cancelled:
+            pass
+        over.set()
+
+    async with working(store.database, {"work": work}) as worker:
+        await claimed(worker)
+        await asyncio.to_thread(running.wait)
+        worker.watcher.watch()
+        await asyncio.to_thread(over.wait)
+        await settled(worker)
+    assert (await store.history(run))["status"] == "dead"
+
+
+async def test_a_cancel_request_reaches_the_running_handler(store: Store) -> None:
+    run = await store.run()
+    running, stopped = asyncio.Event(), asyncio.Event()
+
+    async def work(run: RunContext) -> None:
+        running.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            stopped.set()
+
+    async with working(store.database, {"work": work}, by_itself=True) as worker:
+        await running.wait()
+        row = await store.row(store.database.statement("cancel_run"), run, "a person said so", NOW)
+        assert row["outcome"] == "requested"
+        # The request rings, and the next beat brings it.
+        await stopped.wait()
+        await settled(worker)
+    ended = await store.history(run)
+    assert (ended["status"], ended["reason"]) == ("cancelled", "a person said so")
+
+
+async def test_a_pending_run_is_cancelled_at_once(store: Store) -> None:
+    run = await store.run(available_at=NOW + timedelta(hours=1))
+    row = await store.row(store.database.statement("cancel_run"), run, "not needed", NOW)
+    assert row["outcome"] == "cancelled"
+    ended = await store.history(run)
+    assert (ended["status"], ended["reason"]) == ("cancelled", "not needed")
+
+
+async def test_a_result_over_the_cap_is_not_kept_whole(store: Store) -> None:
+    run = await store.run()
+
+    async def work(run: RunContext) -> str:
+        return "x" * 100_000
+
+    async with working(store.database, {"work": work}) as worker:
+        await drained(worker)
+    ended = await store.history(run)
+    assert ended["status"] == "success"
+    assert msgspec.json.decode(ended["result"])["truncated"] is True
+
+
+async def test_a_result_postgres_refuses_does_not_keep_the_others_back(store: Store) -> None:
+    runs = [await store.run() for _ in range(3)]
+
+    async def work(run: RunContext) -> Any:
+        # Valid JSON, but deeper than PostgreSQL's stack.
+        return msgspec.Raw(b"[" * 20_000 + b"]" * 20_000) if run.id == runs[1] else 1
+
+    async with working(store.database, {"work": work}) as worker:
+        await drained(worker)
+    assert await store.statuses() == dict.fromkeys(runs, "success")
+    assert "cannot be kept" in (await store.history(runs[1]))["result"]
+    assert (await store.history(runs[2]))["result"] == "1"
+
+
+async def test_a_lost_run_is_dropped_and_counted(store: Store) -> None:
+    run = await store.run()
+    running, go = asyncio.Event(), asyncio.Event()
+
+    async def work(run: RunContext) -> None:
+        running.set()
+        await go.wait()
+
+    async with working(store.database, {"work": work}) as worker:
+        await claimed(worker)
+        await running.wait()
+        await store.execute("update sexton.runs set claim = claim + 1, node = $1", await store.node())
+        before = await store.live(run)
+        go.set()
+        await settled(worker)
+        assert worker.lost == 1
+    assert await store.live(run) == before
+    assert await store.statuses() == {}
+
+
+async def test_the_handlers_writes_and_the_success_commit_together(store: Store) -> None:
+    await store.execute("create table if not exists public.ledger (run text)")
+    await store.execute("truncate public.ledger")
+    run = await store.run()
+
+    async def work(run: RunContext) -> None:
+        await run.log("before")
+        async with run.transaction({"written": 1}) as connection:
+            await connection.execute("insert into public.ledger values ($1)", run.run_id)
+
+    async with working(store.database, {"work": work}) as worker:
+        await drained(worker)
+        assert worker.lost == 0
+    assert (await store.history(run))["result"] == '{"written": 1}'
+    assert await store.value("select run from public.ledger") == encode_id("r", run)
+    assert await store.value("select message from sexton.run_logs") == "before"
+
+
+async def test_handlers_in_transactions_keep_nobody_else_waiting(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More of them than there are connections for all else: they come one after the other."""
+    monkeypatch.setattr("sexton.engine.worker.worker.TRANSACTIONS", 2)
+    runs = [await store.run() for _ in range(8)]
+    inside, go = asyncio.Event(), asyncio.Event()
+
+    async def work(run: RunContext) -> None:
+        async with run.transaction():
+            inside.set()
+            await go.wait()
+
+    async with working(store.database, {"work": work}) as worker:
+        await claimed(worker)
+        await inside.wait()
+        async with asyncio.timeout(60):
+            for _ in range(20):
+                await turn(worker)
+        go.set()
+        await settled(worker)
+    assert await store.statuses() == dict.fromkeys(runs, "success")
+
+
+async def test_what_a_handler_sets_in_its_session_ends_with_it(store: Store) -> None:
+    for _ in range(3):
+        await store.run()
+    seen = []
+
+    async def work(run: RunContext) -> None:
+        async with run.transaction() as connection:
+            seen.append(await connection.fetchval("show statement_timeout"))
+            await connection.execute("set statement_timeout = '1min'")
+
+    async with working(store.database, {"work": work}, concurrency=1) as worker:
+        await drained(worker)
+    assert seen == ["0", "0", "0"]
+
+
+async def test_a_lost_claim_rolls_the_handlers_writes_back(store: Store) -> None:
+    await store.execute("create table if not exists public.ledger (run text)")
+    await store.execute("truncate public.ledger")
+    run = await store.run()
+    raised = []
+
+    async def work(run: RunContext) -> None:
+        try:
+            async with run.transaction() as connection:
+                await connection.execute("insert into public.ledger values ($1)", run.run_id)
+                await store.execute("update sexton.runs set claim = claim + 1")
+        except LeaseLost as error:
+            raised.append(error.code)
+            raise
+
+    async with working(store.database, {"work": work}) as worker:
+        await claimed(worker)
+        await settled(worker)
+    assert raised == ["lease_lost"]
+    assert await store.fetch("select from public.ledger") == []
+    assert (await store.live(run))["claim"] == 2
+    assert await store.statuses() == {}
+
+
+async def test_an_error_in_the_transaction_rolls_back_and_retries(store: Store) -> None:
+    await store.execute("create table if not exists public.ledger (run text)")
+    await store.execute("truncate public.ledger")
+    run = await store.run()
+
+    async def work(run: RunContext) -> None:
+        async with run.transaction() as connection:
+            await connection.execute("insert into public.ledger values ($1)", run.run_id)
+            raise ValueError("changed my mind")
+
+    async with working(store.database, {"work": work}) as worker:
+        await drained(worker)
+    assert await store.fetch("select from public.ledger") == []
+    assert (await store.live(run))["state"] == "failed"
+
+
+async def test_what_runs_at_shutdown_is_given_back_uncharged(store: Store) -> None:
+    run = await store.run()
+    running = asyncio.Event()
+
+    async def work(run: RunContext) -> None:
+        running.set()
+        await asyncio.Event().wait()
+
+    async with working(store.database, {"work": work}) as worker:
+        await claimed(worker)
+        await running.wait()
+    live = await store.live(run)
+    assert (live["state"], live["attempt"], live["claim"], live["node"]) == ("pending", 0, 1, None)
+    assert await store.value("select state from sexton.nodes") == "dead"
+
+
+async def test_what_ends_within_the_grace_is_recorded(store: Store) -> None:
+    run = await store.run()
+    running, go = asyncio.Event(), asyncio.Event()
+
+    async def work(run: RunContext) -> str:
+        running.set()
+        await go.wait()
+        return "done"
+
+    worker = Worker(store.database, QUIET, {"work": work}, now=lambda: NOW)
+    await worker.start()
+    await claimed(worker)
+    await running.wait()
+    stopping = asyncio.create_task(worker.stop(1000))
+    while await store.value("select state from sexton.nodes") != "draining":
+        await turn(worker)
+    go.set()
+    await stopping
+    assert (await store.history(run))["result"] == '"done"'
+
+
+async def test_claimed_runs_that_wait_too_long_are_given_back(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = [await store.run() for _ in range(3)]
+    running = asyncio.Event()
+
+    async def work(run: RunContext) -> None:
+        running.set()
+        await asyncio.Event().wait()
+
+    async with working(store.database, {"work": work}, concurrency=1) as worker:
+        node = await worker.joined()
+        worker.take(await worker.queue.claim(node, [await store.lane()], 3, now=NOW), node)
+        await running.wait()
+        assert len(worker.backlog) == 2
+        worker.backlog_since -= STALE_SECONDS
+        worker.watcher.watch()
+        assert not worker.backlog
+        while worker.unsettled:
+            await turn(worker)
+    states = {row["id"]: row["attempt"] for row in await store.fetch("select id, attempt from sexton.runs")}
+    assert states == dict.fromkeys(runs, 0)
+
+
+async def test_a_run_without_its_handler_goes_back(store: Store) -> None:
+    run = await store.run(await store.job("gone"))
+    async with working(store.database, {"work": succeed}) as worker:
+        await drained(worker)
+    live = await store.live(run)
+    assert (live["state"], live["attempt"], live["lane"]) == ("pending", 0, await store.lane())
+    assert live["available_at"] > NOW
+
+
+async def test_a_run_whose_job_is_gone_is_dead(store: Store) -> None:
+    run = await store.run(4711)
+    async with working(store.database, {"work": succeed}) as worker:
+        await drained(worker)
+    ended = await store.history(run)
+    assert (ended["status"], ended["reason"], ended["error"]) == ("dead", "permanent", "its job is gone")
+
+
+async def test_a_handler_that_cancels_itself_has_failed(store: Store) -> None:
+    run = await store.run()
+
+    async def work(run: RunContext) -> None:
+        raise asyncio.CancelledError
+
+    async with working(store.database, {"work": work}) as worker:
+        await drained(worker)
+    assert "cancelled from within" in (await store.live(run))["error"]
+
+
+async def test_built_in_handlers_are_always_there(store: Store) -> None:
+    ok = await store.run(await store.job("sexton.noop"), handler="sexton.noop")
+    told = await store.run(await store.job("sexton.log", payload={"a": 1}), handler="sexton.log")
+    bad = await store.run(await store.job("sexton.fail", max_retries=0), handler="sexton.fail")
+    async with working(store.database, {}) as worker:
+        await drained(worker)
+    assert await store.statuses() == {ok: "success", told: "success", bad: "dead"}
+    assert await store.value("select message from sexton.run_logs") == '{"a": 1}'
+
+
+async def test_a_ring_starts_new_runs(store: Store) -> None:
+    """The worker's own loops do it: woken by NOTIFY, with a poll that would take far too long."""
+    done = asyncio.Event()
+
+    async def work(run: RunContext) -> None:
+        done.set()
+
+    lane = await store.lane()
+    async with working(store.database, {"work": work}, by_itself=True) as worker:
+        await worker.joined()
+        while not worker.lanes:
+            await turn(worker)
+        run = await store.run()
+        await store.execute("select pg_notify('sexton_runs', $1)", str(lane))
+        await done.wait()
+        await settled(worker)
+    assert await store.statuses() == {run: "success"}
+
+
+async def test_polling_alone_finds_runs(store: Store) -> None:
+    class Deaf:
+        async def listen(self, rung: object) -> None: ...
+
+        async def check(self) -> bool:
+            return False
+
+        async def close(self) -> None: ...
+
+    done = asyncio.Event()
+
+    async def work(run: RunContext) -> None:
+        done.set()
+
+    await store.lane()
+    settings = msgspec.structs.replace(QUIET, poll_seconds=0.01)
+    worker = Worker(store.database, settings, {"work": work}, doorbell=Deaf(), now=lambda: NOW)
+    await worker.start()
+    await worker.joined()
+    run = await store.run()
+    await done.wait()
+    await settled(worker)
+    await worker.stop(0)
+    assert await store.statuses() == {run: "success"}
+
+
+async def test_more_runs_than_slots_are_all_done(store: Store) -> None:
+    """The claimer goes on by itself as slots become free."""
+    runs = [await store.run() for _ in range(50)]
+    at_once = most = 0
+
+    async def work(run: RunContext) -> None:
+        nonlocal at_once, most
+        at_once += 1
+        most = max(most, at_once)
+        await asyncio.sleep(0)
+        at_once -= 1
+
+    async with working(store.database, {"work": work}, by_itself=True, concurrency=4, claim_size=8) as worker:
+        while len(await store.statuses()) < len(runs):
+            await turn(worker)
+    assert await store.statuses() == dict.fromkeys(runs, "success")
+    assert most <= 4
+
+
+async def test_handlers_that_never_wait_share_a_task_and_nothing_else(store: Store) -> None:
+    """More of them than a task may serve, and one slot: each runs once, and none sees another's context."""
+    count = REUSE_LIMIT * 2 + 10
+    job = await store.job()
+    await store.execute(
+        """insert into sexton.runs (job_id, lane, priority, available_at, scheduled_at, due_at, revision)
+        select $1, $2, 2, $3, $3, $3, 1 from generate_series(1, $4::int)""",
+        job,
+        await store.lane(),
+        NOW,
+        count,
+    )
+    mark: ContextVar[int] = ContextVar("mark", default=0)
+    tasks, marked, seen = set(), 0, []
+
+    async def work(run: RunContext) -> None:
+        nonlocal marked
+        tasks.add(asyncio.current_task())
+        assert mark.get() == 0
+        seen.append(run.id)
+        if len(seen) % 50 == 0:
+            mark.set(run.id)
+            marked += 1
+        elif len(seen) % 50 == 25:
+            await asyncio.sleep(0)
+
+    async with working(store.database, {"work": work}, concurrency=1) as worker:
+        node = await worker.joined()
+        worker.take(await worker.queue.claim(node, [await store.lane()], count, now=NOW), node)
+        await settled(worker)
+    assert len(seen) == len(set(seen)) == count
+    assert marked < len(tasks) < count / 5
+    assert await store.value("select count(*) from sexton.history where status = 'success'") == count
+
+
+async def claimed(worker: Worker) -> None:
+    """One claim of everything there is."""
+    node = await worker.joined()
+    await worker.find_lanes()
+    worker.take(await worker.queue.claim(node, worker.lanes, 100, now=worker.now()), node)
+
+
+@pytest.mark.parametrize(
+    ("limit", "value", "kept"),
+    [("LOG_LINES", 3, ["line 0", "line 1"]), ("LOG_BYTES", 12, ["line 0", "line 1"])],
+)
+async def test_the_log_of_an_attempt_has_an_end_that_says_so(
+    store: Store, monkeypatch: pytest.MonkeyPatch, limit: str, value: int, kept: list[str]
+) -> None:
+    monkeypatch.setattr(f"sexton.execution.{limit}", value)
+    await store.run()
+
+    async def talk(run: RunContext) -> None:
+        for number in range(10):
+            await run.log(f"line {number}")
+
+    async with working(store.database, {"work": talk}) as worker:
+        await drained(worker)
+    rows = await store.fetch("select level, message from sexton.run_logs order by at, recorded_at, ctid")
+    assert [row["message"] for row in rows[:-1]] == kept
+    assert rows[-1]["level"] == "warning"
+    assert rows[-1]["message"].startswith("the log ends here")
+
+
+async def test_lines_dropped_while_too_many_wait_are_counted_and_said(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The database is away, or slower than the handlers: the log of a run says what is missing from it."""
+    monkeypatch.setattr("sexton.engine.worker.feedback.LOG_LIMIT", 3)
+    await store.run()
+
+    async def talk(run: RunContext) -> None:
+        for number in range(5):
+            await run.log(f"line {number}")  # does not wait: nothing is written meanwhile
+
+    async with working(store.database, {"work": talk}) as worker:
+        await drained(worker)
+        assert worker.telemetry.lines_dropped._value.get() == 2
+    rows = await store.fetch("select level, message from sexton.run_logs order by at, ctid")
+    assert [row["message"] for row in rows[:-1]] == ["line 0", "line 1", "line 2"]
+    assert rows[-1]["level"] == "warning"
+    assert rows[-1]["message"].startswith("2 lines were dropped here")
+
+
+async def test_a_worker_that_has_left_is_shown_as_stopped_not_as_dead(store: Store) -> None:
+    async with working(store.database, {}, now=lambda: None) as worker:
+        await drained(worker)
+        [node] = (await get_cluster(store.database)).nodes
+        assert (node.name, node.state) == (worker.heartbeat.node_name, "live")
+    [node] = (await get_cluster(store.database)).nodes
+    assert node.state == "stopped"
+    await store.execute("update sexton.nodes set detail = '{}'")
+    [node] = (await get_cluster(store.database)).nodes
+    assert node.state == "dead"

@@ -1,0 +1,192 @@
+"""Lists of runs, and one run with everything that is known of it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from sexton.errors import InvalidField, NotFound
+from sexton.model import encode_id
+from sexton.postgres.database import Database
+from sexton.runs.read import (
+    get_run,
+    list_log,
+    list_runs,
+    resolve,
+    run_number,
+)
+from tests.runs.rows import (
+    HOUR,
+    MINUTE,
+    NOON,
+    insert,
+    make_ended,
+    make_job,
+    make_live,
+    make_node,
+)
+
+pytestmark = pytest.mark.asyncio
+
+RETRY = "the retry is at 2026-06-01T13:00:00Z, in 1 h"
+REPORT = "its service has not reported yet; its time is over at 2026-06-01T13:00:00Z, in 1 h"
+
+
+async def test_live_runs_come_first_then_the_latest_ended(database: Database) -> None:
+    job = await make_job(database)
+    for hour in range(3):
+        await make_ended(database, job, 10 + hour, NOON - (4 - hour) * HOUR)
+    await make_live(database, job, 20, NOON - HOUR)
+    await make_live(database, job, 21, NOON)
+    page = await list_runs(database, job=job)
+    assert [each.run_id for each in page.items] == [encode_id("r", run) for run in (21, 20, 12, 11, 10)]
+    assert [each.status for each in page.items] == ["pending"] * 2 + ["success"] * 3
+    assert page.cursor is None
+
+
+@pytest.mark.parametrize("of_one_job", [True, False])
+async def test_pages_lose_and_repeat_nothing(database: Database, of_one_job: bool) -> None:
+    job = await make_job(database)
+    for index in range(6):
+        await make_live(database, job, 100 + index, NOON)
+    for index in range(9):
+        # Recorded in the same instant, as a batch is.
+        await make_ended(database, job, 10 + index, NOON - HOUR)
+    for index in range(4):
+        await make_ended(
+            database, job, None, NOON - 2 * HOUR - index * MINUTE, reason="paused", recorded_at=NOON
+        )
+    seen: list[object] = []
+    cursor = None
+    for _ in range(20):
+        page = await list_runs(
+            database, job=job if of_one_job else None, skipped=True, cursor=cursor, limit=4, now=NOON + HOUR
+        )
+        seen += [(each.run_id, each.scheduled_at) for each in page.items]
+        assert len(page.items) <= 4
+        cursor = page.cursor
+        if cursor is None:
+            break
+    assert len(seen) == len(set(seen)) == 19
+
+
+async def test_skipped_occurrences_are_listed_only_when_asked_for(database: Database) -> None:
+    job = await make_job(database)
+    await make_ended(database, job, None, NOON, reason="overlap")
+    await make_ended(database, job, 5, NOON - HOUR)
+    assert [each.status for each in (await list_runs(database, job=job)).items] == ["success"]
+    both = (await list_runs(database, job=job, skipped=True)).items
+    assert (both[0].run_id, both[0].status, both[0].reason) == (None, "skipped", "overlap")
+
+
+@pytest.mark.parametrize(
+    ("filters", "runs"),
+    [
+        ({"statuses": ["running"]}, [3]),
+        ({"statuses": ["dead", "pending"]}, [2, 1]),
+        ({"statuses": ["skipped"]}, [0]),
+        ({"triggers": ["manual"]}, [2]),
+    ],
+)
+async def test_filters(database: Database, filters: dict[str, Any], runs: list[int]) -> None:
+    job = await make_job(database)
+    await make_ended(database, job, 1, NOON - HOUR, status="dead")
+    await make_live(database, job, 2, NOON, trigger="manual")
+    await make_live(database, job, 3, NOON, state="running", attempt=1, claimed_at=NOON)
+    await make_ended(database, job, None, NOON, reason="paused")
+    found = (await list_runs(database, job=job, **filters)).items
+    assert [run_number(each.run_id) if each.run_id else 0 for each in found] == runs
+
+
+async def test_a_cursor_of_somebody_else_is_refused(database: Database) -> None:
+    for cursor in ("nonsense", "WzEsMl0", "eyJhIjoxfQ", "%%"):
+        with pytest.raises(InvalidField) as refused:
+            await list_runs(database, cursor=cursor)
+        assert refused.value.code == "bad_cursor"
+
+
+async def test_a_running_run_shows_who_holds_it(database: Database) -> None:
+    job = await make_job(database)
+    await make_node(database, 7)
+    await make_live(
+        database, job, 1, NOON, state="running", attempt=1, claim=1, node=7,
+        claimed_at=NOON + timedelta(seconds=1.5), progress='{"fraction": 0.5, "text": "half"}',
+    )  # fmt: skip
+    found = await get_run(database, 1, now=NOON)
+    assert found.worker_id == "host:7:abc"
+    assert found.lease_until == NOON + MINUTE
+    assert found.late_seconds == 1.5
+    assert found.progress == {"fraction": 0.5, "text": "half"}
+    assert found.idempotency_key == f"{encode_id('j', job)}:{int(NOON.timestamp())}"
+    assert found.waiting_for is None
+    assert [(each.attempt, each.outcome) for each in found.attempts] == [(1, "running")]
+
+
+async def test_an_ended_run_shows_attempts_log_and_result(database: Database) -> None:
+    job = await make_job(database, payload={"n": 1})
+    await make_ended(database, job, 1, NOON, attempt=2, result='{"sent": 3}', idempotency_key="mine")
+    await insert(database, "attempts", run_id=1, attempt=1, outcome="failed", error="boom", started_at=NOON)
+    for second in range(3):
+        at = NOON + timedelta(seconds=second)
+        await insert(database, "run_logs", run_id=1, attempt=2, at=at, message=f"line {second}")
+    found = await get_run(database, 1)
+    assert (found.status, found.result, found.payload) == ("success", {"sent": 3}, {"n": 1})
+    assert found.idempotency_key == "mine"
+    assert [(each.attempt, each.outcome, each.error) for each in found.attempts] == [
+        (1, "failed", "boom"),
+        (2, "success", None),
+    ]
+    assert [line.message for line in found.log] == ["line 0", "line 1", "line 2"]
+    later = await list_log(database, 1, after=NOON + timedelta(seconds=1))
+    assert [line.message for line in later] == ["line 2"]
+
+
+async def test_a_template_is_filled_in_for_a_live_run(database: Database) -> None:
+    job = await make_job(database, idempotency_key_template="report-{{week}}-{{payload.n}}", payload={"n": 4})
+    await make_live(database, job, 1, NOON)
+    assert (await get_run(database, 1)).idempotency_key == "report-2026-W23-4"
+
+
+async def test_what_is_not_there(database: Database) -> None:
+    for wrong in ("j_1", "1", "r_", "r_!", "r_" + "z" * 13):
+        with pytest.raises(NotFound):
+            run_number(wrong)
+    with pytest.raises(NotFound) as missing:
+        await get_run(database, 12345)
+    assert missing.value.code == "run_not_found"
+    with pytest.raises(NotFound) as nobody:
+        await resolve(database, "nobody")
+    assert nobody.value.code == "job_not_found"
+
+
+async def test_a_job_is_found_by_id_and_by_name(database: Database) -> None:
+    job = await make_job(database)
+    assert await resolve(database, "hourly") == job
+    assert await resolve(database, encode_id("j", job)) == job
+
+
+@pytest.mark.parametrize(
+    ("run", "nodes", "expected"),
+    [
+        ({}, {}, "no worker is running"),
+        ({}, {"handlers": ["other"]}, "no worker knows handler hourly"),
+        ({}, {"handlers": ["hourly"], "queues": ["mail"]}, "no worker serves queue default"),
+        ({}, {"handlers": ["hourly"]}, "all workers are busy"),
+        ({"state": "failed", "available_at": NOON + HOUR}, {}, RETRY),
+        ({"available_at": NOON + 2 * HOUR}, {}, "its turn comes at 2026-06-01T14:00:00Z, in 2 h"),
+        ({"state": "waiting", "deadline_at": NOON + HOUR}, {}, REPORT),
+        ({"slot": 1}, {}, "it is queued behind r_2"),
+    ],
+)  # fmt: skip
+async def test_what_a_run_waits_for(
+    database: Database, run: dict[str, Any], nodes: dict[str, Any], expected: str
+) -> None:
+    job = await make_job(database)
+    if nodes:
+        await make_node(database, 7, **nodes)
+    if "slot" in run:
+        await make_live(database, job, 2, NOON - HOUR, slot=0)
+    await make_live(database, job, 1, NOON, **run)
+    assert (await get_run(database, 1, now=NOON)).waiting_for == expected

@@ -1,0 +1,106 @@
+"""Secrets: kept encrypted, found by name, told to nobody."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from sexton.config import Settings
+from sexton.errors import InvalidField, NotFound
+from sexton.postgres.database import Database
+from sexton.security import secrets
+from sexton.security.placeholder import SecretRef
+from sexton.security.secrets import SecretError, Secrets
+from tests.seeding import Store
+
+
+def settings() -> Settings:
+    return Settings(secret_key=secrets.new_key())
+
+
+async def test_what_is_kept_is_encrypted_and_comes_back(database: Database) -> None:
+    mine = settings()
+    assert await secrets.keep(database, mine, "db", "pä$$ word")
+    assert not await secrets.keep(database, mine, "db", "pä$$ word 2")
+    sealed = await Store(database).value("select value from sexton.secrets")
+    assert b"word" not in sealed
+    found = Secrets(database, mine)
+    assert await found.reveal(SecretRef("db")) == "pä$$ word 2"
+    assert await found.reveal("a ${secret:db} b ${secret:db}") == "a pä$$ word 2 b pä$$ word 2"
+    assert await found.reveal("plain") == "plain"
+    assert [each["name"] for each in await secrets.names(database)] == ["db"]
+    await secrets.delete(database, "db")
+    with pytest.raises(NotFound):
+        await secrets.delete(database, "db")
+
+
+async def test_values_cannot_be_swapped_and_need_their_key(database: Database) -> None:
+    mine = settings()
+    await secrets.keep(database, mine, "one", "first")
+    await secrets.keep(database, mine, "two", "second")
+    with pytest.raises(SecretError, match="another key"):
+        await Secrets(database, settings()).value("one")
+    await Store(database).execute(
+        """update sexton.secrets set value = (select value from sexton.secrets where name = 'two')
+        where name = 'one'"""
+    )
+    with pytest.raises(SecretError, match="another key"):
+        await Secrets(database, mine).value("one")
+    with pytest.raises(SecretError, match="there is no secret three"):
+        await Secrets(database, mine).value("three")
+
+
+async def test_an_address_is_masked_in_all_its_parts(database: Database) -> None:
+    mine = settings()
+    await secrets.keep(database, mine, "broker", "amqp://user:p%40ssword@host/x?token=abcdef")
+    found = Secrets(database, mine)
+    await found.value("broker")
+    for said in (
+        "cannot reach amqp://user:p%40ssword@host/x?token=abcdef",
+        "refused: p@ssword",
+        "refused: p%40ssword",
+        "query token=abcdef",
+    ):
+        masked = found.mask(said)
+        assert "ssword" not in masked
+        assert "abcdef" not in masked
+    assert found.mask_all({"a": ["p@ssword", 1], "b": None}) == {"a": ["•••", 1], "b": None}
+
+
+@pytest.mark.parametrize("name", ["", "a b", "../x", "-a", "a" * 101, "ä"])
+async def test_names_that_cannot_be_are_refused(database: Database, name: str) -> None:
+    with pytest.raises(InvalidField):
+        await secrets.keep(database, settings(), name, "x")
+
+
+@pytest.mark.parametrize("value", ["", "a\0b", "x" * 70_000])
+async def test_values_that_cannot_be_are_refused(database: Database, value: str) -> None:
+    with pytest.raises(InvalidField):
+        await secrets.keep(database, settings(), "name", value)
+
+
+def test_a_key_is_read_from_a_file_of_its_own(tmp_path: Path) -> None:
+    path = secrets.key_file(tmp_path / "data")
+    assert path == tmp_path / "data.key"
+    secrets.make_key_file(path)
+    first = secrets.read_key(f"@{path}")
+    secrets.make_key_file(path)
+    assert secrets.read_key(f"@{path}") == first
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        (None, "there is no key"),
+        ("@/no/such/file", "cannot be read"),
+        ("short", "not 32 bytes"),
+        ("####", "not 32 bytes"),
+    ],
+)
+def test_a_key_that_is_none_says_what_to_do(source: str | None, said: str) -> None:
+    with pytest.raises(SecretError, match=said) as raised:
+        secrets.read_key(source)
+    assert "sexton secret" in (raised.value.hint or "")

@@ -1,0 +1,91 @@
+"""Handlers: how each form is called."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import threading
+from typing import Any
+
+import pytest
+
+from sexton.targets.handler import BUILT_IN, PythonTarget, is_coroutine_function
+from sexton.targets.spec import Target
+
+
+async def coroutine(run: Any) -> str:
+    return "coroutine"
+
+
+def function(run: Any) -> str:
+    return "function"
+
+
+def returns_awaitable(run: Any) -> Any:
+    return coroutine(run)
+
+
+class Callable:
+    async def __call__(self, run: Any) -> str:
+        return "object"
+
+
+@pytest.mark.parametrize(
+    ("handler", "expected"),
+    [
+        (coroutine, "coroutine"),
+        (function, "function"),
+        (returns_awaitable, "coroutine"),
+        (functools.partial(coroutine), "coroutine"),
+        (functools.partial(function), "function"),
+        (Callable(), "object"),
+    ],
+)
+async def test_every_form_of_handler_is_called(handler: Any, expected: str) -> None:
+    target = PythonTarget({"mine": handler}, threads=1)
+    step = target.step(Target(handler="mine"))
+    assert step is not None
+    run: Any = None
+    assert await step(run) == expected
+    await target.close()
+
+
+def test_only_coroutine_functions_run_in_the_loop() -> None:
+    assert is_coroutine_function(coroutine)
+    assert is_coroutine_function(Callable())
+    assert not is_coroutine_function(function)
+
+
+async def test_unknown_handlers_are_left_alone_and_built_in_ones_known() -> None:
+    target = PythonTarget({})
+    assert target.step(Target(handler="nobody")) is None
+    for name in BUILT_IN:
+        assert target.step(Target(handler=name)) is not None
+    await target.close()
+
+
+async def test_a_thread_that_does_not_end_takes_no_others_place() -> None:
+    go, started = threading.Event(), threading.Event()
+
+    def stuck(run: Any) -> None:
+        started.set()
+        go.wait(60)
+
+    target = PythonTarget({"stuck": stuck, "mine": function}, threads=1)
+    step, mine = target.step(Target(handler="stuck")), target.step(Target(handler="mine"))
+    assert step is not None
+    assert mine is not None
+    run: Any = None
+    for count in (1, 2, 3):
+        started.clear()
+        task = asyncio.ensure_future(step(run))
+        await asyncio.to_thread(started.wait, 60)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert target.left_behind == count
+        assert await mine(run) == "function"
+    go.set()
+    while target.left_behind:
+        await asyncio.sleep(0)
+    await target.close()
