@@ -9,13 +9,15 @@ import asyncpg
 import pytest
 
 from sexton.postgres.database import Database
-from sexton.postgres.statement import INCLUDE, STATEMENTS, load
+from sexton.postgres.statement import INCLUDE, PARTS, STATEMENTS, Statement, load, names
 
 
-def names(folder: str = "") -> set[str]:
-    """The statements, or the parts."""
-    files = STATEMENTS.joinpath(folder).iterdir()
-    return {file.name.removesuffix(".sql") for file in files if file.name.endswith(".sql")}
+def parts() -> set[str]:
+    return {file.name.removesuffix(".sql") for file in STATEMENTS.joinpath(PARTS).iterdir()}
+
+
+def source(name: str) -> str:
+    return STATEMENTS.joinpath(*f"{name}.sql".split("/")).read_text("utf-8")
 
 
 @pytest.fixture
@@ -30,13 +32,13 @@ def test_a_part_stands_where_it_is_included(folder: Path) -> None:
         "select\n-- include: columns\nunion all select\n    -- include: columns\nfrom runs as run\n"
     )
     part = "-- Expects run.\nrun.id, run.claim"
-    assert load("get", folder) == f"select\n{part}\nunion all select\n{part}\nfrom runs as run\n"
+    assert load("get", folder).text == f"select\n{part}\nunion all select\n{part}\nfrom runs as run\n"
 
 
 def test_a_statement_without_parts_stays_as_it_is(folder: Path) -> None:
     text = "-- Those that include: columns are not meant.\nselect 1 -- include: columns\n"
     (folder / "get.sql").write_text(text)
-    assert load("get", folder) == text
+    assert load("get", folder).text == text
 
 
 def test_a_part_that_is_missing_is_named_with_who_wants_it(folder: Path) -> None:
@@ -57,13 +59,26 @@ def test_a_part_includes_no_other(folder: Path) -> None:
 
 
 def test_every_part_is_included_somewhere_and_says_what_it_expects() -> None:
-    texts = (STATEMENTS.joinpath(f"{name}.sql").read_text("utf-8") for name in names())
-    included = {part for text in texts for part in INCLUDE.findall(text)}
-    assert included == names("parts")
+    included = {part for name in names() for part in INCLUDE.findall(source(name))}
+    assert included == parts()
     for part in sorted(included):
         lines = STATEMENTS.joinpath("parts", f"{part}.sql").read_text("utf-8").splitlines()
         head = list(takewhile(lambda line: line.startswith("-- "), lines))
         assert any("Expects " in line for line in head), part
+
+
+def test_named_parameters_become_positions() -> None:
+    read = Statement.read("get", "select :job_id::bigint, :name, ':text' -- :comment\nwhere id = :job_id")
+    assert read.text == "select $1::bigint, $2, ':text' -- :comment\nwhere id = $1"
+    assert read.parameters == ("job_id", "name")
+    assert read.arguments({"name": "a", "job_id": 7}) == [7, "a"]
+
+
+@pytest.mark.parametrize("given", [{}, {"job_id": 7}, {"job_id": 7, "name": "a", "limit": 1}])
+def test_parameters_that_do_not_fit_are_named(given: dict[str, object]) -> None:
+    read = Statement.read("jobs/get", "select :job_id, :name")
+    with pytest.raises(TypeError, match=r"statements/jobs/get\.sql lacks .* does not take"):
+        read.arguments(given)
 
 
 async def test_postgresql_understands_every_statement(database: Database) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -20,7 +21,7 @@ import msgspec
 from sexton import clock
 from sexton.errors import Unavailable
 from sexton.postgres.pooler import GIVEAWAYS, connecting, is_own_backend
-from sexton.postgres.statement import load
+from sexton.postgres.statement import Statement, load_all
 
 if TYPE_CHECKING:
     from asyncpg.pool import PoolConnectionProxy
@@ -86,6 +87,7 @@ class Database:
         self.timeout = timeout
         #: Whether a pooler is between us and PostgreSQL: there are no sessions then.
         self.pooled = pooled
+        self._statements = _statements(schema)
 
     @classmethod
     async def open(
@@ -178,26 +180,61 @@ class Database:
         said: datetime = await connection.fetchval("select clock_timestamp()")
         return said
 
-    async def fetch(self, name: str, *arguments: Any) -> list[asyncpg.Record]:
-        async with self.connection() as connection:
-            return await connection.fetch(self.statement(name), *arguments)
+    # Running statements. `on` is a connection that the caller holds; without it, one of the pool is used.
 
-    async def fetchrow(self, name: str, *arguments: Any) -> asyncpg.Record | None:
-        async with self.connection() as connection:
-            return await connection.fetchrow(self.statement(name), *arguments)
+    async def fetch(
+        self, statement: str, /, *positions: Any, on: Connection | None = None, **parameters: Any
+    ) -> list[asyncpg.Record]:
+        text, arguments = self._prepared(statement, positions, parameters)
+        async with self._held(on) as connection:
+            return await connection.fetch(text, *arguments)
+
+    async def fetchrow(
+        self, statement: str, /, *positions: Any, on: Connection | None = None, **parameters: Any
+    ) -> asyncpg.Record | None:
+        text, arguments = self._prepared(statement, positions, parameters)
+        async with self._held(on) as connection:
+            return await connection.fetchrow(text, *arguments)
+
+    async def fetchval(self, statement: str, /, on: Connection | None = None, **parameters: Any) -> Any:
+        """The first value of the first row; None if there is no row."""
+        row = await self.fetchrow(statement, on=on, **parameters)
+        return None if row is None else row[0]
+
+    async def execute(self, statement: str, /, on: Connection | None = None, **parameters: Any) -> None:
+        await self.fetch(statement, on=on, **parameters)
 
     def statement(self, name: str) -> str:
         """The text of `statements/NAME.sql` for this database's schema."""
-        return _statement(name, self.schema)
+        return self._statements[name].text
+
+    def _prepared(
+        self, name: str, positions: tuple[Any, ...], parameters: dict[str, Any]
+    ) -> tuple[str, Sequence[Any]]:
+        statement = self._statements[name]
+        return statement.text, positions or statement.arguments(parameters)
+
+    @asynccontextmanager
+    async def _held(self, on: Connection | None) -> AsyncIterator[Connection]:
+        if on is not None:
+            yield on
+            return
+        async with self.connection() as connection:
+            yield connection
 
     def sql(self, text: str) -> str:
         """A short piece of SQL that is not worth a file, for this database's schema."""
         return in_schema(text, self.schema)
 
 
-@lru_cache(maxsize=512)
-def _statement(name: str, schema: str) -> str:
-    return in_schema(load(name), schema)
+@lru_cache(maxsize=16)
+def _statements(schema: str) -> dict[str, Statement]:
+    """Every statement for a schema. All files are read at once: a process must never read those of a newer
+    release."""
+    return {
+        name: replace(statement, text=in_schema(statement.text, schema))
+        for name, statement in load_all().items()
+    }
 
 
 def in_schema(text: str, schema: str) -> str:

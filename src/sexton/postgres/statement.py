@@ -1,30 +1,65 @@
-"""The texts of the statements: files, one each, in `statements/`.
+"""The statements of Sexton: files, one each, in `statements/`, in folders by subject.
 
-What several of them share is written once: a line `-- include: NAME` stands for `statements/parts/NAME.sql`,
-which says at its head what it expects around it. A part includes no other, so that the statement itself names
-all that it is made of.
+A statement names its parameters, as `:job_id`; they become positions when it is loaded, and a caller gives
+them by name. What several statements share is written once: a line `-- include: NAME` stands for
+`statements/parts/NAME.sql`, which says at its head what it expects around it. A part includes no other part,
+so the statement itself names all that it is made of.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from importlib import resources
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
 STATEMENTS = resources.files("sexton.postgres").joinpath("statements")
+PARTS = "parts"
 INCLUDE = re.compile(r"^[ ]*-- include: *(\S+) *$", re.MULTILINE)
+# A parameter, unless it stands in a comment or in a text; `::` is a cast.
+PARAMETER = re.compile(r"--[^\n]*|'(?:[^']|'')*'|(?<![:\w]):([a-z_]\w*)")
 
 
-def load(name: str, folder: Traversable = STATEMENTS) -> str:
-    """The whole text of `statements/NAME.sql`, with its parts in their places."""
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """`text` as PostgreSQL takes it, and the names of its parameters in the order of their positions."""
+
+    name: str
+    text: str
+    parameters: tuple[str, ...]
+
+    @classmethod
+    def read(cls, name: str, source: str) -> Statement:
+        """Turn named parameters into positions."""
+        positions: dict[str, int] = {}
+
+        def position(found: re.Match[str]) -> str:
+            if found[1] is None:
+                return found[0]
+            return f"${positions.setdefault(found[1], len(positions) + 1)}"
+
+        return cls(name, PARAMETER.sub(position, source), tuple(positions))
+
+    def arguments(self, given: Mapping[str, Any]) -> list[Any]:
+        """The values in the order of their positions."""
+        if len(given) != len(self.parameters) or given.keys() != set(self.parameters):
+            missing = sorted(set(self.parameters) - given.keys())
+            unknown = sorted(given.keys() - set(self.parameters))
+            raise TypeError(f"statements/{self.name}.sql lacks {missing} and does not take {unknown}")
+        return [given[name] for name in self.parameters]
+
+
+def load(name: str, folder: Traversable = STATEMENTS) -> Statement:
+    """`statements/NAME.sql`, with its parts in their places."""
 
     def part(line: re.Match[str]) -> str:
         wanted = line[1]
         try:
-            text = folder.joinpath("parts", f"{wanted}.sql").read_text("utf-8")
+            text = folder.joinpath(PARTS, f"{wanted}.sql").read_text("utf-8")
         except FileNotFoundError:
             raise LookupError(
                 f"statements/{name}.sql includes {wanted}, but there is no statements/parts/{wanted}.sql: "
@@ -37,4 +72,19 @@ def load(name: str, folder: Traversable = STATEMENTS) -> str:
             )
         return text.rstrip("\n")
 
-    return INCLUDE.sub(part, folder.joinpath(f"{name}.sql").read_text("utf-8"))
+    source = folder.joinpath(*f"{name}.sql".split("/")).read_text("utf-8")
+    return Statement.read(name, INCLUDE.sub(part, source))
+
+
+def load_all(folder: Traversable = STATEMENTS) -> dict[str, Statement]:
+    """Every statement by its name, such as `firing/fire`."""
+    return {name: load(name, folder) for name in names(folder)}
+
+
+def names(folder: Traversable = STATEMENTS, prefix: str = "") -> Iterator[str]:
+    """The names of all statements; parts are none."""
+    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        if entry.is_dir() and (prefix or entry.name != PARTS):
+            yield from names(entry, f"{prefix}{entry.name}/")
+        elif entry.name.endswith(".sql"):
+            yield prefix + entry.name.removesuffix(".sql")
