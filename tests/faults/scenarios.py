@@ -15,7 +15,7 @@ from tests.faults.harness import Cluster, Member, Scale, Server, cluster
 from tests.faults.proxy import Kind
 
 FIRE, FIRE_SPECIAL, CLAIM, FINISH = map(load, ("fire", "fire_special", "claim", "finish"))
-FIRING = (FIRE, FIRE_SPECIAL)
+FIRING = (FIRE.text, FIRE_SPECIAL.text)
 Fault = Callable[[Cluster], Awaitable[None]]
 
 

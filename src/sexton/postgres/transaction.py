@@ -5,7 +5,7 @@
         row = await context.fetchrow("jobs/lock", job_id=…)
 
 A caller passes a `Context`. Without an open transaction the command runs in one of its own, and again after a
-deadlock. With one (the answer to a request with an Idempotency-Key is stored beside its effect) the command runs
+deadlock. With one, such as that in which the answer to a request with an Idempotency-Key is stored, it runs
 inside it, in a savepoint. A command that raises leaves nothing behind.
 
 A `@query` only reads: it holds one connection for its statements, and no transaction.
@@ -77,8 +77,8 @@ Command = Callable[Concatenate[Context, Given], Coroutine[Any, Any, Result]]
 
 
 def command(work: Work[Given, Result]) -> Command[Given, Result]:
-    """Run in the caller's transaction, or in a new one. If history has no partition for a row, make it and run
-    again."""
+    """Run in the caller's transaction, or in a new one. If history has no partition for a row, make it, and
+    run again."""
 
     @wraps(work)
     async def run(context: Context, /, *args: Given.args, **kwargs: Given.kwargs) -> Result:
