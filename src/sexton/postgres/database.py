@@ -204,6 +204,11 @@ class Database:
     async def execute(self, statement: str, /, on: Connection | None = None, **parameters: Any) -> None:
         await self.fetch(statement, on=on, **parameters)
 
+    def prepared(self, statement: str, /, **parameters: Any) -> tuple[str, list[Any]]:
+        """The text of a statement and its arguments, for a caller that runs it by itself."""
+        found = self._statements[statement]
+        return found.text, found.arguments(parameters)
+
     def statement(self, name: str) -> str:
         """The text of `statements/NAME.sql` for this database's schema."""
         return self._statements[name].text
