@@ -60,7 +60,7 @@ def load(question: Question, made_at: datetime) -> Loaded:
         "ends_at": question.ends_at,
         "exclude": question.exclude or (),
         "key": question.key,
-        "seconds": question.seconds or "first",
+        "seconds": question.seconds,
     }
     schedule = parse(question.schedule, **options)
     if not schedule.needs_anchor:

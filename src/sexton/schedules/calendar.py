@@ -34,11 +34,13 @@ class Roll(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that recurs and lasts: excluded from each start of `schedule` for `seconds`."""
+    """Something that recurs and lasts: excluded from each start of `schedule` for `seconds`. The times of a
+    floating event are wall times of the zone in which the calendar is asked; its schedule is in UTC."""
 
     schedule: Schedule
     seconds: int
     whole_days: bool
+    floating: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,10 @@ class Calendar:
     @property
     def version(self) -> str:
         """A hash of everything in the calendar, its name aside."""
-        recurring = [(event.schedule.timing_key, event.seconds, event.whole_days) for event in self.events]
+        recurring = [
+            (event.schedule.timing_key, event.seconds, event.whole_days, event.floating)
+            for event in self.events
+        ]
         schedule = self.schedule.timing_key if self.schedule else None
         content = (self._walls.spans, self._instants.spans, schedule, self.only, str(self.roll), recurring)
         return hashlib.blake2b(repr(content).encode(), digest_size=16).hexdigest()
@@ -136,9 +141,11 @@ class Calendar:
                 if event.schedule.covers_wall(wall, event.seconds):
                     return zone.first_instant((wall // DAY + 1) * DAY)
             else:
-                start = event.schedule.next_after(EPOCH + timedelta(seconds=at - event.seconds))
-                if start is not None and (begun := (start - EPOCH) // timedelta(seconds=1)) <= at:
-                    return begun + event.seconds
+                now = wall if event.floating else at
+                start = event.schedule.next_after(EPOCH + timedelta(seconds=now - event.seconds))
+                if start is not None and (begun := (start - EPOCH) // timedelta(seconds=1)) <= now:
+                    end = begun + event.seconds
+                    return zone.first_instant(end) if event.floating else end
         return None
 
     def _next_cover(self, at: int, wall: int, zone: Zone) -> int:
@@ -150,12 +157,12 @@ class Calendar:
             starts.append(start)
         if self.schedule is not None or self.events:
             starts.append(zone.first_instant((wall // DAY + 1) * DAY))
-            starts.extend(
-                (following - EPOCH) // timedelta(seconds=1)
-                for event in self.events
-                if not event.whole_days
-                and (following := event.schedule.next_after(EPOCH + timedelta(seconds=at))) is not None
-            )
+            for event in self.events:
+                now = wall if event.floating else at
+                following = None if event.whole_days else event.schedule.next_after(EPOCH + timedelta(0, now))
+                if following is not None:
+                    begins = (following - EPOCH) // timedelta(seconds=1)
+                    starts.append(zone.first_instant(begins) if event.floating else begins)
         return max(min(starts), at + 1)
 
     def _whole_days(self) -> bool:

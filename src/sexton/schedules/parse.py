@@ -15,9 +15,9 @@ from sexton.schedules import words
 from sexton.schedules.calendar import Calendar, Roll, Rolled
 from sexton.schedules.cron import Cron, never_comes
 from sexton.schedules.interval import Interval, is_interval, read_seconds
+from sexton.schedules.lines import RecurrenceText, Stamp, is_recurrence, read_recurrence
 from sexton.schedules.once import Listed, is_once, read_time, refuse_unclear
 from sexton.schedules.recurrence import Recurrence, count_too_large
-from sexton.schedules.rfc5545 import RecurrenceText, Stamp, is_recurrence, read_recurrence
 from sexton.schedules.schedule import Dates, Options, Schedule
 from sexton.schedules.wall import DAY, FIRST_WALL, LAST_WALL, Budget, Rule, to_wall
 from sexton.schedules.zone import EPOCH, Fold, Gap, Mapping, Zone, zone
@@ -48,7 +48,7 @@ def parse(
     ends_at: Time = None,
     exclude: Iterable[Excluded] | Excluded = (),
     key: str | None = None,
-    seconds: str = "first",
+    seconds: str | None = None,
 ) -> Schedule:
     """Read a schedule, or raise `ScheduleError` with what is wrong, where, and what to write instead.
 
@@ -59,7 +59,14 @@ def parse(
     fields in croniter's order.
     """
     _check_text(text)
-    for field, value in (("timezone", timezone), ("kind", kind), ("gap", gap), ("fold", fold), ("key", key)):
+    for field, value in (
+        ("timezone", timezone),
+        ("kind", kind),
+        ("gap", gap),
+        ("fold", fold),
+        ("key", key),
+        ("seconds", seconds),
+    ):
         if value is not None and not isinstance(value, str):
             raise ScheduleError(
                 "bad_option", f"{field} is text, not {value!r}", field=field, hint="write it as text"
@@ -84,11 +91,13 @@ def _parse(
     ends_at: Time,
     calendars: tuple[Calendar, ...],
     key: str | None,
-    seconds: str,
+    seconds: str | None,
 ) -> Schedule:
     body, timezone = _split_zone(text, timezone)
     which = _choose(Kind, kind, "kind") or kind_of(body)
-    if _choose_one(seconds, ("first", "last"), "seconds") == "last" and which is not Kind.CRON:
+    if seconds is not None:
+        _choose_one(seconds, ("first", "last"), "seconds")
+    if seconds == "last" and which is not Kind.CRON:
         raise ScheduleError(
             "bad_option", "seconds=last is for cron alone", field="seconds", hint="leave it out"
         )
@@ -133,7 +142,7 @@ def kind_of(text: str) -> Kind:
 
 
 def _cron(text: str, body: str, options: Options, in_zone: Zone) -> Schedule:
-    rule = Cron.parse(body, key=options.key, seconds=options.seconds)
+    rule = Cron.parse(body, key=options.key, seconds=options.seconds or "first")
     if rule.next(0, Budget()) is None:
         position = [match.start() for match in re.finditer(r"\S+", body)][-3]
         raise ScheduleError(

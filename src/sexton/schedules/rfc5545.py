@@ -1,7 +1,4 @@
-"""Reading RFC 5545: the lines DTSTART, RRULE, RDATE and EXDATE, or a bare rule.
-
-Also accepted: lines parted by spaces, and folded lines. EXRULE and what RFC 7529 added are refused.
-"""
+"""Reading a rule of RFC 5545: the value of an RRULE. What RFC 7529 added is refused."""
 
 from __future__ import annotations
 
@@ -82,95 +79,6 @@ class Parts:
         return replace(self, month=month, monthday=monthday, weekday=weekday)
 
 
-@dataclass(frozen=True, slots=True)
-class Stamp:
-    """A DATE or DATE-TIME as it was written: naive, with what was said about its zone."""
-
-    at: datetime
-    utc: bool = False
-    tzid: str | None = None
-    whole_day: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class RecurrenceText:
-    """What the lines of a recurrence say."""
-
-    parts: Parts | None
-    dtstart: Stamp | None = None
-    rdates: tuple[Stamp, ...] = ()
-    exdates: tuple[Stamp, ...] = ()
-
-
-def is_recurrence(text: str) -> bool:
-    return bool(re.match(r"(?:DTSTART|RRULE|RDATE|EXDATE|EXRULE)[:;]|[A-Z-]+=", text, re.IGNORECASE))
-
-
-def read_recurrence(text: str) -> RecurrenceText:
-    parts: Parts | None = None
-    dtstart: Stamp | None = None
-    rdates: list[Stamp] = []
-    exdates: list[Stamp] = []
-    unfolded = re.sub(r"\r?\n[ \t]", "", text)
-    for match in re.finditer(r"\S+", unfolded):
-        line, position = match.group(), match.start()
-        head, colon, value = line.partition(":")
-        name, *parameters = head.upper().split(";")
-        at = position + len(head) + 1
-        if not colon:
-            name, value, at = "RRULE", line, position
-        match name:
-            case "RRULE":
-                if parts is not None:
-                    raise _refuse(
-                        "a second RRULE", position, "make two jobs, or put the extra times into RDATE"
-                    )
-                parts = read_parts(value, at)
-            case "DTSTART":
-                if dtstart is not None:
-                    raise _refuse("a second DTSTART", position, "give one DTSTART")
-                dtstart = _read_stamps(name, _tzid(head, parameters, position), value, at)[0]
-            case "RDATE":
-                rdates += _read_stamps(name, _tzid(head, parameters, position), value, at)
-            case "EXDATE":
-                exdates += _read_stamps(name, _tzid(head, parameters, position), value, at)
-            case "EXRULE":
-                raise _refuse(
-                    "EXRULE was removed from the standard (RFC 5545) and is not supported",
-                    position,
-                    "list the times in EXDATE, or exclude a calendar",
-                )
-            case _:
-                raise _refuse(f"unknown line {name!r}", position, "use DTSTART, RRULE, RDATE and EXDATE")
-    if parts is None and not rdates:
-        raise _refuse("neither RRULE nor RDATE: nothing recurs", 0, "add a line such as RRULE:FREQ=DAILY")
-    return RecurrenceText(parts, dtstart, tuple(rdates), tuple(exdates))
-
-
-def _tzid(head: str, parameters: list[str], position: int) -> str | None:
-    tzid = None
-    for parameter, original in zip(parameters, head.split(";")[1:], strict=True):
-        name, _, value = parameter.partition("=")
-        if name == "TZID":
-            tzid = original.partition("=")[2].strip('"')
-        elif name != "VALUE" or value not in ("DATE", "DATE-TIME"):
-            raise _refuse(
-                f"{original!r} is not supported here", position, "use TZID=…, VALUE=DATE or VALUE=DATE-TIME"
-            )
-    return tzid
-
-
-def _read_stamps(name: str, tzid: str | None, value: str, position: int) -> list[Stamp]:
-    stamps = []
-    for item in value.upper().split(","):
-        at, utc, whole_day = read_stamp(item, position, name)
-        if utc and tzid:
-            raise _refuse(f"{name} has both TZID and Z", position, "use one of them")
-        stamps.append(Stamp(at, utc, tzid, whole_day))
-        position += len(item) + 1
-    return stamps
-
-
 _NUMBER_PARTS = {
     "BYSECOND": ("second", 0, 60, False),
     "BYMINUTE": ("minute", 0, 59, False),
@@ -195,7 +103,9 @@ def read_parts(text: str, position: int = 0) -> Parts:
         if not piece.strip():
             raise _refuse("an empty part", position, "remove the extra ;")
         if not equals or not value:
-            raise _refuse(f"{name or piece!r} has no value", position, "write NAME=VALUE")
+            raise _refuse(
+                f"{name or piece!r} has no value", position, "write a name, = and a value, such as INTERVAL=2"
+            )
         if name in seen:
             raise _refuse(f"{name} is given twice", position, "give every part once")
         seen[name] = position

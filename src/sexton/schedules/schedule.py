@@ -60,7 +60,7 @@ class Options:
     ends_at: datetime | None = None
     exclude: tuple[Calendar, ...] = ()
     key: str | None = None
-    seconds: str = "first"
+    seconds: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +76,8 @@ class Schedule:
     struck: Dates = Dates()
     needs_anchor: bool = False
     fraction: timedelta = timedelta(0)
+    #: Plain sentences: where another reading of the text is likely. They do not change an answer.
+    warnings: tuple[str, ...] = ()
     zone: Zone = field(init=False)
     timing_key: str = field(init=False)
     _low: int = field(init=False)
@@ -210,8 +212,7 @@ class Schedule:
 
     def explain(self) -> str:
         """The schedule in English."""
-        rule = self.mappings[0].rule.words()
-        return rule if self.kind == "interval" else f"{rule}, {words.place(self.mappings[0].zone.name)}"
+        return words.explain(self)
 
     def to_dict(self) -> dict[str, object]:
         """What `parse` needs to make this schedule again; calendars that have a name by their name."""

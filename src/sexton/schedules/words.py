@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from sexton.schedules.cron import Field
     from sexton.schedules.rfc5545 import Parts
+    from sexton.schedules.schedule import Schedule
 
 MONTH_NAMES = (
     "January", "February", "March", "April", "May", "June",
@@ -39,6 +40,11 @@ MOST_STRETCHES = 3
 
 UTC_NAMES = {"UTC", "UCT", "Zulu", "Universal", "Etc/UTC", "Etc/UCT", "Etc/Zulu", "Etc/Universal"}
 COUNTRIES = {"US", "Canada", "Brazil", "Chile", "Mexico"}
+
+
+def explain(schedule: Schedule) -> str:
+    rule = schedule.mappings[0].rule.words()
+    return rule if schedule.kind == "interval" else f"{rule}, {place(schedule.mappings[0].zone.name)}"
 
 
 def cron(second: Field, minute: Field, hour: Field, dom: Field, month: Field, dow: Field) -> str:
