@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sexton.jobs.planning import (
+    MissedPolicy,
     Plan,
-    Policy,
     paused,
     plan,
 )
@@ -23,9 +23,9 @@ NO_JITTER = timedelta(0)
 EVERY_MINUTE = parse("* * * * *")
 
 
-def policy(window: str, **fields: int) -> Policy:
+def policy(window: str, **fields: int) -> MissedPolicy:
     spec = JobSpec(name="x", schedule="* * * * *", missed_window=MissedWindow(window), **fields)  # type: ignore[arg-type]
-    return Policy.of(spec)
+    return MissedPolicy.of(spec)
 
 
 def minutes(result: Plan) -> list[int]:
@@ -178,7 +178,7 @@ def test_every_occurrence_gets_exactly_one_disposition(
 @pytest.mark.parametrize("window", [None, "RUN_ONCE", "SKIP", "RUN_ALL"])
 def test_defaults_of_a_policy(window: str | None) -> None:
     spec = JobSpec(name="x", schedule="@daily", missed_window=MissedWindow(window) if window else None)
-    made = Policy.of(spec)
+    made = MissedPolicy.of(spec)
     assert made.missed_window is MissedWindow(window or "RUN_ONCE")
     assert made.catch_up == (timedelta(days=1) if window == "RUN_ALL" else None)
     assert made.grace == timedelta(seconds=60)

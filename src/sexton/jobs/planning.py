@@ -37,7 +37,7 @@ DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class MissedPolicy:
     """What a job says about occurrences that were not fired in time."""
 
     missed_window: MissedWindow = MissedWindow.RUN_ONCE
@@ -46,7 +46,7 @@ class Policy:
     grace: timedelta = timedelta(seconds=60)
 
     @classmethod
-    def of(cls, spec: JobSpec) -> Policy:
+    def of(cls, spec: JobSpec) -> MissedPolicy:
         window = spec.missed_window or MissedWindow.RUN_ONCE
         catch_up = None if spec.catch_up_seconds is None else timedelta(seconds=spec.catch_up_seconds)
         if catch_up is None and window is MissedWindow.RUN_ALL:
@@ -80,7 +80,7 @@ class Plan:
 
 def plan(
     schedule: Schedule,
-    policy: Policy,
+    policy: MissedPolicy,
     scheduled_at: datetime,
     jitter: timedelta,
     now: datetime,

@@ -13,7 +13,7 @@ import msgspec
 from sexton.errors import InvalidField
 from sexton.jobs import planning
 from sexton.jobs.concurrency import concurrency_key
-from sexton.jobs.planning import Policy
+from sexton.jobs.planning import MissedPolicy
 from sexton.jobs.spec import COLUMNS, JobSpec
 from sexton.model import (
     Overlap,
@@ -61,8 +61,8 @@ class Stored:
         return planning.schedule_of(self.row)
 
     @property
-    def policy(self) -> Policy:
-        return Policy.of(self.spec)
+    def policy(self) -> MissedPolicy:
+        return MissedPolicy.of(self.spec)
 
     @property
     def jitter(self) -> timedelta:

@@ -28,8 +28,8 @@ from sexton.errors import Conflict, NotFound, SextonError
 from sexton.jobs.change import within
 from sexton.model import Cancel, Failure, Outcome, RunStatus, Success, decode_id, encode_id
 from sexton.postgres.database import LOCALLY_BY_KEY, Connection, Database, array_text
-from sexton.runs.outcomes import Batch
-from sexton.targets.run import Policy, read_policy
+from sexton.runs.outcomes import OutcomeBatch
+from sexton.targets.run import AttemptPolicy, read_policy
 
 KEY = "report_key"
 AT_WORK = (RunStatus.RUNNING, RunStatus.WAITING)
@@ -40,7 +40,7 @@ class Reported:
     """A run that somebody reports of, or that nobody has reported of in time."""
 
     row: asyncpg.Record
-    policy: Policy
+    policy: AttemptPolicy
 
     @property
     def id(self) -> int:
@@ -223,10 +223,10 @@ async def _settle(
 ) -> list[str]:
     """Record outcomes as the worker that sent the runs would have, one statement per kind and worker; what
     became of each run."""
-    batches: dict[int, Batch] = {}
+    batches: dict[int, OutcomeBatch] = {}
     found = list(outcomes)
     for row, outcome in found:
-        batch = batches.setdefault(row["node"], Batch(row["node"]))
+        batch = batches.setdefault(row["node"], OutcomeBatch(row["node"]))
         batch.add(Reported(row, read_policy(row["options"])), outcome, row["started"], row["finished"])
     fates: dict[int, str] = {}
     for node, batch in batches.items():

@@ -5,19 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from sexton.model import Cancel, Expired, Failure, Outcome, Release, Retry, Snooze, Success, Wait
-from sexton.targets.run import (
-    ERROR_LIMIT,
-    LONGEST_SNOOZE,
-    Tried,
-    clean,
-    encode_result,
-    error_group,
-    in_seconds,
-    tries,
-    wait_before_retry,
-)
+import msgspec
 
+from sexton.model import Cancel, Expired, Failure, Outcome, Release, Retry, Snooze, Success, Wait
+from sexton.runs.retry import Tried, error_group, in_seconds, tries, wait_before_retry
+from sexton.targets.run import ERROR_LIMIT, clean
+
+RESULT_LIMIT = 64 * 1024
+LONGEST_SNOOZE = 366 * 86_400.0
 LONGEST_REPORT = 366 * 86_400.0
 
 # Run, claim, for how many seconds it goes back, and why.
@@ -30,7 +25,7 @@ End = tuple[int, int, float, float, str, str | None, str, str, str | None]
 Again = tuple[int, int, float, float, float, str, str | None]
 
 
-class Batch:
+class OutcomeBatch:
     """Outcomes that wait to be written, as the columns of their statements, under one identity."""
 
     __slots__ = (
@@ -145,3 +140,25 @@ class Batch:
 
     def clear_done(self) -> None:
         self.ids, self.claims, self.jobs, self.started, self.finished, self.results = [], [], [], [], [], []
+
+
+def encode_result(value: Any) -> str | None:
+    """A handler's result as JSON text that PostgreSQL takes; what cannot be kept leaves a note instead."""
+    if value is None:
+        return None
+    try:
+        encoded = msgspec.json.encode(value)
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        return _note(f"the result cannot be kept as JSON: {error}")
+    if len(encoded) > RESULT_LIMIT:
+        head = encoded[:1024].decode("utf-8", "ignore").replace("\\u0000", "")
+        return _note(
+            f"the result was {len(encoded)} bytes, more than the {RESULT_LIMIT} that are kept", head=head
+        )
+    if b"\\u0000" in encoded:
+        return _note("the result cannot be kept: it has a NUL character")
+    return encoded.decode()
+
+
+def _note(note: str, **more: str) -> str:
+    return msgspec.json.encode({"truncated": True, "note": clean(note, 1000), **more}).decode()

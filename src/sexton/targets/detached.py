@@ -11,7 +11,7 @@ import msgspec
 from sexton import clock
 from sexton.errors import InvalidField
 from sexton.postgres.database import Connection
-from sexton.targets.run import Policy, RunContext
+from sexton.targets.run import AttemptPolicy, RunContext
 from sexton.targets.spec import Target
 
 MOST_LINES = 1000
@@ -44,7 +44,7 @@ class Detached:
             "timezone": None,
             **columns,
         }
-        run = RunContext(record, self, Policy(timeout_seconds=seconds))
+        run = RunContext(record, self, AttemptPolicy(timeout_seconds=seconds))
         run.started = clock.monotonic()
         return run
 

@@ -1,4 +1,4 @@
-"""Carrying one run out: what a handler is given, how its end becomes an `Outcome`, and when to try again.
+"""Carrying one run out: what a handler is given, and how its end becomes an `Outcome`.
 
 Nothing here writes. `execute` returns a value, and the worker records the outcomes of many runs at once.
 """
@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
-import re
 import traceback
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import AbstractAsyncContextManager
@@ -44,7 +42,6 @@ log = logging.getLogger("sexton")
 
 TOKEN_HEADER = "Sexton-Run-Token"
 
-RESULT_LIMIT = 64 * 1024
 ERROR_LIMIT = 8 * 1024
 MESSAGE_LIMIT = 16 * 1024
 
@@ -53,15 +50,12 @@ LOG_LINES = 10_000
 LOG_BYTES = 1024 * 1024
 CAPPED = f"the log ends here: {LOG_LINES:,} lines or 1 MiB of an attempt are kept"
 
-LONGEST_WAIT = 86_400.0
-LONGEST_SNOOZE = 366 * 86_400.0
-
 # What a handler is to the worker: it takes the run and is awaited.
 Step = Callable[["RunContext"], Awaitable[Any]]
 Stop = Literal["timeout", "cancel", "lost", "shutdown"]
 
 
-class Policy(msgspec.Struct, frozen=True):
+class AttemptPolicy(msgspec.Struct, frozen=True):
     """What a job's options say about its attempts, read from `jobs.options`: what differs from the
     defaults."""
 
@@ -74,32 +68,10 @@ class Policy(msgspec.Struct, frozen=True):
     idempotency_key_template: str | None = None
 
 
-read_policy = msgspec.json.Decoder(Policy).decode
+read_policy = msgspec.json.Decoder(AttemptPolicy).decode
 
 
-class Tried(Protocol):
-    """What it takes to say what becomes of a run after an attempt."""
-
-    @property
-    def id(self) -> int: ...
-
-    @property
-    def claim(self) -> int: ...
-
-    @property
-    def job(self) -> int: ...
-
-    @property
-    def attempt(self) -> int: ...
-
-    @property
-    def crashes(self) -> int: ...
-
-    @property
-    def policy(self) -> Policy: ...
-
-
-class Reporter(Protocol):
+class Feedback(Protocol):
     """What the worker does for a run while it is under way. `progress` and `log` may be called from any
     thread."""
 
@@ -131,11 +103,11 @@ class RunContext:
     """
 
     __slots__ = (
+        "_feedback",
         "_key",
         "_logged",
         "_payload",
         "_record",
-        "_reporter",
         "alone",
         "claim",
         "ended",
@@ -149,9 +121,9 @@ class RunContext:
         "task",
     )
 
-    def __init__(self, record: asyncpg.Record, reporter: Reporter, policy: Policy) -> None:
+    def __init__(self, record: asyncpg.Record, feedback: Feedback, policy: AttemptPolicy) -> None:
         self._record = record
-        self._reporter = reporter
+        self._feedback = feedback
         self._payload: Any = msgspec.UNSET
         self._key: str | None = None
         self._logged = (0, 0)  # lines, bytes
@@ -240,7 +212,7 @@ class RunContext:
     @property
     def late_seconds(self) -> float:
         """How long after it was due the attempt began; never less than nothing."""
-        return max(0.0, self._reporter.database_seconds(self.started) - self.due_seconds)
+        return max(0.0, self._feedback.database_seconds(self.started) - self.due_seconds)
 
     @property
     def due_seconds(self) -> float:
@@ -251,7 +223,7 @@ class RunContext:
     @property
     def deadline(self) -> datetime:
         """When the attempt is stopped."""
-        began = datetime.fromtimestamp(self._reporter.database_seconds(self.started), UTC)
+        began = datetime.fromtimestamp(self._feedback.database_seconds(self.started), UTC)
         return began + timedelta(seconds=self.policy.timeout_seconds)
 
     @property
@@ -292,7 +264,7 @@ class RunContext:
 
     def progress(self, fraction: float, text: str | None = None) -> Awaitable[None]:
         """Say how far the run is, from 0 to 1. Awaiting is optional: it is written with the next batch."""
-        self._reporter.progress(self, min(1.0, max(0.0, float(fraction))), text)
+        self._feedback.progress(self, min(1.0, max(0.0, float(fraction))), text)
         return DONE
 
     def log(self, message: object, level: str = "info") -> Awaitable[None]:
@@ -305,13 +277,13 @@ class RunContext:
             if lines == LOG_LINES or size > LOG_BYTES:
                 lines, level, line = LOG_LINES, "warning", CAPPED
             self._logged = (lines, size)
-            self._reporter.log(self, level, line)
+            self._feedback.log(self, level, line)
         return DONE
 
     async def token(self) -> str:
         """What somebody else needs to report how this attempt ended, after the handler has returned `Wait`:
         with it, and without an API key, they may POST to /api/v1/runs/{run}/complete, /fail or /heartbeat."""
-        return await self._reporter.token(self)
+        return await self._feedback.token(self)
 
     def transaction(self, result: Any = None) -> AbstractAsyncContextManager[Connection]:
         """A transaction in which the handler's own writes and the run's success are committed together.
@@ -320,7 +292,7 @@ class RunContext:
         worker, everything is rolled back and `LeaseLost` raised. What the handler returns afterwards is not
         kept.
         """
-        return self._reporter.transaction(self, result)
+        return self._feedback.transaction(self, result)
 
 
 class _Done:
@@ -373,59 +345,6 @@ def stopped(run: RunContext) -> Outcome | None:
             return Failure("CancelledError: the handler was cancelled from within")
 
 
-def tries(run: Tried) -> int:
-    """Attempts that count: a crash of the worker uses none up."""
-    return run.attempt - run.crashes
-
-
-def backoff(policy: Policy, tried: int) -> float:
-    """Seconds until the next attempt after `tried` that failed."""
-    base = policy.retry_base_seconds
-    match policy.retry_backoff:
-        case Backoff.FIXED:
-            delay = base
-        case Backoff.LINEAR:
-            delay = base * tried
-        case Backoff.EXPONENTIAL:
-            delay = base * 2.0 ** min(tried - 1, 64)
-    delay = min(delay, policy.retry_max_seconds)
-    return random.uniform(0, delay) if policy.retry_jitter is RetryJitter.FULL else delay
-
-
-def wait_before_retry(run: Tried, asked: float | None) -> float:
-    """What the handler or the service asked for, else the job's back-off."""
-    if asked is not None:
-        return min(max(0.0, asked), LONGEST_WAIT)
-    return backoff(run.policy, tries(run))
-
-
-def in_seconds(duration: float | timedelta) -> float:
-    """Handlers may say it either way."""
-    return duration.total_seconds() if isinstance(duration, timedelta) else float(duration)
-
-
-def encode_result(value: Any) -> str | None:
-    """A handler's result as JSON text that PostgreSQL takes; what cannot be kept leaves a note instead."""
-    if value is None:
-        return None
-    try:
-        encoded = msgspec.json.encode(value)
-    except (TypeError, ValueError, OverflowError, RecursionError) as error:
-        return _note(f"the result cannot be kept as JSON: {error}")
-    if len(encoded) > RESULT_LIMIT:
-        head = encoded[:1024].decode("utf-8", "ignore").replace("\\u0000", "")
-        return _note(
-            f"the result was {len(encoded)} bytes, more than the {RESULT_LIMIT} that are kept", head=head
-        )
-    if b"\\u0000" in encoded:
-        return _note("the result cannot be kept: it has a NUL character")
-    return encoded.decode()
-
-
-def _note(note: str, **more: str) -> str:
-    return msgspec.json.encode({"truncated": True, "note": clean(note, 1000), **more}).decode()
-
-
 def describe(error: BaseException) -> str:
     """The error on the first line, then the end of its traceback."""
     try:
@@ -448,9 +367,3 @@ def clean(text: str, limit: int) -> str:
     if len(text) > limit:
         text = text[: limit - 1] + "…"
     return text.encode("utf-8", "replace").decode() if not text.isascii() else text
-
-
-def error_group(error: str) -> str:
-    """Errors that differ only in numbers and ids belong together."""
-    first = error.split("\n", 1)[0][:200]
-    return re.sub(r"\b(?=\w*\d)[\w-]+\b", "#", first)

@@ -36,8 +36,8 @@ from sexton.engine.scheduler.horizon import Batch, Horizon, instant
 from sexton.engine.scheduler.wheel import MICROSECONDS
 from sexton.errors import SextonError
 from sexton.jobs.planning import (
+    MissedPolicy,
     Plan,
-    Policy,
     plan,
     schedule_of,
 )
@@ -360,7 +360,7 @@ def _plan_all(
         case = (row["timing_key"], row["options"], row["scheduled_at"], jitter, remaining)
         if case not in plans:
             try:
-                policy, schedule = Policy.of(_spec_of(row)), schedule_of(dict(row))
+                policy, schedule = MissedPolicy.of(_spec_of(row)), schedule_of(dict(row))
                 plans[case] = plan(schedule, policy, row["scheduled_at"], jitter, now, remaining)
             except (SextonError, OverflowError) as error:
                 log.error("job %s is set aside: what it missed cannot be planned: %s", row["name"], error)

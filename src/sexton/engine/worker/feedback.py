@@ -19,12 +19,8 @@ from sexton import clock
 from sexton.engine.worker.queue import CUT_OFF
 from sexton.postgres.database import Connection, Database
 from sexton.runs import completion as report
-from sexton.targets.run import (
-    LeaseLost,
-    RunContext,
-    clean,
-    encode_result,
-)
+from sexton.runs.outcomes import encode_result
+from sexton.targets.run import LeaseLost, RunContext, clean
 
 if TYPE_CHECKING:
     from sexton.engine.worker.worker import Worker
@@ -41,7 +37,7 @@ Progress = dict[int, tuple[int, int, str]]
 
 
 class WorkerReporter:
-    """The `Reporter` of `sexton.targets.run`, for all runs of one worker."""
+    """The `Feedback` of `sexton.targets.run`, for all runs of one worker."""
 
     def __init__(self, worker: Worker, database: Database) -> None:
         self._worker = worker

@@ -18,8 +18,8 @@ import asyncpg
 from sexton import clock
 from sexton.engine.loop import Loop
 from sexton.errors import Unavailable
-from sexton.runs.outcomes import Again, Batch, End
-from sexton.targets.run import clean, encode_result
+from sexton.runs.outcomes import Again, End, OutcomeBatch, encode_result
+from sexton.targets.run import clean
 
 if TYPE_CHECKING:
     from sexton.engine.worker.worker import Worker
@@ -47,7 +47,7 @@ class Settler(Loop):
     def __init__(self, worker: Worker) -> None:
         super().__init__()
         self._worker = worker
-        self._kept: list[Batch] = []
+        self._kept: list[OutcomeBatch] = []
         self._doubtful = False
         self._nudged = False
         self._last = clock.monotonic()
@@ -133,7 +133,7 @@ class Settler(Loop):
             for row in rows:
                 await self._tell(write, [row])
 
-    async def _settle(self, batch: Batch) -> None:
+    async def _settle(self, batch: OutcomeBatch) -> None:
         """Each part is emptied once it is written, so that a part that fails does not repeat the others."""
         worker, queue, now = self._worker, self._worker.queue, self._worker.now()
         telemetry = worker.telemetry
@@ -200,7 +200,7 @@ class Settler(Loop):
                     log.exception("an outcome cannot be recorded: %s; the run is given back", row)
         return lost
 
-    async def _finish(self, batch: Batch, now: datetime | None) -> set[int]:
+    async def _finish(self, batch: OutcomeBatch, now: datetime | None) -> set[int]:
         queue = self._worker.queue
         try:
             return await queue.finish(
@@ -227,7 +227,7 @@ class Settler(Loop):
                 lost |= await queue.finish(batch.node, ids, claims, started, finished, [note], now=now)
         return lost
 
-    async def _forget_recorded(self, batch: Batch) -> None:
+    async def _forget_recorded(self, batch: OutcomeBatch) -> None:
         """What an unanswered statement has recorded after all is neither repeated nor counted as lost."""
         mine = batch.claimed()
         if mine:

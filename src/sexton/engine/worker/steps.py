@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import msgspec
 
 from sexton.targets.base import TargetKind
-from sexton.targets.run import Policy, Step, read_policy
+from sexton.targets.run import AttemptPolicy, Step, read_policy
 from sexton.targets.spec import Target
 
 CACHE_LIMIT = 10_000
@@ -24,7 +24,7 @@ class Repertoire:
     def __init__(self, kinds: Mapping[str, TargetKind]) -> None:
         self._kinds = kinds
         self._steps: dict[str, Step | None] = {}
-        self._policies: dict[str, Policy] = {}
+        self._policies: dict[str, AttemptPolicy] = {}
 
     def step(self, target: str | None) -> Step | None:
         """What to call; None for a target that is not served here, or not understood."""
@@ -45,7 +45,7 @@ class Repertoire:
         self._steps[target] = step
         return step
 
-    def policy(self, options: str | None) -> Policy:
+    def policy(self, options: str | None) -> AttemptPolicy:
         options = options or "{}"
         try:
             return self._policies[options]

@@ -45,7 +45,7 @@ from sexton.engine.worker.watcher import STOP_PATIENCE_SECONDS, Watcher
 from sexton.errors import Unavailable
 from sexton.model import Failure, Outcome, Success, encode_id
 from sexton.postgres.database import Database
-from sexton.runs.outcomes import Batch
+from sexton.runs.outcomes import OutcomeBatch
 from sexton.targets.base import TargetKind
 from sexton.targets.handler import Handler, PythonTarget
 from sexton.targets.http.outbound import Outbound
@@ -97,7 +97,7 @@ class Worker:
         self.limited: list[int] = []
         self.running: dict[int, RunContext] = {}
         self.backlog: deque[tuple[RunContext, Step]] = deque()
-        self.batch: Batch | None = None
+        self.batch: OutcomeBatch | None = None
         self.lost = 0
         self.event_loop: asyncio.AbstractEventLoop | None = None
         self.backlog_since = 0.0
@@ -105,7 +105,7 @@ class Worker:
         self.offset = 0.0
         self._database = database
         self._queue: RunQueue | None = None
-        self._old_batches: list[Batch] = []
+        self._old_batches: list[OutcomeBatch] = []
         self._repertoire = Repertoire(self.kinds)
         self._turn = 0
         self._context = copy_context()
@@ -336,12 +336,12 @@ class Worker:
         if not isinstance(outcome, Success):
             log.warning("%r had committed its success; what came after it is dropped: %s", run, outcome)
 
-    def swap(self) -> list[Batch]:
+    def swap(self) -> list[OutcomeBatch]:
         """The outcomes so far; new ones go into a new batch."""
         batches, self._old_batches = self._old_batches, []
         if self.batch:
             batches.append(self.batch)
-            self.batch = Batch(self.batch.node)
+            self.batch = OutcomeBatch(self.batch.node)
         return batches
 
     def count_lost(self, lost: set[int]) -> None:
@@ -354,7 +354,7 @@ class Worker:
 
     def _become(self, node: int) -> None:
         self.offset = self.heartbeat.offset
-        self.batch = Batch(node)
+        self.batch = OutcomeBatch(node)
         self.telemetry.identities.inc()
         self._joined.set()
         self.claimer.wake()

@@ -1,0 +1,40 @@
+"""When a run is tried again after an attempt that failed, and which errors belong together."""
+
+from __future__ import annotations
+
+import pytest
+
+from sexton.model import Backoff, RetryJitter
+from sexton.runs.retry import backoff, error_group
+from sexton.targets.run import AttemptPolicy
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [
+        (AttemptPolicy(), [60, 120, 240, 480, 960, 1920, 3600, 3600]),
+        (AttemptPolicy(retry_backoff=Backoff.LINEAR, retry_base_seconds=10), [10, 20, 30, 40]),
+        (AttemptPolicy(retry_backoff=Backoff.FIXED, retry_base_seconds=5), [5, 5, 5]),
+        (AttemptPolicy(retry_backoff=Backoff.LINEAR, retry_max_seconds=90), [60, 90, 90]),
+        (AttemptPolicy(retry_base_seconds=0), [0, 0]),
+    ],
+)
+def test_backoff_grows_as_the_job_says(policy: AttemptPolicy, expected: list[float]) -> None:
+    assert [backoff(policy, tried) for tried in range(1, len(expected) + 1)] == expected
+
+
+def test_backoff_after_very_many_attempts_is_the_longest() -> None:
+    assert backoff(AttemptPolicy(), 30_000) == 3600
+
+
+def test_full_jitter_stays_within_the_delay() -> None:
+    delays = [backoff(AttemptPolicy(retry_jitter=RetryJitter.FULL), 3) for _ in range(200)]
+    assert all(0 <= delay <= 240 for delay in delays)
+    assert len(set(delays)) > 100
+
+
+def test_errors_that_differ_in_numbers_belong_together() -> None:
+    one = error_group("TimeoutError: order 1234 of user u-77 took 3.5 s\n\n  File …")
+    other = error_group("TimeoutError: order 99 of user u-1 took 12.25 s")
+    assert one == other
+    assert one != error_group("ValueError: order 99 of user u-1 took 12.25 s")
