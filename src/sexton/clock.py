@@ -12,6 +12,11 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
+def iso(at: datetime, timespec: str = "auto") -> str:
+    """An instant as text, in UTC: `2026-06-08T13:00:00Z`."""
+    return at.astimezone(UTC).isoformat(timespec=timespec).replace("+00:00", "Z")
+
+
 def monotonic() -> float:
     """Seconds that only grow, whatever happens to the wall clock; for measuring how long something takes."""
     return time.monotonic()

@@ -12,6 +12,7 @@ from sexton import clock
 from sexton.api import examples
 from sexton.api.operation import PREFIX, Answer, Call, Query, aware, operation
 from sexton.api.runs import Cursor, JobRunsQuery, Limit, Rate, page_of_runs
+from sexton.clock import iso
 from sexton.errors import InvalidField
 from sexton.jobs import create as making
 from sexton.jobs import edit as editing
@@ -303,7 +304,7 @@ async def list_job_occurrences(call: Call) -> Answer:
     headers = {}
     if len(found) == query.limit and found[-1].scheduled_at < end:
         later = found[-1].scheduled_at + MICROSECOND
-        headers = call.next_link(start=_iso(later), end=_iso(end))
+        headers = call.next_link(start=iso(later), end=iso(end))
     return Answer(found, headers=headers)
 
 
@@ -321,10 +322,6 @@ async def explain_job(call: Call) -> Answer:
 
 def _etag(job: JobView) -> dict[str, str]:
     return {"ETag": f'"{job.revision}"'}
-
-
-def _iso(moment: datetime) -> str:
-    return moment.isoformat().replace("+00:00", "Z")
 
 
 OPERATIONS = (

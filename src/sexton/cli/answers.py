@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from sexton import clock
+from sexton.clock import iso
 from sexton.errors import ScheduleError
 from sexton.schedules import Occurrence, Schedule, parse
 
@@ -105,7 +106,7 @@ def answer(schedule: Schedule, occurrences: Iterable[Occurrence]) -> dict[str, A
         "timezone": schedule.timezone,
         "explanation": schedule.explain(),
         "occurrences": [
-            {"at": utc(each.at), "local": each.at.astimezone(zone).isoformat(), "note": each.note}
+            {"at": iso(each.at), "local": each.at.astimezone(zone).isoformat(), "note": each.note}
             for each in occurrences
             if each.skipped is None
         ],
@@ -129,10 +130,6 @@ def instant(text: str, field: str) -> datetime:
         raise ScheduleError(
             "bad_time", f"{text!r} is not an ISO-8601 instant", field=field, hint="like 2026-10-20T00:00:00Z"
         ) from None
-
-
-def utc(moment: datetime) -> str:
-    return moment.astimezone(UTC).replace(tzinfo=None).isoformat() + "Z"
 
 
 def _answer_line(line: bytes, decoder: msgspec.json.Decoder[Question]) -> dict[str, Any]:

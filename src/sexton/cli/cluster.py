@@ -10,7 +10,7 @@ from sexton import clock
 from sexton.cli import DONE, NOT_DONE
 from sexton.cli.client import Client, place
 from sexton.cli.output import Table, console, width, write, write_json
-from sexton.cli.remote import Json, brief, connect, moment, seconds
+from sexton.cli.remote import Json, connect, moment, seconds, short_time
 
 NodeRef = Annotated[
     str, Parameter(help="A node's id, a process as host:pid or a beginning of it, or a host for all on it.")
@@ -161,7 +161,7 @@ def _show_shards(found: dict[str, Any]) -> None:
         lost = left is None or left <= 0
         table.add(
             str(shard["shard"]), shard["leader"] or "-", str(shard["epoch"]),
-            "-" if left is None else "over" if lost else seconds(left), brief(shard["taken_at"]),
+            "-" if left is None else "over" if lost else seconds(left), short_time(shard["taken_at"]),
             f"{about}{shard['jobs']:,}", f"{shard['wheel_entries'] or 0:,}", style="yellow" if lost else "",
         )  # fmt: skip
     table.print(console())

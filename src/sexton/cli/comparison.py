@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
-from sexton.cli.answers import utc
+from sexton.clock import iso
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,15 +50,15 @@ class Comparison:
             for each, only in zip(self.schedules, self.only, strict=True)
         )
         return {
-            "from": utc(self.start),
-            "to": utc(self.compared_to),
+            "from": iso(self.start),
+            "to": iso(self.compared_to),
             "complete": self.compared_to == self.end,
             "common": self.common,
             "first": first,
             "second": second,
             "differences": [
                 {
-                    "at": utc(at),
+                    "at": iso(at),
                     "local": self.local(at, which).isoformat(),
                     "only_in": ("first", "second")[which],
                 }

@@ -14,13 +14,13 @@ from sexton.cli.remote import (
     Json,
     RunId,
     Yes,
-    brief,
     confirm,
     connect,
     first_line,
     instant,
     listed,
     read_json_file,
+    short_time,
     show_fields,
 )
 from sexton.errors import InvalidField
@@ -63,7 +63,12 @@ def list_(
     if groups:
         table = Table("letters", "jobs", "reason", "last", "cause", elastic=("cause",))
         for each in found:
-            cells = (str(each["letters"]), str(each["jobs"]), each["reason"], brief(each["last_died_at"]))
+            cells = (
+                str(each["letters"]),
+                str(each["jobs"]),
+                each["reason"],
+                short_time(each["last_died_at"]),
+            )
             table.add(*cells, each["error_group"])
     else:
         table = Table("run", "job", "died", "reason", "tries", "error", elastic=("job", "error"))
@@ -71,7 +76,7 @@ def list_(
             cells = (
                 each["run_id"],
                 each["job_name"] or each["job_id"],
-                brief(each["died_at"]),
+                short_time(each["died_at"]),
                 each["reason"],
             )
             table.add(*cells, str(each["attempt"]), first_line(each["error"]))
@@ -89,7 +94,9 @@ def show(run: RunId, /, *, json: Json = False) -> int:
     out = console()
     show_fields(out, [(name, value) for name, value in found.items() if name != "attempts"])
     for each in found["attempts"]:
-        write(out, f"attempt {each['attempt']}  {brief(each['started_at'])}  {first_line(each['error'])}")
+        write(
+            out, f"attempt {each['attempt']}  {short_time(each['started_at'])}  {first_line(each['error'])}"
+        )
     return DONE
 
 

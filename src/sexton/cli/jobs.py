@@ -20,7 +20,6 @@ from sexton.cli.remote import (
     Json,
     Ref,
     Yes,
-    brief,
     confirm,
     connect,
     instant,
@@ -28,6 +27,7 @@ from sexton.cli.remote import (
     note_of,
     read_json,
     seconds,
+    short_time,
     show_fields,
     took,
 )  # fmt: skip
@@ -186,7 +186,7 @@ def list_(
         schedule = job["schedule"].replace("\n", " ")
         table.add(
             job["name"], job["job_id"], job["status"], schedule,
-            brief(job["next_run_at"]), job["last_outcome"] or "-",
+            short_time(job["next_run_at"]), job["last_outcome"] or "-",
             note=job.get("problem") and f"set aside: {job['problem']}",
             style="" if job["status"] == "active" else STYLES.get(job["status"], ""),
         )  # fmt: skip
@@ -245,7 +245,7 @@ def pause(
     body = {"reason": reason, "until": None if until is None else instant(until, "until")}
     with connect() as client:
         found = client.post(f"{place('jobs', job)}/pause", body)
-    until_text = f" until {brief(found['paused_until'])}" if found["paused_until"] else ""
+    until_text = f" until {short_time(found['paused_until'])}" if found["paused_until"] else ""
     return _done(found, f"{found['name']} is paused{until_text}", json)
 
 
@@ -253,7 +253,7 @@ def resume(job: Ref, /, *, json: Json = False) -> int:
     """Resume a paused job."""
     with connect() as client:
         found = client.post(f"{place('jobs', job)}/resume")
-    return _done(found, f"{found['name']} fires next at {brief(found['next_run_at'])}", json)
+    return _done(found, f"{found['name']} fires next at {short_time(found['next_run_at'])}", json)
 
 
 def run(
@@ -407,7 +407,7 @@ def _json_of(text: str, field: str) -> Any:
 
 def _show_made(job: dict[str, Any]) -> None:
     out = console()
-    write(out, f"{job['name']} ({job['job_id']}) fires next at {brief(job['next_run_at'])}", "bold")
+    write(out, f"{job['name']} ({job['job_id']}) fires next at {short_time(job['next_run_at'])}", "bold")
     _warn(job)
 
 
@@ -455,7 +455,6 @@ def _show_line(out: Console, run: dict[str, Any], as_json: bool) -> None:
         return
     result = "" if run["result"] is None else f"  {cut(json_.dumps(run['result'], ensure_ascii=False), 60)}"
     note = f"  {note_of(run)}" if note_of(run) else ""
-    text = (
-        f"{brief(run['scheduled_at'])}  {run['run_id']}  {run['status']}  late {seconds(run['late_seconds'])}"
-    )
+    text = f"{short_time(run['scheduled_at'])}  {run['run_id']}  {run['status']}"
+    text += f"  late {seconds(run['late_seconds'])}"
     write(out, f"{text}  took {seconds(took(run))}{result}{note}", STYLES.get(run["status"], ""))

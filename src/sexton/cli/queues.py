@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from sexton.cli import DONE
 from sexton.cli.client import place
 from sexton.cli.output import Table, console, write, write_json
-from sexton.cli.remote import Json, brief, connect, show_fields
+from sexton.cli.remote import Json, connect, short_time, show_fields
 from sexton.errors import InvalidField
 
 Name = Annotated[str, Parameter(help="The queue's name.")]
@@ -116,7 +116,7 @@ def _answer(found: dict[str, Any], as_json: bool) -> int:
     out = console()
     at = {"paused_at", "oldest_available_at"}
     fields = [
-        (name, brief(value) if name in at and value else value)
+        (name, short_time(value) if name in at and value else value)
         for name, value in found.items()
         if name not in ("warnings", "paused")
     ]

@@ -71,7 +71,7 @@ def instant(text: str, field: str) -> str:
     unit = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
     if text[:1] in "+-" and text[-1:] in unit and text[1:-1].isdecimal():
         shift = timedelta(seconds=int(text[1:-1]) * unit[text[-1]])
-        return iso(clock.now() + (shift if text[0] == "+" else -shift))
+        return clock.iso(clock.now() + (shift if text[0] == "+" else -shift))
     try:
         read = datetime.fromisoformat(text.replace("Z", "+00:00"))
     except ValueError:
@@ -83,11 +83,7 @@ def instant(text: str, field: str) -> str:
             field=field,
             hint="write 2026-06-08T13:00:00Z, or a distance from now: -2h, +30m",
         )
-    return iso(read)
-
-
-def iso(at: datetime) -> str:
-    return at.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    return clock.iso(read)
 
 
 def read_json(text: str, field: str) -> Any:
@@ -99,7 +95,7 @@ def read_json(text: str, field: str) -> Any:
         ) from None
 
 
-def brief(text: str | None) -> str:
+def short_time(text: str | None) -> str:
     """An instant for a table: to the second, and without the date if it is today."""
     at = moment(text)
     if at is None:
@@ -129,7 +125,7 @@ def show_runs(out: Console, runs: list[dict[str, Any]], *, with_job: bool) -> No
         cells = [
             run["run_id"] or "-",
             *([run["job_name"] or run["job_id"]] if with_job else []),
-            brief(run["scheduled_at"]),
+            short_time(run["scheduled_at"]),
             run["status"],
             seconds(run["late_seconds"]),
             seconds(took(run)),
@@ -141,12 +137,12 @@ def show_runs(out: Console, runs: list[dict[str, Any]], *, with_job: bool) -> No
 
 def note_of(run: dict[str, Any]) -> str | None:
     if run["status"] == "skipped":
-        count = (
-            f", {run['occurrences']} times up to {brief(run['until_at'])}" if run.get("occurrences") else ""
+        times = run.get("occurrences")
+        return (
+            f"{run['reason']}, {times} times up to {short_time(run['until_at'])}" if times else run["reason"]
         )
-        return f"{run['reason']}{count}"
     if run["status"] == "failed":
-        return f"{first_line(run['error'])}; next attempt at {brief(run['next_attempt_at'])}"
+        return f"{first_line(run['error'])}; next attempt at {short_time(run['next_attempt_at'])}"
     return first_line(run["error"]) if run["error"] else None
 
 

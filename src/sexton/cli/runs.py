@@ -16,11 +16,11 @@ from sexton.cli.remote import (
     STYLES,
     Json,
     RunId,
-    brief,
     connect,
     first_line,
     listed,
     seconds,
+    short_time,
     show_fields,
     show_runs,
     took,
@@ -174,7 +174,9 @@ def _show(out: Console, found: dict[str, Any]) -> None:
         write(out, "")
         for each in found["attempts"]:
             error = f"  {first_line(each['error'])}" if each["error"] else ""
-            write(out, f"attempt {each['attempt']}  {brief(each['started_at'])}  {each['outcome']}{error}")
+            write(
+                out, f"attempt {each['attempt']}  {short_time(each['started_at'])}  {each['outcome']}{error}"
+            )
     if found["log"]:
         write(out, "")
         for line in found["log"]:
@@ -183,7 +185,7 @@ def _show(out: Console, found: dict[str, Any]) -> None:
 
 def _show_log_line(out: Console, line: dict[str, Any]) -> None:
     style = {"error": "red", "warning": "yellow", "debug": "dim"}.get(line["level"], "")
-    write(out, f"{brief(line['at'])}  {line['message']}", style)
+    write(out, f"{short_time(line['at'])}  {line['message']}", style)
 
 
 def _show_end(out: Console, found: dict[str, Any]) -> None:

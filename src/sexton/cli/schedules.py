@@ -12,9 +12,10 @@ from cyclopts import Parameter
 
 from sexton import clock
 from sexton.cli import DONE, NOT_DONE, answers
-from sexton.cli.answers import DEFAULT_COUNT, Loaded, Question, instant, utc
+from sexton.cli.answers import DEFAULT_COUNT, Loaded, Question, instant
 from sexton.cli.comparison import MOST_COMPARED, Comparison, compare
 from sexton.cli.output import RefusedError, Table, console, distance, paragraph, wall, write, write_json
+from sexton.clock import iso
 from sexton.errors import ScheduleError
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ def diff(
         start = clock.now().replace(microsecond=0) if from_ is None else instant(from_, "from")
         end = start + DEFAULT_RANGE if to is None else instant(to, "to")
         if end <= start:
-            raise ScheduleError("bad_range", f"the range ends at {utc(end)}, before it starts", field="to")
+            raise ScheduleError("bad_range", f"the range ends at {iso(end)}, before it starts", field="to")
         if rows < 0:
             raise ScheduleError("bad_count", f"rows {rows}: 0 or more", field="rows")
     except ScheduleError as error:
@@ -181,7 +182,7 @@ def _show_next(loaded: Loaded, start: datetime, occurrences: list[Occurrence]) -
     _tell_assumed_anchor(loaded)
     paragraph(out, schedule.explain(), "bold")
     if not occurrences:
-        write(out, f"Nothing fires after {utc(start)}.")
+        write(out, f"Nothing fires after {iso(start)}.")
         return
     seconds = any(each.at.second for each in occurrences)
     table = Table("local time", "zone", "UTC", "distance")
@@ -244,16 +245,16 @@ def _show_diff(comparison: Comparison) -> None:
     paragraph(
         out,
         f"{comparison.common} in both, {comparison.only[0]} only in the first, {comparison.only[1]} only in "
-        f"the second, after {utc(comparison.start)} up to {utc(comparison.compared_to)}.",
+        f"the second, after {iso(comparison.start)} up to {iso(comparison.compared_to)}.",
     )
     if comparison.compared_to < comparison.end:
-        paragraph(out, f"Stopped after {MOST_COMPARED} occurrences, before {utc(comparison.end)}.", "yellow")
+        paragraph(out, f"Stopped after {MOST_COMPARED} occurrences, before {iso(comparison.end)}.", "yellow")
 
 
 def _tell_assumed_anchor(loaded: Loaded) -> None:
     if loaded.assumed_anchor is not None:
         write(
             console(error=True),
-            f"anchored at {utc(loaded.assumed_anchor)}, as for a job made then; --anchor sets another",
+            f"anchored at {iso(loaded.assumed_anchor)}, as for a job made then; --anchor sets another",
             "dim",
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import getpass
 import sys
-from datetime import datetime
 from typing import Annotated, Any
 
 import msgspec
@@ -13,7 +12,8 @@ from cyclopts import Parameter
 from sexton.cli import DONE, NOT_DONE
 from sexton.cli.local import Data, DatabaseUrl, with_database
 from sexton.cli.output import Table, console, write, write_json
-from sexton.cli.remote import Json, Yes, brief, confirm
+from sexton.cli.remote import Json, Yes, confirm, short_time
+from sexton.clock import iso
 from sexton.config import Settings
 from sexton.postgres.database import Database
 from sexton.postgres.migrate import require_migrated
@@ -59,7 +59,7 @@ def list_(*, database_url: DatabaseUrl = None, data: Data = None, json: Json = F
     else:
         table = Table("secret", "made", "changed", elastic=("secret",))
         for each in found:
-            table.add(each["name"], _brief(each["created_at"]), _brief(each["updated_at"]))
+            table.add(each["name"], short_time(iso(each["created_at"])), short_time(iso(each["updated_at"])))
         table.print(console())
     return DONE
 
@@ -148,10 +148,6 @@ def _with_key(settings: Settings) -> Settings:
     path = secrets.key_file(settings.data or default_data_directory())
     secrets.make_key_file(path)
     return msgspec.structs.replace(settings, secret_key=f"@{path}")
-
-
-def _brief(at: datetime) -> str:
-    return brief(at.isoformat())
 
 
 def _listed(value: Any) -> list[str]:

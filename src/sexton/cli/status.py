@@ -6,7 +6,7 @@ from typing import Any
 
 from sexton.cli import DONE, NOT_DONE
 from sexton.cli.output import Table, console, write, write_json
-from sexton.cli.remote import Json, brief, connect, moment
+from sexton.cli.remote import Json, connect, moment, short_time
 
 
 def status(*, json: Json = False) -> int:
@@ -30,7 +30,7 @@ def status(*, json: Json = False) -> int:
         table.add(
             node["name"], node["state"], ",".join(node["roles"]), str(node["shards"]),
             f"{node['running']}/{node['capacity']}" if "worker" in node["roles"] else "-",
-            brief(node["heartbeat_at"]), node["version"], style="" if node["state"] == "live" else "dim",
+            short_time(node["heartbeat_at"]), node["version"], style="" if node["state"] == "live" else "dim",
         )  # fmt: skip
     if cluster["nodes"]:
         table.print(out)
@@ -60,7 +60,7 @@ def _troubles(cluster: dict[str, Any], ready: dict[str, Any]) -> list[str]:
             found.append(f"{lane['waiting']:,} runs in queue {lane['queue']} wait for a worker with {what}")
     due, now = moment(cluster["oldest_due_at"]), moment(cluster["at"])
     if due is not None and now is not None and (now - due).total_seconds() > 10:
-        found.append(f"a job has been due since {brief(cluster['oldest_due_at'])} and has not fired")
+        found.append(f"a job has been due since {short_time(cluster['oldest_due_at'])} and has not fired")
     return found
 
 

@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from sexton.cli import DONE
 from sexton.cli.client import place
 from sexton.cli.output import console, write, write_json
-from sexton.cli.remote import STYLES, Json, Ref, brief, connect, instant
+from sexton.cli.remote import STYLES, Json, Ref, connect, instant, short_time
 
 
 def why(
@@ -34,11 +34,11 @@ def why(
     out = console()
     if not lines:
         none = "It has had no occurrences, and none are to come."
-        write(out, none if moment is None else f"It has no occurrences around {brief(moment)}.")
-    width = max((len(brief(line["scheduled_at"])) for line in lines), default=0)
+        write(out, none if moment is None else f"It has no occurrences around {short_time(moment)}.")
+    width = max((len(short_time(line["scheduled_at"])) for line in lines), default=0)
     runs = max((len(line["run_id"] or "") for line in lines), default=0)
     for line in lines:
         style = STYLES.get(line["status"] or line["disposition"], "")
         run = f"{(line['run_id'] or '').ljust(runs)}  " if runs else ""
-        write(out, f"{brief(line['scheduled_at']).ljust(width)}  {run}{line['text']}", style)
+        write(out, f"{short_time(line['scheduled_at']).ljust(width)}  {run}{line['text']}", style)
     return DONE

@@ -11,6 +11,7 @@ from typing import Any
 import asyncpg
 import msgspec
 
+from sexton.clock import iso
 from sexton.errors import InvalidField, SextonError
 from sexton.jobs.change import NAMESPACE, find, not_found
 from sexton.jobs.stored import encoded, fields_of, target_of
@@ -281,7 +282,7 @@ def _key_warnings(job: JobView) -> list[str]:
     )
     if first != second:
         return []
-    return [f"these occurrences share an idempotency key: {_utc(job.next_run_at)} and {_utc(following)}"]
+    return [f"these occurrences share an idempotency key: {iso(job.next_run_at)} and {iso(following)}"]
 
 
 def _body_warnings(job: JobView) -> list[str]:
@@ -291,7 +292,3 @@ def _body_warnings(job: JobView) -> list[str]:
         return []
     names = ", ".join(f"{{{{{name}}}}}" for name in dict.fromkeys(strange))
     return [f"target.http.body: {names} is sent as it is; what is filled in: {', '.join(BODY_PLACES)}"]
-
-
-def _utc(at: datetime) -> str:
-    return at.isoformat().replace("+00:00", "Z")

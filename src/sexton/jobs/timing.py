@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 
+from sexton.clock import iso
 from sexton.errors import ScheduleError
 from sexton.jobs.spec import JobSpec
 from sexton.schedules import Schedule, parse
@@ -55,13 +56,13 @@ def first_occurrence(spec: JobSpec, schedule: Schedule, now: datetime) -> dateti
     if schedule.kind != "once":
         raise ScheduleError(
             "never_fires",
-            f"the last time of this schedule was {_iso(past)}",
+            f"the last time of this schedule was {iso(past, 'seconds')}",
             hint="check UNTIL, COUNT and ends_at",
         )
     if spec.missed_window is None:
         raise ScheduleError(
             "in_the_past",
-            f"{_iso(past)} is over: it is {_iso(now)} now",
+            f"{iso(past, 'seconds')} is over: it is {iso(now, 'seconds')} now",
             hint="give a later time, or missed_window: RUN_ONCE runs it at once, SKIP records it as missed",
         )
     return past
@@ -78,7 +79,3 @@ def _anchor_of(schedule: Schedule, spec: JobSpec) -> datetime | None:
 def _cut(now: datetime, kind: str) -> datetime:
     now = now.astimezone(UTC).replace(microsecond=0)
     return now if kind == "interval" else now.replace(second=0)
-
-
-def _iso(moment: datetime) -> str:
-    return moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

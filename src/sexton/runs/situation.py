@@ -9,10 +9,11 @@ from typing import Any
 import msgspec
 from asyncpg import Record
 
+from sexton.clock import iso
 from sexton.model import RunStatus, encode_id
 from sexton.postgres.database import Connection, Database
 from sexton.runs.view import NodeView
-from sexton.runs.words import span, stamp
+from sexton.runs.words import span
 from sexton.targets.spec import how_to_serve, lane_name
 
 # What a node tells of itself with every beat.
@@ -42,7 +43,9 @@ class Situation:
             case RunStatus.WAITING:
                 until = row["deadline_at"]
                 when = f"in {span(until - self.now)}" if until > self.now else "any moment"
-                return f"its service has not reported yet; its time is over at {stamp(until)}, {when}"
+                return (
+                    f"its service has not reported yet; its time is over at {iso(until, 'seconds')}, {when}"
+                )
         if row["slot"] == 1:
             blocker = row["blocker"]
             return (
@@ -52,9 +55,9 @@ class Situation:
             )
         available = row["available_at"]
         if row["status"] == RunStatus.FAILED and available is not None and available > self.now:
-            return f"the retry is at {stamp(available)}, in {span(available - self.now)}"
+            return f"the retry is at {iso(available, 'seconds')}, in {span(available - self.now)}"
         if available is not None and available > self.now:
-            return f"its turn comes at {stamp(available)}, in {span(available - self.now)}"
+            return f"its turn comes at {iso(available, 'seconds')}, in {span(available - self.now)}"
         return self._paused(row) or self._worker_wanted(row) or self._limit(row) or "all workers are busy"
 
     def _paused(self, row: Record) -> str | None:

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from asyncpg import Record
 
+from sexton.clock import iso
 from sexton.jobs.read import view
 from sexton.jobs.stored import Stored
 from sexton.model import RunStatus, SkipReason, Trigger, encode_id
@@ -14,7 +15,7 @@ from sexton.runs.occurrences import MOST_OCCURRENCES, Account, Entry
 from sexton.runs.read import job_not_found, list_runs
 from sexton.runs.situation import Situation, worker_of
 from sexton.runs.view import Why
-from sexton.runs.words import first_line, span, stamp
+from sexton.runs.words import first_line, span
 
 ON_TIME = timedelta(seconds=1)
 NOTHING = timedelta(0)
@@ -142,7 +143,7 @@ def _state(row: Record, situation: Situation) -> str:
     times = "" if tries <= 1 else f" at attempt {tries}"
     match row["status"]:
         case RunStatus.RUNNING:
-            return f"running{times} since {stamp(row['claimed_at'])} on {worker_of(row)}"
+            return f"running{times} since {iso(row['claimed_at'], 'seconds')} on {worker_of(row)}"
         case RunStatus.FAILED:
             failed = f"attempt {tries} failed ({first_line(row['error'])})"
             return f"{failed}; waiting because {situation.waiting(row)}"

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import takewhile
 
+from sexton.clock import iso
 from sexton.errors import ScheduleError
 from sexton.schedules import words
 from sexton.schedules.calendar import Calendar, Roll, Rolled
@@ -377,7 +378,10 @@ def _time(when: datetime) -> str:
 
 
 def _iso(instant: datetime | None) -> str | None:
-    return None if instant is None else instant.isoformat().replace("+00:00", "Z")
+    """A naive anchor is wall time, and stays so."""
+    if instant is None:
+        return None
+    return instant.isoformat() if instant.tzinfo is None else iso(instant)
 
 
 def _aware(instant: datetime, field: str) -> datetime:

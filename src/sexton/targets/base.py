@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from datetime import UTC
 from typing import Any, Protocol
 from urllib.parse import quote
 
@@ -142,7 +141,3 @@ def run_names(run: RunContext) -> dict[str, str]:
         "trigger": str(run.trigger),
         "idempotency_key": run.idempotency_key,
     }
-
-
-def stamp(run: RunContext) -> str:
-    return run.scheduled_at.astimezone(UTC).isoformat().replace("+00:00", "Z")

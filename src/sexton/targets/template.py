@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 import msgspec
 
+from sexton.clock import iso
 from sexton.errors import InvalidField
 from sexton.model import encode_id
 from sexton.schedules.zone import zone
@@ -23,7 +24,7 @@ _PLACE = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
 
 # What a template may name, as text; `at` is the scheduled time in the job's zone.
 _TIMES: Mapping[str, Callable[[datetime], str]] = {
-    "scheduled_at": lambda at: at.astimezone(UTC).isoformat().replace("+00:00", "Z"),
+    "scheduled_at": iso,
     "unix": lambda at: str(int(at.timestamp())),
     "date": lambda at: f"{at:%Y-%m-%d}",
     "year": lambda at: f"{at:%Y}",

@@ -10,12 +10,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 import asyncpg
 import msgspec
 
+from sexton.clock import iso
 from sexton.config import Settings
 from sexton.engine.loop import Loop
 from sexton.engine.telemetry import Telemetry
@@ -131,11 +132,11 @@ def letter_of(row: asyncpg.Record) -> dict[str, Any]:
         "run_id": encode_id("r", row["run_id"]),
         "job_id": encode_id("j", row["job_id"]),
         "job_name": row["job_name"],
-        "died_at": _utc(row["died_at"]),
+        "died_at": iso(row["died_at"]),
         "reason": row["reason"],
         "error": row["error"],
         "error_group": row["error_group"],
-        "scheduled_at": _utc(row["scheduled_at"]),
+        "scheduled_at": iso(row["scheduled_at"]),
         "trigger": row["trigger"],
         "missed": row["missed"],
         "attempt": row["attempt"],
@@ -148,7 +149,3 @@ def letter_of(row: asyncpg.Record) -> dict[str, Any]:
 def wait_before(deliveries: int) -> float:
     """How long until it is tried again after so many times."""
     return min(LONGEST_WAIT, SHORTEST_WAIT * 2.0 ** min(deliveries - 1, 20))
-
-
-def _utc(at: datetime) -> str:
-    return at.astimezone(UTC).isoformat().replace("+00:00", "Z")

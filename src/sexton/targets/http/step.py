@@ -175,7 +175,7 @@ def render(target: HttpTarget, run: RunContext) -> bytes:
         "job_name": lambda: run.job_name,
         "run_id": lambda: run.run_id,
         "attempt": lambda: str(run.attempt),
-        "scheduled_at": lambda: _iso(run),
+        "scheduled_at": lambda: clock.iso(run.scheduled_at),
         "idempotency_key": lambda: run.idempotency_key,
         "trigger": lambda: str(run.trigger),
     }
@@ -204,7 +204,7 @@ def request_headers(
         "Sexton-Job-Id": run.job_id,
         "Sexton-Run-Id": run.run_id,
         "Sexton-Attempt": str(run.attempt),
-        "Sexton-Scheduled-At": _iso(run),
+        "Sexton-Scheduled-At": clock.iso(run.scheduled_at),
         "Sexton-Trigger": str(run.trigger),
         "Sexton-Missed": "true" if run.missed else "false",
         **signature_headers(run.run_id, int(now.timestamp()), body, keys),
@@ -271,10 +271,6 @@ def seconds_to_wait(retry_after: str | None) -> float | None:
         return None
     at = at if at.tzinfo else at.replace(tzinfo=UTC)
     return max(0.0, (at - clock.now()).total_seconds())
-
-
-def _iso(run: RunContext) -> str:
-    return run.scheduled_at.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def _header(text: str) -> str:

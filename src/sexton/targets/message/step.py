@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from sexton.clock import iso
 from sexton.connections.address import Address
 from sexton.model import (
     Failure,
@@ -22,7 +23,7 @@ from sexton.model import (
     Success,
     Wait,
 )
-from sexton.targets.base import Filler, Refused, stamp
+from sexton.targets.base import Filler, Refused
 from sexton.targets.message.brokers.base import (
     CONNECT_SECONDS,
     PUBLISH_SECONDS,
@@ -168,7 +169,7 @@ def envelope(run: RunContext, token: str | None = None) -> bytes:
         "job_id": run.job_id,
         "job_name": run.job_name,
         "run_id": run.run_id,
-        "scheduled_at": stamp(run),
+        "scheduled_at": iso(run.scheduled_at),
         "attempt": run.attempt,
         "trigger": str(run.trigger),
         "missed": run.missed,
@@ -187,7 +188,7 @@ def id_headers(run: RunContext) -> dict[str, str]:
         "Sexton-Job-Id": run.job_id,
         "Sexton-Run-Id": run.run_id,
         "Sexton-Attempt": str(run.attempt),
-        "Sexton-Scheduled-At": stamp(run),
+        "Sexton-Scheduled-At": iso(run.scheduled_at),
         "Sexton-Trigger": str(run.trigger),
     }
 

@@ -17,8 +17,9 @@ from collections import deque
 from collections.abc import Callable, Collection
 from functools import partial
 
+from sexton.clock import iso
 from sexton.model import Failure, Outcome, Success
-from sexton.targets.base import Filler, Refused, stamp
+from sexton.targets.base import Filler, Refused
 from sexton.targets.run import RunContext, Step, clean
 from sexton.targets.spec import ShellTarget, Target
 
@@ -145,7 +146,7 @@ def run_environment(run: RunContext) -> dict[str, str]:
         "JOB_NAME": run.job_name,
         "RUN_ID": run.run_id,
         "ATTEMPT": str(run.attempt),
-        "SCHEDULED_AT": stamp(run),
+        "SCHEDULED_AT": iso(run.scheduled_at),
         "TRIGGER": str(run.trigger),
         "MISSED": "true" if run.missed else "false",
         "IDEMPOTENCY_KEY": run.idempotency_key,
