@@ -62,11 +62,11 @@ async def test_the_last_firing_waits_for_an_edit_without_holding_what_the_edit_n
     async with database.connection() as editing:
         transaction = editing.transaction()
         await transaction.start()
-        await editing.fetchrow(database.statement("lock_job"), job)
+        await database.fetchrow("jobs/lock", on=editing, job_id=job)
         firing = asyncio.create_task(stage.round())
         await blocked_by(database, editing)
         await editing.execute("set local lock_timeout = '10ms'")
-        held = await editing.fetchrow(database.statement("lock_timer"), job, None)
+        held = await database.fetchrow("jobs/lock_timer", on=editing, job_id=job, now=None)
         assert held is not None
         assert held["job_id"] == job
         await transaction.commit()
@@ -84,10 +84,10 @@ async def test_what_somebody_holds_is_left_out_and_the_others_fire(database: Dat
     async with database.connection() as editing:
         transaction = editing.transaction()
         await transaction.start()
-        await editing.fetchrow(database.statement("lock_job"), jobs[1])
+        await database.fetchrow("jobs/lock", on=editing, job_id=jobs[1])
         await stage.round()
         assert [len(await runs_of(database, job)) for job in jobs] == [1, 0, 1]
-        await editing.fetchrow(database.statement("lock_timer"), jobs[1], None)
+        await database.fetchrow("jobs/lock_timer", on=editing, job_id=jobs[1], now=None)
         await transaction.commit()
     stage.scheduler._forget()
     await stage.round()
@@ -179,7 +179,7 @@ async def test_a_deletion_and_a_batch_of_outcomes_lock_runs_in_one_order(
     database: Database, monkeypatch: pytest.MonkeyPatch, ender: str
 ) -> None:
     """Both come as far as the run in the middle, which somebody holds; then each must be able to go on."""
-    monkeypatch.setattr("sexton.jobs.change.TRIES", 1)
+    monkeypatch.setattr("sexton.postgres.transaction.TRIES", 1)
     job = await add_job(database)
     rows = await fetch(
         database,
@@ -208,7 +208,7 @@ async def test_an_edit_and_the_end_of_the_live_run_at_once_let_the_next_one_go(
     database: Database, monkeypatch: pytest.MonkeyPatch, template: str | None
 ) -> None:
     """Both lock the live run first and then the queued one, which goes next although it was edited."""
-    monkeypatch.setattr("sexton.jobs.change.TRIES", 1)
+    monkeypatch.setattr("sexton.postgres.transaction.TRIES", 1)
     job = await add_job(database, overlap="QUEUE_ONE", idempotency_key_template=template)
     rows = await fetch(
         database,

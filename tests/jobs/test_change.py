@@ -8,10 +8,11 @@ import asyncpg
 import pytest
 
 from sexton.errors import Conflict
-from sexton.jobs.change import hold, within
+from sexton.jobs.change import hold
 from sexton.jobs.edit import edit
 from sexton.jobs.state import pause
-from sexton.postgres.database import Connection, Database
+from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context, command
 from sexton.runs.trigger import run_now
 from tests.jobs.making import MINUTE, NOW, at, make, number, row, runs, timer, value
 
@@ -87,39 +88,17 @@ async def test_a_deadlock_with_a_firing_that_ends_a_job_is_survived(database: Da
         assert (await change).status == "paused"
 
 
-async def test_a_deadlock_is_tried_again_but_not_for_ever(database: Database) -> None:
-    tries = 0
-
-    async def unlucky(connection: Connection) -> int:
-        nonlocal tries
-        tries += 1
-        await connection.execute(database.sql("insert into sexton.settings values ($1, '1')"), f"try-{tries}")
-        if tries < 3:
-            raise asyncpg.DeadlockDetectedError
-        return tries
-
-    assert await within(database, None, unlucky) == 3
-    assert await row(database, "select name from sexton.settings where name like 'try-%'") == {
-        "name": "try-3"
-    }
-
-    async def hopeless(connection: Connection) -> None:
-        raise asyncpg.DeadlockDetectedError
-
-    with pytest.raises(asyncpg.DeadlockDetectedError):
-        await within(database, None, hopeless)
-
-
 async def test_the_time_of_a_change_is_read_after_the_wait_for_the_lock(database: Database) -> None:
     await make(database)
     async with database.transaction() as other:
-        await hold(database, other, "report", "default", None)
+        await hold(Context(database, connection=other), "report")
         before = await other.fetchval("select clock_timestamp()")
 
-        async def look(inside: Connection) -> bool:
-            return bool((await hold(database, inside, "report", "default", None)).now > released)
+        @command
+        async def look(context: Context) -> bool:
+            return bool((await hold(context, "report")).now > released)
 
-        change = asyncio.create_task(within(database, None, look))
+        change = asyncio.create_task(look(Context(database)))
         await waiting(database)
         released = await other.fetchval("select clock_timestamp()")
         assert released > before

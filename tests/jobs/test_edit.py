@@ -15,7 +15,7 @@ from sexton.jobs.create import NameTaken
 from sexton.jobs.edit import edit, replace
 from sexton.jobs.read import get
 from sexton.jobs.state import delete, pause, resume
-from sexton.jobs.stored import Stored
+from sexton.jobs.stored import StoredJob
 from sexton.model import jitter_of
 from sexton.postgres.database import Database
 from sexton.runs.trigger import backfill, run_now
@@ -53,9 +53,9 @@ async def test_what_the_job_was_is_kept_whole(database: Database) -> None:
     await edit(database, "report", {"payload": 5, "schedule": "every 5m"}, now=NOW + timedelta(seconds=1))
     kept = await row(database, "select * from sexton.job_revisions")
     assert (kept["revision"], kept["valid_until"]) == (1, NOW + timedelta(seconds=1))
-    old = Stored(json.loads(kept["definition"]))
-    assert old.spec == Stored(before).spec
-    assert old.schedule.timing_key == Stored(before).schedule.timing_key
+    old = StoredJob(json.loads(kept["definition"]))
+    assert old.spec == StoredJob(before).spec
+    assert old.schedule.timing_key == StoredJob(before).schedule.timing_key
 
 
 async def test_an_edit_without_a_change_changes_nothing(database: Database) -> None:
@@ -180,7 +180,7 @@ async def test_unclaimed_runs_follow_the_edit_and_started_ones_do_not(database: 
 async def test_the_key_of_what_has_fired_stays(database: Database, old: str | None, new: str | None) -> None:
     job = await make(database, idempotency_key_template=old)
     async with database.connection() as connection:
-        stored = Stored(dict(await connection.fetchrow(database.sql("select * from sexton.jobs")) or {}))
+        stored = StoredJob(dict(await connection.fetchrow(database.sql("select * from sexton.jobs")) or {}))
     key = stored.key_of(at(1))
     await pause(database, "report", now=at(1))
     await edit(database, "report", {"idempotency_key_template": new}, now=at(1))

@@ -9,6 +9,7 @@ import msgspec
 
 from sexton.jobs.change import lane_id
 from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
 from sexton.targets.spec import Target
 from tests.seeding import Store, drained, working
 
@@ -18,8 +19,7 @@ async def waiting(database: Database, target: dict[str, Any], **job: Any) -> tup
     store = Store(database)
     read = msgspec.convert(target, Target)
     number = await store.job(target=target, **{"max_retries": 0, **job})
-    async with database.connection() as connection:
-        lane = await lane_id(database, connection, ("default", read.kind, read.need, False))
+    lane = await lane_id(Context(database), ("default", read.kind, read.need, False))
     return store, await store.run(number, lane=lane)
 
 

@@ -17,11 +17,11 @@ from sexton.api import problems
 from sexton.api.guard import LINES_TYPES
 from sexton.api.operation import Answer, Call, Query, operation
 from sexton.api.problems import LineError
-from sexton.api.replay import Stored, check_key, fingerprint, once
+from sexton.api.replay import StoredAnswer, check_key, fingerprint, once
 from sexton.errors import InvalidField
 from sexton.jobs.bulk import RefusedLines, create_many
 from sexton.jobs.spec import JobSpec
-from sexton.postgres.database import Connection
+from sexton.postgres.transaction import Context
 
 LONGEST_LINE = 512 * 1024
 MOST_ERRORS = 1000
@@ -107,12 +107,12 @@ async def _make(call: Call, chunk: list[tuple[int, bytes]], key: str | None) -> 
     if key is None:
         return await create_many(call.database, items)
 
-    async def effect(connection: Connection) -> Stored:
-        made = await create_many(call.database, items, connection=connection)
-        return Stored(201, {}, msgspec.json.encode(made))
+    async def effect(context: Context) -> StoredAnswer:
+        made = await create_many(context.database, items, connection=context.connection)
+        return StoredAnswer(201, {}, msgspec.json.encode(made))
 
     first = f"{key[:200]}#{chunk[0][0]}"
-    stored, _ = await once(call.database, first, fingerprint("POST", "bulk", b"\n".join(items)), effect)
+    stored, _ = await once(call.context, first, fingerprint("POST", "bulk", b"\n".join(items)), effect)
     return msgspec.json.decode(stored.body, type=list[str])
 
 

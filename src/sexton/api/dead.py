@@ -85,7 +85,7 @@ async def list_dead(call: Call) -> Answer:
     """Runs that used up their attempts, failed for good, or crashed their workers; the latest first."""
     query = call.query(DeadQuery)
     page = await ledger.list_dead(
-        call.reading,
+        call.reading.database,
         job=await _job(call, query.job),
         group=query.error_group,
         reason=query.reason,
@@ -103,7 +103,9 @@ async def list_dead(call: Call) -> Answer:
 async def list_dead_groups(call: Call) -> Answer:
     """One row per cause, the one with the most letters first."""
     query = call.query(GroupsQuery)
-    return Answer(await ledger.list_groups(call.reading, job=await _job(call, query.job), limit=query.limit))
+    return Answer(
+        await ledger.list_groups(call.reading.database, job=await _job(call, query.job), limit=query.limit)
+    )
 
 
 @operation(

@@ -127,7 +127,7 @@ async def create_job(call: Call) -> Answer:
 async def list_jobs(call: Call) -> Answer:
     """In the order in which they were made."""
     query = call.query(JobsQuery)
-    page = await read.list_jobs(call.reading, **msgspec.structs.asdict(query))
+    page = await read.list_jobs(call.reading.database, **msgspec.structs.asdict(query))
     return Answer(page.jobs, headers=call.next_link(cursor=page.cursor) if page.cursor else {})
 
 
@@ -300,7 +300,7 @@ async def list_job_occurrences(call: Call) -> Answer:
     if end < start:
         raise InvalidField("bad_range", "the range ends before it starts", field="end", hint="swap them")
     job = await require_job(call.database, call.path("job"))
-    found = await list_occurrences(call.reading, job, start, end, limit=query.limit)
+    found = await list_occurrences(call.reading.database, job, start, end, limit=query.limit)
     headers = {}
     if len(found) == query.limit and found[-1].scheduled_at < end:
         later = found[-1].scheduled_at + MICROSECOND

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from typing import Any, Literal, Protocol, TypeVar
@@ -21,7 +21,7 @@ from litestar.handlers import HTTPRouteHandler
 from prometheus_client import CollectorRegistry
 
 from sexton.api.guard import JSON_TYPES, Guard, check_content_type
-from sexton.api.replay import Stored, check_key, fingerprint, once
+from sexton.api.replay import StoredAnswer, check_key, fingerprint, once
 from sexton.config import Settings
 from sexton.engine.loop import Vital
 from sexton.engine.telemetry import Telemetry
@@ -29,6 +29,7 @@ from sexton.errors import InvalidField, NotFound, Unavailable
 from sexton.jobs.refusal import UNREADABLE, bad_json
 from sexton.postgres.database import Connection, Database
 from sexton.postgres.replica import Replica
+from sexton.postgres.transaction import Context
 from sexton.refusal import remedy
 
 PREFIX = "/api/v1"
@@ -36,6 +37,7 @@ PREFIX = "/api/v1"
 SLASH = "\0"
 JSON = "application/json"
 LARGEST_BODY = 1024 * 1024
+ACTOR = "api"
 
 T = TypeVar("T")
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
@@ -91,9 +93,9 @@ class Call:
     request: Request[Any, Any, Any]
     services: Services
     operation: Operation
+    #: For commands. With an Idempotency-Key, its transaction is that in which the answer is stored.
+    context: Context
     body: bytes = b""
-    #: The transaction in which the answer is stored too, if there is an Idempotency-Key.
-    connection: Connection | None = None
     #: The replica that this call may read from, if there is one that answers.
     replica: Database | None = None
 
@@ -102,9 +104,13 @@ class Call:
         return self.services.database
 
     @property
-    def reading(self) -> Database:
-        """Where lists, history and counts are read: they need not know what was written a moment ago."""
-        return self.replica or self.services.database
+    def connection(self) -> Connection | None:
+        return self.context.connection
+
+    @property
+    def reading(self) -> Context:
+        """For lists, history and counts: they may miss what was written a moment ago."""
+        return self.context if self.replica is None else replace(self.context, database=self.replica)
 
     def path(self, name: str) -> str:
         return str(self.request.path_params[name]).replace(SLASH, "/")
@@ -255,7 +261,7 @@ async def _respond(
     operation: Operation, services: Services, request: Request[Any, Any, Any]
 ) -> Response[Any]:
     services.guard.check(request, tokened=operation.tokened)
-    call = Call(request, services, operation)
+    call = Call(request, services, operation, Context(services.database, actor=ACTOR))
     if operation.query is None and call.parameters:
         name = next(iter(call.parameters))
         raise InvalidField(
@@ -273,14 +279,13 @@ async def _respond(
     if key is None or operation.method != "POST" or operation.streams:
         return _response(_stored(operation, await operation.handler(call)), operation)
 
-    async def effect(connection: Connection) -> Stored:
-        call.connection = connection
+    async def effect(context: Context) -> StoredAnswer:
+        call.context = context
         return _stored(operation, await operation.handler(call))
 
     target = request.url.path + "?" + request.url.query
-    stored, repeated = await once(
-        services.database, check_key(key), fingerprint(operation.method, target, call.body), effect
-    )
+    print_ = fingerprint(operation.method, target, call.body)
+    stored, repeated = await once(call.context, check_key(key), print_, effect)
     return _response(stored, operation, {"Idempotent-Replayed": "true"} if repeated else {})
 
 
@@ -302,13 +307,15 @@ async def _respond_from_replica(call: Call, replica: Replica) -> Response[Any]:
     return _response(_stored(call.operation, answer), call.operation, {"Sexton-Read-From": "primary"})
 
 
-def _stored(operation: Operation, answer: Answer) -> Stored:
+def _stored(operation: Operation, answer: Answer) -> StoredAnswer:
     body = answer.body
     encoded = body if isinstance(body, bytes) else b"" if body is None else msgspec.json.encode(body)
-    return Stored(answer.status or operation.status, dict(answer.headers), encoded)
+    return StoredAnswer(answer.status or operation.status, dict(answer.headers), encoded)
 
 
-def _response(stored: Stored, operation: Operation, more: Mapping[str, str] | None = None) -> Response[Any]:
+def _response(
+    stored: StoredAnswer, operation: Operation, more: Mapping[str, str] | None = None
+) -> Response[Any]:
     headers = {
         "Cache-Control": "no-store",
         "X-Content-Type-Options": "nosniff",

@@ -13,14 +13,13 @@ from datetime import timedelta
 import msgspec
 
 from sexton.errors import Conflict, InvalidField
-from sexton.jobs.change import within
-from sexton.postgres.database import Connection, Database
+from sexton.postgres.transaction import Context, command
 
 KEPT = timedelta(hours=24)
 LONGEST = 255
 
 
-class Stored(msgspec.Struct, frozen=True):
+class StoredAnswer(msgspec.Struct, frozen=True):
     """An answer as it is kept."""
 
     status: int
@@ -43,28 +42,30 @@ def check_key(key: str) -> str:
     return key
 
 
+@command
 async def once(
-    database: Database, key: str, print_: str, effect: Callable[[Connection], Awaitable[Stored]]
-) -> tuple[Stored, bool]:
-    """The answer, and whether it is a repeated one. As without a key, what met a deadlock is done again."""
-
-    async def work(connection: Connection) -> tuple[Stored, bool]:
-        await connection.execute("select pg_advisory_xact_lock(hashtextextended($1, 7390))", key)
-        row = await connection.fetchrow(database.statement("get_request"), key, KEPT)
-        if row is not None:
-            if row["fingerprint"] != print_:
-                raise Conflict(
-                    "idempotency_key_reused",
-                    "this Idempotency-Key was used for another request within the last 24 hours",
-                    hint="use a new key for a new request",
-                )
-            headers = msgspec.json.decode(row["headers"], type=dict[str, str])
-            return Stored(row["status"], headers, row["body"].encode()), True
-        answer = await effect(connection)
-        await connection.execute(
-            database.statement("keep_request"),
-            key, print_, answer.status, msgspec.json.encode(answer.headers).decode(), answer.body.decode(),
-        )  # fmt: skip
-        return answer, False
-
-    return await within(database, None, work)
+    context: Context, key: str, print_: str, effect: Callable[[Context], Awaitable[StoredAnswer]]
+) -> tuple[StoredAnswer, bool]:
+    """The answer, and whether it is a repeated one."""
+    await context.open.execute("select pg_advisory_xact_lock(hashtextextended($1, 7390))", key)
+    row = await context.fetchrow("jobs/find_request", namespace=context.namespace, key=key, kept=KEPT)
+    if row is not None:
+        if row["fingerprint"] != print_:
+            raise Conflict(
+                "idempotency_key_reused",
+                "this Idempotency-Key was used for another request within the last 24 hours",
+                hint="use a new key for a new request",
+            )
+        headers = msgspec.json.decode(row["headers"], type=dict[str, str])
+        return StoredAnswer(row["status"], headers, row["body"].encode()), True
+    answer = await effect(context)
+    await context.execute(
+        "jobs/keep_request",
+        namespace=context.namespace,
+        key=key,
+        fingerprint=print_,
+        status=answer.status,
+        headers=msgspec.json.encode(answer.headers).decode(),
+        body=answer.body.decode(),
+    )
+    return answer, False

@@ -114,7 +114,7 @@ async def cancel_run(call: Call) -> Answer:
 
 async def page_of_runs(call: Call, job: int | None, query: RunsQuery | JobRunsQuery) -> Answer:
     page = await ledger.list_runs(
-        call.reading,
+        call.reading.database,
         job=job,
         statuses=_listed(query.status, "status", [*RunStatus, "skipped"]),
         triggers=_listed(query.trigger, "trigger", [*Trigger]),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from sexton.errors import ScheduleError
-from sexton.jobs.change import Held
+from sexton.jobs.change import LockedJob
 from sexton.jobs.planning import (
     Plan,
     PlannedRun,
@@ -18,7 +18,7 @@ from sexton.jobs.planning import (
     paused,
     plan,
 )
-from sexton.jobs.stored import Stored, concurrency_key_of, overlap_of
+from sexton.jobs.stored import StoredJob, concurrency_key_of, overlap_of
 from sexton.model import PRIORITY_LOWEST, JobStatus, SkipReason, Trigger
 from sexton.postgres.database import Connection, Database
 
@@ -35,7 +35,7 @@ class Accounted:
 
 
 async def account(
-    database: Database, connection: Connection, held: Held, *, close: bool = False, ending: bool = False
+    database: Database, connection: Connection, held: LockedJob, *, close: bool = False, ending: bool = False
 ) -> Accounted:
     """Put down what is due. With `close`, also what has come but waits for the end of its jitter: it fires
     then, since the schedule it belongs to is about to change.
@@ -61,7 +61,7 @@ async def account(
 
 
 async def record(
-    database: Database, connection: Connection, job: Stored, lane: int, decided: Plan, now: datetime
+    database: Database, connection: Connection, job: StoredJob, lane: int, decided: Plan, now: datetime
 ) -> None:
     """Write runs and skipped occurrences."""
     if not decided.runs and not decided.skips:
@@ -95,7 +95,7 @@ async def record(
     )
 
 
-def _decide(job: Stored, place: datetime, fired: int, now: datetime) -> Plan:
+def _decide(job: StoredJob, place: datetime, fired: int, now: datetime) -> Plan:
     if job.status != JobStatus.PAUSED:
         return plan(job.schedule, job.policy, place, job.jitter, now, _remaining(job, fired))
     skipped = paused(job.schedule, place, job.jitter, now)
@@ -107,7 +107,7 @@ def _decide(job: Stored, place: datetime, fired: int, now: datetime) -> Plan:
     return Plan(late.runs, skips, late.next_at)
 
 
-def _close(job: Stored, decided: Plan, fired: int, now: datetime) -> Plan:
+def _close(job: StoredJob, decided: Plan, fired: int, now: datetime) -> Plan:
     """Fire what lies between its scheduled time and the end of its jitter."""
     at, runs = decided.next_at, list(decided.runs)
     remaining = _remaining(job, fired)
@@ -119,5 +119,5 @@ def _close(job: Stored, decided: Plan, fired: int, now: datetime) -> Plan:
     return Plan(tuple(runs), decided.skips, at)
 
 
-def _remaining(job: Stored, fired: int) -> int | None:
+def _remaining(job: StoredJob, fired: int) -> int | None:
     return None if job.spec.max_runs is None else job.spec.max_runs - fired

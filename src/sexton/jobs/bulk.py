@@ -32,6 +32,7 @@ from sexton.jobs.zones import note_zones
 from sexton.model import encode_id, shard_of
 from sexton.postgres.database import Connection, Database
 from sexton.postgres.migrate import shard_count
+from sexton.postgres.transaction import Context
 from sexton.schedules import Schedule
 
 LARGEST_CHUNK = 20_000
@@ -109,7 +110,7 @@ async def create_many(
         known = await inside.fetchrow(database.statement("prepare_jobs"), len(specs), now)
         assert known is not None
         await _check_names(database, inside, specs, namespace, first_line)
-        lanes = await lane_ids(database, inside, {lane_of(spec) for spec in specs})
+        lanes = await lane_ids(Context(database, connection=inside), {lane_of(spec) for spec in specs})
         chunk = _Chunk(namespace, app, known["now"], await shard_count(database, inside), lanes)
         await _aside(len(specs), chunk.add_all, specs, known["ids"], first_line)
         try:

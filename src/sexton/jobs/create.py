@@ -26,6 +26,7 @@ from sexton.jobs.view import JobView
 from sexton.jobs.zones import note_zone
 from sexton.model import encode_id
 from sexton.postgres.database import Connection, Database
+from sexton.postgres.transaction import Context
 
 
 class NameTaken(Conflict):
@@ -60,7 +61,7 @@ async def create(
     async def work(inside: Connection) -> JobView:
         number = await insert(database, inside, spec, namespace, app, declaration, now)
         if number is None:
-            other = await inside.fetchval(database.statement("find_jobs"), namespace, spec.name)
+            other = await database.fetchval("jobs/find", on=inside, namespace=namespace, name=spec.name)
             raise NameTaken(spec.name, encode_id("j", other) if other else "just deleted")
         made = await view(database, inside, number, now=now, fresh=True)
         assert made is not None
@@ -106,7 +107,7 @@ async def insert(
         first,
         first + jitter(known["job_id"], spec),
         spec.max_runs,
-        known["lane"] or await lane_id(database, connection, lane),
+        known["lane"] or await lane_id(Context(database, connection=connection), lane),
         spec.priority,
         overlap_of(spec),
         spec.expires_seconds,

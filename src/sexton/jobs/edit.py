@@ -17,13 +17,13 @@ import msgspec
 
 from sexton.errors import Conflict, ScheduleError
 from sexton.jobs.accounting import Accounted, account
-from sexton.jobs.change import HORIZON_SECONDS, NAMESPACE, Held, hold, lane_id, within
+from sexton.jobs.change import HORIZON_SECONDS, NAMESPACE, LockedJob, hold, lane_id, within
 from sexton.jobs.create import NameTaken, insert
 from sexton.jobs.payload import encode_payload
 from sexton.jobs.read import view
 from sexton.jobs.spec import JobSpec
 from sexton.jobs.stored import (
-    Stored,
+    StoredJob,
     concurrency_key_of,
     concurrency_key_of_run,
     decoded,
@@ -42,6 +42,7 @@ from sexton.jobs.view import JobView
 from sexton.jobs.zones import note_zones
 from sexton.model import JobStatus, encode_id, shard_of
 from sexton.postgres.database import Connection, Database
+from sexton.postgres.transaction import Context
 from sexton.schedules import Schedule
 
 KEEP: Any = msgspec.UNSET
@@ -60,7 +61,7 @@ async def edit(
     """Change some fields; null puts one back to its default. The anchor stays, unless it is given."""
 
     async def work(inside: Connection) -> JobView:
-        held = await hold(database, inside, ref, namespace, now)
+        held = await hold(Context(database, namespace, now=now, connection=inside), ref)
         _check_revision(held.job, expected_revision)
         spec = read_changes(_editable(held.job.spec, changes), changes)
         return await change(database, inside, held, spec)
@@ -107,13 +108,15 @@ async def replace(
 
 async def _held_by_name(
     database: Database, connection: Connection, name: str, namespace: str, now: datetime | None
-) -> Held | None:
+) -> LockedJob | None:
     """The live job of this name; while it was waited for, it may have been deleted or given another name."""
     while True:
-        number = await connection.fetchval(database.statement("find_jobs"), namespace, name)
+        number = await database.fetchval("jobs/find", on=connection, namespace=namespace, name=name)
         if number is None:
             return None
-        held = await hold(database, connection, encode_id("j", number), namespace, now, deleted=True)
+        held = await hold(
+            Context(database, namespace, now=now, connection=connection), encode_id("j", number), deleted=True
+        )
         if held.job.status != JobStatus.DELETED and held.job.row["name"] == name:
             return held
 
@@ -121,7 +124,7 @@ async def _held_by_name(
 async def change(
     database: Database,
     connection: Connection,
-    held: Held,
+    held: LockedJob,
     spec: JobSpec,
     app: str | None = KEEP,
     declaration: str | None = KEEP,
@@ -134,7 +137,7 @@ async def change(
     columns = _columns(normal(spec, schedule), schedule, anchor)
     same = all(_alike(name, job.row[name], value) for name, value in columns.items())
     if not same or app != job.row["app"] or declaration != job.row["declaration"]:
-        lane = await lane_id(database, connection, lane_of(spec))
+        lane = await lane_id(Context(database, connection=connection), lane_of(spec))
         if schedule.timezone != job.row["timezone"]:
             await note_zones(database, connection, [schedule.timezone])
         moved = schedule.timing_key != _timing_key(job)
@@ -149,7 +152,7 @@ async def change(
     return shown
 
 
-def _timing_key(job: Stored) -> str | None:
+def _timing_key(job: StoredJob) -> str | None:
     """None: its schedule cannot be computed, so that any other is a change."""
     try:
         return job.schedule.timing_key
@@ -158,7 +161,7 @@ def _timing_key(job: Stored) -> str | None:
 
 
 def _go_on(
-    held: Held, spec: JobSpec, schedule: Schedule, done: Accounted, moved: bool
+    held: LockedJob, spec: JobSpec, schedule: Schedule, done: Accounted, moved: bool
 ) -> tuple[datetime | None, int]:
     """The next occurrence under the new definition, and how many have fired."""
     fired = done.fired_count
@@ -178,7 +181,7 @@ def _go_on(
 async def _write(
     database: Database,
     connection: Connection,
-    held: Held,
+    held: LockedJob,
     app: str | None,
     declaration: str | None,
     columns: Mapping[str, Any],
@@ -195,14 +198,14 @@ async def _write(
                 held.now,
             )
     except asyncpg.UniqueViolationError:
-        other = await connection.fetchval(
-            database.statement("find_jobs"), held.job.row["namespace"], columns["name"]
+        other = await database.fetchval(
+            "jobs/find", on=connection, namespace=held.job.row["namespace"], name=columns["name"]
         )
         raise NameTaken(columns["name"], encode_id("j", other or 0)) from None
 
 
 async def _edit_runs(
-    database: Database, connection: Connection, job: Stored, spec: JobSpec, lane: int
+    database: Database, connection: Connection, job: StoredJob, spec: JobSpec, lane: int
 ) -> None:
     ids: list[int] = []
     keys: list[str] = []
@@ -238,7 +241,7 @@ async def _own_concurrency_keys(
 async def _place(
     database: Database,
     connection: Connection,
-    held: Held,
+    held: LockedJob,
     spec: JobSpec,
     schedule: Schedule,
     lane: int,
@@ -310,7 +313,7 @@ def _editable(spec: JobSpec, changes: Mapping[str, Any]) -> JobSpec:
     return msgspec.structs.replace(spec, kind=None, timezone=None if names_zone else spec.timezone)
 
 
-def _check_revision(job: Stored, expected: int | None) -> None:
+def _check_revision(job: StoredJob, expected: int | None) -> None:
     if expected is not None and expected != job.revision:
         raise Conflict(
             "revision_conflict",

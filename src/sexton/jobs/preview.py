@@ -9,10 +9,11 @@ import msgspec
 from sexton.errors import InvalidField
 from sexton.jobs.change import NAMESPACE, find, not_found
 from sexton.jobs.spec import JobSpec
-from sexton.jobs.stored import Stored
+from sexton.jobs.stored import StoredJob
 from sexton.jobs.timing import first_occurrence, read_schedule
 from sexton.jobs.validation import check_spec
 from sexton.postgres.database import Connection, Database
+from sexton.postgres.transaction import Context
 from sexton.schedules import Schedule
 
 LARGEST = 1000
@@ -56,11 +57,11 @@ async def preview_job(
     if connection is None:
         async with database.connection() as own:
             return await preview_job(database, ref, count=count, namespace=namespace, connection=own, now=now)
-    number = await find(database, connection, ref, namespace)
+    number = await find(Context(database, namespace, connection=connection), ref)
     row = await connection.fetchrow(database.statement("preview_job"), number, now)
     if row is None:
         raise not_found(ref)
-    job = Stored(dict(row))
+    job = StoredJob(dict(row))
     if row["scheduled_at"] is None:
         return Preview(explanation=job.schedule.explain(), timezone=job.schedule.timezone, occurrences=[])
     start = row["now"] if job.status == "paused" else min(row["now"], row["scheduled_at"] - MICROSECOND)

@@ -24,6 +24,7 @@ from sexton.model import (
     encode_id,
 )
 from sexton.postgres.database import Connection, Database
+from sexton.postgres.transaction import Context
 from sexton.schedules.zone import zone, zone_names
 from sexton.security.placeholder import named_secrets
 from sexton.targets.http.rules import BODY_PLACES, strange_places
@@ -55,7 +56,7 @@ async def get(
     if connection is None:
         async with database.connection() as own:
             return await get(database, ref, namespace=namespace, connection=own, now=now)
-    number = await find(database, connection, ref, namespace)
+    number = await find(Context(database, namespace, connection=connection), ref)
     shown = await view(database, connection, number, now=now)
     if shown is None:
         raise not_found(ref)

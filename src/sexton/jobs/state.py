@@ -7,11 +7,12 @@ from datetime import datetime
 
 from sexton.errors import Conflict, InvalidField, NotFound, Unavailable
 from sexton.jobs.accounting import account
-from sexton.jobs.change import HORIZON_SECONDS, NAMESPACE, Held, hold, within
+from sexton.jobs.change import HORIZON_SECONDS, NAMESPACE, LockedJob, hold, within
 from sexton.jobs.read import view
 from sexton.jobs.view import JobView
 from sexton.model import JobStatus, encode_id
 from sexton.postgres.database import Connection, Database
+from sexton.postgres.transaction import Context
 from sexton.refusal import check_text
 
 log = logging.getLogger("sexton")
@@ -35,7 +36,7 @@ async def pause(
         raise InvalidField("naive_time", f"{until.isoformat()} has no time zone", field="until", hint=hint)
 
     async def work(inside: Connection) -> JobView:
-        held = await hold(database, inside, ref, namespace, now)
+        held = await hold(Context(database, namespace, now=now, connection=inside), ref)
         if until is not None and until <= held.now:
             raise InvalidField(
                 "in_the_past", "until is over already", field="until", hint="give a later time"
@@ -67,7 +68,7 @@ async def resume(
     """Go on. What fell due meanwhile is recorded as paused; a single time follows missed_window instead."""
 
     async def work(inside: Connection) -> JobView:
-        held = await hold(database, inside, ref, namespace, now)
+        held = await hold(Context(database, namespace, now=now, connection=inside), ref)
         if held.job.status == JobStatus.PAUSED:
             await go_on(database, inside, held)
         elif held.timer is None:
@@ -112,7 +113,7 @@ async def delete(
     stays. Deleting a deleted job by its id changes nothing."""
 
     async def work(inside: Connection) -> None:
-        held = await hold(database, inside, ref, namespace, now, deleted=True)
+        held = await hold(Context(database, namespace, now=now, connection=inside), ref, deleted=True)
         if held.job.status != JobStatus.DELETED:
             await account(database, inside, held, ending=True)
             await inside.execute(database.statement("delete_job"), held.job.id, held.now)
@@ -123,7 +124,7 @@ async def delete(
     await within(database, connection, work)
 
 
-async def go_on(database: Database, connection: Connection, held: Held) -> None:
+async def go_on(database: Database, connection: Connection, held: LockedJob) -> None:
     """From paused to active."""
     done = await account(database, connection, held)
     if done.next_at is None:
@@ -136,7 +137,7 @@ async def go_on(database: Database, connection: Connection, held: Held) -> None:
 
 
 async def move(
-    database: Database, connection: Connection, held: Held, at: datetime, fired: int, *, paused: bool
+    database: Database, connection: Connection, held: LockedJob, at: datetime, fired: int, *, paused: bool
 ) -> None:
     """Put the timer to an occurrence; nothing else about it changes."""
     await connection.execute(
@@ -150,7 +151,7 @@ async def move(
     )
 
 
-async def _shown(database: Database, connection: Connection, held: Held) -> JobView:
+async def _shown(database: Database, connection: Connection, held: LockedJob) -> JobView:
     shown = await view(database, connection, held.job.id)
     assert shown is not None  # its row is locked
     return shown

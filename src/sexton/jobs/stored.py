@@ -31,7 +31,7 @@ _OVERLAPS = {overlap: OverlapCode[overlap.value].value for overlap in Overlap}
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredJob:
     """A row of `jobs`, or what `job_revisions` kept of one."""
 
     row: Mapping[str, Any]

@@ -16,7 +16,7 @@ from typing import Literal
 import msgspec
 from asyncpg import Record
 
-from sexton.jobs.stored import Stored
+from sexton.jobs.stored import StoredJob
 from sexton.model import JobStatus, SkipReason, encode_id
 from sexton.postgres.database import Database
 from sexton.runs.read import job_not_found
@@ -77,7 +77,7 @@ class Account:
     """Everything that bears on a job's occurrences in a range: rows, timer, and the schedules it has had."""
 
     now: datetime
-    job: Stored
+    job: StoredJob
     paused_reason: str | None
     timer: Record | None
     periods: list[_Period]
@@ -106,11 +106,11 @@ class Account:
             old = await fetch(database.statement("list_job_periods"), job_id)
             live = await fetch(database.statement("list_fired_occurrences"), job_id, start, end, limit)
             recorded = await fetch(database.statement("list_recorded_occurrences"), job_id, start, end, limit)
-        job = Stored(dict(row))
+        job = StoredJob(dict(row))
         periods: list[_Period] = []
         since = row["created_at"]
         for each in old:
-            past = Stored(msgspec.json.decode(each["definition"]))
+            past = StoredJob(msgspec.json.decode(each["definition"]))
             periods.append(_Period(each["revision"], past.schedule, since, each["valid_until"]))
             since = each["valid_until"]
         periods.append(_Period(row["revision"], job.schedule, since, END))

@@ -11,9 +11,10 @@ import msgspec
 
 from sexton.errors import Conflict, InvalidField, NotFound
 from sexton.jobs.change import NAMESPACE, find, within
-from sexton.jobs.stored import Stored, concurrency_key_of_run
+from sexton.jobs.stored import StoredJob, concurrency_key_of_run
 from sexton.model import decode_id, encode_id
 from sexton.postgres.database import Connection, Database
+from sexton.postgres.transaction import Context
 
 CHUNK = 1000
 
@@ -117,7 +118,9 @@ async def _by_chunks(
 
     async def start(inside: Connection) -> tuple[datetime, int | None]:
         moment = now or await inside.fetchval("select clock_timestamp()")
-        return moment, None if job is None else await find(database, inside, job, namespace)
+        return moment, None if job is None else await find(
+            Context(database, namespace, connection=inside), job
+        )
 
     moment, number = await within(database, connection, start)
     until = moment if before is None else min(before, moment)
@@ -166,7 +169,7 @@ async def _concurrency_keys(
 ) -> list[str | None]:
     """Under the jobs as they are now, as their lanes are."""
     found = await connection.fetch(database.statement("keyed_jobs"), list({row["job_id"] for row in rows}))
-    jobs = {row["id"]: Stored(dict(row)) for row in found}
+    jobs = {row["id"]: StoredJob(dict(row)) for row in found}
     return [
         concurrency_key_of_run(jobs[row["job_id"]].spec, row["job_id"], _payload(jobs[row["job_id"]], row))
         if row["job_id"] in jobs
@@ -177,19 +180,21 @@ async def _concurrency_keys(
 
 async def _definitions(
     database: Database, connection: Connection, rows: Sequence[asyncpg.Record]
-) -> dict[tuple[int, int], Stored]:
+) -> dict[tuple[int, int], StoredJob]:
     """The jobs as they were when these runs were fired: an edit since must not change their keys."""
     wanted = {(row["job_id"], row["revision"]) for row in rows if row["idempotency_key"] is None}
     if not wanted:
         return {}
     jobs, revisions = zip(*wanted, strict=True)
     found = await connection.fetch(database.statement("definitions"), jobs, revisions)
-    return {(row["job_id"], row["revision"]): Stored(msgspec.json.decode(row["definition"])) for row in found}
+    return {
+        (row["job_id"], row["revision"]): StoredJob(msgspec.json.decode(row["definition"])) for row in found
+    }
 
 
-def _key(job: Stored, row: asyncpg.Record) -> str:
+def _key(job: StoredJob, row: asyncpg.Record) -> str:
     return job.key_of(row["scheduled_at"], _payload(job, row))
 
 
-def _payload(job: Stored, row: asyncpg.Record) -> Any:
+def _payload(job: StoredJob, row: asyncpg.Record) -> Any:
     return job.spec.payload if row["payload"] is None else msgspec.json.decode(row["payload"])

@@ -8,11 +8,12 @@ from typing import Any
 import msgspec
 
 from sexton.errors import Conflict, InvalidField, NotFound
-from sexton.jobs.change import NAMESPACE, Held, hold, lane_id, within
+from sexton.jobs.change import NAMESPACE, LockedJob, hold, lane_id, within
 from sexton.jobs.payload import encode_payload
 from sexton.jobs.stored import concurrency_key_of, lane_of
 from sexton.model import JobStatus, Overlap, decode_id, encode_id
 from sexton.postgres.database import Connection, Database
+from sexton.postgres.transaction import Context
 from sexton.targets.template import manual_key
 
 LARGEST_BACKFILL = 10_000
@@ -43,7 +44,7 @@ async def run_now(
     own = None if payload is msgspec.UNSET else encode_payload(payload)
 
     async def work(inside: Connection) -> str:
-        held = await hold(database, inside, ref, namespace, now)
+        held = await hold(Context(database, namespace, now=now, connection=inside), ref)
         slot = await _slot(database, inside, held)
         run_id: int = await inside.fetchval(database.statement("next_run_id"))
         spec = held.job.spec
@@ -103,7 +104,7 @@ async def backfill(
         raise InvalidField("out_of_range", f"rate is {rate}", field="rate", hint="give runs per second")
 
     async def work(inside: Connection) -> Backfill:
-        held = await hold(database, inside, ref, namespace, now)
+        held = await hold(Context(database, namespace, now=now, connection=inside), ref)
         if end > held.now:
             hint = "give an end that is past: what is to come fires by itself"
             raise InvalidField("in_the_future", "the range reaches into the future", field="end", hint=hint)
@@ -169,7 +170,7 @@ async def cancel_run(
     return await within(database, connection, work)
 
 
-async def _slot(database: Database, connection: Connection, held: Held) -> int | None:
+async def _slot(database: Database, connection: Connection, held: LockedJob) -> int | None:
     """Where the run goes, as the job's overlap has it; refused if there is no room."""
     overlap = held.job.spec.overlap
     if overlap is Overlap.ALLOW:
@@ -189,13 +190,13 @@ async def _slot(database: Database, connection: Connection, held: Held) -> int |
     return 1
 
 
-async def _lane(database: Database, connection: Connection, held: Held) -> int:
+async def _lane(database: Database, connection: Connection, held: LockedJob) -> int:
     if held.timer is not None:
         return int(held.timer["lane"])
-    return await lane_id(database, connection, lane_of(held.job.spec))
+    return await lane_id(Context(database, connection=connection), lane_of(held.job.spec))
 
 
-def _occurrences(held: Held, start: datetime, end: datetime, limit: int) -> list[datetime]:
+def _occurrences(held: LockedJob, start: datetime, end: datetime, limit: int) -> list[datetime]:
     found: list[datetime] = []
     for at in held.job.schedule.between(start - MICROSECOND, end):
         if len(found) == limit:
@@ -209,7 +210,7 @@ def _occurrences(held: Held, start: datetime, end: datetime, limit: int) -> list
     return found
 
 
-def _warnings(held: Held) -> list[str]:
+def _warnings(held: LockedJob) -> list[str]:
     warnings = []
     if held.job.spec.overlap is not Overlap.ALLOW:
         warnings.append("runs of a backfill may overlap, whatever the job says")

@@ -8,7 +8,7 @@ from asyncpg import Record
 
 from sexton.clock import iso
 from sexton.jobs.read import view
-from sexton.jobs.stored import Stored
+from sexton.jobs.stored import StoredJob
 from sexton.model import RunStatus, SkipReason, Trigger, encode_id
 from sexton.postgres.database import Database
 from sexton.runs.occurrences import MOST_OCCURRENCES, Account, Entry
@@ -92,7 +92,7 @@ async def _span(
         )
     if row is None:
         raise job_not_found(encode_id("j", job_id))
-    schedule = Stored(dict(row)).schedule
+    schedule = StoredJob(dict(row)).schedule
     if at is not None:
         return schedule.previous_before(at) or at, schedule.next_after(at) or at
     latest = await list_runs(database, job=job_id, skipped=True, limit=past)

@@ -1,9 +1,9 @@
--- Lanes that are new, in one order for all who make them at once; workers are told once, when the transaction commits.
--- $1 queues, $2 kinds of target, $3 handlers, $4 whether keyed
+-- Make lanes that do not exist, in one order for all who make them at once. Workers are told once, when the transaction
+-- commits.
 with made as (
     insert into sexton.lanes (queue, target, handler, keyed)
     select queue, target, handler, keyed
-    from unnest($1::text[], $2::text[], $3::text[], $4::boolean[]) as wanted (queue, target, handler, keyed)
+    from unnest(:queues::text[], :targets::text[], :handlers::text[], :keyed::boolean[]) as wanted (queue, target, handler, keyed)
     order by queue, target, handler, keyed
     on conflict (queue, target, handler, keyed) do nothing
     returning id

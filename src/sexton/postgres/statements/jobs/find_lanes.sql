@@ -1,0 +1,4 @@
+-- Those of the given lanes that exist.
+select lane.id, lane.queue, lane.target, lane.handler, lane.keyed
+from unnest(:queues::text[], :targets::text[], :handlers::text[], :keyed::boolean[]) as wanted (queue, target, handler, keyed)
+join sexton.lanes as lane using (queue, target, handler, keyed)
