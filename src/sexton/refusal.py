@@ -1,10 +1,13 @@
-"""What to write instead of a value that was refused, told from the type of its field."""
+"""Refusals in our words: which field is wrong, and what to write instead, told from the field's type."""
 
 from __future__ import annotations
 
+import difflib
 import re
+from collections.abc import Collection, Mapping
 from typing import Any
 
+import msgspec
 from msgspec import inspect
 
 from sexton.errors import InvalidField
@@ -12,13 +15,93 @@ from sexton.errors import InvalidField
 EXAMPLE_TIME = "2026-06-08T13:00:00Z"
 
 
+NO_EXAMPLES: Mapping[str, str] = {}
+
+
+def explained(
+    error: msgspec.ValidationError,
+    struct: Any,
+    data: Any,
+    *,
+    under: str = "",
+    examples: Mapping[str, str] = NO_EXAMPLES,
+) -> InvalidField:
+    """What msgspec refused of `data`, which stands `under` this field. `examples` say by field what to write
+    where the type does not say enough."""
+    message, _, path = str(error).partition(" - at `$")
+    path = path.rstrip("`").lstrip(".").replace("[...]", "")
+    field = f"{under}.{path}".strip(".") or "body"
+    if missing := re.search(r"missing required field `(\w+)`", message):
+        field = f"{field}.{missing[1]}".removeprefix("body.")
+        return InvalidField(
+            "missing_field", f"{field} is missing", field=field, hint=examples.get(field, "add it")
+        )
+    if unknown := re.search(r"unknown field `(\w+)`", message):
+        return unknown_field(unknown[1], fields_of(struct, path), under=field)
+    hint = examples.get(field) or examples.get(field.split("[")[0]) or remedy(struct, path)
+    if re.search(r"Expected `(int|float)` [<>]", message):
+        name, value = field.rpartition(".")[2], _value(data, path)
+        return InvalidField("out_of_range", f"{name} is {value}", field=field, hint=hint)
+    message = re.sub(r"`(.*?)`", r"\1", message).replace("RFC3339 encoded ", "").replace(" | null", "")
+    wanted = re.search(r"Expected (\w+)", message)
+    return InvalidField(
+        "bad_time" if "datetime" in message else "bad_type" if wanted else "bad_value",
+        f"{field}: {message[:1].lower()}{message[1:]}",
+        field=field,
+        hint=hint or "check the value",
+    )
+
+
+def unknown_field(
+    name: str, known: Collection[str], *, under: str = "", meant: str | None = None
+) -> InvalidField:
+    """A field that does not exist, with the one that is probably `meant`."""
+    plain = plain_name(name)
+    if meant is None:
+        close = difflib.get_close_matches(plain, known, n=1, cutoff=0.75)
+        meant = f"{under}.{close[0]}".strip(".") if close else None
+    seconds = " (in seconds)" if meant and meant.endswith("_seconds") and "minute" in plain else ""
+    hint = f"did you mean {meant}{seconds}?" if meant else f"known fields: {', '.join(known)}"
+    field = f"{under}.{name}".strip(".")
+    return InvalidField("unknown_field", f"there is no field {field}", field=field, hint=hint)
+
+
+def plain_name(name: str) -> str:
+    """As fields are written here: `maxRetries` and `max-retries` become `max_retries`."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])|-", "_", name).lower()
+
+
 def remedy(struct: Any, path: str) -> str | None:
-    """For the field at this path of a struct, such as `target.message.broker` or `exclude[0]`."""
-    kinds = [inspect.type_info(struct)]
-    for step in re.findall(r"\[[^\]]*\]|[^.\[]+", path):
-        kinds = [inner for kind in kinds for inner in _inside(kind, step)]
-    found = [words for words in map(_words, kinds) if words]
+    """What to write at this path of a struct, such as `message.broker` or `exclude[0]`."""
+    found = [words for words in map(_words, _types_at(struct, path)) if words]
     return " or ".join(found) or None
+
+
+def fields_of(struct: Any, path: str) -> list[str]:
+    """The names of the fields that an object at this path may have."""
+    return [
+        field.encode_name
+        for kind in _types_at(struct, path)
+        if isinstance(kind, inspect.StructType)
+        for field in kind.fields
+    ]
+
+
+def _types_at(struct: Any, path: str) -> list[inspect.Type]:
+    kinds = _plain(inspect.type_info(struct))
+    for step in _steps(path):
+        kinds = [inner for kind in kinds for inner in _inside(kind, step)]
+    return kinds
+
+
+def _steps(path: str) -> list[str]:
+    return re.findall(r"\[[^\]]*\]|[^.\[]+", path)
+
+
+def _value(data: Any, path: str) -> Any:
+    for step in _steps(path):
+        data = data[int(step[1:-1])] if step.startswith("[") else data[step]
+    return data
 
 
 def _plain(kind: inspect.Type) -> list[inspect.Type]:

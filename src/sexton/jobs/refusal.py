@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,8 +9,8 @@ import msgspec
 
 from sexton.errors import InvalidField
 from sexton.jobs.spec import JobSpec
-from sexton.refusal import remedy
-from sexton.targets.rules import HINT, struct_of
+from sexton.refusal import explained, plain_name, unknown_field
+from sexton.targets.rules import HINT
 
 # What other schedulers call it.
 OTHER_NAMES = {
@@ -46,6 +44,8 @@ OTHER_NAMES = {
 
 # Where an example says more than the type does.
 EXAMPLES = {
+    "name": "give the job a name",
+    "schedule": "write for example 0 9 * * 1-5, or every 15m",
     "target": HINT,
     "target.shell.command": 'write ["program", "argument"]',
     "labels": 'write {"team": "billing"}: names and values are text',
@@ -72,42 +72,12 @@ def explain(data: Any, error: msgspec.ValidationError) -> InvalidField:
         check_names(data)
     except InvalidField as named:
         return named
-    text = str(error)
-    message, _, path = text.partition(" - at `$")
-    field = path.rstrip("`").lstrip(".").replace("[...]", "") or "body"
-    if missing := re.search(r"missing required field `(\w+)`", message):
-        field = f"{field}.{missing[1]}".removeprefix("body.")
-        hint = {"name": "give the job a name", "schedule": "write for example 0 9 * * 1-5, or every 15m"}
-        return InvalidField(
-            "missing_field", f"{field} is missing", field=field, hint=hint.get(field, "add it")
-        )
-    if unknown := re.search(r"unknown field `(\w+)`", message):
-        parent = struct_of(field)
-        return _unknown(f"{field}.{unknown[1]}", unknown[1], parent.__struct_fields__, f"{field}.")
-    message = re.sub(r"`(.*?)`", r"\1", message).replace("RFC3339 encoded ", "").replace(" | null", "")
-    wanted = re.search(r"Expected (\w+)", message)
-    example = EXAMPLES.get(field) or EXAMPLES.get(field.split("[")[0])
-    return InvalidField(
-        "bad_time" if "datetime" in message else "bad_type" if wanted else "bad_value",
-        f"{field}: {message[:1].lower()}{message[1:]}",
-        field=field,
-        hint=example or remedy(JobSpec, field) or "check the value",
-    )
+    return explained(error, JobSpec, data, examples=EXAMPLES)
 
 
 def check_names(data: Mapping[str, Any]) -> None:
     known = JobSpec.__struct_fields__
-    for name in data:
+    for name in map(str, data):
         if name not in known:
-            raise _unknown(str(name), str(name), known, "")
-
-
-def _unknown(field: str, name: str, known: tuple[str, ...], prefix: str) -> InvalidField:
-    plain = re.sub(r"(?<=[a-z])(?=[A-Z])|-", "_", name).lower()
-    other = None if prefix else plain if plain in known else OTHER_NAMES.get(plain)
-    if other is None:
-        close = difflib.get_close_matches(plain, known, n=1, cutoff=0.75)
-        other = prefix + close[0] if close else None
-    seconds = " (in seconds)" if other and other.endswith("_seconds") and "minute" in plain else ""
-    hint = f"did you mean {other}{seconds}?" if other else f"known fields: {', '.join(known)}"
-    return InvalidField("unknown_field", f"there is no field {field}", field=field, hint=hint)
+            plain = plain_name(name)
+            raise unknown_field(name, known, meant=plain if plain in known else OTHER_NAMES.get(plain))

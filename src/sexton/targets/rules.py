@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-import msgspec
-
 from sexton.connections.address import Address
 from sexton.errors import InvalidField
 from sexton.refusal import check_text
@@ -16,8 +14,6 @@ from sexton.security.placeholder import SECRET_PLACE, SecretRef, check_secret_na
 from sexton.targets.http.rules import check_http
 from sexton.targets.spec import (
     CeleryTarget,
-    HttpTarget,
-    HttpTls,
     MessageTarget,
     ShellTarget,
     Target,
@@ -92,22 +88,6 @@ def check_dead_letter_target(target: Target) -> Target:
             hint="leave it out",
         )
     return target
-
-
-def struct_of(field: str) -> type[msgspec.Struct]:
-    """What has its fields at this place of a job."""
-    return _STRUCTS.get(field.rpartition(".")[2], Target)
-
-
-_STRUCTS: Mapping[str, type[msgspec.Struct]] = {
-    "http": HttpTarget,
-    "tls": HttpTls,
-    "message": MessageTarget,
-    "celery": CeleryTarget,
-    "shell": ShellTarget,
-    "url": SecretRef,
-    "result_url": SecretRef,
-}
 
 
 def _check_message(message: MessageTarget, payload: Any, field: str) -> None:
