@@ -13,6 +13,7 @@ from datetime import timedelta
 import msgspec
 
 from sexton.errors import Conflict, InvalidField
+from sexton.postgres import locks
 from sexton.postgres.transaction import Context, command
 
 KEPT = timedelta(hours=24)
@@ -47,7 +48,9 @@ async def once(
     context: Context, key: str, print_: str, effect: Callable[[Context], Awaitable[StoredAnswer]]
 ) -> tuple[StoredAnswer, bool]:
     """The answer, and whether it is a repeated one."""
-    await context.open.execute("select pg_advisory_xact_lock(hashtextextended($1, 7390))", key)
+    await context.open.execute(
+        "select pg_advisory_xact_lock(hashtextextended($1, $2))", key, locks.IDEMPOTENCY_KEY_SEED
+    )
     row = await context.fetchrow("jobs/find_request", namespace=context.namespace, key=key, kept=KEPT)
     if row is not None:
         if row["fingerprint"] != print_:

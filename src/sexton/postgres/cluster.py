@@ -10,7 +10,7 @@ from sexton.errors import Unavailable
 from sexton.postgres.binaries import MAJOR, Binaries
 from sexton.postgres.configuration import SYNC_METHOD
 from sexton.postgres.failure import failure
-from sexton.postgres.lock import Lock
+from sexton.postgres.file_lock import FileLock
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,7 +68,7 @@ def make_cluster(cluster: Path, binaries: Binaries, account: Account) -> None:
     making.mkdir(mode=0o700)
     account.own(making)
     # Held by the programs too: if this process is killed, the next one waits for them.
-    with Lock.exclusive(data / "server.lock", seconds=0) as lock:
+    with FileLock.exclusive(data / "server.lock", seconds=0) as lock:
 
         def run(program: str, *arguments: str, statements: str = "") -> None:
             command = [binaries.program(program), *arguments]

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from importlib import resources
 
 from sexton.errors import Conflict, Unavailable
+from sexton.postgres import locks
 from sexton.postgres.database import Connection, Database, in_schema
 
-LOCK = 7_390_001
 NO_TRANSACTION = "-- no transaction"
 
 
@@ -55,7 +55,7 @@ async def migrate(database: Database, *, shards: int = 64) -> list[Migration]:
             )
         return []
     async with database.connection() as connection:
-        await connection.execute("select pg_advisory_lock($1)", LOCK)
+        await connection.execute("select pg_advisory_lock($1)", locks.MIGRATE)
         try:
             await connection.execute(f"create schema if not exists {database.schema}")
             await connection.execute(
@@ -71,7 +71,7 @@ async def migrate(database: Database, *, shards: int = 64) -> list[Migration]:
             await _make_shards(database, connection, shards)
             return todo
         finally:
-            await connection.execute("select pg_advisory_unlock($1)", LOCK)
+            await connection.execute("select pg_advisory_unlock($1)", locks.MIGRATE)
 
 
 async def require_migrated(database: Database) -> None:

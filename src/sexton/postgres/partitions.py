@@ -13,13 +13,13 @@ from datetime import UTC, date, datetime, timedelta
 import asyncpg
 
 from sexton import clock
+from sexton.postgres import locks
 from sexton.postgres.database import Connection, Database
 
 log = logging.getLogger("sexton")
 
 DAILY = ("history", "attempts", "run_logs")
 DAYS_AHEAD = 14
-LOCK = 7_390_003
 LOCK_TRIES = 5
 
 
@@ -88,7 +88,7 @@ async def _make(database: Database, connection: Connection, parent: str, day: da
     schema, name = database.schema, partition_name(parent, day)
     async with connection.transaction():
         await connection.execute("set local lock_timeout = '500ms'")
-        await connection.execute("select pg_advisory_xact_lock($1)", LOCK)
+        await connection.execute("select pg_advisory_xact_lock($1)", locks.MAKE_PARTITION)
         if await connection.fetchval("select to_regclass($1)", f"{schema}.{name}"):
             return 0
         await connection.execute(

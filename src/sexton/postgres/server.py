@@ -37,7 +37,7 @@ from sexton.postgres.binaries import Binaries
 from sexton.postgres.cluster import DATABASE, ROLE, has_cluster, make_cluster, refuse_other_version
 from sexton.postgres.configuration import PORT, configuration
 from sexton.postgres.failure import explained, failure
-from sexton.postgres.lock import POLL_SECONDS, Lock, is_free
+from sexton.postgres.file_lock import POLL_SECONDS, FileLock, is_free
 from sexton.postgres.postmaster import Postmaster
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class PrivateServer:
         self.data = Path(os.path.abspath(data.expanduser()))  # noqa: PTH100 - resolve() would follow links
         self.cluster = self.data / "postgres"
         self._postmaster = Postmaster(self.cluster)
-        self._holders: Lock | None = None
+        self._holders: FileLock | None = None
         self._holding_pid = 0
 
     @property
@@ -93,10 +93,10 @@ class PrivateServer:
         """
         with explained(self.data):
             self.data.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with Lock.exclusive(self.data / "start.lock", seconds=START_SECONDS):
+            with FileLock.exclusive(self.data / "start.lock", seconds=START_SECONDS):
                 self._ensure_running()
                 if self._holders is None or self._holding_pid != os.getpid():
-                    self._holders = Lock.shared(self.data / "holders.lock")
+                    self._holders = FileLock.shared(self.data / "holders.lock")
                     self._holding_pid = os.getpid()
                     atexit.register(self.release)
             return self.url
@@ -111,7 +111,7 @@ class PrivateServer:
             # A fork shares its parent's lock: unlocking would let the parent's server go.
             holders.close()
             return
-        with explained(self.data), Lock.exclusive(self.data / "start.lock", seconds=START_SECONDS):
+        with explained(self.data), FileLock.exclusive(self.data / "start.lock", seconds=START_SECONDS):
             if holders.try_exclusive():
                 self._stop()
             holders.close()
@@ -159,7 +159,7 @@ class PrivateServer:
         account.take_over(self.cluster)
         account.write(self.cluster / "sexton.conf", configuration(self._socket_directory(account)))
         log = self.data / "start.log"
-        with Lock.exclusive(self.data / "server.lock", seconds=0) as lock, log.open("wb") as output:
+        with FileLock.exclusive(self.data / "server.lock", seconds=0) as lock, log.open("wb") as output:
             # pg_ctl gives the server a session of its own: Ctrl-C in this terminal does not reach it.
             code = account.run(
                 [binaries.program("pg_ctl"), "start", "--no-wait", "-D", account.name_of(self.cluster)],

@@ -18,12 +18,12 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 import asyncpg
 
 from sexton import __version__
+from sexton.postgres import locks
 from sexton.postgres.database import Database
 from sexton.postgres.migrate import migrate, migrations
 from sexton.postgres.server import PrivateServer
 from sexton.testing.manual import INSTALL, SEARCH_PATH
 
-LOCK = 7_390_010
 SHARDS = 4
 
 # What is on a scratch server need not survive a crash: everything gets faster.
@@ -59,7 +59,7 @@ async def make_database(server: str) -> str:
     connection = await asyncpg.connect(server)
     try:
         # Two at once must not make the template both, and a template can be copied by one at a time.
-        await connection.execute("select pg_advisory_lock($1)", LOCK)
+        await connection.execute("select pg_advisory_lock($1)", locks.SCRATCH_TEMPLATE)
         if not await connection.fetchval("select true from pg_database where datname = $1", template):
             await connection.execute(f"drop database if exists {template}_raw with (force)")
             await connection.execute(f"create database {template}_raw")

@@ -18,6 +18,7 @@ from sexton.jobs.planning import replan
 from sexton.jobs.state import pause
 from sexton.jobs.zones import FIRST, LAST
 from sexton.model import decode_id, encode_id
+from sexton.postgres import locks
 from sexton.postgres.database import Database
 from sexton.schedules import parse
 from sexton.schedules.zone import EPOCH, RecordedZone, zone, zone_version
@@ -364,10 +365,10 @@ async def test_only_one_node_does_it(database: Database) -> None:
     job = await under_old_rules(database)
     before = await place(database, job)
     async with database.connection() as other:
-        await other.execute("select pg_advisory_lock(7390004)")
+        await other.execute("select pg_advisory_lock($1)", locks.REPLAN)
         await replanner(database).tick()
         assert await place(database, job) == before
-        await other.execute("select pg_advisory_unlock(7390004)")
+        await other.execute("select pg_advisory_unlock($1)", locks.REPLAN)
     await replanner(database).tick()
     assert await place(database, job) != before
 

@@ -20,6 +20,7 @@ import asyncpg
 from sexton import clock
 from sexton.errors import Unavailable
 from sexton.model import shard_of
+from sexton.postgres import locks
 from sexton.postgres.database import BY_KEY, Connection, Database
 from sexton.postgres.migrate import migrate
 from sexton.postgres.partitions import make_partitions
@@ -34,9 +35,6 @@ CHUNK = 50_000
 PATIENCE_SECONDS = 900
 READY_SECONDS = 60
 STOP_SECONDS = 45
-
-# Only one measurement at a time in a database: they would share the schema, and disturb each other.
-LOCK = 0x7365_7874_6F6E
 
 # Settings of the caller that would change what is measured.
 NOT_INHERITED = {"SEXTON_APP", "SEXTON_QUEUES", "SEXTON_DATA", "SEXTON_NODE"}
@@ -258,7 +256,7 @@ async def ground(url: str, queue_url: str = "postgres") -> AsyncIterator[Ground]
     database = await Database.open(url, schema=SCHEMA, timeout=600, name="sexton bench")
     watch = await asyncpg.connect(url, command_timeout=600, server_settings=BY_KEY)
     try:
-        if not await watch.fetchval("select pg_try_advisory_lock($1)", LOCK):
+        if not await watch.fetchval("select pg_try_advisory_lock($1)", locks.BENCH):
             raise Unavailable("bench_running", "another measurement is under way in this database")
         await watch.execute(f"drop schema if exists {SCHEMA} cascade")
         await migrate(database, shards=SHARDS)

@@ -8,10 +8,10 @@ from datetime import datetime
 from sexton.config import Settings
 from sexton.engine.loop import Loop
 from sexton.engine.scheduler.aside import forget_solved
+from sexton.postgres import locks
 from sexton.postgres.database import LOCALLY_BY_KEY, Connection, Database
 from sexton.postgres.partitions import drop_old_partitions, make_partitions
 
-LOCK = 7_390_002
 BATCH = 5000
 HOUSEKEEPING_SECONDS = 600.0
 
@@ -36,7 +36,7 @@ class Housekeeper(Loop):
     async def tick(self) -> float:
         now = self._now()
         await make_partitions(self._database, now=now)
-        async with self._database.alone(LOCK) as connection:
+        async with self._database.alone(locks.HOUSEKEEPING) as connection:
             if connection is not None:
                 await self._clean(connection, now)
         return HOUSEKEEPING_SECONDS

@@ -30,6 +30,7 @@ from sexton.jobs import zones
 from sexton.jobs.change import HORIZON_SECONDS
 from sexton.jobs.planning import replan, schedule_of
 from sexton.model import encode_id
+from sexton.postgres import locks
 from sexton.postgres.database import Connection, Database
 from sexton.schedules import Schedule
 from sexton.schedules.zone import RecordedZone, Zone, zone, zone_version
@@ -44,7 +45,6 @@ JOIN_SECONDS = 5.0
 DAY_SECONDS = 86_400.0
 UNSETTLED = timedelta(days=30)
 
-LOCK = 7_390_004
 BATCH = 1000
 EXAMPLES = 5
 LOCK_TRIES = 20
@@ -89,7 +89,7 @@ class Replanner(Loop):
                 self._version,
             )
             sleep = JOIN_SECONDS if joined == "UPDATE 0" else LOOK_SECONDS
-        async with self._database.alone(LOCK) as alone:
+        async with self._database.alone(locks.REPLAN) as alone:
             if alone is not None:
                 await self._look(alone)
         return sleep

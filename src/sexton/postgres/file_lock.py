@@ -1,4 +1,4 @@
-"""Locks on files, which say who uses the private server: the kernel drops them with the process."""
+"""Locks on files: every user of the private server holds one. The kernel drops it with the process."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
 POLL_SECONDS = 0.01
 
 
-class Lock:
+class FileLock:
     """A lock on a file, by `flock`: of the open file, so it ends with the last process that has it open."""
 
     def __init__(self, path: Path) -> None:
         self.descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
     @classmethod
-    def shared(cls, path: Path) -> Lock:
+    def shared(cls, path: Path) -> FileLock:
         lock = cls(path)
-        # Nobody holds this one exclusively except the last one out, and that under start.lock.
+        # Only the last user holds this one exclusively, and only while it holds start.lock.
         fcntl.flock(lock.descriptor, fcntl.LOCK_SH)
         return lock
 
     @classmethod
     @contextlib.contextmanager
-    def exclusive(cls, path: Path, *, seconds: float) -> Iterator[Lock]:
+    def exclusive(cls, path: Path, *, seconds: float) -> Iterator[FileLock]:
         lock = cls(path)
         try:
             deadline = clock.monotonic() + seconds
@@ -61,8 +61,8 @@ class Lock:
 
 
 def is_free(path: Path) -> bool:
-    """Whether nobody holds this lock."""
-    lock = Lock(path)
+    """Whether no process holds this lock."""
+    lock = FileLock(path)
     try:
         return lock.try_exclusive()
     finally:

@@ -1,0 +1,24 @@
+"""The numbers of the advisory locks, all in one file, so that no two are the same.
+
+The elector `advisory` locks shards as well, in the space of two-part numbers that no lock here shares.
+"""
+
+from __future__ import annotations
+
+#: One process migrates the database.
+MIGRATE = 7_390_001
+#: One process drops old partitions and deletes what has outlived its retention.
+HOUSEKEEPING = 7_390_002
+#: One process makes a partition.
+MAKE_PARTITION = 7_390_003
+#: One process moves timers after a change of the zone database.
+REPLAN = 7_390_004
+#: The upper half of `sexton.shards_lock()`, declared in `migrations/0001_engine.sql`: writers of timers share
+#: it, and a change of the number of shards holds it alone.
+SHARDS = 7_390_005
+#: One process makes the template of scratch databases, or copies it.
+SCRATCH_TEMPLATE = 7_390_010
+#: One `sexton bench` measures in a database: two would share the schema, and disturb each other.
+BENCH = 7_390_011
+#: Requests with one Idempotency-Key run one after the other: the seed of the hash of the key.
+IDEMPOTENCY_KEY_SEED = 7_390
