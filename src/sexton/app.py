@@ -293,7 +293,7 @@ class Sexton:
             page = await read.list_jobs(
                 database, status=status, label=label, name=name, target=target, cursor=after, limit=limit
             )
-        return page.jobs
+        return page.items
 
     async def history(self, job: str | Handler, *, limit: int = 20, skipped: bool = False) -> Runs:
         """What a job has done, the latest first; with `skipped`, also what it has not done, and why."""

@@ -95,5 +95,5 @@ async def test_the_many_are_not_counted_by_their_names(database: Database) -> No
     """What the statement is given agrees with what people ask for."""
     await fill(database)
     page = await list_jobs(database, name="rare_*", limit=FEW)
-    assert [job.name for job in page.jobs] == [f"rare_{MANY - FEW + n}" for n in range(1, FEW + 1)]
+    assert [job.name for job in page.items] == [f"rare_{MANY - FEW + n}" for n in range(1, FEW + 1)]
     assert page.cursor is None

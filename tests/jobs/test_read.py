@@ -15,7 +15,7 @@ from tests.jobs.making import HOUR, NOW, make, number
 
 
 async def names(database: Database, **filters: Any) -> list[str]:
-    return [job.name for job in (await list_jobs(database, **filters)).jobs]
+    return [job.name for job in (await list_jobs(database, **filters)).items]
 
 
 @pytest.mark.parametrize("ref", ["nobody", "j_zzz", "", "j_"])
@@ -31,7 +31,7 @@ async def test_pages_follow_each_other_without_gaps(database: Database) -> None:
     first = await list_jobs(database, limit=2)
     second = await list_jobs(database, limit=2, cursor=first.cursor)
     third = await list_jobs(database, limit=2, cursor=second.cursor)
-    pages = [[job.name for job in page.jobs] for page in (first, second, third)]
+    pages = [[job.name for job in page.items] for page in (first, second, third)]
     assert pages == [["job-0", "job-1"], ["job-2", "job-3"], ["job-4"]]
     assert third.cursor is None
 

@@ -128,7 +128,7 @@ async def list_jobs(call: Call) -> Answer:
     """In the order in which they were made."""
     query = call.query(JobsQuery)
     page = await read.list_jobs(call.reading.database, **msgspec.structs.asdict(query))
-    return Answer(page.jobs, headers=call.next_link(cursor=page.cursor) if page.cursor else {})
+    return Answer(page.items, headers=call.next_link(cursor=page.cursor) if page.cursor else {})
 
 
 @operation(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -14,6 +13,7 @@ import msgspec
 from sexton.clock import iso
 from sexton.errors import InvalidField, SextonError
 from sexton.jobs.change import NAMESPACE, find, not_found
+from sexton.jobs.page import MOST_ROWS, Page
 from sexton.jobs.stored import encoded, fields_of, target_of
 from sexton.jobs.timing import make_schedule
 from sexton.jobs.view import JobView
@@ -31,17 +31,8 @@ from sexton.targets.http.rules import BODY_PLACES, strange_places
 from sexton.targets.spec import Target, how_to_serve, lane_name
 from sexton.targets.template import occurrence_key
 
-LARGEST_PAGE = 1000
 RECENT = timedelta(days=2)
 NEVER: dict[str, Any] = {"last_run_at": None, "last_outcome": None}
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """Jobs in the order in which they were made; `cursor` asks for the next page, None at the end."""
-
-    jobs: list[JobView]
-    cursor: str | None
 
 
 async def get(
@@ -75,16 +66,15 @@ async def list_jobs(
     cursor: str | None = None,
     limit: int = 100,
     namespace: str = NAMESPACE,
-) -> Page:
-    """`label` is `name` or `name=value`; a `name` that ends with `*` is a beginning; `target` is a kind
-    of target or the name of a handler; with `problem`, only those that are set aside."""
+) -> Page[JobView]:
+    """Jobs in the order in which they were made. `label` is `name` or `name=value`; a `name` that ends with
+    `*` is a beginning; `target` is a kind of target or the name of a handler; with `problem`, only those that
+    are set aside."""
     if status is not None and status not in tuple(JobStatus):
         hint = f"use {', '.join(JobStatus)}"
         raise InvalidField("bad_value", f"there is no status {status}", field="status", hint=hint)
-    if not 1 <= limit <= LARGEST_PAGE:
-        raise InvalidField(
-            "out_of_range", f"limit is {limit}", field="limit", hint=f"give 1 to {LARGEST_PAGE}"
-        )
+    if not 1 <= limit <= MOST_ROWS:
+        raise InvalidField("out_of_range", f"limit is {limit}", field="limit", hint=f"give 1 to {MOST_ROWS}")
     after = 0 if cursor is None else decode_id("j", cursor)
     if after is None:
         hint = "pass on the cursor of the page before"

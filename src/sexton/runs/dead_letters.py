@@ -8,14 +8,14 @@ import msgspec
 from asyncpg import Record
 
 from sexton.errors import NotFound
-from sexton.model import encode_id
-from sexton.postgres.database import Database
-from sexton.runs.page import (
+from sexton.jobs.page import (
     MOST_ROWS,
     Page,
     decode_cursor,
     encode_cursor,
 )
+from sexton.model import encode_id
+from sexton.postgres.database import Database
 from sexton.runs.read import attempt_of, decoded, key_of
 from sexton.runs.view import DeadGroup, DeadLetter
 
@@ -28,7 +28,7 @@ async def list_dead(
     reason: str | None = None,
     cursor: str | None = None,
     limit: int = 50,
-) -> Page:
+) -> Page[DeadLetter]:
     """Dead letters, the latest first."""
     limit = max(1, min(limit, MOST_ROWS))
     died_at, run_id = decode_cursor(cursor, datetime, int) if cursor else (None, None)

@@ -15,14 +15,14 @@ import msgspec
 from asyncpg import Record
 
 from sexton.errors import InvalidField, NotFound
-from sexton.model import RunStatus, decode_id, encode_id, jitter_of
-from sexton.postgres.database import Database
-from sexton.runs.page import (
+from sexton.jobs.page import (
     MOST_ROWS,
     Page,
     decode_cursor,
     encode_cursor,
 )
+from sexton.model import RunStatus, decode_id, encode_id, jitter_of
+from sexton.postgres.database import Database
 from sexton.runs.situation import Situation, worker_of
 from sexton.runs.view import LOG_LINES, Attempt, LogLine, Run, RunDetail
 from sexton.targets.template import occurrence_key
@@ -62,7 +62,7 @@ async def list_runs(
     cursor: str | None = None,
     limit: int = 50,
     now: datetime | None = None,
-) -> Page:
+) -> Page[Run]:
     """Live runs, the newest first, then what has ended, the latest first; of one job or of all."""
     limit = max(1, min(limit, MOST_ROWS))
     below, place = _runs_place(cursor)

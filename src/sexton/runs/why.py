@@ -97,7 +97,9 @@ async def _span(
         return schedule.previous_before(at) or at, schedule.next_after(at) or at
     latest = await list_runs(database, job=job_id, skipped=True, limit=past)
     # A counted range may be long: its end is near enough.
-    times = [each.until_at or each.scheduled_at for each in latest.items if each.trigger != Trigger.MANUAL]
+    times = [
+        each.until_at or each.scheduled_at for each in latest.items if each.trigger != Trigger.MANUAL.value
+    ]
     start = min([now, *([timer] if timer else []), *times])
     end = max(now, timer or now)
     for _ in range(ahead):

@@ -24,10 +24,10 @@ from sexton.engine.scheduler.scheduler import Scheduler
 from sexton.engine.telemetry import Telemetry
 from sexton.engine.upkeep.sweeper import Sweeper
 from sexton.engine.worker.worker import Worker
+from sexton.jobs.page import MOST_ROWS
 from sexton.jobs.state import resume_due
 from sexton.postgres.database import Database
 from sexton.postgres.partitions import make_partitions
-from sexton.runs.page import MOST_ROWS
 from sexton.runs.read import ENDED, LIVE, list_runs
 from sexton.runs.view import Run
 from sexton.testing.manual import ManualClock

@@ -73,8 +73,8 @@ async def test_it_is_written_down_and_shown_and_the_others_go_on(database: Datab
     assert shown.next_run_local is None
     assert (await get(database, "sound")).problem is None
     listed = await list_jobs(database)
-    assert [each.problem is None for each in listed.jobs] == [False, True]
-    assert [each.name for each in (await list_jobs(database, problem=True)).jobs] == ["broken"]
+    assert [each.problem is None for each in listed.items] == [False, True]
+    assert [each.name for each in (await list_jobs(database, problem=True)).items] == ["broken"]
     assert (await get_counts(database)).problems == 1
     [line] = await why(database, broken)
     assert (line.disposition, line.reason) == ("upcoming", "problem")
@@ -97,7 +97,7 @@ async def test_an_edit_brings_it_back(database: Database, stage: Stage) -> None:
     mended = await edit(database, "broken", {"timezone": "Europe/Berlin"})
     assert mended.problem is None
     assert (await get_counts(database)).problems == 0
-    assert (await list_jobs(database, problem=True)).jobs == []
+    assert (await list_jobs(database, problem=True)).items == []
     # The one occurrence that is known to have been open was missed, and is accounted for.
     assert await skips_of(database, job) == [(waited, "missed", 1)]
     await make_due(database, job)

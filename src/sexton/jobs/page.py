@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
@@ -13,11 +13,13 @@ from sexton.errors import InvalidField
 
 MOST_ROWS = 1000
 
+Item = TypeVar("Item")
 
-class Page(msgspec.Struct, frozen=True):
-    """Some rows, and where to go on; None at the end."""
 
-    items: list[Any]
+class Page(msgspec.Struct, Generic[Item], frozen=True):
+    """Some rows, and the cursor that asks for the next page; None at the end."""
+
+    items: list[Item]
     cursor: str | None = None
 
 
