@@ -10,12 +10,29 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
-from sexton.errors import InvalidField
+from sexton.errors import InvalidField, NotFound
 
 EXAMPLE_TIME = "2026-06-08T13:00:00Z"
-
+# What can be asked for by its id or name: the code when it is not there, and where to look.
+THINGS = {
+    "job": ("job_not_found", "see: sexton jobs list"),
+    "run": ("run_not_found", "see: sexton runs list; runs are kept as long as history"),
+    "dead letter": (
+        "dead_not_found",
+        "see: sexton dead list; the run never died, or it was redriven or discarded",
+    ),
+    "queue": ("queue_not_found", "see: sexton queues list"),
+    "secret": ("no_secret", "see: sexton secret list"),
+    "node": ("node_not_found", "see: sexton cluster"),
+}
 
 NO_EXAMPLES: Mapping[str, str] = {}
+
+
+def not_found(kind: str, ref: object) -> NotFound:
+    """There is no such `kind` of thing."""
+    code, hint = THINGS[kind]
+    return NotFound(code, f"there is no {kind} {ref}", hint=hint)
 
 
 def explained(

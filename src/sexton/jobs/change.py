@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import asyncpg
 
-from sexton.errors import Conflict, NotFound
+from sexton.errors import Conflict
 from sexton.jobs.stored import StoredJob
 from sexton.model import decode_id
 from sexton.postgres.database import Connection, Database
 from sexton.postgres.transaction import Context, command
+from sexton.refusal import not_found
 
 NAMESPACE = "default"
 # A timer due sooner than this is announced: more than any wheel holds (`horizon_seconds` is at most an hour).
@@ -51,7 +52,7 @@ async def find(context: Context, ref: str) -> int:
     if number is None:
         number = await context.fetchval("jobs/find", namespace=context.namespace, name=ref)
     if number is None:
-        raise not_found(ref)
+        raise not_found("job", ref)
     return int(number)
 
 
@@ -60,10 +61,10 @@ async def hold(context: Context, ref: str, *, deleted: bool = False) -> LockedJo
     number = await find(context, ref)
     row = await context.fetchrow("jobs/lock", job_id=number)
     if row is None or row["namespace"] != context.namespace:
-        raise not_found(ref)
+        raise not_found("job", ref)
     if row["status"] == "deleted" and not deleted:
         if decode_id("j", ref) is None:
-            raise not_found(ref)
+            raise not_found("job", ref)
         raise Conflict("job_deleted", f"job {ref} is deleted", hint="create it again")
     timer = await context.fetchrow("jobs/lock_timer", job_id=number, now=context.now)
     assert timer is not None
@@ -93,7 +94,3 @@ async def _find_lanes(context: Context, lanes: Collection[Lane]) -> dict[Lane, i
 def _columns(lanes: Collection[Lane]) -> dict[str, list[str | bool]]:
     names = ("queues", "targets", "handlers", "keyed")
     return {name: [lane[column] for lane in lanes] for column, name in enumerate(names)}
-
-
-def not_found(ref: Any) -> NotFound:
-    return NotFound("job_not_found", f"there is no job {ref}", hint="see: sexton jobs list")

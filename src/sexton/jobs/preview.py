@@ -7,13 +7,14 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 
 from sexton.errors import InvalidField
-from sexton.jobs.change import NAMESPACE, find, not_found
+from sexton.jobs.change import NAMESPACE, find
 from sexton.jobs.spec import JobSpec
 from sexton.jobs.stored import StoredJob
 from sexton.jobs.timing import first_occurrence, read_schedule
 from sexton.jobs.validation import check_spec
 from sexton.postgres.database import Connection, Database
 from sexton.postgres.transaction import Context
+from sexton.refusal import not_found
 from sexton.schedules import Schedule
 
 LARGEST = 1000
@@ -60,7 +61,7 @@ async def preview_job(
     number = await find(Context(database, namespace, connection=connection), ref)
     row = await connection.fetchrow(database.statement("preview_job"), number, now)
     if row is None:
-        raise not_found(ref)
+        raise not_found("job", ref)
     job = StoredJob(dict(row))
     if row["scheduled_at"] is None:
         return Preview(explanation=job.schedule.explain(), timezone=job.schedule.timezone, occurrences=[])

@@ -14,12 +14,12 @@ import msgspec
 from asyncpg import Record
 from msgspec import UNSET, UnsetType
 
-from sexton.errors import InvalidField, NotFound
+from sexton.errors import InvalidField
 from sexton.jobs.change import NAMESPACE, within
 from sexton.jobs.validation import LENGTHS
 from sexton.model import about
 from sexton.postgres.database import Connection, Database
-from sexton.refusal import check_text
+from sexton.refusal import check_text, not_found
 
 MOST = 1_000_000
 MOST_COUNTED = 100_000
@@ -83,7 +83,7 @@ async def get_queue(
 ) -> QueueView:
     rows = await database.fetch("list_queues", namespace, name, MOST_COUNTED, now)
     if not rows:
-        raise NotFound("queue_not_found", f"there is no queue {name}", hint="see: sexton queues list")
+        raise not_found("queue", name)
     return _view(rows[0])
 
 

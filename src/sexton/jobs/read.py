@@ -12,7 +12,7 @@ import msgspec
 
 from sexton.clock import iso
 from sexton.errors import InvalidField, SextonError
-from sexton.jobs.change import NAMESPACE, find, not_found
+from sexton.jobs.change import NAMESPACE, find
 from sexton.jobs.page import MOST_ROWS, Page
 from sexton.jobs.stored import encoded, fields_of, target_of
 from sexton.jobs.timing import make_schedule
@@ -25,6 +25,7 @@ from sexton.model import (
 )
 from sexton.postgres.database import Connection, Database
 from sexton.postgres.transaction import Context
+from sexton.refusal import not_found
 from sexton.schedules.zone import zone, zone_names
 from sexton.security.placeholder import named_secrets
 from sexton.targets.http.rules import BODY_PLACES, strange_places
@@ -50,7 +51,7 @@ async def get(
     number = await find(Context(database, namespace, connection=connection), ref)
     shown = await view(database, connection, number, now=now)
     if shown is None:
-        raise not_found(ref)
+        raise not_found("job", ref)
     return shown
 
 

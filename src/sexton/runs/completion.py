@@ -24,10 +24,11 @@ from typing import Any, Literal
 import asyncpg
 import msgspec
 
-from sexton.errors import Conflict, NotFound, SextonError
+from sexton.errors import Conflict, SextonError
 from sexton.jobs.change import within
 from sexton.model import Cancel, Failure, Outcome, RunStatus, Success, decode_id, encode_id
 from sexton.postgres.database import LOCALLY_BY_KEY, Connection, Database, array_text
+from sexton.refusal import not_found
 from sexton.runs.outcomes import OutcomeBatch
 from sexton.targets.run import AttemptPolicy, read_policy
 
@@ -260,7 +261,7 @@ async def _settle(
 async def _authorized(database: Database, run_id: str, token: str) -> tuple[int, int]:
     number = decode_id("r", run_id)
     if number is None:
-        raise NotFound("run_not_found", f"there is no run {run_id}", hint="a run's id looks like r_1a2b")
+        raise not_found("run", run_id)
     return number, claim_of(await read_key(database), number, token)
 
 
@@ -292,5 +293,5 @@ async def _too_late(database: Database, connection: Connection, number: int) -> 
     run = encode_id("r", number)
     row = await connection.fetchrow(database.statement("reported_run"), number)
     if row is None:
-        return NotFound("run_not_found", f"there is no run {run}", hint="runs are kept as long as history")
+        return not_found("run", run)
     return Conflict("run_ended", f"run {run} has ended already: {row['status']}", hint="stop working on it")

@@ -7,7 +7,6 @@ from datetime import datetime
 import msgspec
 from asyncpg import Record
 
-from sexton.errors import NotFound
 from sexton.jobs.page import (
     MOST_ROWS,
     Page,
@@ -16,6 +15,7 @@ from sexton.jobs.page import (
 )
 from sexton.model import encode_id
 from sexton.postgres.database import Database
+from sexton.refusal import not_found
 from sexton.runs.read import attempt_of, decoded, key_of
 from sexton.runs.view import DeadGroup, DeadLetter
 
@@ -43,18 +43,10 @@ async def get_dead(database: Database, run_id: int) -> DeadLetter:
     async with database.connection() as connection:
         row = await connection.fetchrow(database.statement("get_dead"), run_id)
         if row is None:
-            raise dead_not_found(run_id)
+            raise not_found("dead letter", encode_id("r", run_id))
         tries = await connection.fetch(database.statement("list_attempts"), run_id)
     return msgspec.structs.replace(
         _dead(row), payload=decoded(row["payload"]), attempts=[attempt_of(each) for each in tries]
-    )
-
-
-def dead_not_found(run_id: int) -> NotFound:
-    return NotFound(
-        "dead_not_found",
-        f"there is no dead letter {encode_id('r', run_id)}: it never died, or was redriven or discarded",
-        hint="sexton dead list shows those there are",
     )
 
 

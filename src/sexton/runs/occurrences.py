@@ -19,7 +19,7 @@ from asyncpg import Record
 from sexton.jobs.stored import StoredJob
 from sexton.model import JobStatus, SkipReason, encode_id
 from sexton.postgres.database import Database
-from sexton.runs.read import job_not_found
+from sexton.refusal import not_found
 from sexton.runs.view import OccurrenceRecord
 from sexton.schedules import Schedule
 
@@ -99,7 +99,7 @@ class Account:
             moment = now or await database.time(connection)
             row = await connection.fetchrow(database.sql("select * from sexton.jobs where id = $1"), job_id)
             if row is None:
-                raise job_not_found(encode_id("j", job_id))
+                raise not_found("job", encode_id("j", job_id))
             timer = await connection.fetchrow(
                 database.sql("select * from sexton.timers where job_id = $1"), job_id
             )

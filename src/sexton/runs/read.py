@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 from asyncpg import Record
 
-from sexton.errors import InvalidField, NotFound
+from sexton.errors import InvalidField
 from sexton.jobs.page import (
     MOST_ROWS,
     Page,
@@ -23,6 +23,7 @@ from sexton.jobs.page import (
 )
 from sexton.model import RunStatus, decode_id, encode_id, jitter_of
 from sexton.postgres.database import Database
+from sexton.refusal import not_found
 from sexton.runs.situation import Situation, worker_of
 from sexton.runs.view import LOG_LINES, Attempt, LogLine, Run, RunDetail
 from sexton.targets.template import occurrence_key
@@ -48,7 +49,7 @@ def run_number(text: str) -> int:
     """The number behind `r_…`."""
     number = decode_id("r", text)
     if number is None:
-        raise NotFound("run_not_found", f"there is no run {text}", hint="a run's id looks like r_1a2b")
+        raise not_found("run", text)
     return number
 
 
@@ -113,11 +114,7 @@ async def get_run(database: Database, run_id: int, *, now: datetime | None = Non
         row = live or await connection.fetchrow(database.statement("get_ended_run"), run_id)
         if row is None:
             # It may have ended between the two looks; and a run that is nowhere is too old or never was.
-            raise NotFound(
-                "run_not_found",
-                f"there is no run {encode_id('r', run_id)}",
-                hint="runs are kept for the retention of history",
-            )
+            raise not_found("run", encode_id("r", run_id))
         tries = await connection.fetch(database.statement("list_attempts"), run_id)
         lines = await connection.fetch(database.statement("list_run_logs"), run_id, None, LOG_LINES)
         waiting = None
@@ -156,7 +153,7 @@ async def resolve(database: Database, ref: str) -> int:
         return number
     row = await database.fetchrow("find_job", ref)
     if row is None:
-        raise job_not_found(ref)
+        raise not_found("job", ref)
     return int(row["id"])
 
 
@@ -165,12 +162,8 @@ async def require_job(database: Database, ref: str) -> int:
     number = await resolve(database, ref)
     async with database.connection() as connection:
         if await connection.fetchval(database.sql("select 1 from sexton.jobs where id = $1"), number) is None:
-            raise job_not_found(ref)
+            raise not_found("job", ref)
     return number
-
-
-def job_not_found(ref: str) -> NotFound:
-    return NotFound("job_not_found", f"there is no job {ref}", hint="sexton jobs list shows those there are")
 
 
 # Pages

@@ -9,12 +9,13 @@ from typing import Any
 import asyncpg
 import msgspec
 
-from sexton.errors import Conflict, InvalidField, NotFound
+from sexton.errors import Conflict, InvalidField
 from sexton.jobs.change import NAMESPACE, find, within
 from sexton.jobs.stored import StoredJob, concurrency_key_of_run
 from sexton.model import decode_id, encode_id
 from sexton.postgres.database import Connection, Database
 from sexton.postgres.transaction import Context
+from sexton.refusal import not_found
 
 CHUNK = 1000
 
@@ -147,7 +148,7 @@ async def _one(database: Database, connection: Connection, run_id: str) -> async
         database.statement("choose_dead"), number, None, None, None, None, False, 1
     )
     if not found:
-        raise NotFound("dead_not_found", f"there is no dead letter {run_id}", hint="see: sexton dead list")
+        raise not_found("dead letter", run_id)
     return found
 
 

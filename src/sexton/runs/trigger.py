@@ -7,13 +7,14 @@ from typing import Any
 
 import msgspec
 
-from sexton.errors import Conflict, InvalidField, NotFound
+from sexton.errors import Conflict, InvalidField
 from sexton.jobs.change import NAMESPACE, LockedJob, hold, lane_id, within
 from sexton.jobs.payload import encode_payload
 from sexton.jobs.stored import concurrency_key_of, lane_of
 from sexton.model import JobStatus, Overlap, decode_id, encode_id
 from sexton.postgres.database import Connection, Database
 from sexton.postgres.transaction import Context
+from sexton.refusal import not_found
 from sexton.targets.template import manual_key
 
 LARGEST_BACKFILL = 10_000
@@ -160,13 +161,13 @@ async def cancel_run(
             return str(row["outcome"])
         ended = await inside.fetchval(database.statement("ended_run"), number)
         if ended is None:
-            raise NotFound("run_not_found", f"there is no run {run_id}", hint="see: sexton runs list")
+            raise not_found("run", run_id)
         raise Conflict(
             "run_ended", f"run {run_id} has ended already: {ended}", hint=f"see: sexton runs show {run_id}"
         )
 
     if number is None:
-        raise NotFound("run_not_found", f"there is no run {run_id}", hint="see: sexton runs list")
+        raise not_found("run", run_id)
     return await within(database, connection, work)
 
 

@@ -11,8 +11,9 @@ from sexton.jobs.read import view
 from sexton.jobs.stored import StoredJob
 from sexton.model import RunStatus, SkipReason, Trigger, encode_id
 from sexton.postgres.database import Database
+from sexton.refusal import not_found
 from sexton.runs.occurrences import MOST_OCCURRENCES, Account, Entry
-from sexton.runs.read import job_not_found, list_runs
+from sexton.runs.read import list_runs
 from sexton.runs.situation import Situation, worker_of
 from sexton.runs.view import Why
 from sexton.runs.words import first_line, span
@@ -91,7 +92,7 @@ async def _span(
             database.sql("select scheduled_at from sexton.timers where job_id = $1"), job_id
         )
     if row is None:
-        raise job_not_found(encode_id("j", job_id))
+        raise not_found("job", encode_id("j", job_id))
     schedule = StoredJob(dict(row)).schedule
     if at is not None:
         return schedule.previous_before(at) or at, schedule.next_after(at) or at

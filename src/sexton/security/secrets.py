@@ -22,8 +22,9 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from sexton import clock
 from sexton.config import Settings
-from sexton.errors import InvalidField, NotFound, SextonError
+from sexton.errors import InvalidField, SextonError
 from sexton.postgres.database import Database
+from sexton.refusal import not_found
 from sexton.security.placeholder import SECRET_PLACE, SecretRef, check_secret_name
 
 KEY_BYTES = 32
@@ -141,7 +142,7 @@ async def names(database: Database) -> list[dict[str, Any]]:
 
 async def delete(database: Database, name: str) -> None:
     if not await database.fetch("delete_secret", name):
-        raise NotFound("no_secret", f"there is no secret {name}", hint="see: sexton secret list")
+        raise not_found("secret", name)
 
 
 def decrypt(cipher: AESGCM, name: str, sealed: bytes) -> str:

@@ -11,9 +11,10 @@ from typing import Annotated
 
 import msgspec
 
-from sexton.errors import InvalidField, NotFound
+from sexton.errors import InvalidField
 from sexton.model import about, decode_id
 from sexton.postgres.database import Database
+from sexton.refusal import not_found
 from sexton.runs.situation import node_of
 from sexton.runs.view import NodeView
 
@@ -53,7 +54,7 @@ def meant(nodes: list[NodeView], ref: str) -> list[NodeView]:
         return of_host
     processes = {process_of(node) for node in nodes if node.name.startswith(ref) or process_of(node) == ref}
     if not ref or not processes:
-        raise NotFound("node_not_found", f"there is no node {ref}", hint="see: sexton cluster")
+        raise not_found("node", ref)
     if len(processes) > 1:
         raise InvalidField(
             "ambiguous_node",
