@@ -14,7 +14,9 @@ from tests.faults.checker import Report
 from tests.faults.harness import Cluster, Member, Scale, Server, cluster
 from tests.faults.proxy import Kind
 
-FIRE, FIRE_SPECIAL, CLAIM, FINISH = (load(name).text for name in ("fire", "fire_special", "claim", "finish"))
+FIRE, FIRE_SPECIAL, CLAIM, FINISH = (
+    load(name).text for name in ("firing/fire", "firing/fire_special", "claim", "finish")
+)
 FIRING = (FIRE, FIRE_SPECIAL)
 Fault = Callable[[Cluster], Awaitable[None]]
 

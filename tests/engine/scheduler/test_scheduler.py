@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import asyncpg
@@ -51,9 +51,8 @@ async def test_nothing_fires_before_its_time(database: Database, stage: Stage) -
     assert 0 < sleep <= 30
     # Even if the scheduler believed otherwise, the statement itself compares with the database's clock.
     row = await stage.scheduler._send(  # the statement under test, with a wheel that is ahead of time
-        "fire", f"{{{job}}}", "{1}", [1], [later], [later], *[[later + timedelta(hours=1)]] * 2,
-        *_fence(stage), None,
-    )  # fmt: skip
+        "firing/fire", **_firing(stage, job, scheduled=later, due=later, following=later + timedelta(hours=1))
+    )
     assert row is not None
     assert (row["held"], row["fired"]) == (True, 0)
 
@@ -146,10 +145,10 @@ async def test_a_hand_over_in_the_middle_of_a_round_is_no_fencing(
         await stage.leadership.tick()
         await other.leadership.tick()
 
-    async def send(statement: str, *arguments: Any) -> Any:
+    async def send(statement: str, **parameters: Any) -> Any:
         monkeypatch.setattr(stage.scheduler, "_send", original)
         await hand_over()
-        return await original(statement, *arguments)
+        return await original(statement, **parameters)
 
     await stage.scheduler._connect()
     if when == "before the firing is sent":
@@ -179,12 +178,9 @@ async def test_a_takeover_waits_for_an_open_firing_and_a_firing_sees_every_takeo
     await stage.scheduler._connect()
     [timer] = await fetch(database, "select * from sexton.timers where job_id = $1", job)
     next_at = timer["scheduled_at"] + timedelta(hours=1)
-    arguments = (
-        f"{{{job}}}", "{1}", [1], [timer["scheduled_at"]], [timer["due_at"]], [next_at], [next_at],
-        *_fence(stage), None,
-    )  # fmt: skip
+    parameters = _firing(stage, job, scheduled=timer["scheduled_at"], due=timer["due_at"], following=next_at)
     async with database.transaction() as firing:
-        row = await firing.fetchrow(database.statement("fire"), *arguments)
+        row = await database.fetchrow("firing/fire", on=firing, **parameters)
         assert row is not None
         assert row["fired"] == 1
         other = await asyncpg.connect(database.url)
@@ -202,8 +198,7 @@ async def test_a_takeover_waits_for_an_open_firing_and_a_firing_sees_every_takeo
             await other.close()
     await execute(database, "update sexton.shards set epoch = epoch + 1 where id = $1", timer["shard"])
     await due_now(database, job)
-    async with database.connection() as connection:
-        row = await connection.fetchrow(database.statement("fire"), *arguments)
+    row = await database.fetchrow("firing/fire", **parameters)
     assert row is not None
     assert not row["held"]
     assert len(await runs_of(database, job)) == 1
@@ -349,7 +344,7 @@ async def test_what_is_held_for_long_is_waited_for_once(
     database: Database, stage: Stage, missed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Else everything that falls due meanwhile would be late by as long as one waits for a lock."""
-    monkeypatch.setattr("sexton.engine.scheduler.scheduler.HELD_SECONDS", 1000.0)
+    monkeypatch.setattr("sexton.engine.scheduler.scheduler.LOCKED_SECONDS", 1000.0)
 
     async def due(job: int) -> None:
         if missed:
@@ -363,8 +358,8 @@ async def test_what_is_held_for_long_is_waited_for_once(
     waited: list[str] = []
     original = stage.scheduler._send
 
-    async def send(statement: str, *arguments: Any) -> Any:
-        row = await original(statement, *arguments)
+    async def send(statement: str, **parameters: Any) -> Any:
+        row = await original(statement, **parameters)
         waited.extend([statement] if row is None else [])
         return row
 
@@ -509,9 +504,23 @@ async def test_firing_uses_the_index(database: Database) -> None:
     assert "timers_due" in "\n".join(row[0] for row in rows)
 
 
-def _fence(stage: Stage) -> tuple[list[int], list[int]]:
+def _firing(
+    stage: Stage, job: int, *, scheduled: datetime, due: datetime, following: datetime
+) -> dict[str, Any]:
+    """What the statement takes to fire one job."""
     shards = sorted(stage.leadership.led)
-    return shards, [stage.leadership.led[shard] for shard in shards]
+    return {
+        "jobs": f"{{{job}}}",
+        "groups": "{1}",
+        "revisions": [1],
+        "scheduled": [scheduled],
+        "due": [due],
+        "next_scheduled": [following],
+        "next_due": [following],
+        "shards": shards,
+        "epochs": [stage.leadership.led[shard] for shard in shards],
+        "now": None,
+    }
 
 
 async def _reload(stage: Stage) -> None:

@@ -137,18 +137,19 @@ async def _firing_round(made: Ground, connection: asyncpg.Connection[asyncpg.Rec
     for start in range(0, len(chosen), batch):
         part = chosen[start : start + batch]
         began = clock.monotonic()
-        row = await connection.fetchrow(
-            made.database.statement("fire"),
-            array_text(part),
-            array_text([1] * len(part)),
-            [1],
-            [due_at],
-            [due_at],
-            [next_at],
-            [next_at],
-            shards,
-            epochs,
-            None,
+        row = await made.database.fetchrow(
+            "firing/fire",
+            on=connection,
+            jobs=array_text(part),
+            groups=array_text([1] * len(part)),
+            revisions=[1],
+            scheduled=[due_at],
+            due=[due_at],
+            next_scheduled=[next_at],
+            next_due=[next_at],
+            shards=shards,
+            epochs=epochs,
+            now=None,
         )
         took.append((clock.monotonic() - began) / len(part))
         assert row is not None
@@ -165,8 +166,12 @@ async def _scan_seconds(made: Ground) -> float:
     took = []
     for number in range(SCANS):
         began = clock.monotonic()
-        await made.watch.fetch(
-            made.database.statement("load_timers"), [number % SHARDS], now - timedelta(days=1), until
+        await made.database.fetch(
+            "firing/load_timers",
+            on=made.watch,
+            shards=[number % SHARDS],
+            after=now - timedelta(days=1),
+            until=until,
         )
         took.append(clock.monotonic() - began)
     return statistics.median(took)

@@ -120,8 +120,8 @@ class Leadership(Loop):
         self.backend_pids: list[int] = []
         self.node: int | None = None
         self.led: dict[int, int] = {}
-        # With which epoch each shard was put down last of our own accord.
-        self.put_down: dict[int, int] = {}
+        # The epoch with which this node led each shard when it last handed it over.
+        self.handed_over: dict[int, int] = {}
         # Firings that were refused since another node leads, and shards that another one has taken from us.
         self.fenced = 0
         self.shards_lost = 0
@@ -233,7 +233,7 @@ class Leadership(Loop):
 
     async def teardown(self) -> None:
         """A clean stop hands everything over at once."""
-        shards = self._put_down(list(self.led))
+        shards = self._stop_leading(list(self.led))
         self._trusted_until = 0.0
         if self._own is None:
             return
@@ -281,7 +281,7 @@ class Leadership(Loop):
 
     def _lose(self, view: View, held: set[int] | None) -> None:
         """Stop leading what somebody else has taken, or the elector says is not ours any more."""
-        gone = self._put_down(self.led.keys() - view.epochs.keys())
+        gone = self._stop_leading(self.led.keys() - view.epochs.keys())
         if gone:
             log.warning("the number of shards is being changed: %s put down", _shards_were(len(gone)))
         taken = [
@@ -306,7 +306,7 @@ class Leadership(Loop):
         assert self._own is not None
         # Also what is held but not led: a hand-over whose answer was lost is tried again.
         given = {shard for shard, holder in view.holders.items() if holder == view.node and shard not in mine}
-        self._put_down(given & self.led.keys())
+        self._stop_leading(given & self.led.keys())
         if given:
             try:
                 await self._own.fetch("give_shards", sorted(given), view.node)
@@ -334,9 +334,9 @@ class Leadership(Loop):
             if row is not None:
                 self.led[shard] = row["epoch"]
 
-    def _put_down(self, shards: Collection[int]) -> list[int]:
+    def _stop_leading(self, shards: Collection[int]) -> list[int]:
         for shard in shards:
-            self.put_down[shard] = self.led.pop(shard)
+            self.handed_over[shard] = self.led.pop(shard)
         return list(shards)
 
     def _pause(self, next_end_seconds: float) -> float:

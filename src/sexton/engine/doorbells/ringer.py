@@ -44,7 +44,8 @@ MOST_AT_ONCE = 10_000
 # Rows become visible later than the time that stands in them.
 OVERLAP = timedelta(seconds=1)
 
-# Jobs and their groups as the text of arrays, and the scheduled time of each group: as `fire.sql` takes them.
+# Jobs and their groups as the text of arrays, and the scheduled time of each group: as
+# `firing/fire.sql` takes them.
 Fired = tuple[str, str, Sequence[datetime], int]
 
 

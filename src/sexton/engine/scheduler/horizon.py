@@ -15,12 +15,14 @@ from array import array
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 import asyncpg
 
 from sexton import clock
 from sexton.config import Settings
+from sexton.engine.scheduler.due_batch import DueBatch
 from sexton.engine.scheduler.wheel import MICROSECONDS, Entries, Wheel
 from sexton.errors import SextonError
 from sexton.jobs.planning import schedule_of
@@ -90,53 +92,6 @@ class Timing:
                 self.schedule, self.problem = None, str(error)
 
 
-@dataclass(slots=True)
-class Batch:
-    """Entries to fire together, in parts by shard."""
-
-    parts: list[tuple[int, Entries]] = field(default_factory=list)
-    size: int = 0
-
-    def add(self, shard: int, entries: Entries) -> None:
-        self.parts.append((shard, entries))
-        self.size += len(entries)
-
-    @property
-    def jobs(self) -> list[int]:
-        return [job_id for _, entries in self.parts for job_id in entries.job_ids]
-
-    def groups(self) -> tuple[list[tuple[int, int, int, int]], list[int]]:
-        """The distinct (timing, scheduled, due, revision), and for each job the place of its own, from 1."""
-        found: dict[tuple[int, int, int, int], int] = {}
-        places: list[int] = []
-        for _, entries in self.parts:
-            cases = list(zip(entries.timings, entries.scheduled, entries.due, entries.revisions, strict=True))
-            for case in set(cases):
-                found.setdefault(case, len(found) + 1)
-            places.extend(map(found.__getitem__, cases))
-        return list(found), places
-
-    def split(self, chosen: Callable[[tuple[int, int, int, int, int]], bool]) -> Batch:
-        """Take some entries out. Entries of one timing and due time go the same way, so a part that has only
-        one of each is asked about once."""
-        taken = Batch()
-        parts = []
-        for shard, entries in self.parts:
-            if len(set(zip(entries.timings, entries.due, strict=True))) == 1:
-                yes = chosen(next(iter(entries.rows())))
-                out, left = (entries, Entries()) if yes else (Entries(), entries)
-            else:
-                out, left = Entries(), Entries()
-                for row in entries.rows():
-                    (out if chosen(row) else left).add(*row)
-            if out:
-                taken.add(shard, out)
-            if left:
-                parts.append((shard, left))
-        self.parts, self.size = parts, sum(len(entries) for _, entries in parts)
-        return taken
-
-
 class Horizon:
     """The wheels of the shards in `epochs`, each led with its epoch."""
 
@@ -151,7 +106,7 @@ class Horizon:
         self._refill_at = 0.0
         self._overdue_at = 0.0
         self._polled_until = 0
-        self._aside: set[int] = set()
+        self._left_out: set[int] = set()
         self._changed_jobs: set[int] = set()
         self._timing_numbers: dict[tuple[UUID, int | None, bool], int] = {}
         self._shared_numbers: dict[tuple[object, ...], int] = {}
@@ -188,9 +143,9 @@ class Horizon:
         else:
             self._changed.add(shard)
 
-    def set_aside(self, job_id: int) -> None:
+    def leave_out(self, job_id: int) -> None:
         """Leave a job out until the next refill: it was changed while it was read, or cannot be planned."""
-        self._aside.add(job_id)
+        self._left_out.add(job_id)
 
     async def follow(self, led: Mapping[int, int], *, listening: bool, behind: bool = False) -> None:
         """Load what was taken or changed, drop what was lost, and look further ahead every now and then.
@@ -215,7 +170,7 @@ class Horizon:
                 self._loaded_until[shard] = horizon
         if self._changed_jobs:
             jobs, self._changed_jobs = list(self._changed_jobs), set()
-            self._aside.difference_update(jobs)
+            self._left_out.difference_update(jobs)
             await self._read_timers(jobs)
         if now >= self._refill_at:
             self._refill_at = now + self._settings.refill_seconds
@@ -225,7 +180,7 @@ class Horizon:
         if not behind:
             await self._look_for_overdue()
 
-    def pop_due(self) -> list[Batch]:
+    def pop_due(self) -> list[DueBatch]:
         """Everything due now, in batches.
 
         If there is much, every batch takes its share from every shard: the jobs of a shard come in the order
@@ -236,7 +191,7 @@ class Horizon:
         popped = [(shard, wheel.pop_due(now)) for shard, wheel in self._wheels.items()]
         due = [(shard, entries.in_order()) for shard, entries in popped if entries]
         count = -(-sum(len(entries) for _, entries in due) // size)
-        batches = [Batch() for _ in range(count)]
+        batches = [DueBatch() for _ in range(count)]
         for shard, entries in due:
             for number, batch in enumerate(batches):
                 start, end = number * len(entries) // count, (number + 1) * len(entries) // count
@@ -245,14 +200,15 @@ class Horizon:
         return [batch for batch in batches if batch.size]
 
     def advance(
-        self, batch: Batch, places: list[int], nexts: list[int | None], next_dues: list[int | None]
+        self, batch: DueBatch, groups: list[int], nexts: list[int | None], next_dues: list[int | None]
     ) -> None:
-        """Put the next occurrences into the wheels, as far as they are within sight."""
+        """Put the next occurrences into the wheels, as far as they fall due before the horizon. `groups` has
+        the number of each job's group, from 1."""
         start = 0
         for shard, entries in batch.parts:
             wheel, until = self._wheels[shard], self._loaded_until[shard]
             end = start + len(entries)
-            same = places[start] if len(set(places[start:end])) == 1 else 0
+            same = groups[start] if len(set(groups[start:end])) == 1 else 0
             if same:
                 following, due = nexts[same - 1], next_dues[same - 1]
                 if following is not None and due is not None and due <= until:
@@ -267,21 +223,20 @@ class Horizon:
                         )
                     )
             else:
-                for place, job_id, revision, timing in zip(
-                    places[start:end], entries.job_ids, entries.revisions, entries.timings, strict=True
+                for group, job_id, revision, timing in zip(
+                    groups[start:end], entries.job_ids, entries.revisions, entries.timings, strict=True
                 ):
-                    following, due = nexts[place - 1], next_dues[place - 1]
+                    following, due = nexts[group - 1], next_dues[group - 1]
                     if following is not None and due is not None and due <= until:
                         wheel.add(job_id, due, following, revision, timing)
             start = end
 
-    async def read_again(self, batch: Batch) -> None:
+    async def read_again(self, batch: DueBatch) -> None:
         """Put the timers of a batch back as they are now."""
         await self._read_timers(batch.jobs)
 
     async def _read_timers(self, jobs: list[int]) -> None:
-        assert self.connection is not None
-        rows = await self.connection.fetch(self._database.statement("load_timers_of"), jobs)
+        rows = await self._fetch("firing/load_timers_of", jobs=jobs)
         near = [
             row
             for row in rows
@@ -311,7 +266,7 @@ class Horizon:
         return max(0.0, min(seconds))
 
     async def _refill(self, *, behind: bool) -> None:
-        self._aside.clear()
+        self._left_out.clear()
         if not behind and len(self._timing_numbers) > 2 * self.entries + SPARE_TIMINGS:
             # Schedules of jobs that are gone, or far away, have piled up: learn those in use anew.
             self.forget()
@@ -350,11 +305,8 @@ class Horizon:
 
     async def _load(self, shards: list[int], after: int | None, until: int, wheels: dict[int, Wheel]) -> None:
         """Read the timers of a window (after, until] into the wheels."""
-        assert self.connection is not None
         lower = datetime(1, 1, 1, tzinfo=UTC) if after is None else instant(after)
-        rows = await self.connection.fetch(
-            self._database.statement("load_timers"), shards, lower, instant(until)
-        )
+        rows = await self._fetch("firing/load_timers", shards=shards, after=lower, until=instant(until))
         await self._take_in(rows, wheels)
 
     async def _take_in(self, rows: list[asyncpg.Record], wheels: dict[int, Wheel]) -> None:
@@ -362,8 +314,8 @@ class Horizon:
         numbers = self._timing_numbers
         for job_id, shard, due_at, scheduled_at, revision, timing_key, grace, special in rows:
             if (timing_key, grace, special) not in numbers:
-                self.set_aside(job_id)
-            if job_id in self._aside:
+                self.leave_out(job_id)
+            if job_id in self._left_out:
                 continue
             wheels[shard].add(
                 job_id,
@@ -376,7 +328,6 @@ class Horizon:
     async def _learn(self, rows: list[asyncpg.Record]) -> None:
         """Read the schedules of timing keys that are not known yet. One job for each would be enough, but it
         may have been edited since its timer was read: some more are asked too."""
-        assert self.connection is not None
         unknown: dict[tuple[UUID, int | None, bool], list[int]] = {}
         for row in rows:
             key = (row["timing_key"], row["grace_seconds"], row["special"])
@@ -387,7 +338,7 @@ class Horizon:
         if not unknown:
             return
         asked = [job_id for jobs in unknown.values() for job_id in jobs]
-        found = await self.connection.fetch(self._database.statement("load_schedules"), asked)
+        found = await self._fetch("firing/load_schedules", jobs=asked)
         by_id = {row["id"]: row for row in found}
         for key, jobs in unknown.items():
             alike = [by_id[job] for job in jobs if job in by_id and by_id[job]["timing_key"] == key[0]]
@@ -416,6 +367,10 @@ class Horizon:
         if alike:
             self._shared_numbers[shared] = number
         return number
+
+    async def _fetch(self, statement: str, **parameters: Any) -> list[asyncpg.Record]:
+        assert self.connection is not None
+        return await self._database.fetch(statement, on=self.connection, **parameters)
 
     def _earliest(self) -> float:
         """When the first entry of all wheels falls due."""

@@ -7,10 +7,11 @@ from datetime import datetime
 
 from sexton.config import Settings
 from sexton.engine.loop import Loop
-from sexton.engine.scheduler.aside import forget_solved
+from sexton.engine.scheduler.set_aside import forget_solved
 from sexton.postgres import locks
 from sexton.postgres.database import LOCALLY_BY_KEY, Connection, Database
 from sexton.postgres.partitions import drop_old_partitions, make_partitions
+from sexton.postgres.transaction import Context
 
 BATCH = 5000
 HOUSEKEEPING_SECONDS = 600.0
@@ -48,7 +49,7 @@ class Housekeeper(Loop):
         while await self._remove_completed(connection, now) >= BATCH:
             pass
         await connection.execute(self._database.statement("remove_requests"), now)
-        await forget_solved(self._database, connection, now=now)
+        await forget_solved(Context(self._database, now=now, connection=connection))
         await connection.execute(self._database.statement("remove_nodes"), now)
 
     async def _remove_completed(self, connection: Connection, now: datetime | None) -> int:

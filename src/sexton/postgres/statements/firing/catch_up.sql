@@ -1,21 +1,14 @@
 -- Catch up in one transaction: each timer jumps to the future if it is still what the plan was made for; only then
 -- its missed runs go in, lowest priority and spread over time, and what was not run is recorded.
--- Timers: $1 jobs, $2 revisions, $3 scheduled, $4 due, $5 next scheduled (null: it ends), $6 next due, $7 runs of each.
--- Runs: $8 jobs, $9 scheduled, $10 due, $11 trigger, $12 missed, $13 available, $14 priority (null: the job's).
--- Skips: $15 jobs, $16 scheduled, $17 until, $18 occurrences, $19 reason. Fence: $20 shards, $21 epochs.
-with fence as materialized (
-    select count(*) = cardinality($20::smallint[]) as held
-    from (
-        select 1
-        from sexton.shards s
-        join unnest($20::smallint[], $21::bigint[]) as wanted (id, epoch) on s.id = wanted.id and s.epoch = wanted.epoch
-        order by s.id
-        for share of s
-    ) locked
-),
+-- Timers: :jobs, and for each :revisions, :scheduled, :due, :next_scheduled (null: it ends), :next_due, :run_counts.
+-- Runs: :run_jobs, and for each :run_scheduled, :run_due, :run_triggers, :run_missed, :run_available, :run_priorities
+-- (null: the job's). Skips: :skip_jobs, and for each :skip_scheduled, :skip_until, :skip_occurrences, :skip_reasons.
+with
+-- include: fence
 batch as materialized (
     select b.*
-    from unnest($1::bigint[], $2::integer[], $3::timestamptz[], $4::timestamptz[], $5::timestamptz[], $6::timestamptz[], $7::integer[])
+    from unnest(:jobs::bigint[], :revisions::integer[], :scheduled::timestamptz[], :due::timestamptz[],
+                :next_scheduled::timestamptz[], :next_due::timestamptz[], :run_counts::integer[])
          as b (job_id, revision, scheduled_at, due_at, next_at, next_due_at, runs), fence
     where fence.held
 ),
@@ -52,7 +45,8 @@ wanted as materialized (
            r.scheduled_at, r.due_at, r.trigger, r.missed, r.available_at,
            r.due_at + h.expires_seconds * interval '1 second' as expires_at,
            row_number() over (partition by h.job_id order by r.scheduled_at) - 1 as place
-    from unnest($8::bigint[], $9::timestamptz[], $10::timestamptz[], $11::text[], $12::boolean[], $13::timestamptz[], $14::smallint[])
+    from unnest(:run_jobs::bigint[], :run_scheduled::timestamptz[], :run_due::timestamptz[], :run_triggers::text[],
+                :run_missed::boolean[], :run_available::timestamptz[], :run_priorities::smallint[])
          as r (job_id, scheduled_at, due_at, trigger, missed, available_at, priority)
     join held h on h.job_id = r.job_id
 ),
@@ -110,7 +104,8 @@ overlapped as (
 skipped as (
     insert into sexton.history (job_id, scheduled_at, until_at, occurrences, status, reason, revision)
     select h.job_id, s.scheduled_at, s.until_at, s.occurrences, 'skipped', s.reason, h.revision
-    from unnest($15::bigint[], $16::timestamptz[], $17::timestamptz[], $18::integer[], $19::text[])
+    from unnest(:skip_jobs::bigint[], :skip_scheduled::timestamptz[], :skip_until::timestamptz[],
+                :skip_occurrences::integer[], :skip_reasons::text[])
          as s (job_id, scheduled_at, until_at, occurrences, reason)
     join held h on h.job_id = s.job_id
 )

@@ -11,7 +11,7 @@ import pytest_asyncio
 
 from sexton.config import Settings
 from sexton.engine.cluster.status import get_counts
-from sexton.engine.scheduler.aside import Problems, forget_solved
+from sexton.engine.scheduler.set_aside import SetAside, forget_solved
 from sexton.engine.upkeep.housekeeper import Housekeeper
 from sexton.errors import ScheduleError
 from sexton.jobs.edit import edit
@@ -19,6 +19,7 @@ from sexton.jobs.read import get, list_jobs
 from sexton.jobs.state import delete, pause, resume
 from sexton.model import encode_id
 from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
 from sexton.runs.why import why
 from tests.scheduling import Stage, add_job, execute, fetch, move_timer, now, runs_of, skips_of
 
@@ -152,7 +153,7 @@ async def test_what_is_known_is_not_written_again(database: Database) -> None:
     job = await broken_job(database)
     versions = []
     for _ in range(2):
-        found = Problems(database)
+        found = SetAside(database)
         found.add(job, 1, "no such zone")
         await found.write()
         versions.append(await fetch(database, "select xmin, since from sexton.problems"))
@@ -167,7 +168,7 @@ async def test_what_is_known_is_not_written_again(database: Database) -> None:
 async def test_what_was_edited_since_is_not_reported(database: Database) -> None:
     job = await broken_job(database)
     await edit(database, "broken", {"timezone": "Europe/Berlin"})
-    found = Problems(database)
+    found = SetAside(database)
     found.add(job, 1, "no such zone")
     await found.write()
     assert await problems(database) == []
@@ -178,7 +179,7 @@ async def test_housekeeping_forgets_what_is_solved(database: Database) -> None:
     upgraded = await add_job(database, name="upgraded")
     gone = await add_job(database, name="gone")
     edited = await add_job(database, name="edited")
-    found = Problems(database)
+    found = SetAside(database)
     for job in (still, upgraded, gone, edited):
         found.add(job, 1, "no such zone")
     await found.write()
@@ -186,5 +187,4 @@ async def test_housekeeping_forgets_what_is_solved(database: Database) -> None:
     await edit(database, "edited", {"description": "other"})
     await Housekeeper(database, Settings()).tick()
     assert await problems(database) == [(still, 1)]
-    async with database.connection() as connection:
-        assert await forget_solved(database, connection) == 0
+    assert await forget_solved(Context(database)) == 0

@@ -1,4 +1,4 @@
--- Problems with what it takes to look whether they still are: a job that is over or was edited since has no schedule here.
+-- Jobs that are set aside, with what it takes to try again: one that is over or was edited since has no schedule here.
 select problem.job_id, job.name, job.kind, job.schedule, job.timezone, job.anchor, job.options, timer.scheduled_at,
        clock_timestamp() as now
 from sexton.problems as problem

@@ -1,8 +1,7 @@
--- Jobs that are set aside, with the reason. What is known already, and what was edited since, is left as it is.
--- $1 jobs, $2 revisions, $3 problems
+-- Record jobs that are set aside, with the reason. What is recorded already, and what was edited since, stays as it is.
 insert into sexton.problems (job_id, revision, problem)
 select found.job_id, found.revision, found.problem
-from unnest($1::bigint[], $2::integer[], $3::text[]) as found (job_id, revision, problem)
+from unnest(:jobs::bigint[], :revisions::integer[], :problems::text[]) as found (job_id, revision, problem)
 join sexton.jobs as job on job.id = found.job_id and job.revision = found.revision
 where not exists (
     select from sexton.problems as known

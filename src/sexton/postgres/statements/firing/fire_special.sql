@@ -1,13 +1,14 @@
 -- Fire a batch of jobs that fire does not know how to: their runs are counted (max_runs), must not overlap, have a
--- concurrency key, or this occurrence is the last. The same fence, the same arguments, and $11 per group: whether it may be the last.
+-- concurrency key, or this occurrence is the last. The same fence, the same parameters, and per group whether this
+-- occurrence may be the last (:may_end).
 with
 -- include: fence
 batch as materialized (
-    select d.job_id, ($3::integer[])[d.place] as revision,
-           ($4::timestamptz[])[d.place] as scheduled_at, ($5::timestamptz[])[d.place] as due_at,
-           ($6::timestamptz[])[d.place] as next_at, ($7::timestamptz[])[d.place] as next_due_at,
-           ($11::boolean[])[d.place] as may_end
-    from unnest($1::text::bigint[], $2::text::integer[]) as d (job_id, place), fence
+    select d.job_id, (:revisions::integer[])[d.number] as revision,
+           (:scheduled::timestamptz[])[d.number] as scheduled_at, (:due::timestamptz[])[d.number] as due_at,
+           (:next_scheduled::timestamptz[])[d.number] as next_at, (:next_due::timestamptz[])[d.number] as next_due_at,
+           (:may_end::boolean[])[d.number] as may_end
+    from unnest(:jobs::text::bigint[], :groups::text::integer[]) as d (job_id, number), fence
     where fence.held
 ),
 ending as materialized (
@@ -25,7 +26,7 @@ moved as (
     set scheduled_at = b.next_at, due_at = b.next_due_at, fired_count = t.fired_count + 1
     from batch b
     where (select count(*) from ending) >= 0 and t.job_id = b.job_id and t.scheduled_at = b.scheduled_at and t.due_at = b.due_at and t.revision = b.revision
-      and t.due_at <= coalesce($10::timestamptz, clock_timestamp())
+      and t.due_at <= coalesce(:now::timestamptz, clock_timestamp())
       and (not b.may_end or (b.next_at is not null and (t.max_runs is null or t.fired_count + 1 < t.max_runs)))
     returning t.job_id, t.revision, t.lane, t.priority, t.overlap, t.expires_seconds, t.concurrency_key, b.scheduled_at, b.due_at
 ),
@@ -34,13 +35,13 @@ ended as (
     using batch b
     where (select count(*) from ending) >= 0 and b.may_end
       and t.job_id = b.job_id and t.scheduled_at = b.scheduled_at and t.due_at = b.due_at and t.revision = b.revision
-      and t.due_at <= coalesce($10::timestamptz, clock_timestamp())
+      and t.due_at <= coalesce(:now::timestamptz, clock_timestamp())
       and (b.next_at is null or t.fired_count + 1 >= t.max_runs)
     returning t.job_id, t.revision, t.lane, t.priority, t.overlap, t.expires_seconds, t.concurrency_key, b.scheduled_at, b.due_at
 ),
 completed as (
     update sexton.jobs j
-    set status = 'completed', completed_at = coalesce($10::timestamptz, clock_timestamp())
+    set status = 'completed', completed_at = coalesce(:now::timestamptz, clock_timestamp())
     from ended e
     where j.id = e.job_id
 ),
@@ -78,9 +79,9 @@ queued as (
     returning job_id
 ),
 stopping as (
-    -- Somebody who holds a run is about to end it, or to give it back: then stop_overlapped asks it.
+    -- A run that is locked is about to end, or to go back to its queue: then stop_overlapped asks it.
     update sexton.runs r
-    set cancel_requested_at = coalesce($10::timestamptz, clock_timestamp()), cancel_reason = 'the next occurrence is due'
+    set cancel_requested_at = coalesce(:now::timestamptz, clock_timestamp()), cancel_reason = 'the next occurrence is due'
     where r.id = any (array(
         select running.id
         from fired f

@@ -1,13 +1,12 @@
--- Of some jobs, those whose live and queued runs nobody holds at the moment; the runs are locked until the end of the
--- transaction. $1 jobs
+-- Of some jobs, those of which no live or queued run is locked; the runs are locked until the end of the transaction.
 with slotted as materialized (
-    select run.id, run.job_id from sexton.runs as run where run.job_id = any ($1::bigint[]) and run.slot is not null
+    select run.id, run.job_id from sexton.runs as run where run.job_id = any (:jobs::bigint[]) and run.slot is not null
 ),
 locked as materialized (
     select run.id from sexton.runs as run where run.id = any (array(select id from slotted)) for update skip locked
 )
 select wanted.id
-from unnest($1::bigint[]) as wanted (id)
+from unnest(:jobs::bigint[]) as wanted (id)
 where not exists (
     select from slotted where slotted.job_id = wanted.id and slotted.id not in (select locked.id from locked)
 )

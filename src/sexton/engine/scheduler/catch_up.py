@@ -1,0 +1,98 @@
+"""What was missed: timers past their grace, planned by the policy of their job.
+
+Each distinct case (`jobs.planning.plan`) is planned once, and everything is written in one statement
+(`firing/catch_up.sql`): a timer jumps to the future only together with its missed runs and its skips. Missed
+runs have the lowest priority and are spread over time by a rate, so that they do not delay what is due now.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+import asyncpg
+import msgspec
+
+from sexton.errors import SextonError
+from sexton.jobs.planning import MissedPolicy, Plan, plan, schedule_of
+from sexton.jobs.spec import JobSpec
+from sexton.model import PRIORITY_LOWEST, Trigger
+
+log = logging.getLogger("sexton")
+
+Planned = tuple[asyncpg.Record, timedelta, Plan]
+
+TIMERS = ("jobs", "revisions", "scheduled", "due", "next_scheduled", "next_due", "run_counts")
+RUNS = (
+    "run_jobs", "run_scheduled", "run_due", "run_triggers", "run_missed", "run_available", "run_priorities",
+)  # fmt: skip
+SKIPS = ("skip_jobs", "skip_scheduled", "skip_until", "skip_occurrences", "skip_reasons")
+
+
+def plan_all(
+    rows: Sequence[asyncpg.Record], now: datetime
+) -> tuple[list[Planned], list[tuple[int, int, str]]]:
+    """The plans, and the jobs (with their revision) whose schedule could not say what to plan, and why."""
+    plans: dict[object, Plan] = {}
+    planned, failed = [], []
+    for row in rows:
+        jitter = row["due_at"] - row["scheduled_at"]
+        remaining = None if row["max_runs"] is None else row["max_runs"] - row["fired_count"]
+        case = (row["timing_key"], row["options"], row["scheduled_at"], jitter, remaining)
+        if case not in plans:
+            try:
+                policy, schedule = MissedPolicy.of(_spec_of(row)), schedule_of(dict(row))
+                plans[case] = plan(schedule, policy, row["scheduled_at"], jitter, now, remaining)
+            except (SextonError, OverflowError) as error:
+                log.error("job %s is set aside: what it missed cannot be planned: %s", row["name"], error)
+                failed.append((row["job_id"], row["revision"], str(error)))
+                continue
+        planned.append((row, jitter, plans[case]))
+    return planned, failed
+
+
+def parameters(planned: Iterable[Planned], now: datetime, rate: float) -> dict[str, list[Any]]:
+    """What `firing/catch_up.sql` takes, without the fence; `rate` is missed runs per second."""
+    timers: list[tuple[Any, ...]] = []
+    runs: list[tuple[Any, ...]] = []
+    skips: list[tuple[Any, ...]] = []
+    late = 0
+    for row, jitter, one in planned:
+        job_id = row["job_id"]
+        next_due = None if one.next_at is None else one.next_at + jitter
+        timers.append(
+            (
+                job_id,
+                row["revision"],
+                row["scheduled_at"],
+                row["due_at"],
+                one.next_at,
+                next_due,
+                len(one.runs),
+            )
+        )
+        for run in one.runs:
+            due, available, priority = run.scheduled_at + jitter, now, None
+            if run.trigger is Trigger.CATCH_UP:
+                available, priority = now + timedelta(seconds=late / rate), PRIORITY_LOWEST
+                late += 1
+            runs.append((job_id, run.scheduled_at, due, run.trigger.value, run.missed, available, priority))
+        skips += [
+            (job_id, skip.scheduled_at, skip.until_at, skip.occurrences, skip.reason.value)
+            for skip in one.skips
+        ]
+    return {**_columns(TIMERS, timers), **_columns(RUNS, runs), **_columns(SKIPS, skips)}
+
+
+def _columns(names: tuple[str, ...], rows: list[tuple[Any, ...]]) -> dict[str, list[Any]]:
+    columns = zip(*rows, strict=True) if rows else [()] * len(names)
+    return {name: list(column) for name, column in zip(names, columns, strict=True)}
+
+
+def _spec_of(row: asyncpg.Record) -> JobSpec:
+    options = msgspec.json.decode(row["options"]) if isinstance(row["options"], str) else dict(row["options"])
+    return msgspec.convert(
+        {**options, "name": row["name"], "schedule": row["schedule"]}, JobSpec, strict=False
+    )

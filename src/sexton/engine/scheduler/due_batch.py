@@ -1,0 +1,65 @@
+"""Timers that are due, to be fired together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from sexton.engine.scheduler.wheel import Entries
+
+
+@dataclass(slots=True)
+class DueBatch:
+    """Entries to fire together, in parts by shard."""
+
+    parts: list[tuple[int, Entries]] = field(default_factory=list)
+    size: int = 0
+
+    def add(self, shard: int, entries: Entries) -> None:
+        self.parts.append((shard, entries))
+        self.size += len(entries)
+
+    @property
+    def jobs(self) -> list[int]:
+        return [job_id for _, entries in self.parts for job_id in entries.job_ids]
+
+    @property
+    def shards(self) -> list[int]:
+        return sorted({shard for shard, _ in self.parts})
+
+    def groups(self) -> tuple[list[tuple[int, int, int, int]], list[int]]:
+        """The distinct (timing, scheduled, due, revision), and for each job the number of its own, from 1."""
+        found: dict[tuple[int, int, int, int], int] = {}
+        numbers: list[int] = []
+        for _, entries in self.parts:
+            cases = list(zip(entries.timings, entries.scheduled, entries.due, entries.revisions, strict=True))
+            for case in set(cases):
+                found.setdefault(case, len(found) + 1)
+            numbers.extend(map(found.__getitem__, cases))
+        return list(found), numbers
+
+    def keep(self, led: Callable[[int], bool]) -> bool:
+        """Leave out the shards that are not led any more; whether anything remains."""
+        self.parts = [(shard, entries) for shard, entries in self.parts if led(shard)]
+        self.size = sum(len(entries) for _, entries in self.parts)
+        return self.size > 0
+
+    def split(self, chosen: Callable[[tuple[int, int, int, int, int]], bool]) -> DueBatch:
+        """Take some entries out. Entries of one timing and due time go the same way, so a part that has only
+        one of each is asked about once."""
+        taken = DueBatch()
+        parts = []
+        for shard, entries in self.parts:
+            if len(set(zip(entries.timings, entries.due, strict=True))) == 1:
+                yes = chosen(next(iter(entries.rows())))
+                out, left = (entries, Entries()) if yes else (Entries(), entries)
+            else:
+                out, left = Entries(), Entries()
+                for row in entries.rows():
+                    (out if chosen(row) else left).add(*row)
+            if out:
+                taken.add(shard, out)
+            if left:
+                parts.append((shard, left))
+        self.parts, self.size = parts, sum(len(entries) for _, entries in parts)
+        return taken

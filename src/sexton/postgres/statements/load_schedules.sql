@@ -1,2 +1,0 @@
--- What it takes to make the schedules of some jobs. $1 jobs
-select id, name, kind, schedule, timezone, anchor, options, timing_key from sexton.jobs where id = any($1)
