@@ -13,7 +13,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from sexton.connections.address import SCHEMES, Address
+from sexton.connections.address import Address
+from sexton.connections.scheme import Use, examples
 from sexton.errors import InvalidField
 from sexton.refusal import remedy
 
@@ -30,26 +31,6 @@ LONGEST_QUEUE = 100
 # A lease is trusted until this long before its end: the clocks of two machines do not run alike.
 SHORTEST_LEASE = 1
 PREFIX = "SEXTON_"
-ELECTOR_SCHEMES = {
-    "redis": "redis://host:6379/0",
-    "rediss": "rediss://host:6379/0",
-    "etcd": "etcd://host:2379",
-    "etcd+ssl": "etcd+ssl://host:2379",
-    "zookeeper": "zookeeper://host:2181,host:2181",
-}
-
-QUEUE_SCHEMES = {
-    "redis": "redis://host:6379/0",
-    "rediss": "rediss://host:6379/0",
-    "amqp": "amqp://user:password@host:5672/",
-    "amqps": "amqps://user:password@host:5671/",
-    "nats": "nats://host:4222",
-    "tls": "tls://user:password@host:4222",
-    "kafka": "kafka://host:9092,host:9092",
-    "kafka+ssl": "kafka+ssl://user:password@host:9092,host:9092",
-    "sqs": "sqs://eu-central-1",
-}
-QUEUE_OPTIONS = dict.fromkeys(("kafka", "kafka+ssl"), ("partitions",))
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -125,8 +106,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
                 _check_url(field, getattr(self, field))
         if self.replica_url is not None and self.replica_url == self.database_url:
             raise _refuse("replica_url", "must be another server than database_url")
-        _check_server("elector", "elector", self.elector, ("postgres", "advisory"), ELECTOR_SCHEMES)
-        _check_server("queue", "queue_url", self.queue_url, ("postgres",), QUEUE_SCHEMES)
+        _check_server("elector", "elector", self.elector, ("postgres", "advisory"))
+        _check_server("queue", "queue_url", self.queue_url, ("postgres",))
         self.role_names()
         self.queue_names()
         self.allowed_commands()
@@ -276,23 +257,21 @@ def _check_url(field: str, url: str) -> None:
         )
 
 
-def _check_server(
-    what: str, field: str, url: str, plain: tuple[str, ...], schemes: Mapping[str, str]
-) -> None:
+def _check_server(use: Use, field: str, url: str, plain: tuple[str, ...]) -> None:
     """The message does not repeat the address: it may hold a password."""
     if url in plain:
         return
+    known = examples(use)
     scheme, _, _ = url.partition(":")
     _, _, address = url.partition("://")
-    if scheme not in schemes or not address:
+    if scheme not in known or not address:
         raise InvalidField(
             f"bad_{field}",
-            f"{scheme}:// has no address" if scheme in schemes else f"there is no {what} {scheme!r}",
+            f"{scheme}:// has no address" if scheme in known else f"there is no {use} {scheme!r}",
             field=field,
-            hint=f"use {', '.join((*plain, *schemes.values()))}",
+            hint=f"use {', '.join((*plain, *known.values()))}",
         )
-    if scheme in SCHEMES:
-        Address.read(url, field=field, options=QUEUE_OPTIONS.get(scheme, ()))
+    Address.read(url, field=field, queue=use == "queue")
 
 
 def _explained(error: msgspec.ValidationError) -> InvalidField:

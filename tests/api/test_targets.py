@@ -67,7 +67,7 @@ async def test_what_cannot_be_tried_is_refused(api: Api, body: dict[str, Any], c
 async def test_a_missing_client_is_named_with_what_to_install(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sexton.targets.message.step.available", lambda broker: False)
+    monkeypatch.setattr("sexton.targets.message.step.is_installed", lambda broker: False)
     target = {"message": {"broker": "nats", "url": "nats://127.0.0.1:1", "topic": "a"}}
     reply = await api("POST", "/targets/test", {"target": target})
     assert reply.code == "not_served"

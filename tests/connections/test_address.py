@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from sexton.config import load
-from sexton.connections.address import SCHEMES, Address
+from sexton.connections.address import Address
 from sexton.connections.kafka import kafka_options
+from sexton.connections.scheme import SCHEMES
 from sexton.connections.tls import context_of
 from sexton.errors import InvalidField
 from tests.targets.services import make_authority

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from sexton.connections.scheme import servers
 from sexton.jobs.validation import read_spec
-from sexton.targets.message.brokers.base import BROKERS
 
 FOLDER = Path(__file__).parent.parent.parent / "examples" / "targets"
 FILES = sorted(FOLDER.glob("*.json"))
@@ -24,6 +24,6 @@ def test_an_example_is_taken(path: Path) -> None:
 def test_every_target_and_broker_has_an_example_and_all_are_listed() -> None:
     names = {path.stem for path in FILES}
     assert {"http", "celery", "shell"} <= names
-    assert {f"message-{broker}" for broker in BROKERS} <= names
+    assert {f"message-{broker}" for broker in servers("message")} <= names
     listed = re.findall(r"\]\(([\w-]+\.json)\)", (FOLDER / "README.md").read_text("utf-8"))
     assert sorted(listed) == [path.name for path in FILES]

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
+from sexton.connections.scheme import SCHEMES
 from sexton.errors import InvalidField
 
 FILES = ("ca", "cert", "key")
@@ -21,35 +22,6 @@ MASK = "•••"
 SHORTEST_MASKED = 4
 ENCODE = "write the characters @ : / ? # % of a user or a password as %40 %3A %2F %3F %23 %25"
 
-
-@dataclass(frozen=True, slots=True)
-class Scheme:
-    """`secure` is the scheme of the same server with TLS; `several`: whether it takes hosts with commas."""
-
-    port: int
-    secure: str
-    several: bool = False
-    options: tuple[str, ...] = ()
-
-
-SCHEMES: Mapping[str, Scheme] = {
-    "redis": Scheme(6379, "rediss"),
-    "rediss": Scheme(6379, "rediss"),
-    "unix": Scheme(0, "", options=("db",)),
-    "amqp": Scheme(5672, "amqps"),
-    "amqps": Scheme(5671, "amqps"),
-    "nats": Scheme(4222, "tls", several=True),
-    "tls": Scheme(4222, "tls", several=True),
-    "kafka": Scheme(9092, "kafka+ssl", several=True, options=("sasl",)),
-    "kafka+ssl": Scheme(9092, "kafka+ssl", several=True, options=("sasl",)),
-    "mqtt": Scheme(1883, "mqtts"),
-    "mqtts": Scheme(8883, "mqtts"),
-    "etcd": Scheme(2379, "etcd+ssl", several=True),
-    "etcd+ssl": Scheme(2379, "etcd+ssl", several=True),
-    "sqs": Scheme(443, "", options=("endpoint",)),
-    "http": Scheme(80, "", options=("region", "endpoint")),
-    "https": Scheme(443, "", options=("region", "endpoint")),
-}
 
 # What redis-py and Celery call them, in addresses that are copied from an application.
 REDIS_NAMES = {"ssl_ca_certs": "ca", "ssl_certfile": "cert", "ssl_keyfile": "key"}
@@ -65,8 +37,8 @@ class Address:
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def read(cls, url: str, *, field: str, options: tuple[str, ...] = ()) -> Address:
-        """Raises `InvalidField`. `options` may follow the question mark beside those that the scheme has."""
+    def read(cls, url: str, *, field: str, queue: bool = False) -> Address:
+        """Raises `InvalidField`. `queue`: it is the address of a queue, which may have more options."""
         name, _, rest = url.partition("://")
         if name not in SCHEMES:
             raise InvalidField(
@@ -97,7 +69,7 @@ class Address:
             path=unquote(parts.path),
             user=unquote(user) or None,
             password=unquote(password) if has_password else None,
-            options=_options(name, given, (*scheme.options, *options), field),
+            options=_options(name, given, scheme.options + scheme.queue_options * queue, field),
         )
 
     @property

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from sexton.connections.address import Address
+from sexton.connections.scheme import examples
 from sexton.errors import InvalidField
 from sexton.refusal import check_text
 from sexton.security.placeholder import SECRET_PLACE, SecretRef, check_secret_name, secret_names
@@ -28,16 +29,6 @@ LARGEST_SCRIPT = 64 * 1024
 LONGEST_WAIT = 366 * 86_400
 # SQS takes ten attributes; Sexton has seven of its own.
 MOST_HEADERS = {"sqs": 3}
-
-# How an address of each broker begins, and an example of one.
-SCHEMES: Mapping[str, tuple[tuple[str, ...], str]] = {
-    "kafka": (("kafka", "kafka+ssl"), "kafka://host:9092,host:9092"),
-    "rabbitmq": (("amqp", "amqps"), "amqp://user:password@host:5672/"),
-    "nats": (("nats", "tls"), "nats://host:4222"),
-    "redis": (("redis", "rediss", "unix"), "redis://host:6379/0"),
-    "sqs": (("sqs", "http", "https"), "sqs://eu-central-1, or https://host of another service like it"),
-    "mqtt": (("mqtt", "mqtts"), "mqtt://host:1883"),
-}
 
 # What stands for a secret while an address is looked at; it can also be a port.
 HIDDEN = "1"
@@ -232,10 +223,13 @@ def _check_address(url: str | SecretRef, broker: str, field: str) -> None:
         secret_names(url, field)
         return
     secret_names(url, field)
-    schemes, example = SCHEMES[broker]
-    if url.partition("://")[0] not in schemes or re.search(r"[\s\\]", url):
+    known = examples("message", broker)
+    if url.partition("://")[0] not in known or re.search(r"[\s\\]", url):
         raise InvalidField(
-            "bad_url", f"this is not the address of a {broker}", field=field, hint=f"write {example}"
+            "bad_url",
+            f"this is not the address of a {broker}",
+            field=field,
+            hint=f"write {', '.join(known.values())}",
         )
     address = Address.read(SECRET_PLACE.sub(HIDDEN, url), field=field)
     # Of a NATS without a password, the user is a token.

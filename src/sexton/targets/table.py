@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from sexton.config import Settings
+from sexton.connections.scheme import is_installed, servers
 from sexton.postgres.database import Database
 from sexton.security.secrets import Secrets
 from sexton.targets.base import Filler, TargetKind
 from sexton.targets.celery.step import CeleryTargetKind
 from sexton.targets.http.outbound import Outbound
 from sexton.targets.http.step import HttpTargetKind
-from sexton.targets.message.brokers.base import BROKERS, available
 from sexton.targets.message.step import MessageTargetKind, Pool
 from sexton.targets.shell.step import ShellTargetKind
 from sexton.targets.spec import lane_name
@@ -31,7 +31,7 @@ def make_kinds(database: Database, settings: Settings, outbound: Outbound) -> di
 
 def served(settings: Settings) -> list[str]:
     """What lanes a worker may claim from, beside those of its handlers."""
-    installed = [broker for broker in BROKERS if available(broker)]
+    installed = [broker for broker in servers("message") if is_installed(broker)]
     return [
         "http",
         *(lane_name("message", broker) for broker in installed),

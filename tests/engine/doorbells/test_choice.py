@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from sexton.config import QUEUE_SCHEMES, Settings, load
-from sexton.engine.doorbells import choice
-from sexton.engine.doorbells.choice import KINDS, choose_broker
+from sexton.config import Settings, load
+from sexton.connections import scheme
+from sexton.connections.scheme import SCHEMES, examples
+from sexton.engine.doorbells.choice import choose_broker
 from sexton.errors import InvalidField
 
 
@@ -14,15 +15,15 @@ def test_postgres_alone_needs_no_broker() -> None:
     assert choose_broker(Settings()) is None
 
 
-@pytest.mark.parametrize("scheme", QUEUE_SCHEMES)
-def test_every_address_has_its_broker(scheme: str) -> None:
-    make = choose_broker(load({"queue_url": QUEUE_SCHEMES[scheme]}, environment={}))
+@pytest.mark.parametrize(("name", "url"), examples("queue").items())
+def test_every_address_has_its_broker(name: str, url: str) -> None:
+    make = choose_broker(load({"queue_url": url}, environment={}))
     assert make is not None
-    assert make("c").name == KINDS[scheme].extra
+    assert make("c").name == SCHEMES[name].server
 
 
 def test_a_missing_extra_says_what_to_type(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choice, "find_spec", lambda package: None)
+    monkeypatch.setattr(scheme, "find_spec", lambda package: None)
     with pytest.raises(InvalidField) as refused:
         choose_broker(Settings(queue_url="amqp://localhost/"))
     assert refused.value.field == "queue_url"

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from sexton.config import Settings
+from sexton.connections.scheme import servers
 from sexton.errors import InvalidField
 from sexton.jobs.validation import read_spec
 from sexton.postgres.database import Database
 from sexton.security import secrets
-from sexton.targets.message.brokers.base import BROKERS
 from tests.seeding import drained, working
 from tests.targets.carrying import carry_out, end_of, waiting
 
@@ -33,7 +33,7 @@ URLS = {
 }
 
 
-@pytest.mark.parametrize("broker", sorted(BROKERS))
+@pytest.mark.parametrize("broker", servers("message"))
 async def test_a_broker_that_is_away_is_tried_again(database: Database, broker: str) -> None:
     url = URLS[broker].format(f"127.0.0.1:{closed_port()}")
     target = {"message": {"broker": broker, "url": url, "topic": "orders"}}
@@ -43,7 +43,7 @@ async def test_a_broker_that_is_away_is_tried_again(database: Database, broker: 
     assert row["error"].startswith((broker, "timeout"))
 
 
-@pytest.mark.parametrize("broker", sorted(set(BROKERS)))
+@pytest.mark.parametrize("broker", servers("message"))
 async def test_addresses_of_the_machine_itself_are_refused(database: Database, broker: str) -> None:
     url = URLS[broker].format("169.254.169.254:80")
     target = {"message": {"broker": broker, "url": url, "topic": "orders"}}
@@ -62,7 +62,7 @@ async def test_private_addresses_are_refused_where_the_policy_says_so(database: 
 async def test_a_broker_without_its_client_is_not_served(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sexton.targets.table.available", lambda broker: broker != "nats")
+    monkeypatch.setattr("sexton.targets.table.is_installed", lambda broker: broker != "nats")
     store, run = await waiting(
         database, {"message": {"broker": "nats", "url": "nats://127.0.0.1:1", "topic": "a"}}
     )
@@ -134,7 +134,7 @@ def test_what_cannot_work_is_refused_when_the_job_is_made(
     assert hint in (refused.value.hint or "")
 
 
-@pytest.mark.parametrize("broker", sorted(BROKERS))
+@pytest.mark.parametrize("broker", servers("message"))
 def test_every_broker_takes_an_address_or_a_secret(broker: str) -> None:
     for url in (URLS[broker].format("host:1"), {"secret": "a"}, "${secret:a}"):
         message = {"broker": broker, "url": url, "topic": "{{job_name}}", "key": "{{date}}"}

@@ -23,7 +23,6 @@ from aiokafka.errors import (
     for_code,
 )
 
-from sexton.config import QUEUE_OPTIONS
 from sexton.connections.address import Address
 from sexton.connections.kafka import kafka_options
 from sexton.engine.doorbells.base import (
@@ -54,7 +53,7 @@ class KafkaBroker(Broker):
 
     def __init__(self, url: str, cluster: str) -> None:
         super().__init__(url, cluster)
-        self.address: Address = Address.read(url, field=FIELD, options=QUEUE_OPTIONS["kafka"])
+        self.address: Address = Address.read(url, field=FIELD, queue=True)
         self._partitions = _number(self.address.options.get("partitions", str(PARTITIONS)))
         self._topics: set[str] = set()
         self._producer: Any = None

@@ -19,6 +19,7 @@ from uuid import uuid4
 import msgspec
 
 from sexton.connections.address import Address
+from sexton.connections.scheme import is_installed
 from sexton.model import (
     Cancel,
     Failure,
@@ -26,7 +27,7 @@ from sexton.model import (
     Success,
 )
 from sexton.targets.base import Filler
-from sexton.targets.message.brokers.base import Message, available
+from sexton.targets.message.brokers.base import Message
 from sexton.targets.message.step import Pool
 from sexton.targets.run import RunContext, Step, clean
 from sexton.targets.spec import CeleryTarget, Target
@@ -42,7 +43,7 @@ class CeleryTargetKind:
 
     def step(self, target: Target) -> Step | None:
         celery = target.celery
-        if celery is None or not available(celery.broker) or (celery.wait and not available("redis")):
+        if celery is None or not is_installed(celery.broker) or (celery.wait and not is_installed("redis")):
             return None
         return self._filler.guarded(partial(self._send, celery))
 

@@ -17,6 +17,7 @@ import msgspec
 
 from sexton.clock import iso
 from sexton.connections.address import Address
+from sexton.connections.scheme import is_installed
 from sexton.model import (
     Failure,
     Outcome,
@@ -29,7 +30,6 @@ from sexton.targets.message.brokers.base import (
     PUBLISH_SECONDS,
     Message,
     Publisher,
-    available,
     check_hosts,
     connect,
 )
@@ -49,7 +49,7 @@ class MessageTargetKind:
 
     def step(self, target: Target) -> Step | None:
         message = target.message
-        if message is None or not available(message.broker):
+        if message is None or not is_installed(message.broker):
             return None
         return self._filler.guarded(partial(self._send, message))
 

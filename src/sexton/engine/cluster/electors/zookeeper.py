@@ -23,6 +23,7 @@ from kazoo.protocol.states import KazooState
 from kazoo.retry import KazooRetry
 
 from sexton import clock
+from sexton.connections.address import Address
 from sexton.engine.cluster.electors.base import (
     FIELD,
     MARGIN,
@@ -40,14 +41,15 @@ class ZooKeeperElector(Elector):
 
     def __init__(self, url: str, *, lease_seconds: float) -> None:
         super().__init__()
-        self._hosts = url.partition("://")[2]
-        if "@" in self._hosts or "?" in self._hosts:
+        address = Address.read(url, field=FIELD)
+        if address.user is not None:
             raise InvalidField(
                 "bad_elector",
-                "the elector zookeeper takes neither a user nor parameters yet",
+                "the elector zookeeper takes no user yet",
                 field=FIELD,
                 hint="write zookeeper://host:2181,host:2181",
             )
+        self._hosts = ",".join(address.servers) + address.path
         self._lease = lease_seconds
         self._root = ""
         self._ready = False

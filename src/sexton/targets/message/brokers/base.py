@@ -7,7 +7,6 @@ would say no to again; anything else that goes wrong is worth a retry, on a new 
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import socket
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
@@ -46,35 +45,14 @@ class Publisher(Protocol):
     async def close(self) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Broker:
-    """`library` is the client it needs."""
-
-    module: str
-    library: str
-
-
-BROKERS: Mapping[str, Broker] = {
-    "kafka": Broker("sexton.targets.message.brokers.kafka", "aiokafka"),
-    "rabbitmq": Broker("sexton.targets.message.brokers.rabbitmq", "aio_pika"),
-    "nats": Broker("sexton.targets.message.brokers.nats", "nats"),
-    "redis": Broker("sexton.targets.message.brokers.redis", "redis"),
-    "sqs": Broker("sexton.targets.message.brokers.sqs", "aiobotocore"),
-    "mqtt": Broker("sexton.targets.message.brokers.mqtt", "aiomqtt"),
-}
-
-
-def available(broker: str) -> bool:
-    """Whether its client is installed here."""
-    return importlib.util.find_spec(BROKERS[broker].library) is not None
-
-
 async def connect(broker: str, url: str, *, private: bool) -> Publisher:
     """Connect, once every host of the address was looked up and may be reached."""
     try:
         address = Address.read(url, field=FIELD)
         await check_hosts(address, private=private)
-        opened: Awaitable[Publisher] = import_module(BROKERS[broker].module).connect(address)
+        opened: Awaitable[Publisher] = import_module(f"sexton.targets.message.brokers.{broker}").connect(
+            address
+        )
         return await opened
     except InvalidField as error:
         raise Refused(f"{broker}: {error.field}: {error}") from None
