@@ -17,7 +17,7 @@ import uvicorn
 from multidict import CIMultiDictProxy
 from yarl import URL
 
-from sexton.api import make_app
+from sexton.api.application import make_app
 from sexton.config import Settings
 from sexton.postgres.database import Database
 from sexton.postgres.replica import Replica

@@ -13,7 +13,7 @@ import asyncpg
 import msgspec
 import pytest
 
-from sexton.api import make_app, operations
+from sexton.api.application import make_app, operations
 from sexton.api.guard import read_keys
 from sexton.api.pages import program_here
 from sexton.config import Settings
@@ -303,5 +303,5 @@ def test_the_page_names_a_command_that_works(tmp_path: Path, monkeypatch: pytest
 
 
 def test_no_job_has_the_name_of_another_path() -> None:
-    words = {found[1] for one in operations() if (found := re.match(r"/api/v1/jobs/([^{/]+)", one.path))}
+    words = {found[1] for one in operations() if (found := re.match(r"/jobs/([^{/]+)", one.path))}
     assert words == set(WORDS_OF_PATHS)

@@ -18,8 +18,6 @@ from sexton.jobs.bulk import create_many
 from sexton.jobs.create import create
 from sexton.jobs.edit import edit
 from sexton.jobs.queues import (
-    LimitChanges,
-    Limits,
     change_limits,
     get_queue,
     list_queues,
@@ -27,6 +25,7 @@ from sexton.jobs.queues import (
     resume_queue,
     set_limits,
 )
+from sexton.jobs.spec import LimitChanges, Limits
 from sexton.jobs.validation import read_spec
 from sexton.model import Retry, decode_id, encode_id
 from sexton.postgres.database import Database

@@ -11,7 +11,8 @@ import asyncpg
 import pytest
 
 from sexton import Retry, Run, Sexton, Snooze
-from sexton.jobs.queues import Limits, set_limits
+from sexton.jobs.queues import set_limits
+from sexton.jobs.spec import Limits
 from sexton.testing import Engine
 from sexton.testing.manual import ManualClock
 from sexton.testing.recorder import Recorder

@@ -13,27 +13,20 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from sexton.api import problems
+from sexton.api import problems, routes
 from sexton.api.guard import LINES_TYPES
-from sexton.api.operation import Answer, Call, Query, operation
+from sexton.api.operation import Answer, Call, operation
 from sexton.api.problems import LineError
 from sexton.api.replay import StoredAnswer, check_key, fingerprint, once
+from sexton.api.routes import BulkQuery
 from sexton.errors import InvalidField
 from sexton.jobs.bulk import RefusedLines, create_many
-from sexton.jobs.spec import JobSpec
 from sexton.postgres.transaction import Context
 
 LONGEST_LINE = 512 * 1024
 MOST_ERRORS = 1000
 # A chunk is cut by size too: fewer lines if they are long.
 LARGEST_CHUNK = 8 * 1024 * 1024
-
-
-class BulkQuery(Query, frozen=True, kw_only=True):
-    chunk: Annotated[
-        int, Meta(ge=1, le=20_000, description="How many lines are made together, all or nothing.")
-    ] = 2000
-    ids: Annotated[bool, Meta(description="Answer with the ids of the new jobs, in order.")] = False
 
 
 class BulkAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -75,8 +68,8 @@ class Lines:
 
 
 @operation(
-    "POST", "/jobs/bulk", tag="jobs", summary="Make many jobs", status=201, query=BulkQuery, body=JobSpec,
-    body_types=LINES_TYPES, streams=True, answer=BulkAnswer, errors=(409, 422),
+    routes.CREATE_JOBS, status=201, body_types=LINES_TYPES, streams=True, answer=BulkAnswer,
+    errors=(409, 422),
     example='{"name": "a", "schedule": "every 1m"}\n{"name": "b", "schedule": "0 9 * * *"}\n',
     answer_example={"lines": 2, "created": 2},
 )  # fmt: skip

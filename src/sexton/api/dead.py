@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
-from sexton.api import examples
-from sexton.api.operation import Answer, Call, Query, aware, operation
-from sexton.api.runs import Cursor, Limit, Rate
+from sexton.api import examples, routes
+from sexton.api.operation import Answer, Call, aware, operation
+from sexton.api.routes import DeadFilter, DeadQuery, DeadTarget, GroupsQuery, RedriveRequest
 from sexton.errors import InvalidField
 from sexton.jobs.validation import read_dead_letter_target
 from sexton.runs import dead_letters as ledger
@@ -18,37 +17,6 @@ from sexton.runs import redrive as commands
 from sexton.runs.dead_letter_target import dead_letter_target, set_dead_letter_target
 from sexton.runs.read import resolve, run_number
 from sexton.runs.view import DeadGroup, DeadLetter
-
-Reason = Literal["exhausted", "permanent", "poison"]
-
-
-class DeadQuery(Query, frozen=True, kw_only=True):
-    job: Annotated[str | None, Meta(description="Only letters of this job: its id or name.")] = None
-    error_group: Annotated[str | None, Meta(description="Only letters with this cause.")] = None
-    reason: Annotated[Reason | None, Meta(description="Only letters that died like this.")] = None
-    limit: Limit = 50
-    cursor: Cursor = None
-
-
-class GroupsQuery(Query, frozen=True, kw_only=True):
-    job: Annotated[str | None, Meta(description="Only letters of this job: its id or name.")] = None
-    limit: Limit = 100
-
-
-class DeadFilter(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Which dead letters. At least one of the fields, or `all`."""
-
-    job: Annotated[str | None, Meta(description="Those of this job: its id or name.")] = None
-    error_group: Annotated[str | None, Meta(description="Those with this cause (see /dead/groups).")] = None
-    reason: Annotated[Reason | None, Meta(description="Those that died like this.")] = None
-    before: Annotated[datetime | None, Meta(description="Those that died before this instant.")] = None
-    all: Annotated[bool, Meta(description="Say that every dead letter is meant.")] = False
-
-
-class RedriveRequest(DeadFilter, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Which dead letters to run again, and how fast."""
-
-    rate: Rate = None
 
 
 class RedriveAnswer(msgspec.Struct, frozen=True):
@@ -64,12 +32,6 @@ class Redriven(msgspec.Struct, frozen=True):
     redriven: Annotated[int, Meta(description="How many.")]
 
 
-class DeadTarget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Where dead letters go, beside being kept."""
-
-    target: Annotated[dict[str, Any] | None, Meta(description="An http or message target; null: nowhere.")]
-
-
 class Discarded(msgspec.Struct, frozen=True):
     """How many letters were discarded."""
 
@@ -77,9 +39,7 @@ class Discarded(msgspec.Struct, frozen=True):
 
 
 @operation(
-    "GET", "/dead", tag="dead letters", summary="List dead letters", query=DeadQuery, answer=list[DeadLetter],
-    lists=True,
-    errors=(404, 422), answer_example=[examples.DEAD],
+    routes.LIST_DEAD, answer=list[DeadLetter], lists=True, errors=(404, 422), answer_example=[examples.DEAD],
 )  # fmt: skip
 async def list_dead(call: Call) -> Answer:
     """Runs that used up their attempts, failed for good, or crashed their workers; the latest first."""
@@ -96,9 +56,8 @@ async def list_dead(call: Call) -> Answer:
 
 
 @operation(
-    "GET", "/dead/groups", tag="dead letters", summary="Group dead letters by cause", query=GroupsQuery,
-    lists=True,
-    answer=list[DeadGroup], errors=(404, 422), answer_example=[examples.DEAD_GROUP],
+    routes.LIST_DEAD_GROUPS, lists=True, answer=list[DeadGroup], errors=(404, 422),
+    answer_example=[examples.DEAD_GROUP],
 )  # fmt: skip
 async def list_dead_groups(call: Call) -> Answer:
     """One row per cause, the one with the most letters first."""
@@ -109,7 +68,7 @@ async def list_dead_groups(call: Call) -> Answer:
 
 
 @operation(
-    "GET", "/dead/target", tag="dead letters", summary="Show where dead letters go", answer=DeadTarget,
+    routes.GET_DEAD_TARGET, answer=DeadTarget,
     answer_example={"target": {"http": {"url": "https://ops.example/dead"}}},
 )  # fmt: skip
 async def get_dead_target(call: Call) -> Answer:
@@ -118,8 +77,8 @@ async def get_dead_target(call: Call) -> Answer:
 
 
 @operation(
-    "PUT", "/dead/target", tag="dead letters", summary="Say where dead letters go", body=DeadTarget,
-    answer=DeadTarget, errors=(422,), example={"target": {"http": {"url": "https://ops.example/dead"}}},
+    routes.SET_DEAD_TARGET, answer=DeadTarget, errors=(422,),
+    example={"target": {"http": {"url": "https://ops.example/dead"}}},
     answer_example={"target": {"http": {"url": "https://ops.example/dead"}}},
 )  # fmt: skip
 async def set_dead_target(call: Call) -> Answer:
@@ -131,18 +90,15 @@ async def set_dead_target(call: Call) -> Answer:
     return Answer(DeadTarget(msgspec.to_builtins(target)))
 
 
-@operation(
-    "GET", "/dead/{run:str}", tag="dead letters", summary="Show a dead letter", answer=DeadLetter,
-    errors=(404,), answer_example=examples.DEAD_DETAIL,
-)  # fmt: skip
+@operation(routes.GET_DEAD, answer=DeadLetter, errors=(404,), answer_example=examples.DEAD_DETAIL)
 async def get_dead(call: Call) -> Answer:
     """One dead letter with its payload and all attempts."""
     return Answer(await ledger.get_dead(call.database, run_number(call.path("run"))))
 
 
 @operation(
-    "POST", "/dead/{run:str}/redrive", tag="dead letters", summary="Run a dead letter again", status=201,
-    answer=RedriveAnswer, errors=(404, 409), answer_example={"run_id": "r_9hk7", "parent_run": "r_9hk2"},
+    routes.REDRIVE_DEAD, status=201, answer=RedriveAnswer, errors=(404, 409),
+    answer_example={"run_id": "r_9hk7", "parent_run": "r_9hk2"},
 )  # fmt: skip
 async def redrive_dead(call: Call) -> Answer:
     """Makes a new run with all its attempts, the same payload and the same idempotency key; the letter is
@@ -153,10 +109,7 @@ async def redrive_dead(call: Call) -> Answer:
     return Answer({"run_id": new, "parent_run": run}, headers={"Location": f"/api/v1/runs/{new}"})
 
 
-@operation(
-    "POST", "/dead/{run:str}/discard", tag="dead letters", summary="Discard a dead letter", status=204,
-    errors=(404,),
-)  # fmt: skip
+@operation(routes.DISCARD_DEAD, status=204, errors=(404,))
 async def discard_dead(call: Call) -> Answer:
     """Throws the letter away. The run stays in the history, as dead."""
     run = call.path("run")
@@ -166,9 +119,8 @@ async def discard_dead(call: Call) -> Answer:
 
 
 @operation(
-    "POST", "/dead/redrive", tag="dead letters", summary="Run many dead letters again", body=RedriveRequest,
-    answer=Redriven, errors=(404, 422), example={"error_group": "ConnectionError: …", "rate": 50},
-    answer_example={"redriven": 1200},
+    routes.REDRIVE_MANY, answer=Redriven, errors=(404, 422),
+    example={"error_group": "ConnectionError: …", "rate": 50}, answer_example={"redriven": 1200},
 )  # fmt: skip
 async def redrive_many(call: Call) -> Answer:
     """All letters that match; `rate` spreads them so that what broke is not flooded."""
@@ -180,8 +132,7 @@ async def redrive_many(call: Call) -> Answer:
 
 
 @operation(
-    "POST", "/dead/discard", tag="dead letters", summary="Discard many dead letters", body=DeadFilter,
-    answer=Discarded, errors=(404, 422), example={"job": "send-weekly-report"},
+    routes.DISCARD_MANY, answer=Discarded, errors=(404, 422), example={"job": "send-weekly-report"},
     answer_example={"discarded": 12},
 )  # fmt: skip
 async def discard_many(call: Call) -> Answer:

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
-from typing import Annotated, Any, Literal
+from datetime import timedelta
+from typing import Annotated, Any
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import Meta
 
 from sexton import clock
-from sexton.api import examples
-from sexton.api.operation import PREFIX, Answer, Call, Query, aware, operation
-from sexton.api.runs import Cursor, JobRunsQuery, Limit, Rate, page_of_runs
+from sexton.api import examples, routes
+from sexton.api.operation import Answer, Call, aware, operation
+from sexton.api.routes import (
+    PREFIX,
+    BackfillRequest,
+    DeleteQuery,
+    JobRunsQuery,
+    JobsQuery,
+    OccurrencesQuery,
+    PauseRequest,
+    PreviewQuery,
+    RunRequest,
+    WhyQuery,
+)
+from sexton.api.runs import page_of_runs
 from sexton.clock import iso
 from sexton.errors import InvalidField
 from sexton.jobs import create as making
 from sexton.jobs import edit as editing
 from sexton.jobs import preview as previewing
 from sexton.jobs import read, state
-from sexton.jobs.spec import JobSpec
 from sexton.jobs.validation import read_spec
 from sexton.jobs.view import JobView
 from sexton.runs import trigger
@@ -30,49 +41,6 @@ from sexton.runs.why import why
 DAY = timedelta(days=1)
 MICROSECOND = timedelta(microseconds=1)
 
-Count = Annotated[int, Meta(ge=1, le=1000, description="How many occurrences.")]
-Start = Annotated[datetime | None, Meta(description="The first instant of the range. Default: a day ago.")]
-End = Annotated[datetime | None, Meta(description="The last instant of the range. Default: in a day.")]
-
-
-class JobsQuery(Query, frozen=True, kw_only=True):
-    status: Annotated[
-        Literal["active", "paused", "completed", "deleted"] | None,
-        Meta(description="Only jobs in this status."),
-    ] = None
-    label: Annotated[str | None, Meta(description="Only jobs with this label: `name` or `name=value`.")] = (
-        None
-    )
-    name: Annotated[
-        str | None, Meta(description="Only the job of this name, or those that begin with it: `report-*`.")
-    ] = None
-    target: Annotated[
-        str | None, Meta(description="Only jobs with this target: `http`, `message`, …, or a handler's name.")
-    ] = None
-    app: Annotated[str | None, Meta(description="Only jobs that this application declared.")] = None
-    problem: Annotated[
-        bool, Meta(description="Only jobs that are set aside: their schedule cannot be computed.")
-    ] = False
-    limit: Limit = 100
-    cursor: Cursor = None
-
-
-class DeleteQuery(Query, frozen=True, kw_only=True):
-    cancel_running: Annotated[bool, Meta(description="Stop its running runs too.")] = False
-
-
-class PauseRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Why, and until when."""
-
-    reason: Annotated[str | None, Meta(description="Shown with the job.")] = None
-    until: Annotated[datetime | None, Meta(description="When it goes on by itself.")] = None
-
-
-class RunRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the run gets."""
-
-    payload: Annotated[Any | UnsetType, Meta(description="Instead of the job's own payload.")] = UNSET
-
 
 class RunMade(msgspec.Struct, frozen=True):
     """The new run."""
@@ -81,36 +49,9 @@ class RunMade(msgspec.Struct, frozen=True):
     job: Annotated[str, Meta(description="The job, as it was named.")]
 
 
-class BackfillRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which past occurrences to run."""
-
-    start: Annotated[datetime, Meta(description="The first instant of the range.")]
-    end: Annotated[datetime, Meta(description="The last instant of the range; not in the future.")]
-    dry_run: Annotated[bool, Meta(description="Only say what would be run.")] = False
-    rate: Rate = None
-
-
-class PreviewQuery(Query, frozen=True, kw_only=True):
-    count: Count = 10
-
-
-class OccurrencesQuery(Query, frozen=True, kw_only=True):
-    start: Start = None
-    end: End = None
-    limit: Limit = 100
-
-
-class WhyQuery(Query, frozen=True, kw_only=True):
-    at: Annotated[
-        datetime | None, Meta(description="The occurrence at this instant, or those on both sides of it.")
-    ] = None
-    past: Annotated[int, Meta(ge=0, le=200, description="How many of the latest occurrences.")] = 10
-    ahead: Annotated[int, Meta(ge=0, le=200, description="How many of the next ones.")] = 3
-
-
 @operation(
-    "POST", "/jobs", tag="jobs", summary="Make a job", status=201, body=JobSpec, answer=JobView,
-    errors=(409, 422), example=examples.JOB_REQUEST, answer_example=examples.JOB,
+    routes.CREATE_JOB, status=201, answer=JobView, errors=(409, 422), example=examples.JOB_REQUEST,
+    answer_example=examples.JOB,
 )  # fmt: skip
 async def create_job(call: Call) -> Answer:
     """Only `name` and `schedule` are needed; everything else has a default. `warnings` says what is
@@ -119,11 +60,7 @@ async def create_job(call: Call) -> Answer:
     return Answer(job, headers={**_etag(job), "Location": f"{PREFIX}/jobs/{job.job_id}"})
 
 
-@operation(
-    "GET", "/jobs", tag="jobs", summary="List jobs", query=JobsQuery, answer=list[JobView], errors=(422,),
-    lists=True,
-    answer_example=[examples.JOB],
-)  # fmt: skip
+@operation(routes.LIST_JOBS, answer=list[JobView], errors=(422,), lists=True, answer_example=[examples.JOB])
 async def list_jobs(call: Call) -> Answer:
     """In the order in which they were made."""
     query = call.query(JobsQuery)
@@ -131,10 +68,7 @@ async def list_jobs(call: Call) -> Answer:
     return Answer(page.items, headers=call.next_link(cursor=page.cursor) if page.cursor else {})
 
 
-@operation(
-    "GET", "/jobs/{job:str}", tag="jobs", summary="Show a job", answer=JobView, errors=(404,),
-    answer_example=examples.JOB,
-)  # fmt: skip
+@operation(routes.GET_JOB, answer=JobView, errors=(404,), answer_example=examples.JOB)
 async def get_job(call: Call) -> Answer:
     """A deleted job is still shown by its id."""
     job = await read.get(call.database, call.path("job"))
@@ -142,8 +76,8 @@ async def get_job(call: Call) -> Answer:
 
 
 @operation(
-    "PATCH", "/jobs/{job:str}", tag="jobs", summary="Edit a job", body=dict[str, Any], answer=JobView,
-    errors=(404, 409, 412, 422), example={"schedule": "0 10 * * 1"}, answer_example=examples.JOB,
+    routes.EDIT_JOB, answer=JobView, errors=(404, 409, 412, 422), example={"schedule": "0 10 * * 1"},
+    answer_example=examples.JOB,
 )  # fmt: skip
 async def edit_job(call: Call) -> Answer:
     """Changes the fields that are given, and no others; null puts one back to its default. With `If-Match`
@@ -156,8 +90,7 @@ async def edit_job(call: Call) -> Answer:
 
 
 @operation(
-    "PUT", "/jobs/by-name/{name:str}", tag="jobs", summary="Create or replace a job by its name",
-    body=JobSpec, answer=JobView, errors=(409, 412, 422), example=examples.JOB_REQUEST,
+    routes.PUT_JOB, answer=JobView, errors=(409, 412, 422), example=examples.JOB_REQUEST,
     answer_example=examples.JOB,
 )  # fmt: skip
 async def put_job(call: Call) -> Answer:
@@ -175,10 +108,7 @@ async def put_job(call: Call) -> Answer:
     return Answer(job, status=201 if created else 200, headers=headers)
 
 
-@operation(
-    "DELETE", "/jobs/{job:str}", tag="jobs", summary="Delete a job", status=204, query=DeleteQuery,
-    errors=(404, 422),
-)  # fmt: skip
+@operation(routes.DELETE_JOB, status=204, errors=(404, 422))
 async def delete_job(call: Call) -> Answer:
     """It fires no more, its name is free, runs that wait are cancelled; running ones finish, unless
     `cancel_running` is true. Its history stays."""
@@ -188,8 +118,7 @@ async def delete_job(call: Call) -> Answer:
 
 
 @operation(
-    "POST", "/jobs/{job:str}/pause", tag="jobs", summary="Pause a job", body=PauseRequest,
-    body_optional=True, answer=JobView, errors=(404, 409, 422),
+    routes.PAUSE_JOB, answer=JobView, errors=(404, 409, 422),
     example={"reason": "mail server moves", "until": "2026-06-02T06:00:00Z"},
     answer_example={**examples.JOB, "status": "paused", "next_run_at": None, "next_run_local": None},
 )  # fmt: skip
@@ -202,10 +131,7 @@ async def pause_job(call: Call) -> Answer:
     return Answer(job, headers=_etag(job))
 
 
-@operation(
-    "POST", "/jobs/{job:str}/resume", tag="jobs", summary="Resume a job", answer=JobView, errors=(404, 409),
-    answer_example=examples.JOB,
-)  # fmt: skip
+@operation(routes.RESUME_JOB, answer=JobView, errors=(404, 409), answer_example=examples.JOB)
 async def resume_job(call: Call) -> Answer:
     """Goes on with the next occurrence. A one-off job whose time has passed follows its `missed_window`."""
     job = await state.resume(call.database, call.path("job"), connection=call.connection)
@@ -213,8 +139,7 @@ async def resume_job(call: Call) -> Answer:
 
 
 @operation(
-    "POST", "/jobs/{job:str}/run", tag="jobs", summary="Run a job now", status=201, body=RunRequest,
-    body_optional=True, answer=RunMade, errors=(404, 409, 422),
+    routes.RUN_JOB, status=201, answer=RunMade, errors=(404, 409, 422),
     example={"payload": {"report_type": "monthly"}},
     answer_example={"run_id": "r_9hk2", "job": "send-weekly-report"},
 )  # fmt: skip
@@ -227,8 +152,7 @@ async def run_job(call: Call) -> Answer:
 
 
 @operation(
-    "POST", "/jobs/{job:str}/backfill", tag="jobs", summary="Run past occurrences", body=BackfillRequest,
-    answer=trigger.Backfill, errors=(404, 409, 422),
+    routes.BACKFILL_JOB, answer=trigger.Backfill, errors=(404, 409, 422),
     example={"start": "2026-05-01T00:00:00Z", "end": "2026-05-31T23:59:59Z", "dry_run": True},
     answer_example=examples.BACKFILL,
 )  # fmt: skip
@@ -248,10 +172,7 @@ async def backfill_job(call: Call) -> Answer:
     return Answer(done)
 
 
-@operation(
-    "GET", "/jobs/{job:str}/preview", tag="jobs", summary="Preview a job", query=PreviewQuery,
-    answer=previewing.Preview, errors=(404, 422), answer_example=examples.PREVIEW,
-)  # fmt: skip
+@operation(routes.PREVIEW_JOB, answer=previewing.Preview, errors=(404, 422), answer_example=examples.PREVIEW)
 async def preview_job(call: Call) -> Answer:
     """When it fires next, with the local time, and what clock changes and excluded days take away."""
     query = call.query(PreviewQuery)
@@ -259,8 +180,7 @@ async def preview_job(call: Call) -> Answer:
 
 
 @operation(
-    "POST", "/preview", tag="jobs", summary="Preview a job that is not saved", query=PreviewQuery,
-    body=JobSpec, answer=previewing.Preview, errors=(422,),
+    routes.PREVIEW_SPEC, answer=previewing.Preview, errors=(422,),
     example={"schedule": "0 9 * * 1", "timezone": "America/New_York"}, answer_example=examples.PREVIEW,
 )  # fmt: skip
 async def preview_spec(call: Call) -> Answer:
@@ -271,8 +191,7 @@ async def preview_spec(call: Call) -> Answer:
 
 
 @operation(
-    "GET", "/jobs/{job:str}/runs", tag="jobs", summary="List a job's runs", query=JobRunsQuery, lists=True,
-    answer=list[Run], errors=(404, 422), answer_example=[examples.RUN],
+    routes.LIST_JOB_RUNS, lists=True, answer=list[Run], errors=(404, 422), answer_example=[examples.RUN],
 )  # fmt: skip
 async def list_job_runs(call: Call) -> Answer:
     """Live ones first, the newest at the top, then ended ones, the latest at the top. `include=skipped` lists
@@ -286,8 +205,7 @@ async def list_job_runs(call: Call) -> Answer:
 
 
 @operation(
-    "GET", "/jobs/{job:str}/occurrences", tag="jobs", summary="List a job's occurrences", lists=True,
-    query=OccurrencesQuery, answer=list[OccurrenceRecord], errors=(404, 422),
+    routes.LIST_JOB_OCCURRENCES, lists=True, answer=list[OccurrenceRecord], errors=(404, 422),
     answer_example=examples.OCCURRENCES,
 )  # fmt: skip
 async def list_job_occurrences(call: Call) -> Answer:
@@ -308,10 +226,7 @@ async def list_job_occurrences(call: Call) -> Answer:
     return Answer(found, headers=headers)
 
 
-@operation(
-    "GET", "/jobs/{job:str}/why", tag="jobs", summary="Explain what became of occurrences", query=WhyQuery,
-    answer=list[Why], errors=(404, 422), answer_example=examples.WHY,
-)  # fmt: skip
+@operation(routes.EXPLAIN_JOB, answer=list[Why], errors=(404, 422), answer_example=examples.WHY)
 async def explain_job(call: Call) -> Answer:
     """One line each: fired on time or late, skipped because …, waiting because …, due in …"""
     query = call.query(WhyQuery)

@@ -13,6 +13,7 @@ from sexton import __version__
 from sexton.api import examples, fields
 from sexton.api.operation import Operation
 from sexton.api.problems import MEDIA_TYPE, Problem
+from sexton.api.routes import PATH_PARAMETERS
 from sexton.jobs.validation import RANGES
 from sexton.targets.run import TOKEN_HEADER
 
@@ -26,14 +27,6 @@ further page is in the `Link` header with rel="next". POST takes an `Idempotency
 same body gets the same answer for 24 hours and has no second effect. Unknown fields and parameters are
 refused. Errors are `application/problem+json` with a stable `code`.
 """
-
-PATH_PARAMETERS = {
-    "job": "The job's id, `j_…`, or its name.",
-    "run": "The run's id, `r_…`.",
-    "name": "The job's name.",
-    "node": "The node's id, `n_…`, its process or its machine.",
-    "queue": "The queue's name.",
-}
 
 # Which fields of which types are described in a table instead of beside their type.
 DESCRIBED = {

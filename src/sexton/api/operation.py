@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 from urllib.parse import quote, urlencode
 
 import asyncpg
@@ -22,6 +22,7 @@ from prometheus_client import CollectorRegistry
 
 from sexton.api.guard import JSON_TYPES, Guard, check_content_type
 from sexton.api.replay import StoredAnswer, check_key, fingerprint, once
+from sexton.api.routes import Route
 from sexton.config import Settings
 from sexton.engine.loop import Vital
 from sexton.engine.telemetry import Telemetry
@@ -32,7 +33,6 @@ from sexton.postgres.replica import Replica
 from sexton.postgres.transaction import Context
 from sexton.refusal import remedy
 
-PREFIX = "/api/v1"
 # Stands for a slash inside a job's name while the path is taken apart; no name contains it.
 SLASH = "\0"
 JSON = "application/json"
@@ -40,7 +40,6 @@ LARGEST_BODY = 1024 * 1024
 ACTOR = "api"
 
 T = TypeVar("T")
-Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 
 class Node(Protocol):
@@ -53,10 +52,6 @@ class Node(Protocol):
     def telemetry(self) -> Telemetry: ...
 
     def warnings(self) -> list[str]: ...
-
-
-class Query(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """What may follow the `?`. Anything else is refused."""
 
 
 @dataclass(frozen=True)
@@ -161,45 +156,35 @@ class Call:
         return {"Link": f'<{path}?{query}>; rel="next"'}
 
 
-@dataclass(frozen=True)
-class Operation:
-    method: Method
-    path: str
+@dataclass(frozen=True, kw_only=True)
+class Operation(Route):
+    """A route with what carries it out, and what its documentation says beside."""
+
     handler: Callable[[Call], Awaitable[Answer]]
-    tag: str
-    summary: str
     description: str
-    status: int
-    #: Types for the documentation; None where there is nothing.
-    query: type[Query] | None
-    body: Any
-    answer: Any
-    media_type: str
-    body_types: tuple[str, ...]
-    body_optional: bool
+    status: int = 200
+    #: The type of the answer; None where there is none.
+    answer: Any = None
+    media_type: str = JSON
+    body_types: tuple[str, ...] = JSON_TYPES
     #: Whether it is authorised by the token of a run, not by an API key.
-    tokened: bool
-    streams: bool
-    lists: bool
-    errors: tuple[int, ...]
-    example: Any
-    answer_example: Any
+    tokened: bool = False
+    streams: bool = False
+    lists: bool = False
+    errors: tuple[int, ...] = ()
+    example: Any = None
+    answer_example: Any = None
 
     @property
     def name(self) -> str:
         return self.handler.__name__
-
-    @property
-    def template(self) -> str:
-        """The path as OpenAPI writes it."""
-        return re.sub(r"\{(\w+):\w+\}", r"{\1}", self.path)
 
     def route(self, services: Services) -> HTTPRouteHandler:
         async def answer(request: Request[Any, Any, Any]) -> Response[Any]:
             return await _respond(self, services, request)
 
         return HTTPRouteHandler(
-            self.path,
+            self.template.replace("}", ":str}"),
             http_method=self.method,
             status_code=200,  # the answer brings its own
             name=self.name,
@@ -208,51 +193,12 @@ class Operation:
         )(answer)
 
 
-def operation(
-    method: Method,
-    path: str,
-    *,
-    tag: str,
-    summary: str,
-    status: int = 200,
-    query: type[Query] | None = None,
-    body: Any = None,
-    answer: Any = None,
-    media_type: str = JSON,
-    body_types: tuple[str, ...] = JSON_TYPES,
-    body_optional: bool = False,
-    tokened: bool = False,
-    streams: bool = False,
-    lists: bool = False,
-    errors: tuple[int, ...] = (),
-    example: Any = None,
-    answer_example: Any = None,
-    root: bool = False,
-) -> Callable[[Callable[[Call], Awaitable[Answer]]], Operation]:
-    """Make a handler an operation; its docstring is its description."""
+def operation(route: Route, **more: Any) -> Callable[[Callable[[Call], Awaitable[Answer]]], Operation]:
+    """Make a handler the operation of a route; its docstring is its description."""
 
     def make(handler: Callable[[Call], Awaitable[Answer]]) -> Operation:
-        return Operation(
-            method=method,
-            path=path if root else PREFIX + path,
-            handler=handler,
-            tag=tag,
-            summary=summary,
-            description=" ".join((handler.__doc__ or "").split()),
-            status=status,
-            query=query,
-            body=body,
-            answer=answer,
-            media_type=media_type,
-            body_types=body_types,
-            body_optional=body_optional,
-            tokened=tokened,
-            streams=streams,
-            lists=lists,
-            errors=errors,
-            example=example,
-            answer_example=answer_example,
-        )
+        description = " ".join((handler.__doc__ or "").split())
+        return Operation(**vars(route), handler=handler, description=description, **more)
 
     return make
 

@@ -11,9 +11,14 @@ from typing import Any
 
 from sexton.api import html, openapi
 from sexton.api.operation import Answer, Call, Operation, operation
+from sexton.api.routes import Route
 from sexton.api.system import database_state
 from sexton.engine.cluster.status import get_cluster
 from sexton.errors import Unavailable
+
+HOME = Route("GET", "/", "pages", "Status and next steps", root=True)
+DOCS = Route("GET", "/docs", "pages", "The API", root=True)
+OPENAPI = Route("GET", "/openapi.json", "pages", "The API as OpenAPI", root=True)
 
 
 def program_here() -> str:
@@ -29,7 +34,7 @@ def operations(all_operations: Callable[[], tuple[Operation, ...]]) -> tuple[Ope
     def document(keys: bool) -> dict[str, Any]:
         return openapi.document(all_operations(), keys=keys)
 
-    @operation("GET", "/", tag="pages", summary="Status and next steps", root=True, media_type="text/html")
+    @operation(HOME, media_type="text/html")
     async def home(call: Call) -> Answer:
         state = await database_state(call.database)
         try:
@@ -40,11 +45,11 @@ def operations(all_operations: Callable[[], tuple[Operation, ...]]) -> tuple[Ope
         program = "sexton" if call.services.guard.needs_keys else program_here()
         return Answer(html.home(f"http://{host}", cluster, state, program=program), headers=html.HEADERS)
 
-    @operation("GET", "/docs", tag="pages", summary="The API", root=True, media_type="text/html")
+    @operation(DOCS, media_type="text/html")
     async def docs(call: Call) -> Answer:
         return Answer(html.documentation(document(call.services.guard.needs_keys)), headers=html.HEADERS)
 
-    @operation("GET", "/openapi.json", tag="pages", summary="The API as OpenAPI", root=True)
+    @operation(OPENAPI)
     async def openapi_json(call: Call) -> Answer:
         return Answer(document(call.services.guard.needs_keys))
 

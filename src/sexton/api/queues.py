@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
-import msgspec
-from msgspec import Meta
-
+from sexton.api import routes
 from sexton.api.operation import Answer, Call, operation
+from sexton.api.routes import QueuePauseRequest
 from sexton.jobs import queues as limits
-from sexton.jobs.queues import LimitChanges, Limits, QueueView
+from sexton.jobs.queues import QueueView
+from sexton.jobs.spec import LimitChanges, Limits
 
 EXAMPLE: dict[str, Any] = {
     "name": "mail",
@@ -27,34 +27,20 @@ EXAMPLE: dict[str, Any] = {
 }
 
 
-class QueuePauseRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Why."""
-
-    reason: Annotated[
-        str | None, Meta(description="Shown with the queue, and with every run that waits.")
-    ] = None
-
-
-@operation(
-    "GET", "/queues", tag="queues", summary="List queues", answer=list[QueueView], answer_example=[EXAMPLE],
-)  # fmt: skip
+@operation(routes.LIST_QUEUES, answer=list[QueueView], answer_example=[EXAMPLE])
 async def list_queues(call: Call) -> Answer:
     """Those that jobs have used or that have limits, by name, with what waits in them."""
     return Answer(await limits.list_queues(call.database))
 
 
-@operation(
-    "GET", "/queues/{queue:str}", tag="queues", summary="Show a queue", answer=QueueView, errors=(404,),
-    answer_example=EXAMPLE,
-)  # fmt: skip
+@operation(routes.GET_QUEUE, answer=QueueView, errors=(404,), answer_example=EXAMPLE)
 async def get_queue(call: Call) -> Answer:
     """Its limits, whether it is paused, and what waits in it."""
     return Answer(await limits.get_queue(call.database, call.path("queue")))
 
 
 @operation(
-    "PUT", "/queues/{queue:str}", tag="queues", summary="Set the limits of a queue", body=Limits,
-    answer=QueueView, errors=(422,),
+    routes.PUT_QUEUE, answer=QueueView, errors=(422,),
     example={"concurrency": 20, "key_concurrency": 2, "rate": 5, "burst": 10}, answer_example=EXAMPLE,
 )  # fmt: skip
 async def put_queue(call: Call) -> Answer:
@@ -65,8 +51,7 @@ async def put_queue(call: Call) -> Answer:
 
 
 @operation(
-    "PATCH", "/queues/{queue:str}", tag="queues", summary="Change some limits of a queue", body=LimitChanges,
-    answer=QueueView, errors=(422,), example={"key_concurrency": None},
+    routes.CHANGE_QUEUE, answer=QueueView, errors=(422,), example={"key_concurrency": None},
     answer_example={**EXAMPLE, "key_concurrency": None},
 )  # fmt: skip
 async def change_queue(call: Call) -> Answer:
@@ -76,8 +61,7 @@ async def change_queue(call: Call) -> Answer:
 
 
 @operation(
-    "POST", "/queues/{queue:str}/pause", tag="queues", summary="Pause a queue", body=QueuePauseRequest,
-    body_optional=True, answer=QueueView, errors=(422,), example={"reason": "mail server moves"},
+    routes.PAUSE_QUEUE, answer=QueueView, errors=(422,), example={"reason": "mail server moves"},
     answer_example={
         **EXAMPLE, "paused": True, "paused_at": "2026-06-01T13:00:00Z", "paused_reason": "mail server moves",
     },
@@ -91,10 +75,7 @@ async def pause_queue(call: Call) -> Answer:
     return Answer(paused)
 
 
-@operation(
-    "POST", "/queues/{queue:str}/resume", tag="queues", summary="Resume a queue", answer=QueueView,
-    errors=(422,), answer_example=EXAMPLE,
-)  # fmt: skip
+@operation(routes.RESUME_QUEUE, answer=QueueView, errors=(422,), answer_example=EXAMPLE)
 async def resume_queue(call: Call) -> Answer:
     """Workers go on with what waits, within its limits."""
     return Answer(await limits.resume_queue(call.database, call.path("queue"), connection=call.connection))

@@ -3,50 +3,17 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
 
+from sexton.api import routes
 from sexton.api.operation import Answer, Call, operation
+from sexton.api.routes import CompleteRequest, FailRequest, HeartbeatRequest
 from sexton.errors import SextonError
 from sexton.runs import completion as report
 from sexton.targets.run import TOKEN_HEADER
-
-Seconds = Annotated[float, Meta(ge=0, le=366 * 86_400)]
-
-
-class CompleteRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How a run ended well."""
-
-    result: Annotated[Any, Meta(description="Kept with the run: any JSON up to 64 KiB.")] = None
-
-
-class FailRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How an attempt failed."""
-
-    error: Annotated[
-        Annotated[str, Meta(min_length=1, max_length=8000)], Meta(description="What went wrong.")
-    ]
-    permanent: Annotated[bool, Meta(description="No further attempt would help: the run is dead.")] = False
-    retry_after: Annotated[
-        Seconds | None, Meta(description="Seconds until the next attempt. Default: the job's back-off.")
-    ] = None
-
-
-class HeartbeatRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """That a run is still being worked on."""
-
-    seconds: Annotated[
-        Seconds | None,
-        Meta(description="How much longer it may take from now on. Default: the job's timeout_seconds."),
-    ] = None
-    fraction: Annotated[
-        Annotated[float, Meta(ge=0, le=1)] | None, Meta(description="How far it is, from 0 to 1.")
-    ] = None
-    text: Annotated[
-        Annotated[str, Meta(max_length=1000)] | None, Meta(description="How far it is, in words.")
-    ] = None
 
 
 class ReportAnswer(msgspec.Struct, frozen=True):
@@ -72,8 +39,7 @@ class HeartbeatAnswer(msgspec.Struct, frozen=True):
 
 
 @operation(
-    "POST", "/runs/{run:str}/complete", tag="reports", summary="Report success", body=CompleteRequest,
-    body_optional=True, answer=ReportAnswer, errors=(401, 404, 409, 422), tokened=True,
+    routes.COMPLETE_RUN, answer=ReportAnswer, errors=(401, 404, 409, 422), tokened=True,
     example={"result": {"rows": 1200}}, answer_example={"run_id": "r_9hk2", "status": "success"},
 )  # fmt: skip
 async def complete_run(call: Call) -> Answer:
@@ -86,8 +52,7 @@ async def complete_run(call: Call) -> Answer:
 
 
 @operation(
-    "POST", "/runs/{run:str}/fail", tag="reports", summary="Report a failure", body=FailRequest,
-    answer=ReportAnswer, errors=(401, 404, 409, 422), tokened=True,
+    routes.FAIL_RUN, answer=ReportAnswer, errors=(401, 404, 409, 422), tokened=True,
     example={"error": "the disk is full"}, answer_example={"run_id": "r_9hk2", "status": "failed"},
 )  # fmt: skip
 async def fail_run(call: Call) -> Answer:
@@ -107,9 +72,8 @@ async def fail_run(call: Call) -> Answer:
 
 
 @operation(
-    "POST", "/runs/{run:str}/heartbeat", tag="reports", summary="Report that it goes on",
-    body=HeartbeatRequest, body_optional=True, answer=HeartbeatAnswer, errors=(401, 404, 409, 422),
-    tokened=True, example={"fraction": 0.4, "text": "400 of 1000 rows"},
+    routes.RUN_HEARTBEAT, answer=HeartbeatAnswer, errors=(401, 404, 409, 422), tokened=True,
+    example={"fraction": 0.4, "text": "400 of 1000 rows"},
     answer_example={
         "run_id": "r_9hk2", "status": "waiting", "deadline_at": "2026-06-08T13:10:00Z",
         "cancel_requested": False,

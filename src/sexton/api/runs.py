@@ -2,57 +2,19 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
 
-from sexton.api import examples
-from sexton.api.operation import Answer, Call, Query, aware, operation
+from sexton.api import examples, routes
+from sexton.api.operation import Answer, Call, aware, operation
+from sexton.api.routes import CancelRequest, JobRunsQuery, LogQuery, RunsQuery
 from sexton.errors import InvalidField
 from sexton.model import RunStatus, Trigger
 from sexton.runs import read as ledger
 from sexton.runs.trigger import cancel_run as cancel
 from sexton.runs.view import LogLine, Run, RunDetail
-
-Rate = Annotated[
-    Annotated[float, Meta(gt=0, le=100_000)] | None,
-    Meta(description="How many per second are let go. Default: all at once."),
-]
-Limit = Annotated[int, Meta(ge=1, le=1000, description="How many rows at most.")]
-Cursor = Annotated[str | None, Meta(description='Where to go on: from the `Link` header with rel="next".')]
-Statuses = Annotated[
-    str | None,
-    Meta(description="Only these: pending, running, failed, waiting, success, dead, cancelled, expired, "
-         "skipped; several with commas."),
-]  # fmt: skip
-Triggers = Annotated[
-    str | None,
-    Meta(description="Only these: schedule, catch_up, manual, backfill, redrive; several with commas."),
-]
-
-
-class RunsQuery(Query, frozen=True, kw_only=True):
-    job: Annotated[str | None, Meta(description="Only runs of this job: its id or name.")] = None
-    status: Statuses = None
-    trigger: Triggers = None
-    include: Annotated[Literal["skipped"] | None, Meta(description="List skipped occurrences too.")] = None
-    limit: Limit = 50
-    cursor: Cursor = None
-
-
-class LogQuery(Query, frozen=True, kw_only=True):
-    after: Annotated[datetime | None, Meta(description="Only lines after this instant.")] = None
-    limit: Limit = 1000
-
-
-class CancelRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Why a run is cancelled."""
-
-    reason: Annotated[
-        Annotated[str, Meta(max_length=1000)] | None, Meta(description="Kept with the run.")
-    ] = None
 
 
 class CancelAnswer(msgspec.Struct, frozen=True):
@@ -65,10 +27,7 @@ class CancelAnswer(msgspec.Struct, frozen=True):
     ]
 
 
-@operation(
-    "GET", "/runs", tag="runs", summary="List runs", query=RunsQuery, answer=list[Run], errors=(404, 422),
-    lists=True, answer_example=[examples.RUN],
-)  # fmt: skip
+@operation(routes.LIST_RUNS, answer=list[Run], errors=(404, 422), lists=True, answer_example=[examples.RUN])
 async def list_runs(call: Call) -> Answer:
     """Runs of all jobs: live ones first, the newest at the top, then ended ones, the latest at the top."""
     query = call.query(RunsQuery)
@@ -76,18 +35,14 @@ async def list_runs(call: Call) -> Answer:
     return await page_of_runs(call, job, query)
 
 
-@operation(
-    "GET", "/runs/{run:str}", tag="runs", summary="Show a run", answer=RunDetail, errors=(404,),
-    answer_example=examples.RUN_DETAIL,
-)  # fmt: skip
+@operation(routes.GET_RUN, answer=RunDetail, errors=(404,), answer_example=examples.RUN_DETAIL)
 async def get_run(call: Call) -> Answer:
     """One run with all attempts, its log, progress and result."""
     return Answer(await ledger.get_run(call.database, ledger.run_number(call.path("run"))))
 
 
 @operation(
-    "GET", "/runs/{run:str}/log", tag="runs", summary="Read a run's log", query=LogQuery,
-    answer=list[LogLine], errors=(404, 422), answer_example=examples.RUN_DETAIL["log"],
+    routes.GET_RUN_LOG, answer=list[LogLine], errors=(404, 422), answer_example=examples.RUN_DETAIL["log"],
 )  # fmt: skip
 async def get_run_log(call: Call) -> Answer:
     """What a run has logged, the oldest line first. To follow it, ask again with `after` set to the last
@@ -99,9 +54,8 @@ async def get_run_log(call: Call) -> Answer:
 
 
 @operation(
-    "POST", "/runs/{run:str}/cancel", tag="runs", summary="Cancel a run", status=202, body=CancelRequest,
-    body_optional=True, answer=CancelAnswer, errors=(404, 409, 422), example={"reason": "wrong month"},
-    answer_example={"run_id": "r_9hk2", "outcome": "cancelled"},
+    routes.CANCEL_RUN, status=202, answer=CancelAnswer, errors=(404, 409, 422),
+    example={"reason": "wrong month"}, answer_example={"run_id": "r_9hk2", "outcome": "cancelled"},
 )  # fmt: skip
 async def cancel_run(call: Call) -> Answer:
     """A run that waits is cancelled at once; one that runs is asked to stop."""
@@ -123,14 +77,6 @@ async def page_of_runs(call: Call, job: int | None, query: RunsQuery | JobRunsQu
         limit=query.limit,
     )
     return Answer(page.items, headers=call.next_link(cursor=page.cursor) if page.cursor else {})
-
-
-class JobRunsQuery(Query, frozen=True, kw_only=True):
-    status: Statuses = None
-    trigger: Triggers = None
-    include: Annotated[Literal["skipped"] | None, Meta(description="List skipped occurrences too.")] = None
-    limit: Limit = 50
-    cursor: Cursor = None
 
 
 def _listed(text: str | None, field: str, known: list[str]) -> list[str] | None:

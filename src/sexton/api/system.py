@@ -11,8 +11,9 @@ from msgspec import Meta
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Gauge, generate_latest
 
 from sexton import __version__
-from sexton.api import examples
-from sexton.api.operation import Answer, Call, Query, operation
+from sexton.api import examples, routes
+from sexton.api.operation import Answer, Call, operation
+from sexton.api.routes import ClusterQuery, DrainRequest
 from sexton.engine.cluster.draining import Drained, drain
 from sexton.engine.cluster.status import get_cluster as read_cluster
 from sexton.engine.cluster.view import Cluster
@@ -48,22 +49,7 @@ class Readiness(msgspec.Struct, frozen=True):
     ]
 
 
-class ClusterQuery(Query, frozen=True, kw_only=True):
-    jobs: Annotated[bool, Meta(description="Count the jobs of each shard even if there are very many.")] = (
-        False
-    )
-
-
-class DrainRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Whether to drain or to go on."""
-
-    undo: Annotated[bool, Meta(description="Let it go on instead.")] = False
-
-
-@operation(
-    "GET", "/cluster", tag="system", summary="Show the cluster", query=ClusterQuery, answer=Cluster,
-    errors=(422,), lists=True, answer_example=examples.CLUSTER,
-)  # fmt: skip
+@operation(routes.GET_CLUSTER, answer=Cluster, errors=(422,), lists=True, answer_example=examples.CLUSTER)
 async def get_cluster(call: Call) -> Answer:
     """Every process, who leads the shards, the elector, what waits for a worker, and how much there is."""
     exactly = call.query(ClusterQuery).jobs
@@ -71,8 +57,7 @@ async def get_cluster(call: Call) -> Answer:
 
 
 @operation(
-    "POST", "/nodes/{node:str}/drain", tag="system", summary="Drain a node", body=DrainRequest,
-    body_optional=True, example={"undo": False}, answer=Drained, errors=(404, 422),
+    routes.DRAIN_NODE, example={"undo": False}, answer=Drained, errors=(404, 422),
     answer_example={"at": examples.CLUSTER["at"], "nodes": examples.DRAINING, "warnings": []},
 )  # fmt: skip
 async def drain_node(call: Call) -> Answer:
@@ -83,19 +68,13 @@ async def drain_node(call: Call) -> Answer:
     return Answer(await drain(call.database, call.path("node"), undo=wish.undo))
 
 
-@operation(
-    "GET", "/healthz", tag="system", summary="Is the process alive?", answer=Health, root=True,
-    answer_example={"status": "ok", "version": __version__},
-)  # fmt: skip
+@operation(routes.HEALTHZ, answer=Health, answer_example={"status": "ok", "version": __version__})
 async def healthz(call: Call) -> Answer:
     """Answers as long as the process does. Needs no key."""
     return Answer(Health("ok", __version__))
 
 
-@operation(
-    "GET", "/readyz", tag="system", summary="Does the process do its work?", answer=Readiness, root=True,
-    errors=(503,), answer_example=examples.READY,
-)  # fmt: skip
+@operation(routes.READYZ, answer=Readiness, errors=(503,), answer_example=examples.READY)
 async def readyz(call: Call) -> Answer:
     """200 if the database is reachable and every loop ticks, otherwise 503. Needs no key."""
     database = await database_state(call.database)
@@ -106,8 +85,7 @@ async def readyz(call: Call) -> Answer:
 
 
 @operation(
-    "GET", "/metrics", tag="system", summary="Metrics for Prometheus", root=True,
-    media_type=CONTENT_TYPE_LATEST, answer=str,
+    routes.METRICS, media_type=CONTENT_TYPE_LATEST, answer=str,
     answer_example="sexton_cluster_live_runs{status=\"running\"} 1.0\n",
 )  # fmt: skip
 async def metrics(call: Call) -> Answer:

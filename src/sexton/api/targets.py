@@ -2,36 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
-
-import msgspec
-from msgspec import Meta
-
+from sexton.api import routes
 from sexton.api.operation import Answer, Call, operation
+from sexton.api.routes import TrialRequest
 from sexton.errors import InvalidField
 from sexton.jobs.read import get
 from sexton.jobs.stored import target_of
 from sexton.jobs.validation import read_target
 from sexton.targets.spec import Target
-from sexton.targets.trial import LONGEST, Trial, try_target
-
-
-class TrialRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What to try: a target, or that of a job."""
-
-    target: Annotated[
-        dict[str, Any] | None, Meta(description='A target as jobs have it, such as {"http": {"url": …}}.')
-    ] = None
-    job: Annotated[str | None, Meta(description="Instead: the target and the payload of this job.")] = None
-    payload: Annotated[Any, Meta(description="What to send. Default: the job's payload.")] = None
-    timeout_seconds: Annotated[
-        Annotated[float, Meta(gt=0, le=LONGEST)], Meta(description="How long it may take.")
-    ] = LONGEST
+from sexton.targets.trial import Trial, try_target
 
 
 @operation(
-    "POST", "/targets/test", tag="targets", summary="Send a test", body=TrialRequest, answer=Trial,
-    errors=(404, 422),
+    routes.SEND_TEST, answer=Trial, errors=(404, 422),
     example={"target": {"http": {"url": "https://reports.example/run"}}, "payload": {"n": 1}},
     answer_example={
         "success": True, "outcome": "success", "error": None, "result": {"status": 200, "body": "ok"},

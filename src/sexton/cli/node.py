@@ -130,7 +130,7 @@ async def _run(
 @contextlib.asynccontextmanager
 async def _api(made: Node, listen_fd: int | None) -> AsyncIterator[None]:
     """Serve the API beside the node."""
-    from sexton.api import make_app
+    from sexton.api.application import make_app
     from sexton.postgres.replica import Replica
 
     settings = made.settings
@@ -157,7 +157,7 @@ async def _metrics(made: Node) -> AsyncIterator[None]:
     if settings.metrics_port is None:
         yield
         return
-    from sexton.api import WATCHED, make_app
+    from sexton.api.application import WATCHED, make_app
 
     application = make_app(made.database, settings, made, only=WATCHED)
     with listen(settings.host, settings.metrics_port) as listener:

@@ -12,10 +12,11 @@ from typing import Annotated, Any
 
 import msgspec
 from asyncpg import Record
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
 from sexton.errors import InvalidField
 from sexton.jobs.change import NAMESPACE, within
+from sexton.jobs.spec import LimitChanges, Limits
 from sexton.jobs.validation import LENGTHS
 from sexton.model import about
 from sexton.postgres.database import Connection, Database
@@ -30,28 +31,6 @@ RANGES: dict[str, tuple[float, float]] = {
     "rate": (0.001, MOST),
     "burst": (1, MOST),
 }
-
-
-class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The limits of a queue; null is none."""
-
-    concurrency: Annotated[int | None, about("Runs at a time, in the whole cluster.")] = None
-    key_concurrency: Annotated[int | None, about("Runs at a time that share a `concurrency_key`.")] = None
-    rate: Annotated[float | None, about("Starts per second, retries included.")] = None
-    burst: Annotated[
-        int | None, about("Starts at once after a pause. Default: those of a second, at least one.")
-    ] = None
-
-
-class LimitChanges(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Some limits of a queue; null removes one, what is left out stays."""
-
-    concurrency: Annotated[int | UnsetType | None, about("Runs at a time, in the whole cluster.")] = UNSET
-    key_concurrency: Annotated[
-        int | UnsetType | None, about("Runs at a time that share a `concurrency_key`.")
-    ] = UNSET
-    rate: Annotated[float | UnsetType | None, about("Starts per second, retries included.")] = UNSET
-    burst: Annotated[int | UnsetType | None, about("Starts at once after a pause.")] = UNSET
 
 
 class QueueView(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,13 +1,14 @@
-"""A job as people write it: every field with its default."""
+"""What people write: a job, and the limits of a queue; every field with its default."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
-from sexton.model import Backoff, MissedWindow, Overlap, RetryJitter
+from sexton.model import Backoff, MissedWindow, Overlap, RetryJitter, about
 from sexton.targets.spec import Target
 
 
@@ -64,3 +65,25 @@ COLUMNS = (
     "description",
     "owner",
 )
+
+
+class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The limits of a queue; null is none."""
+
+    concurrency: Annotated[int | None, about("Runs at a time, in the whole cluster.")] = None
+    key_concurrency: Annotated[int | None, about("Runs at a time that share a `concurrency_key`.")] = None
+    rate: Annotated[float | None, about("Starts per second, retries included.")] = None
+    burst: Annotated[
+        int | None, about("Starts at once after a pause. Default: those of a second, at least one.")
+    ] = None
+
+
+class LimitChanges(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Some limits of a queue; null removes one, what is left out stays."""
+
+    concurrency: Annotated[int | UnsetType | None, about("Runs at a time, in the whole cluster.")] = UNSET
+    key_concurrency: Annotated[
+        int | UnsetType | None, about("Runs at a time that share a `concurrency_key`.")
+    ] = UNSET
+    rate: Annotated[float | UnsetType | None, about("Starts per second, retries included.")] = UNSET
+    burst: Annotated[int | UnsetType | None, about("Starts at once after a pause.")] = UNSET

@@ -9,6 +9,8 @@ import msgspec
 from sexton.security.placeholder import SecretRef
 
 SHELL = "/bin/sh"
+# Seconds that trying a target out may take.
+LONGEST_TRIAL = 60.0
 
 
 class HttpTls(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

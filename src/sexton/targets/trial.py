@@ -23,10 +23,8 @@ from sexton.postgres.database import Database
 from sexton.targets.detached import Detached
 from sexton.targets.http.outbound import Outbound
 from sexton.targets.run import execute
-from sexton.targets.spec import Target, how_to_serve, lane_name
+from sexton.targets.spec import LONGEST_TRIAL, Target, how_to_serve, lane_name
 from sexton.targets.table import make_kinds
-
-LONGEST = 60.0
 
 
 class Trial(msgspec.Struct, frozen=True):
@@ -49,7 +47,7 @@ async def try_target(
     payload: Any = None,
     *,
     job_name: str = "test",
-    seconds: float = LONGEST,
+    seconds: float = LONGEST_TRIAL,
 ) -> Trial:
     """Send what a run would send. Raises `InvalidField` where this process cannot."""
     if target.handler is not None:
@@ -70,13 +68,14 @@ async def try_target(
                 field="target",
                 hint=how_to_serve(target.kind, target.need),
             )
+        limit = min(seconds, LONGEST_TRIAL)
         detached = Detached()
         run = detached.run(target, payload, seconds, name=job_name)
         try:
-            async with asyncio.timeout(min(seconds, LONGEST)):
+            async with asyncio.timeout(limit):
                 outcome = await execute(run, step)
         except TimeoutError:
-            outcome = Failure(f"timeout: no end after {min(seconds, LONGEST):g} seconds", kind="timeout")
+            outcome = Failure(f"timeout: no end after {limit:g} seconds", kind="timeout")
         return _told(outcome, clock.monotonic() - run.started, detached.lines)
     finally:
         for kind in kinds.values():

@@ -1,0 +1,375 @@
+"""What can be asked over HTTP, as a table: method, path, query and body of every operation.
+
+The command line takes the paths and options of its commands from here. So nothing in this module may need the
+server or the database: importing those takes longer than a command may.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from sexton.jobs.spec import JobSpec, LimitChanges, Limits
+from sexton.targets.spec import LONGEST_TRIAL
+
+PREFIX = "/api/v1"
+
+Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+
+PATH_PARAMETERS = {
+    "job": "The job's id, `j_…`, or its name.",
+    "run": "The run's id, `r_…`.",
+    "name": "The job's name.",
+    "node": "The node's id, `n_…`, its process or its machine.",
+    "queue": "The queue's name.",
+}
+
+
+class Query(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """What may follow the `?`. Anything else is refused."""
+
+
+@dataclass(frozen=True)
+class Route:
+    """`query` and `body` are types, None where there is nothing. `root`: the path stands alone, without the
+    prefix of the API."""
+
+    method: Method
+    path: str
+    tag: str
+    summary: str
+    query: type[Query] | None = None
+    body: Any = None
+    body_optional: bool = False
+    root: bool = False
+
+    @property
+    def template(self) -> str:
+        """The whole path, as OpenAPI writes it."""
+        return self.path if self.root else PREFIX + self.path
+
+
+Rate = Annotated[
+    Annotated[float, Meta(gt=0, le=100_000)] | None,
+    Meta(description="How many per second are let go. Default: all at once."),
+]
+Limit = Annotated[int, Meta(ge=1, le=1000, description="How many rows at most.")]
+Cursor = Annotated[str | None, Meta(description='Where to go on: from the `Link` header with rel="next".')]
+Statuses = Annotated[
+    str | None,
+    Meta(description="Only these: pending, running, failed, waiting, success, dead, cancelled, expired, "
+         "skipped; several with commas."),
+]  # fmt: skip
+Triggers = Annotated[
+    str | None,
+    Meta(description="Only these: schedule, catch_up, manual, backfill, redrive; several with commas."),
+]
+Skipped = Annotated[Literal["skipped"] | None, Meta(description="List skipped occurrences too.")]
+Count = Annotated[int, Meta(ge=1, le=1000, description="How many occurrences.")]
+DeadReason = Literal["exhausted", "permanent", "poison"]
+Seconds = Annotated[float, Meta(ge=0, le=366 * 86_400)]
+
+
+# Jobs
+
+
+class JobsQuery(Query, frozen=True, kw_only=True):
+    status: Annotated[
+        Literal["active", "paused", "completed", "deleted"] | None,
+        Meta(description="Only jobs in this status."),
+    ] = None
+    label: Annotated[str | None, Meta(description="Only jobs with this label: `name` or `name=value`.")] = (
+        None
+    )
+    name: Annotated[
+        str | None, Meta(description="Only the job of this name, or those that begin with it: `report-*`.")
+    ] = None
+    target: Annotated[
+        str | None, Meta(description="Only jobs with this target: `http`, `message`, …, or a handler's name.")
+    ] = None
+    app: Annotated[str | None, Meta(description="Only jobs that this application declared.")] = None
+    problem: Annotated[
+        bool, Meta(description="Only jobs that are set aside: their schedule cannot be computed.")
+    ] = False
+    limit: Limit = 100
+    cursor: Cursor = None
+
+
+class BulkQuery(Query, frozen=True, kw_only=True):
+    chunk: Annotated[
+        int, Meta(ge=1, le=20_000, description="How many lines are made together, all or nothing.")
+    ] = 2000
+    ids: Annotated[bool, Meta(description="Answer with the ids of the new jobs, in order.")] = False
+
+
+class DeleteQuery(Query, frozen=True, kw_only=True):
+    cancel_running: Annotated[bool, Meta(description="Stop its running runs too.")] = False
+
+
+class PauseRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Why, and until when."""
+
+    reason: Annotated[str | None, Meta(description="Shown with the job.")] = None
+    until: Annotated[datetime | None, Meta(description="When it goes on by itself.")] = None
+
+
+class RunRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the run gets."""
+
+    payload: Annotated[Any | UnsetType, Meta(description="Instead of the job's own payload.")] = UNSET
+
+
+class BackfillRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which past occurrences to run."""
+
+    start: Annotated[datetime, Meta(description="The first instant of the range.")]
+    end: Annotated[datetime, Meta(description="The last instant of the range; not in the future.")]
+    dry_run: Annotated[bool, Meta(description="Only say what would be run.")] = False
+    rate: Rate = None
+
+
+class PreviewQuery(Query, frozen=True, kw_only=True):
+    count: Count = 10
+
+
+class JobRunsQuery(Query, frozen=True, kw_only=True):
+    status: Statuses = None
+    trigger: Triggers = None
+    include: Skipped = None
+    limit: Limit = 50
+    cursor: Cursor = None
+
+
+class OccurrencesQuery(Query, frozen=True, kw_only=True):
+    start: Annotated[
+        datetime | None, Meta(description="The first instant of the range. Default: a day ago.")
+    ] = None
+    end: Annotated[datetime | None, Meta(description="The last instant of the range. Default: in a day.")] = (
+        None
+    )
+    limit: Limit = 100
+
+
+class WhyQuery(Query, frozen=True, kw_only=True):
+    at: Annotated[
+        datetime | None, Meta(description="The occurrence at this instant, or those on both sides of it.")
+    ] = None
+    past: Annotated[int, Meta(ge=0, le=200, description="How many of the latest occurrences.")] = 10
+    ahead: Annotated[int, Meta(ge=0, le=200, description="How many of the next ones.")] = 3
+
+
+CREATE_JOB = Route("POST", "/jobs", "jobs", "Make a job", body=JobSpec)
+LIST_JOBS = Route("GET", "/jobs", "jobs", "List jobs", query=JobsQuery)
+CREATE_JOBS = Route("POST", "/jobs/bulk", "jobs", "Make many jobs", query=BulkQuery, body=JobSpec)
+GET_JOB = Route("GET", "/jobs/{job}", "jobs", "Show a job")
+EDIT_JOB = Route("PATCH", "/jobs/{job}", "jobs", "Edit a job", body=dict[str, Any])
+PUT_JOB = Route("PUT", "/jobs/by-name/{name}", "jobs", "Create or replace a job by its name", body=JobSpec)
+DELETE_JOB = Route("DELETE", "/jobs/{job}", "jobs", "Delete a job", query=DeleteQuery)
+PAUSE_JOB = Route("POST", "/jobs/{job}/pause", "jobs", "Pause a job", body=PauseRequest, body_optional=True)
+RESUME_JOB = Route("POST", "/jobs/{job}/resume", "jobs", "Resume a job")
+RUN_JOB = Route("POST", "/jobs/{job}/run", "jobs", "Run a job now", body=RunRequest, body_optional=True)
+BACKFILL_JOB = Route("POST", "/jobs/{job}/backfill", "jobs", "Run past occurrences", body=BackfillRequest)
+PREVIEW_JOB = Route("GET", "/jobs/{job}/preview", "jobs", "Preview a job", query=PreviewQuery)
+PREVIEW_SPEC = Route(
+    "POST", "/preview", "jobs", "Preview a job that is not saved", query=PreviewQuery, body=JobSpec
+)
+LIST_JOB_RUNS = Route("GET", "/jobs/{job}/runs", "jobs", "List a job's runs", query=JobRunsQuery)
+LIST_JOB_OCCURRENCES = Route(
+    "GET", "/jobs/{job}/occurrences", "jobs", "List a job's occurrences", query=OccurrencesQuery
+)
+EXPLAIN_JOB = Route("GET", "/jobs/{job}/why", "jobs", "Explain what became of occurrences", query=WhyQuery)
+
+
+# Runs
+
+
+class RunsQuery(JobRunsQuery, frozen=True, kw_only=True):
+    job: Annotated[str | None, Meta(description="Only runs of this job: its id or name.")] = None
+
+
+class LogQuery(Query, frozen=True, kw_only=True):
+    after: Annotated[datetime | None, Meta(description="Only lines after this instant.")] = None
+    limit: Limit = 1000
+
+
+class CancelRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Why a run is cancelled."""
+
+    reason: Annotated[
+        Annotated[str, Meta(max_length=1000)] | None, Meta(description="Kept with the run.")
+    ] = None
+
+
+LIST_RUNS = Route("GET", "/runs", "runs", "List runs", query=RunsQuery)
+GET_RUN = Route("GET", "/runs/{run}", "runs", "Show a run")
+GET_RUN_LOG = Route("GET", "/runs/{run}/log", "runs", "Read a run's log", query=LogQuery)
+CANCEL_RUN = Route(
+    "POST", "/runs/{run}/cancel", "runs", "Cancel a run", body=CancelRequest, body_optional=True
+)
+
+
+# Reports of a run, by the service that carries it out
+
+
+class CompleteRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How a run ended well."""
+
+    result: Annotated[Any, Meta(description="Kept with the run: any JSON up to 64 KiB.")] = None
+
+
+class FailRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How an attempt failed."""
+
+    error: Annotated[
+        Annotated[str, Meta(min_length=1, max_length=8000)], Meta(description="What went wrong.")
+    ]
+    permanent: Annotated[bool, Meta(description="No further attempt would help: the run is dead.")] = False
+    retry_after: Annotated[
+        Seconds | None, Meta(description="Seconds until the next attempt. Default: the job's back-off.")
+    ] = None
+
+
+class HeartbeatRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """That a run is still being worked on."""
+
+    seconds: Annotated[
+        Seconds | None,
+        Meta(description="How much longer it may take from now on. Default: the job's timeout_seconds."),
+    ] = None
+    fraction: Annotated[
+        Annotated[float, Meta(ge=0, le=1)] | None, Meta(description="How far it is, from 0 to 1.")
+    ] = None
+    text: Annotated[
+        Annotated[str, Meta(max_length=1000)] | None, Meta(description="How far it is, in words.")
+    ] = None
+
+
+COMPLETE_RUN = Route(
+    "POST", "/runs/{run}/complete", "reports", "Report success", body=CompleteRequest, body_optional=True
+)
+FAIL_RUN = Route("POST", "/runs/{run}/fail", "reports", "Report a failure", body=FailRequest)
+RUN_HEARTBEAT = Route(
+    "POST", "/runs/{run}/heartbeat", "reports", "Report that it goes on", body=HeartbeatRequest,
+    body_optional=True,
+)  # fmt: skip
+
+
+# Dead letters
+
+
+class GroupsQuery(Query, frozen=True, kw_only=True):
+    job: Annotated[str | None, Meta(description="Only letters of this job: its id or name.")] = None
+    limit: Limit = 100
+
+
+class DeadQuery(Query, frozen=True, kw_only=True):
+    job: Annotated[str | None, Meta(description="Only letters of this job: its id or name.")] = None
+    error_group: Annotated[str | None, Meta(description="Only letters with this cause.")] = None
+    reason: Annotated[DeadReason | None, Meta(description="Only letters that died like this.")] = None
+    limit: Limit = 50
+    cursor: Cursor = None
+
+
+class DeadFilter(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Which dead letters. At least one of the fields, or `all`."""
+
+    job: Annotated[str | None, Meta(description="Those of this job: its id or name.")] = None
+    error_group: Annotated[str | None, Meta(description="Those with this cause (see /dead/groups).")] = None
+    reason: Annotated[DeadReason | None, Meta(description="Those that died like this.")] = None
+    before: Annotated[datetime | None, Meta(description="Those that died before this instant.")] = None
+    all: Annotated[bool, Meta(description="Say that every dead letter is meant.")] = False
+
+
+class RedriveRequest(DeadFilter, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Which dead letters to run again, and how fast."""
+
+    rate: Rate = None
+
+
+class DeadTarget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where dead letters go, beside being kept."""
+
+    target: Annotated[dict[str, Any] | None, Meta(description="An http or message target; null: nowhere.")]
+
+
+LIST_DEAD = Route("GET", "/dead", "dead letters", "List dead letters", query=DeadQuery)
+LIST_DEAD_GROUPS = Route(
+    "GET", "/dead/groups", "dead letters", "Group dead letters by cause", query=GroupsQuery
+)
+GET_DEAD_TARGET = Route("GET", "/dead/target", "dead letters", "Show where dead letters go")
+SET_DEAD_TARGET = Route("PUT", "/dead/target", "dead letters", "Say where dead letters go", body=DeadTarget)
+GET_DEAD = Route("GET", "/dead/{run}", "dead letters", "Show a dead letter")
+REDRIVE_DEAD = Route("POST", "/dead/{run}/redrive", "dead letters", "Run a dead letter again")
+DISCARD_DEAD = Route("POST", "/dead/{run}/discard", "dead letters", "Discard a dead letter")
+REDRIVE_MANY = Route(
+    "POST", "/dead/redrive", "dead letters", "Run many dead letters again", body=RedriveRequest
+)
+DISCARD_MANY = Route("POST", "/dead/discard", "dead letters", "Discard many dead letters", body=DeadFilter)
+
+
+# Queues
+
+
+class QueuePauseRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Why."""
+
+    reason: Annotated[
+        str | None, Meta(description="Shown with the queue, and with every run that waits.")
+    ] = None
+
+
+LIST_QUEUES = Route("GET", "/queues", "queues", "List queues")
+GET_QUEUE = Route("GET", "/queues/{queue}", "queues", "Show a queue")
+PUT_QUEUE = Route("PUT", "/queues/{queue}", "queues", "Set the limits of a queue", body=Limits)
+CHANGE_QUEUE = Route("PATCH", "/queues/{queue}", "queues", "Change some limits of a queue", body=LimitChanges)
+PAUSE_QUEUE = Route(
+    "POST", "/queues/{queue}/pause", "queues", "Pause a queue", body=QueuePauseRequest, body_optional=True
+)
+RESUME_QUEUE = Route("POST", "/queues/{queue}/resume", "queues", "Resume a queue")
+
+
+# Targets
+
+
+class TrialRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What to try: a target, or that of a job."""
+
+    target: Annotated[
+        dict[str, Any] | None, Meta(description='A target as jobs have it, such as {"http": {"url": …}}.')
+    ] = None
+    job: Annotated[str | None, Meta(description="Instead: the target and the payload of this job.")] = None
+    payload: Annotated[Any, Meta(description="What to send. Default: the job's payload.")] = None
+    timeout_seconds: Annotated[
+        Annotated[float, Meta(gt=0, le=LONGEST_TRIAL)], Meta(description="How long it may take.")
+    ] = LONGEST_TRIAL
+
+
+SEND_TEST = Route("POST", "/targets/test", "targets", "Send a test", body=TrialRequest)
+
+
+# The system
+
+
+class ClusterQuery(Query, frozen=True, kw_only=True):
+    jobs: Annotated[bool, Meta(description="Count the jobs of each shard even if there are very many.")] = (
+        False
+    )
+
+
+class DrainRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Whether to drain or to go on."""
+
+    undo: Annotated[bool, Meta(description="Let it go on instead.")] = False
+
+
+GET_CLUSTER = Route("GET", "/cluster", "system", "Show the cluster", query=ClusterQuery)
+DRAIN_NODE = Route(
+    "POST", "/nodes/{node}/drain", "system", "Drain a node", body=DrainRequest, body_optional=True
+)
+HEALTHZ = Route("GET", "/healthz", "system", "Is the process alive?", root=True)
+READYZ = Route("GET", "/readyz", "system", "Does the process do its work?", root=True)
+METRICS = Route("GET", "/metrics", "system", "Metrics for Prometheus", root=True)
