@@ -19,6 +19,7 @@ from sexton.jobs.edit import edit
 from sexton.jobs.state import delete, pause, resume
 from sexton.model import decode_id, encode_id
 from sexton.postgres.database import Connection, Database
+from sexton.runs.outcomes import Successes
 from sexton.runs.trigger import cancel_run, run_now
 from tests.scheduling import Stage, add_job, execute, fetch, hour_before, move_timer, now, runs_of
 
@@ -161,7 +162,9 @@ async def occurrences(database: Database, job: int) -> list[Any]:
 
 Ender = Callable[[RunQueue, list[int]], Awaitable[object]]
 ENDERS: dict[str, Ender] = {
-    "finish": lambda queue, runs: queue.finish(1, runs, [1] * 3, [0.0] * 3, [0.0] * 3, None),
+    "finish": lambda queue, runs: queue.finish(
+        1, Successes(runs, [1] * 3, [1] * 3, [0.0] * 3, [0.0] * 3, [None] * 3)
+    ),
     "end": lambda queue, runs: queue.end(
         1, [(run, 1, 0.0, 0.0, "cancelled", "", "cancelled", "", None) for run in runs]
     ),

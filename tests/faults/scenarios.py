@@ -15,7 +15,7 @@ from tests.faults.harness import Cluster, Member, Scale, Server, cluster
 from tests.faults.proxy import Kind
 
 FIRE, FIRE_SPECIAL, CLAIM, FINISH = (
-    load(name).text for name in ("firing/fire", "firing/fire_special", "claim", "finish")
+    load(name).text for name in ("firing/fire", "firing/fire_special", "claiming/claim", "recording/finish")
 )
 FIRING = (FIRE, FIRE_SPECIAL)
 Fault = Callable[[Cluster], Awaitable[None]]

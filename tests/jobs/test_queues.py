@@ -287,7 +287,7 @@ async def test_the_runs_of_a_dead_worker_hold_their_places_until_they_are_taken_
         await other.claimer.tick()
         assert other.in_hand == 0
         await store.execute("update sexton.nodes set state = 'dead', running = 2 where id = $1", gone)
-        await store.fetch(database.statement("reap"), NOW, 100)
+        await database.fetch("recording/reap", now=NOW, limit=100)
         await other.claimer.tick()
         assert other.in_hand == 2
         await settled(other)

@@ -12,6 +12,7 @@ import pytest
 import pytest_asyncio
 
 from sexton.postgres.database import BY_KEY, Database
+from tests.plans import nodes, rows_read
 from tests.seeding import NOW, Store
 
 WAITING = 20_000
@@ -39,27 +40,25 @@ async def fill(store: Store, *, analyze_first: bool) -> int:
 
 
 async def read(
-    database: Database, name: str, settings: Mapping[str, str], *arguments: Any, table: str = "runs"
+    database: Database,
+    name: str,
+    settings: Mapping[str, str],
+    *positions: Any,
+    table: str = "runs",
+    **parameters: Any,
 ) -> dict[str, int]:
     """How many rows of the table were read by which way (an index, or a scan of all)."""
     connection = await asyncpg.connect(database.url, server_settings={"jit": "off", **settings})
     try:
+        statement, arguments = (
+            (database.statement(name), positions) if positions else database.prepared(name, **parameters)
+        )
         text = await connection.fetchval(
-            f"explain (analyze, timing off, format json) {database.statement(name)}", *arguments
+            f"explain (analyze, timing off, format json) {statement}", *arguments
         )
     finally:
         await connection.close()
-    ways: dict[str, int] = {}
-    for node in nodes(msgspec.json.decode(text)[0]["Plan"]):
-        if node.get("Relation Name") == table and node["Node Type"].endswith("Scan") and node["Actual Loops"]:
-            way = node.get("Index Name", node["Node Type"])
-            rows = node["Actual Rows"] + node.get("Rows Removed by Filter", 0)
-            ways[way] = ways.get(way, 0) + int(rows * node["Actual Loops"])
-    return ways
-
-
-def nodes(plan: dict[str, Any]) -> list[dict[str, Any]]:
-    return [plan, *(node for child in plan.get("Plans", []) for node in nodes(child))]
+    return rows_read(nodes(msgspec.json.decode(text)[0]["Plan"]), table)
 
 
 @pytest.mark.parametrize("analyze_first", [True, False])
@@ -77,7 +76,7 @@ async def test_expiry_reads_only_what_has_expired_or_is_cancelled(store: Store, 
     for _ in range(3):
         await store.run(expires_at=NOW - timedelta(seconds=1))
     await store.run(cancel_requested_at=NOW)
-    ways = await read(store.database, "expire", BY_KEY, NOW, 5000)
+    ways = await read(store.database, "recording/expire", BY_KEY, now=NOW, limit=5000)
     assert (ways.pop("runs_expiring"), ways.pop("runs_cancelling")) == (3, 1)
     assert sum(ways.values()) <= 10
     assert len(await store.statuses()) == 4
@@ -88,8 +87,10 @@ async def test_runs_to_be_run_alone_are_found_among_many(store: Store, analyze_f
     lane = await fill(store, analyze_first=analyze_first)
     node = await store.node()
     await store.run(crashes=2)
-    assert await read(store.database, "suspects", BY_KEY, [lane], NOW) == {"runs_suspect": 1}
-    ways = await read(store.database, "claim_alone", BY_KEY, node, [lane], NOW)
+    assert await read(store.database, "claiming/find_suspects", BY_KEY, lanes=[lane], now=NOW) == {
+        "runs_suspect": 1
+    }
+    ways = await read(store.database, "claiming/claim_alone", BY_KEY, node=node, lanes=[lane], now=NOW)
     assert ways.pop("runs_suspect") == 1
     assert sum(ways.values()) <= 2
 
@@ -97,7 +98,7 @@ async def test_runs_to_be_run_alone_are_found_among_many(store: Store, analyze_f
 async def test_reaping_reads_nothing_while_nobody_has_died(store: Store) -> None:
     await fill(store, analyze_first=False)
     await store.node()
-    ways = await read(store.database, "reap", {}, NOW, 5000)
+    ways = await read(store.database, "recording/reap", {}, now=NOW, limit=5000)
     assert sum(ways.values()) == 0
 
 
@@ -109,8 +110,10 @@ async def test_ends_are_looked_up_by_their_jobs(store: Store) -> None:
     )
     connection = await asyncpg.connect(store.database.url, server_settings=dict(BY_KEY))
     try:
-        statement = store.database.statement("recorded")
-        arguments = (list(range(1, 11)), [1] * 10, list(range(1, 11)), 7, NOW)
+        runs = list(range(1, 11))
+        statement, arguments = store.database.prepared(
+            "recording/find_recorded", runs=runs, claims=[1] * 10, jobs=runs, node=7, since=NOW
+        )
         assert len(await connection.fetch(statement, *arguments)) == 10
         text = await connection.fetchval(
             f"explain (analyze, timing off, format json) {statement}", *arguments

@@ -216,8 +216,7 @@ async def test_a_report_counts_though_the_worker_died_before_it_recorded_the_wai
     store: Sent, database: Database
 ) -> None:
     run, node = await store.run(), await store.node()
-    async with database.connection() as connection:
-        await connection.fetch(database.statement("claim"), node, [await store.lane()], 1, NOW)
+    await database.fetch("claiming/claim", node=node, lanes=[await store.lane()], limit=1, now=NOW)
     await store.execute("update sexton.nodes set state = 'dead', running = 1")
     token = report.token_of(await report.read_key(database), run, 1)
     assert (await store.beat(run, token)).status == "running"

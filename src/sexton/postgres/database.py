@@ -8,7 +8,7 @@ try again.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -321,6 +321,11 @@ def array_text(numbers: Sequence[float]) -> str:
     """Numbers as PostgreSQL writes an array, for `$1::text::bigint[]`. Given a list, asyncpg looks at every
     element in case it is a list itself, which takes longer than everything else about it."""
     return "{" + msgspec.json.encode(numbers).decode()[1:-1] + "}"
+
+
+def by_column(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> dict[str, Sequence[Any]]:
+    """Rows as parameters of a statement that takes an array of each column."""
+    return dict(zip(names, zip(*rows, strict=True), strict=True))
 
 
 async def close_connection(connection: asyncpg.Connection[asyncpg.Record]) -> None:

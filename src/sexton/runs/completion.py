@@ -27,9 +27,9 @@ import msgspec
 from sexton.errors import Conflict, SextonError
 from sexton.jobs.change import within
 from sexton.model import Cancel, Failure, Outcome, RunStatus, Success, decode_id, encode_id
-from sexton.postgres.database import LOCALLY_BY_KEY, Connection, Database, array_text
+from sexton.postgres.database import LOCALLY_BY_KEY, Connection, Database, by_column
 from sexton.refusal import not_found
-from sexton.runs.outcomes import OutcomeBatch
+from sexton.runs.outcomes import AGAIN, END, OutcomeBatch
 from sexton.targets.run import AttemptPolicy, read_policy
 
 KEY = "report_key"
@@ -231,23 +231,20 @@ async def _settle(
         batch.add(Reported(row, read_policy(row["options"])), outcome, row["started"], row["finished"])
     fates: dict[int, str] = {}
     for node, batch in batches.items():
-        if batch.ids:
-            await connection.fetch(
-                database.statement("finish"),
-                node,
-                array_text(batch.ids),
-                array_text(batch.claims),
-                array_text(batch.started),
-                array_text(batch.finished),
-                batch.results,
-                now,
+        if batch.done:
+            await database.fetch(
+                "recording/finish", on=connection, node=node, now=now, **batch.done.parameters()
             )
-            fates.update(dict.fromkeys(batch.ids, str(RunStatus.SUCCESS)))
+            fates.update(dict.fromkeys(batch.done.runs, str(RunStatus.SUCCESS)))
         if batch.ended:
-            await connection.fetch(database.statement("end"), node, *zip(*batch.ended, strict=True), now)
+            await database.fetch(
+                "recording/end", on=connection, node=node, now=now, **by_column(END, batch.ended)
+            )
             fates.update({ended[0]: ended[4] for ended in batch.ended})
         if batch.again:
-            await connection.fetch(database.statement("retry"), node, *zip(*batch.again, strict=True), now)
+            await database.fetch(
+                "recording/retry", on=connection, node=node, now=now, **by_column(AGAIN, batch.again)
+            )
             fates.update(dict.fromkeys((again[0] for again in batch.again), str(RunStatus.FAILED)))
     # One that is to be tried again and that somebody asked to cancel has ended there.
     return [

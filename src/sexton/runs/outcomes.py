@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
 from sexton.model import Cancel, Expired, Failure, Outcome, Release, Retry, Snooze, Success, Wait
+from sexton.postgres.database import array_text
 from sexton.runs.retry import Tried, error_group, in_seconds, tries, wait_before_retry
 from sexton.targets.run import ERROR_LIMIT, clean
 
@@ -15,65 +18,83 @@ RESULT_LIMIT = 64 * 1024
 LONGEST_SNOOZE = 366 * 86_400.0
 LONGEST_REPORT = 366 * 86_400.0
 
-# Run, claim, for how many seconds it goes back, and why.
+# (run, claim, seconds until it may be claimed again, why) and (run, claim, seconds to wait for a report).
 Released = tuple[int, int, float, str | None]
+Waiting = tuple[int, int, float]
 
-# Columns of the arguments of `end` and `retry` after (id, claim, started, finished).
+# The rows of `recording/end` and of `recording/retry`, and the names of their columns.
 End = tuple[int, int, float, float, str, str | None, str, str, str | None]
-
-
+END = (
+    "runs", "claims", "started", "finished", "statuses", "reasons", "outcomes", "messages", "error_groups",
+)  # fmt: skip
 Again = tuple[int, int, float, float, float, str, str | None]
+AGAIN = ("runs", "claims", "started", "finished", "delays", "outcomes", "messages")
 
 
-class OutcomeBatch:
-    """Outcomes that wait to be written, as the columns of their statements, under one identity."""
+@dataclass(slots=True)
+class Successes:
+    """Runs that are done, as the columns of `recording/finish`. Times are seconds on the database's clock."""
 
-    __slots__ = (
-        "again",
-        "claims",
-        "ended",
-        "ended_jobs",
-        "finished",
-        "ids",
-        "jobs",
-        "node",
-        "released",
-        "results",
-        "started",
-        "waiting",
-    )
-
-    def __init__(self, node: int) -> None:
-        self.node = node
-        self.ids: list[int] = []
-        self.claims: list[int] = []
-        self.jobs: list[int] = []
-        self.started: list[float] = []
-        self.finished: list[float] = []
-        self.results: list[str | None] = []
-        self.ended: list[End] = []
-        self.ended_jobs: list[int] = []
-        self.again: list[Again] = []
-        self.released: list[Released] = []
-        self.waiting: list[tuple[int, int, float]] = []
+    runs: list[int] = field(default_factory=list)
+    claims: list[int] = field(default_factory=list)
+    jobs: list[int] = field(default_factory=list)
+    started: list[float] = field(default_factory=list)
+    finished: list[float] = field(default_factory=list)
+    results: list[str | None] = field(default_factory=list)
 
     def __len__(self) -> int:
-        going = len(self.again) + len(self.released) + len(self.waiting)
-        return len(self.ids) + len(self.ended) + going
+        return len(self.runs)
 
-    def succeed(self, run: Tried, started: float, finished: float, result: str | None = None) -> None:
-        self.ids.append(run.id)
+    def add(self, run: Tried, started: float, finished: float, result: str | None = None) -> None:
+        self.runs.append(run.id)
         self.claims.append(run.claim)
         self.jobs.append(run.job)
         self.started.append(started)
         self.finished.append(finished)
         self.results.append(result)
 
+    def chosen(self, places: Iterable[int]) -> Successes:
+        """Only those at these places."""
+        places = list(places)
+        columns: tuple[list[Any], ...] = (
+            self.runs, self.claims, self.jobs, self.started, self.finished, self.results,
+        )  # fmt: skip
+        return Successes(*([column[place] for place in places] for column in columns))
+
+    def parameters(self) -> dict[str, Any]:
+        """Of `recording/finish`."""
+        return {
+            "runs": array_text(self.runs),
+            "claims": array_text(self.claims),
+            "started": array_text(self.started),
+            "finished": array_text(self.finished),
+            "results": self.results if any(self.results) else None,
+        }
+
+
+class OutcomeBatch:
+    """Outcomes that wait to be written, by the statement that writes them, under one identity."""
+
+    __slots__ = ("again", "done", "ended", "ended_jobs", "node", "released", "waiting")
+
+    def __init__(self, node: int) -> None:
+        self.node = node
+        self.done = Successes()
+        self.ended: list[End] = []
+        self.ended_jobs: list[int] = []
+        self.again: list[Again] = []
+        self.released: list[Released] = []
+        self.waiting: list[Waiting] = []
+
+    def __len__(self) -> int:
+        going = len(self.again) + len(self.released) + len(self.waiting)
+        return len(self.done) + len(self.ended) + going
+
     def add(self, run: Tried, outcome: Outcome | None, started: float, finished: float) -> None:
-        """Sort an outcome in: done, over, again, or given back. Times are those of the database."""
+        """Sort an outcome in: done, over, again, waiting, or given back. Times are those of the database."""
         match outcome:
             case Success(result):
-                self.succeed(run, started, finished, encode_result(result))
+                self.done.add(run, started, finished, encode_result(result))
             case None:
                 self.released.append((run.id, run.claim, 0.0, None))
             case Wait(seconds):
@@ -107,39 +128,29 @@ class OutcomeBatch:
         self.ended.append((run.id, run.claim, started, finished, *how))
         self.ended_jobs.append(run.job)
 
-    def claimed(self) -> list[tuple[int, int, int]]:
-        """(run, claim, job) of everything that ends here."""
-        done = zip(self.ids, self.claims, self.jobs, strict=True)
+    def ends(self) -> list[tuple[int, int, int]]:
+        """(run, claim, job) of every run that ends here."""
+        done = zip(self.done.runs, self.done.claims, self.done.jobs, strict=True)
         over = ((row[0], row[1], job) for row, job in zip(self.ended, self.ended_jobs, strict=True))
         return [*done, *over]
 
     def runs(self) -> list[int]:
         """Every run whose outcome waits here."""
-        over, again = (row[0] for row in self.ended), (row[0] for row in self.again)
-        going = (row[0] for rows in (self.released, self.waiting) for row in rows)
-        return [*self.ids, *over, *again, *going]
+        rows: tuple[Sequence[tuple[Any, ...]], ...] = (self.ended, self.again, self.released, self.waiting)
+        return [*self.done.runs, *(row[0] for each in rows for row in each)]
 
     def earliest(self) -> float:
-        """When the first of those that end here had ended."""
-        return min((*self.finished, *(row[3] for row in self.ended)))
+        """When the first of the runs that end here had ended."""
+        return min((*self.done.finished, *(row[3] for row in self.ended)))
 
-    def drop(self, there: set[int]) -> int:
+    def drop(self, recorded: set[int]) -> int:
         """Take out the ends that are recorded already; how many successes were among them."""
-        keep = [place for place, run in enumerate(self.ids) if run not in there]
-        dropped = len(self.ids) - len(keep)
-        self.ids = [self.ids[place] for place in keep]
-        self.claims = [self.claims[place] for place in keep]
-        self.jobs = [self.jobs[place] for place in keep]
-        self.started = [self.started[place] for place in keep]
-        self.finished = [self.finished[place] for place in keep]
-        self.results = [self.results[place] for place in keep]
-        over = [place for place, row in enumerate(self.ended) if row[0] not in there]
+        before = len(self.done)
+        self.done = self.done.chosen(place for place, run in enumerate(self.done.runs) if run not in recorded)
+        over = [place for place, row in enumerate(self.ended) if row[0] not in recorded]
         self.ended_jobs = [self.ended_jobs[place] for place in over]
         self.ended = [self.ended[place] for place in over]
-        return dropped
-
-    def clear_done(self) -> None:
-        self.ids, self.claims, self.jobs, self.started, self.finished, self.results = [], [], [], [], [], []
+        return before - len(self.done)
 
 
 def encode_result(value: Any) -> str | None:

@@ -67,7 +67,10 @@ async def test_a_long_wait_is_announced_ever_more_rarely(store: Store) -> None:
     ages = (1, 11, 15, 21, 30, 41, 60, 81)
     runs = {age: await store.run(available_at=now - timedelta(seconds=age)) for age in ages}
     rows = await store.database.fetch(
-        "unanswered_runs", now - timedelta(seconds=5), [10.0 * 2**turn for turn in range(5)], 100
+        "claiming/find_unanswered",
+        since=now - timedelta(seconds=5),
+        ages=[10.0 * 2**turn for turn in range(5)],
+        limit=100,
     )
     [row] = rows
     assert set(row["runs"]) == {runs[age] for age in (11, 21, 41, 81)}
@@ -78,7 +81,15 @@ async def test_what_is_claimed_by_id_is_found_by_its_key(store: Store) -> None:
     lane = await fill(store, analyze_first=False)
     node = await store.node()
     some = [row["id"] for row in await store.fetch("select id from sexton.runs order by random() limit 50")]
-    ways = await read(store.database, "claim_by_id", BY_KEY, node, [lane], array_text(some), NOW)
+    ways = await read(
+        store.database,
+        "claiming/claim_by_id",
+        BY_KEY,
+        node=node,
+        lanes=[lane],
+        runs=array_text(some),
+        now=NOW,
+    )
     assert set(ways) <= {"runs_pkey", "Tid Scan", "runs_slot"}
     assert sum(ways.values()) <= 3 * len(some)
 
@@ -87,7 +98,12 @@ async def test_what_was_fired_is_found_by_its_job_and_time(store: Store) -> None
     await fill(store, analyze_first=False)
     jobs = list(range(1, 101))
     ways = await read(
-        store.database, "fired_runs", BY_KEY, array_text(jobs), array_text([1] * len(jobs)), [NOW]
+        store.database,
+        "claiming/find_fired",
+        BY_KEY,
+        jobs=array_text(jobs),
+        groups=array_text([1] * len(jobs)),
+        times=[NOW],
     )
     assert set(ways) == {"runs_job"}
     assert sum(ways.values()) <= 2 * len(jobs)

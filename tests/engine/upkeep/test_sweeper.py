@@ -24,6 +24,7 @@ from sexton.postgres.partitions import (
     make_partitions,
     partition_name,
 )
+from sexton.runs.outcomes import Successes
 from sexton.targets.run import RunContext
 from tests.seeding import (
     NOW,
@@ -175,7 +176,7 @@ async def test_a_worker_stopped_before_commit_does_not_keep_its_run(store: Store
     """A handler has finished its run in its own transaction, and COMMIT does not come any more."""
     node = await store.node(lease_until=NOW - timedelta(seconds=1))
     run = await store.run(state="running", node=node, claim=1, attempt=1)
-    queue = await RunQueue.open(store.database)
+    queue, done = await RunQueue.open(store.database), Successes([run], [1], [1], [0.0], [0.0], [None])
 
     async def taken_back() -> bool:
         await reap(store.database, Telemetry(), now=NOW)
@@ -183,7 +184,7 @@ async def test_a_worker_stopped_before_commit_does_not_keep_its_run(store: Store
 
     async def handler() -> None:
         async with queue.lent() as connection, connection.transaction():
-            assert await queue.finish_in(connection, node, (run, 1, 0.0, 0.0, None), now=NOW)
+            assert await queue.finish_in(connection, node, done, now=NOW)
             await store.database.fetch("declare_dead", NOW)
             timeout = "idle_in_transaction_session_timeout"
             assert await connection.fetchval(f"show {timeout}") == "15s"

@@ -7,12 +7,13 @@ from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
 from typing import Any
 
-import msgspec
 import pytest
 import pytest_asyncio
 
 from sexton.engine.worker.queue import Limited, RunQueue
 from sexton.postgres.database import Database
+from sexton.runs.outcomes import Successes
+from tests.plans import explain, rows_read
 from tests.seeding import NOW, Store
 
 BEGAN = NOW.timestamp()
@@ -41,6 +42,12 @@ async def limit(store: Store, name: str = "default", **limits: Any) -> int:
         *columns.values(),
     )
     return number
+
+
+def done(*runs: int) -> Successes:
+    """First claims that succeeded."""
+    ones, times = [1] * len(runs), [BEGAN] * len(runs)
+    return Successes(list(runs), ones, ones, times, times, [None] * len(runs))
 
 
 class Claims:
@@ -81,7 +88,7 @@ async def test_no_more_than_the_limit_at_a_time(store: Store, claims: Claims) ->
     live = await store.live(runs[0])
     assert (live["state"], live["node"], live["limited_by"]) == ("running", claims.node, limited)
     assert await claims.ids() == []
-    await claims.queue.finish(claims.node, [runs[0]], [1], [BEGAN], [BEGAN], None, now=NOW)
+    await claims.queue.finish(claims.node, done(runs[0]), now=NOW)
     assert await claims.ids() == [runs[2]]
     assert await claims.ids() == []
 
@@ -98,7 +105,7 @@ async def test_a_place_is_free_again_in_whatever_way_a_run_stops(
     queue, node = claims.queue, claims.node
     match how:
         case "finish":
-            await queue.finish(node, [first], [1], [BEGAN], [BEGAN], None, now=later)
+            await queue.finish(node, done(first), now=later)
         case "end":
             end = (first, 1, BEGAN, BEGAN, "dead", "exhausted", "failed", "boom", "boom")
             await queue.end(node, [end], now=later)
@@ -114,7 +121,7 @@ async def test_a_place_is_free_again_in_whatever_way_a_run_stops(
             assert await queue.release_unknown(node, [], now=later) == 1
         case "reap":
             await store.execute("update sexton.nodes set state = 'dead', running = 1 where id = $1", node)
-            await store.fetch(store.database.statement("reap"), later, 100)
+            await store.database.fetch("recording/reap", now=later, limit=100)
             await store.execute("update sexton.runs set expires_at = $2 where id = $1", first, later)
             claims.node = await store.node()
         case "gone":
@@ -171,7 +178,7 @@ async def test_no_more_than_the_limit_of_each_key(store: Store, claims: Claims) 
     free = await store.run()
     taken = set(await claims.ids())
     assert taken == {free, *runs["a"][:2], *runs["b"][:2], *runs["c"][:2]}
-    await claims.queue.finish(claims.node, [runs["b"][0]], [1], [BEGAN], [BEGAN], None, now=NOW)
+    await claims.queue.finish(claims.node, done(runs["b"][0]), now=NOW)
     assert await claims.ids() == [runs["b"][2]]
 
 
@@ -197,9 +204,7 @@ async def test_keys_take_turns(store: Store, claims: Claims) -> None:
     for _ in range(5):
         ids = await claims.ids()
         served += [(await store.live(run))["concurrency_key"] for run in ids]
-        await claims.queue.finish(
-            claims.node, ids, [1] * len(ids), [BEGAN] * len(ids), [BEGAN] * len(ids), None, now=NOW
-        )
+        await claims.queue.finish(claims.node, done(*ids), now=NOW)
     assert "".join(served[:10]) == "abcde" * 2
 
 
@@ -299,7 +304,7 @@ async def test_a_twice_crashed_run_is_claimed_only_alone_and_within_the_limits(
     suspect, busy = await keyed(store, "a", crashes=2), await keyed(store, "a")
     assert await claims.ids() == [busy]
     assert (await claims.take(alone=True)).rows == []
-    await claims.queue.finish(claims.node, [busy], [1], [BEGAN], [BEGAN], None, now=NOW)
+    await claims.queue.finish(claims.node, done(busy), now=NOW)
     other = await store.run(crashes=2)
     [row] = (await claims.take(alone=True)).rows
     assert row["id"] in (suspect, other)
@@ -324,7 +329,7 @@ async def test_runs_claimed_before_there_was_a_limit_count(store: Store, claims:
     await limit(store, concurrency=1)
     await claims.queue.count_in(claims.node, [first, second])
     assert await claims.ids() == []
-    await claims.queue.finish(claims.node, [first], [1], [BEGAN], [BEGAN], None, now=NOW)
+    await claims.queue.finish(claims.node, done(first), now=NOW)
     assert await claims.ids() == [second]
 
 
@@ -347,7 +352,7 @@ async def test_a_queue_that_somebody_holds_is_left_for_later(
     await limit(store, concurrency=3)
     run = await store.run()
     async with database.transaction() as holding:
-        await holding.fetch(database.statement("lock_queues"), claims.lanes)
+        await database.fetch("claiming/lock_queues", on=holding, lanes=claims.lanes)
         assert await claims.take() == Limited([], True, 0.1)
     assert await claims.ids() == [run]
 
@@ -359,39 +364,12 @@ select $1, $2, 2, $3, $3, $3, 1, $4 || n % $5::int, $6, $7 from generate_series(
 """
 
 
-async def explain(database: Database, queue: RunQueue, node: int, lanes: list[int], most: int) -> list[Any]:
-    types = "bigint, integer[], integer, timestamptz, boolean"
+async def plan_of(database: Database, queue: RunQueue, node: int, lanes: list[int], most: int) -> list[Any]:
+    statement = database.prepared(
+        "claiming/claim_limited", node=node, lanes=lanes, limit=most, now=NOW, alone=False
+    )
     async with queue.connection() as connection:
-        transaction = connection.transaction()
-        await transaction.start()
-        await connection.execute(f"prepare limited ({types}) as {database.statement('claim_limited')}")
-        lanes_text = "{" + ",".join(map(str, lanes)) + "}"
-        text = await connection.fetchval(
-            "explain (analyze, timing off, format json) "
-            f"execute limited ({node}, '{lanes_text}', {most}, '{NOW}', false)"
-        )
-        await transaction.rollback()
-        await connection.execute("deallocate limited")
-    return _nodes(msgspec.json.decode(text)[0]["Plan"])
-
-
-def _nodes(plan: dict[str, Any]) -> list[dict[str, Any]]:
-    return [plan, *(node for child in plan.get("Plans", []) for node in _nodes(child))]
-
-
-def rows_read(nodes: list[dict[str, Any]]) -> dict[str, float]:
-    """How many rows of `runs` were read by which way."""
-    ways: dict[str, float] = {}
-    for node in nodes:
-        if (
-            node.get("Relation Name") == "runs"
-            and node["Node Type"].endswith("Scan")
-            and node["Actual Loops"]
-        ):
-            way = node.get("Index Name", node["Node Type"])
-            rows = node["Actual Rows"] + node.get("Rows Removed by Filter", 0)
-            ways[way] = ways.get(way, 0) + rows * node["Actual Loops"]
-    return ways
+        return await explain(connection, *statement)
 
 
 @pytest.mark.parametrize("analyze_first", [True, False])
@@ -407,7 +385,7 @@ async def test_a_saturated_key_with_many_runs_costs_nothing(
     await store.execute(CROWD, job, lane, NOW, "big", 1, limited, "running", 1)
     if not analyze_first:
         await store.execute("analyze sexton.runs")
-    ways = rows_read(await explain(database, claims.queue, claims.node, [lane], 10))
+    ways = rows_read(await plan_of(database, claims.queue, claims.node, [lane], 10))
     assert set(ways) <= {"runs_keyed", "runs_limited", "runs_claimable", "Tid Scan"}, ways
     assert sum(ways.values()) < 400, ways
 
@@ -424,7 +402,7 @@ async def test_a_claim_under_limits_reads_what_it_takes(
     await store.execute(CROWD, job, lane, NOW, None, 1, limited, "running", 15)
     if not analyze_first:
         await store.execute("analyze sexton.runs")
-    ways = rows_read(await explain(database, claims.queue, claims.node, [lane], 100))
+    ways = rows_read(await plan_of(database, claims.queue, claims.node, [lane], 100))
     assert set(ways) <= {"runs_keyed", "runs_limited", "runs_claimable", "Tid Scan"}, ways
     assert ways["runs_limited"] == 15
     assert sum(ways.values()) < 200, ways

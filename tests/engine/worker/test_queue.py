@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import msgspec
 import pytest_asyncio
@@ -14,6 +13,8 @@ from sexton.engine.doorbells.base import Ring
 from sexton.engine.doorbells.postgres import PostgresDoorbell
 from sexton.engine.worker.queue import RunQueue
 from sexton.postgres.database import Database
+from sexton.runs.outcomes import Successes
+from tests.plans import explain
 from tests.seeding import NOW, Store
 
 SOON = NOW + timedelta(seconds=30)
@@ -35,7 +36,8 @@ async def queue(database: Database) -> AsyncIterator[RunQueue]:
 async def finish(queue: RunQueue, node: int, *runs: tuple[int, int], at: datetime = NOW) -> set[int]:
     ids, claims = [run for run, _ in runs], [claim for _, claim in runs]
     times = [BEGAN] * len(runs)
-    return await queue.finish(node, ids, claims, times, times, [None] * len(runs), now=at)
+    done = Successes(ids, claims, [1] * len(runs), times, times, [None] * len(runs))
+    return await queue.finish(node, done, now=at)
 
 
 async def test_a_claim_takes_what_is_due_and_marks_it(store: Store, queue: RunQueue) -> None:
@@ -55,8 +57,8 @@ async def test_two_claims_never_share_a_run(store: Store, queue: RunQueue, datab
     runs = {await store.run() for _ in range(6)}
     one, other, lane = await store.node(), await store.node(), await store.lane()
     async with database.transaction() as connection:
-        statement = database.statement("claim")
-        first = {row["id"] for row in await connection.fetch(statement, one, [lane], 4, NOW)}
+        rows = await database.fetch("claiming/claim", on=connection, node=one, lanes=[lane], limit=4, now=NOW)
+        first = {row["id"] for row in rows}
         # The first claim is not committed: its rows are passed over, not waited for.
         second = {row["id"] for row in await queue.claim(other, [lane], 4, now=NOW)}
     assert (len(first), len(second)) == (4, 2)
@@ -157,8 +159,8 @@ async def test_a_finished_run_is_history(store: Store, queue: RunQueue) -> None:
     job = await store.job()
     run, node = await store.run(job, trigger="catch_up", missed=True, idempotency_key="k"), await store.node()
     await queue.claim(node, [await store.lane()], 10, now=NOW)
-    times = [BEGAN + 1], [BEGAN + 2]
-    assert await queue.finish(node, [run], [1], *times, ['{"ok": true}'], now=SOON) == set()
+    done = Successes([run], [1], [job], [BEGAN + 1], [BEGAN + 2], ['{"ok": true}'])
+    assert await queue.finish(node, done, now=SOON) == set()
     assert await store.fetch("select from sexton.runs") == []
     ended = await store.history(run)
     assert (ended["status"], ended["job_id"], ended["node"], ended["claim"]) == ("success", job, node, 1)
@@ -394,22 +396,14 @@ async def test_the_claim_goes_by_its_index(store: Store, queue: RunQueue, databa
         NOW,
     )
     async with queue.connection() as connection:
-        await connection.execute(
-            f"prepare claim (bigint, integer[], integer, timestamptz) as {database.statement('claim')}"
+        scans = await explain(
+            connection, *database.prepared("claiming/claim", node=node, lanes=[lane], limit=100, now=NOW)
         )
-        text = await connection.fetchval(
-            f"explain (analyze, timing off, format json) execute claim ({node}, '{{{lane}}}', 100, '{NOW}')"
-        )
-    scans = list(_nodes(msgspec.json.decode(text)[0]["Plan"]))
     assert not [scan for scan in scans if scan["Node Type"] == "Seq Scan"]
     [claimable] = [scan for scan in scans if scan.get("Index Name") == "runs_claimable"]
     assert claimable["Actual Rows"] * claimable["Actual Loops"] <= 101
     [lock] = [scan for scan in scans if scan["Node Type"] == "LockRows"]
     assert lock["Actual Rows"] * lock["Actual Loops"] <= 101
-
-
-def _nodes(plan: dict[str, Any]) -> list[dict[str, Any]]:
-    return [plan, *(node for child in plan.get("Plans", []) for node in _nodes(child))]
 
 
 async def test_the_doorbell_hears_its_channels(store: Store, database: Database) -> None:

@@ -682,7 +682,7 @@ async def claimed(worker: Worker) -> None:
 async def test_the_log_of_an_attempt_has_an_end_that_says_so(
     store: Store, monkeypatch: pytest.MonkeyPatch, limit: str, value: int, kept: list[str]
 ) -> None:
-    monkeypatch.setattr(f"sexton.execution.{limit}", value)
+    monkeypatch.setattr(f"sexton.targets.run.{limit}", value)
     await store.run()
 
     async def talk(run: RunContext) -> None:

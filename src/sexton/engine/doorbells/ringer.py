@@ -104,9 +104,9 @@ class Ringer(Loop):
         await self.line.close()
 
     async def _ring_for(self, fired: Fired) -> None:
-        *arguments, count = fired
+        jobs, groups, times, count = fired
         try:
-            rows = await self._database.fetch("fired_runs", *arguments)
+            rows = await self._database.fetch("claiming/find_fired", jobs=jobs, groups=groups, times=times)
             await self._publish([notice for row in rows for notice in notices_of(row["lane"], row["runs"])])
         except Unavailable:
             self._drop(count)
@@ -129,7 +129,9 @@ class Ringer(Loop):
 
     async def _ring_again(self, since: datetime | None, ages: list[float]) -> datetime:
         """Ring for what has reached one of these ages since then; returns the time of the look."""
-        rows = await self._database.fetch("unanswered_runs", since, ages, MOST_AT_ONCE)
+        rows = await self._database.fetch(
+            "claiming/find_unanswered", since=since, ages=ages, limit=MOST_AT_ONCE
+        )
         await self._publish(
             [
                 notice

@@ -77,7 +77,7 @@ class Sweeper(Loop):
         if orphans:
             # A firing may just have taken the place: then there is no orphan.
             with contextlib.suppress(asyncpg.UniqueViolationError):
-                await self._database.fetch("promote_orphans", now)
+                await self._database.fetch("recording/promote_orphans", now=now)
             [row] = await self._database.fetch("mend_shards")
             if row["mended"]:
                 log.warning("%d timers were in shards that nobody leads; they are put right", row["mended"])
@@ -88,7 +88,7 @@ class Sweeper(Loop):
 
 async def reap(database: Database, telemetry: Telemetry, *, now: datetime | None = None) -> bool:
     """Take back the runs of dead workers; whether there may be more."""
-    row = await _recording(database, now, "reap", now, BATCH)
+    row = await _recording(database, "recording/reap", now)
     telemetry.reaped_back.inc(row["back"])
     telemetry.reaped_poison.inc(row["poison"])
     telemetry.reaped_cancelled.inc(row["cancelled"])
@@ -105,29 +105,31 @@ async def end_overdue(database: Database, telemetry: Telemetry, *, now: datetime
 
 async def expire(database: Database, telemetry: Telemetry, *, now: datetime | None = None) -> bool:
     """End the runs that have waited too long, or that were cancelled while they waited."""
-    row = await _recording(database, now, "expire", now, BATCH, by_key=True)
+    row = await _recording(database, "recording/expire", now, by_key=True)
     telemetry.expired.inc(row[0])
     return bool(row[0] >= BATCH)
 
 
 async def _recording(
-    database: Database, now: datetime | None, name: str, *arguments: object, by_key: bool = False
+    database: Database, name: str, now: datetime | None, *, by_key: bool = False
 ) -> asyncpg.Record:
     """A statement that writes to history: if the day's partition is missing, it is made first."""
     try:
-        row = await _fetchrow(database, name, *arguments, by_key=by_key)
+        row = await _fetchrow(database, name, now, by_key=by_key)
     except asyncpg.CheckViolationError as error:
         await make_missing(database, error, now=now)
-        row = await _fetchrow(database, name, *arguments, by_key=by_key)
+        row = await _fetchrow(database, name, now, by_key=by_key)
     if row is None:
         raise Unavailable("no_answer", f"the statement {name} gave no answer")
     return row
 
 
-async def _fetchrow(database: Database, name: str, *arguments: object, by_key: bool) -> asyncpg.Record | None:
+async def _fetchrow(
+    database: Database, name: str, now: datetime | None, *, by_key: bool
+) -> asyncpg.Record | None:
     """`by_key`: by indexes, also right after a million runs came into an empty table."""
     if not by_key:
-        return await database.fetchrow(name, *arguments)
+        return await database.fetchrow(name, now=now, limit=BATCH)
     async with database.transaction() as connection:
         await connection.execute(LOCALLY_BY_KEY)
-        return await connection.fetchrow(database.statement(name), *arguments)
+        return await database.fetchrow(name, on=connection, now=now, limit=BATCH)

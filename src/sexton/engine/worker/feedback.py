@@ -19,7 +19,7 @@ from sexton import clock
 from sexton.engine.worker.queue import CUT_OFF
 from sexton.postgres.database import Connection, Database
 from sexton.runs import completion as report
-from sexton.runs.outcomes import encode_result
+from sexton.runs.outcomes import Successes, encode_result
 from sexton.targets.run import LeaseLost, RunContext, clean
 
 if TYPE_CHECKING:
@@ -125,13 +125,8 @@ class WorkerReporter:
         self, run: RunContext, node: int, connection: Connection, transaction: Any, result: Any
     ) -> None:
         await self._worker.settler.report()
-        done = (
-            run.id,
-            run.claim,
-            self.database_seconds(run.started),
-            self.database_seconds(clock.monotonic()),
-            encode_result(result),
-        )
+        done, began = Successes(), self.database_seconds(run.started)
+        done.add(run, began, self.database_seconds(clock.monotonic()), encode_result(result))
         if not await self._worker.queue.finish_in(connection, node, done, now=self._worker.now()):
             await transaction.rollback()
             self._worker.count_lost({run.id})
@@ -139,7 +134,7 @@ class WorkerReporter:
         try:
             await transaction.commit()
         except CUT_OFF:
-            since = datetime.fromtimestamp(self.database_seconds(run.started) - 60, UTC)
+            since = datetime.fromtimestamp(began - 60, UTC)
             if (now := self._worker.now()) is not None:
                 since = min(since, now)
             if run.id not in await self._worker.queue.recorded(node, [(run.id, run.claim, run.job)], since):

@@ -23,11 +23,12 @@ from sexton.postgres.database import (
     Connection,
     Database,
     array_text,
+    by_column,
     keep_session,
     unavailable,
 )
 from sexton.postgres.partitions import make_missing
-from sexton.runs.outcomes import Again, End
+from sexton.runs.outcomes import AGAIN, END, Again, End, Successes, Waiting
 
 log = logging.getLogger("sexton")
 
@@ -112,23 +113,33 @@ class RunQueue:
             except (*LOST, asyncpg.PostgresError, asyncpg.InternalClientError):
                 pool.terminate()
 
+    # Claiming.
+
     async def lanes(
         self, queues: Sequence[str] | None, handlers: Sequence[str], targets: Sequence[str]
     ) -> Lanes:
-        rows = await self._fetch("lanes", queues, handlers, targets)
+        rows = await self._fetch("claiming/list_lanes", queues=queues, handlers=handlers, targets=targets)
         free = [row["id"] for row in rows if not row["limited"]]
         return Lanes(free, [row["id"] for row in rows if row["limited"]])
 
     async def claim(
         self, node: int, lanes: Sequence[int], limit: int, *, now: datetime | None = None
     ) -> list[asyncpg.Record]:
-        return await self._write("claim", node, lanes, limit, now)
+        return await self._write("claiming/claim", node=node, lanes=lanes, limit=limit, now=now)
 
     async def claim_by_id(
         self, node: int, lanes: Sequence[int], runs: Sequence[int], *, now: datetime | None = None
     ) -> list[asyncpg.Record]:
-        """Those of these runs that can be had."""
-        return await self._write("claim_by_id", node, lanes, array_text(runs), now)
+        """Those of these runs that can be claimed."""
+        return await self._write(
+            "claiming/claim_by_id", node=node, lanes=lanes, runs=array_text(runs), now=now
+        )
+
+    async def claim_alone(
+        self, node: int, lanes: Sequence[int], *, now: datetime | None = None
+    ) -> list[asyncpg.Record]:
+        """A run that may kill its worker: only for a worker that has no other."""
+        return await self._write("claiming/claim_alone", node=node, lanes=lanes, now=now)
 
     async def claim_limited(
         self,
@@ -140,80 +151,71 @@ class RunQueue:
         now: datetime | None = None,
     ) -> Limited:
         """From lanes whose queues have limits. `alone`: one run that may kill its worker."""
-        statement = self._database.statement
+        fetch = self._database.fetch
         async with self.connection() as connection:
             try:
                 async with connection.transaction():
-                    await connection.fetch(statement("lock_queues"), lanes)
-                    claimed = await connection.fetchrow(
-                        statement("claim_limited"), node, lanes, limit, now, alone
+                    await fetch("claiming/lock_queues", on=connection, lanes=lanes)
+                    [claimed] = await fetch(
+                        "claiming/claim_limited",
+                        on=connection,
+                        node=node,
+                        lanes=lanes,
+                        limit=limit,
+                        now=now,
+                        alone=alone,
                     )
             except asyncpg.LockNotAvailableError:
                 return Limited([], True, BUSY_SECONDS)
-            assert claimed is not None
             runs = claimed["runs"]
-            rows = await connection.fetch(statement("claimed"), node, runs) if runs else []
+            rows = await fetch("claiming/read_claimed", on=connection, node=node, runs=runs) if runs else []
         return Limited(rows, claimed["remaining"], claimed["seconds"])
 
     async def count_in(self, node: int, runs: Sequence[int]) -> None:
         """Let runs count that were claimed before their queues had limits."""
-        await self._fetch("count_in", node, runs)
-
-    async def claim_alone(
-        self, node: int, lanes: Sequence[int], *, now: datetime | None = None
-    ) -> list[asyncpg.Record]:
-        """A run that may kill its worker: only for one with nothing else in its hands."""
-        return await self._write("claim_alone", node, lanes, now)
+        await self._fetch("claiming/count_in", node=node, runs=runs)
 
     async def suspects(self, lanes: Sequence[int], *, now: datetime | None = None) -> bool:
-        rows = await self._fetch("suspects", lanes, now)
-        return bool(rows[0][0])
+        """Whether a run that must be run alone waits in these lanes."""
+        [row] = await self._fetch("claiming/find_suspects", lanes=lanes, now=now)
+        return bool(row[0])
 
-    async def finish(
-        self,
-        node: int,
-        ids: Sequence[int],
-        claims: Sequence[int],
-        started: Sequence[float],
-        finished: Sequence[float],
-        results: Sequence[str | None] | None,
-        *,
-        now: datetime | None = None,
-    ) -> set[int]:
-        """Successes; with no results at all, None. Returns the runs that were lost."""
-        columns = map(array_text, (ids, claims, started, finished))
-        return await self._record(ids, "finish", node, *columns, results, now)
+    async def release_unknown(self, node: int, known: Sequence[int], *, now: datetime | None = None) -> int:
+        """Give back what the node holds beyond the runs it knows of; how many there were."""
+        # There is no index for this: on a connection of the pool, which may scan.
+        [row] = await self._database.fetch("claiming/release_unknown", node=node, known=known, now=now)
+        return int(row[0])
+
+    # Recording. Outcomes come back as the set of runs that were lost.
+
+    async def finish(self, node: int, done: Successes, *, now: datetime | None = None) -> set[int]:
+        return await self._record("recording/finish", done.runs, node=node, now=now, **done.parameters())
 
     async def finish_in(
-        self,
-        connection: Connection,
-        node: int,
-        run: tuple[int, int, float, float, str | None],
-        *,
-        now: datetime | None = None,
+        self, connection: Connection, node: int, done: Successes, *, now: datetime | None = None
     ) -> bool:
-        """The success of one run (id, claim, started, finished, result) in a transaction of its handler's."""
+        """The success of one run in a transaction of its handler's; whether the node still held it."""
         await connection.execute(
             f"set local idle_in_transaction_session_timeout = {round(COMMIT_SECONDS * 1000)}"
         )
-        *numbers, result = run
-        columns = (array_text([number]) for number in numbers)
-        row = await connection.fetchrow(self._database.statement("finish"), node, *columns, [result], now)
-        return row is not None and row["recorded"] == 1
+        [row] = await self._database.fetch(
+            "recording/finish", on=connection, node=node, now=now, **done.parameters()
+        )
+        return bool(row["recorded"] == 1)
 
     async def end(self, node: int, rows: Sequence[End], *, now: datetime | None = None) -> set[int]:
         """Dead and cancelled runs."""
-        return await self._settle("end", node, *zip(*rows, strict=True), now)
+        return await self._record_rows("recording/end", END, rows, node=node, now=now)
 
     async def retry(self, node: int, rows: Sequence[Again], *, now: datetime | None = None) -> set[int]:
         """Runs to be tried again, or put off by their handlers."""
-        return await self._settle("retry", node, *zip(*rows, strict=True), now)
+        return await self._record_rows("recording/retry", AGAIN, rows, node=node, now=now)
 
-    async def wait(
-        self, node: int, rows: Sequence[tuple[int, int, float]], *, now: datetime | None = None
-    ) -> set[int]:
+    async def wait(self, node: int, rows: Sequence[Waiting], *, now: datetime | None = None) -> set[int]:
         """Runs (id, claim, seconds) that wait for an outside report from now on."""
-        return await self._settle("wait", node, *zip(*rows, strict=True), now)
+        return await self._record_rows(
+            "recording/wait", ("runs", "claims", "seconds"), rows, node=node, now=now
+        )
 
     async def release(
         self,
@@ -224,53 +226,55 @@ class RunQueue:
         now: datetime | None = None,
     ) -> set[int]:
         """Runs (id, claim, why) given back as if they had not been claimed."""
-        return await self._settle("release", node, *zip(*rows, strict=True), delay, now)
-
-    async def release_unknown(self, node: int, known: Sequence[int], *, now: datetime | None = None) -> int:
-        """Give back what the node holds beyond the runs it knows of; how many there were."""
-        # There is no index for this: on a connection of the pool, which may scan.
-        rows = await self._database.fetch("release_unknown", node, known, now)
-        return int(rows[0][0])
+        names = ("runs", "claims", "reasons")
+        return await self._record_rows("recording/release", names, rows, node=node, delay=delay, now=now)
 
     async def recorded(self, node: int, mine: Sequence[tuple[int, int, int]], since: datetime) -> set[int]:
         """Which of these (run, claim, job) are in history: for when an answer was lost."""
-        rows = await self._fetch("recorded", *zip(*mine, strict=True), node, since)
+        columns = by_column(("runs", "claims", "jobs"), mine)
+        rows = await self._fetch("recording/find_recorded", node=node, since=since, **columns)
         return {row["run_id"] for row in rows}
 
     async def fix_keys(self, node: int, rows: Sequence[tuple[int, int, str]]) -> None:
         """Idempotency keys made from templates."""
-        await self._write("fix_keys", node, *zip(*rows, strict=True))
+        await self._write("recording/fix_keys", node=node, **by_column(("runs", "claims", "keys"), rows))
 
     async def progress(self, node: int, rows: Sequence[tuple[int, int, str]]) -> None:
-        await self._write("progress", node, *zip(*rows, strict=True))
+        columns = by_column(("runs", "claims", "progress"), rows)
+        await self._write("recording/set_progress", node=node, **columns)
 
     async def log(
         self, node: int, rows: Sequence[tuple[int, int, float, str, str]], *, now: datetime | None = None
     ) -> None:
-        await self._write("log", node, *zip(*rows, strict=True), now)
+        columns = by_column(("runs", "claims", "times", "levels", "messages"), rows)
+        await self._write("recording/log", node=node, now=now, **columns)
 
-    async def _settle(self, name: str, node: int, ids: Sequence[int], *arguments: Any) -> set[int]:
-        return await self._record(ids, name, node, ids, *arguments)
+    async def _record_rows(
+        self, name: str, names: Sequence[str], rows: Sequence[tuple[Any, ...]], **parameters: Any
+    ) -> set[int]:
+        columns = by_column(names, rows)
+        return await self._record(name, columns["runs"], **columns, **parameters)
 
-    async def _record(self, ids: Sequence[int], name: str, *arguments: Any) -> set[int]:
+    async def _record(self, name: str, runs: Sequence[int], /, **parameters: Any) -> set[int]:
         """Write the outcomes of these runs; which of them were lost."""
         crash.point("finish.before")
-        row = (await self._write(name, *arguments))[0]
+        [row] = await self._write(name, **parameters)
         crash.point("finish.after")
-        return set() if row["recorded"] == len(ids) else set(ids) - set(row["ids"] or ())
+        return set() if row["recorded"] == len(runs) else set(runs) - set(row["ids"] or ())
 
-    async def _write(self, name: str, *arguments: Any) -> list[asyncpg.Record]:
+    async def _write(self, name: str, /, **parameters: Any) -> list[asyncpg.Record]:
         """A statement that may write to history: if today's partition is missing, it is made first."""
         try:
-            return await self._fetch(name, *arguments)
+            return await self._fetch(name, **parameters)
         except asyncpg.CheckViolationError as error:
-            now = arguments[-1] if isinstance(arguments[-1], datetime) else None
-            await make_missing(self._database, error, now=now)
-        return await self._fetch(name, *arguments)
+            await make_missing(self._database, error, now=parameters.get("now"))
+        return await self._fetch(name, **parameters)
 
-    async def _fetch(self, name: str, *arguments: Any) -> list[asyncpg.Record]:
+    async def _fetch(self, name: str, /, **parameters: Any) -> list[asyncpg.Record]:
         async with self.connection() as connection:
-            return await connection.fetch(self._database.statement(name), *arguments)
+            return await self._database.fetch(name, on=connection, **parameters)
+
+    # Connections.
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Connection]:

@@ -18,7 +18,7 @@ import asyncpg
 from sexton import clock
 from sexton.engine.loop import Loop
 from sexton.errors import Unavailable
-from sexton.runs.outcomes import Again, End, OutcomeBatch, encode_result
+from sexton.runs.outcomes import Again, End, OutcomeBatch, Successes, encode_result
 from sexton.targets.run import clean
 
 if TYPE_CHECKING:
@@ -140,11 +140,11 @@ class Settler(Loop):
         try:
             if self._doubtful:
                 await self._forget_recorded(batch)
-            if batch.ids:
-                lost = await self._finish(batch, now)
-                telemetry.succeeded.inc(len(batch.ids) - len(lost))
-                telemetry.run_seconds.observe_many(map(float.__sub__, batch.finished, batch.started))
-                batch.clear_done()
+            if done := batch.done:
+                lost = await self._finish(batch.node, done, now)
+                telemetry.succeeded.inc(len(done) - len(lost))
+                telemetry.run_seconds.observe_many(map(float.__sub__, done.finished, done.started))
+                batch.done = Successes()
                 worker.count_lost(lost)
             if batch.ended:
                 lost = await self._each(
@@ -200,36 +200,27 @@ class Settler(Loop):
                     log.exception("an outcome cannot be recorded: %s; the run is given back", row)
         return lost
 
-    async def _finish(self, batch: OutcomeBatch, now: datetime | None) -> set[int]:
+    async def _finish(self, node: int, done: Successes, now: datetime | None) -> set[int]:
         queue = self._worker.queue
         try:
-            return await queue.finish(
-                batch.node,
-                batch.ids,
-                batch.claims,
-                batch.started,
-                batch.finished,
-                batch.results if any(batch.results) else None,
-                now=now,
-            )
+            return await queue.finish(node, done, now=now)
         except REFUSALS as error:
             # One result that PostgreSQL does not take must not keep the others from being recorded.
             log.warning("results could not be kept: %s", error)
         lost: set[int] = set()
-        for place in range(len(batch.ids)):
-            one = slice(place, place + 1)
-            ids, claims = batch.ids[one], batch.claims[one]
-            started, finished, results = batch.started[one], batch.finished[one], batch.results[one]
+        for place in range(len(done)):
+            one = done.chosen([place])
             try:
-                lost |= await queue.finish(batch.node, ids, claims, started, finished, results, now=now)
+                lost |= await queue.finish(node, one, now=now)
             except REFUSALS as error:
-                note = encode_result({"truncated": True, "note": f"the result cannot be kept: {error}"})
-                lost |= await queue.finish(batch.node, ids, claims, started, finished, [note], now=now)
+                note = {"truncated": True, "note": f"the result cannot be kept: {error}"}
+                one.results = [encode_result(note)]
+                lost |= await queue.finish(node, one, now=now)
         return lost
 
     async def _forget_recorded(self, batch: OutcomeBatch) -> None:
         """What an unanswered statement has recorded after all is neither repeated nor counted as lost."""
-        mine = batch.claimed()
+        mine = batch.ends()
         if mine:
             since = datetime.fromtimestamp(batch.earliest() - 60, UTC)
             if (now := self._worker.now()) is not None:

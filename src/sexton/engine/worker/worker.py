@@ -321,7 +321,7 @@ class Worker:
         started = run.started + self.offset
         self.telemetry.late_seconds.observe(started - run.due_seconds)
         if outcome is SUCCESS:
-            self.batch.succeed(run, started, finished + self.offset)
+            self.batch.done.add(run, started, finished + self.offset)
         else:
             try:
                 self.batch.add(run, outcome, started, finished + self.offset)

@@ -1,9 +1,9 @@
 -- What a claim sets: the number of the claim grows with every one, and the first one fixes the revision.
--- Expects moment, $1 the node, and what claim_definition joins.
+-- Expects moment, :node, and what claim_definition joins.
     state = 'running',
     claim = run.claim + 1,
     attempt = run.attempt + 1,
-    node = $1,
+    node = :node,
     revision = coalesce(case when old.definition is null then job.revision end, run.revision),
     claimed_at = (select now from moment),
     deadline_at = (select now from moment) + make_interval(

@@ -1,4 +1,4 @@
--- Only runs whose time has come, and has not passed, and that nobody asked to cancel.
+-- Only runs whose time has come, and has not passed, and that were not asked to cancel.
 -- Expects moment and run, in a where clause that has begun.
         and run.state in ('pending', 'failed')
         and run.available_at <= (select now from moment)

@@ -1,4 +1,4 @@
--- Runs that nobody has in hand go to history as expired or cancelled.
+-- Runs that no worker holds go to history as expired or cancelled.
 -- Expects moment, and ended with whole runs. Another common table expression follows.
 recorded as (
     insert into sexton.history (

@@ -1,13 +1,13 @@
--- The queues of the lanes $1, held until the transaction ends, so that nobody else claims from them: the first statement
+-- Lock the queues of these lanes until the transaction ends, so that no other worker claims from them: the first statement
 -- of a claim under limits. What runs there is counted by a later statement, since this one may have waited and sees the
--- runs as they were before. It does not wait for long: whoever holds a queue may have been stopped.
+-- runs as they were before. It does not wait for long: the process that holds a queue may be stopped.
 with patience as materialized (select set_config('lock_timeout', '500ms', true))
 select queue.id
 from patience
 cross join sexton.queues as queue
 where queue.id = any (array(
     select limited.id
-    from unnest($1::integer[]) as served (lane)
+    from unnest(:lanes::integer[]) as served (lane)
     join sexton.lanes as lane on lane.id = served.lane
     join sexton.queues as limited on limited.namespace = 'default' and limited.name = lane.queue
 ))

@@ -1,19 +1,19 @@
--- Runs that wait past their time end as expired, also those of a lane that nobody serves; those that somebody asked
--- to cancel while they wait end as cancelled. Each by its own partial index, hence two branches.
-with moment as materialized (select coalesce($1::timestamptz, clock_timestamp()) as now),
+-- Runs that wait past their time end as expired, also those of a lane that no worker serves; those that were asked to
+-- cancel while they wait end as cancelled. Each by its own partial index, hence two branches.
+with moment as materialized (select coalesce(:now::timestamptz, clock_timestamp()) as now),
 stale as materialized (
     select run.ctid as place
     from sexton.runs as run
     where run.expires_at <= (select now from moment) and run.state in ('pending', 'failed')
     order by run.expires_at
-    limit $2
+    limit :limit
     for update skip locked
 ),
 unwanted as materialized (
     select run.ctid as place
     from sexton.runs as run
     where run.cancel_requested_at is not null and run.state in ('pending', 'failed')
-    limit $2
+    limit :limit
     for update skip locked
 ),
 picked as materialized (

@@ -1,8 +1,8 @@
--- The runs of dead workers go back, and the crash counts; the third one makes the run poison, and dead. One that somebody
+-- The runs of dead workers go back, and the crash counts; the third one makes the run poison, and dead. A run that was
 -- asked to cancel ends as cancelled. A claim may have been under way when its node was declared dead, so a dead node is
 -- looked at at first, and again after a minute until it holds nothing any more: then its `running` is set to 0. Without
 -- such a node nothing is scanned, as there is no index for this.
-with moment as materialized (select coalesce($1::timestamptz, clock_timestamp()) as now),
+with moment as materialized (select coalesce(:now::timestamptz, clock_timestamp()) as now),
 fallen as materialized (
     select array(
         select node.id
@@ -26,7 +26,7 @@ crashed as materialized (
     where (select cardinality(ids) from fallen) > 0
         and run.state = 'running'
         and run.node = any ((select ids from fallen)::bigint[])
-    limit $2
+    limit :limit
     for update of run skip locked
 ),
 cleared as (

@@ -1,24 +1,25 @@
--- The runs that have waited for a worker for one of the ages $2 (in seconds) since $1 (null: lately), by lane, and the
--- time of this look. At age 0 without those that were fired, for they were rung for then. At most $3 of a lane, a
--- priority and an age. On runs_claimable, each in a range of its own. Without queues that have limits or are paused, as in fired_runs.
+-- The runs that have waited for a worker for one of the :ages (in seconds) since a time (null: lately), by lane, and the
+-- time of this look. At age 0 without those that were fired, for the firing has rung for them. At most :limit of a lane, a
+-- priority and an age. On runs_claimable, each in a range of its own. Without queues that have limits or are paused, as in
+-- claiming/find_fired.
 with moment as materialized (select clock_timestamp() as now),
 unanswered as (
     select run.lane, array_agg(distinct run.id) as runs
     from sexton.lanes as lane
     left join sexton.queues as queue on queue.namespace = 'default' and queue.name = lane.queue
     cross join generate_series(0, 3) as level (priority)
-    cross join unnest($2::float8[]) as age (seconds)
+    cross join unnest(:ages::float8[]) as age (seconds)
     cross join lateral (
         select run.id, run.lane, run.trigger, run.claim, run.slot, run.crashes
         from sexton.runs as run
         where run.lane = lane.id
             and run.priority = level.priority
             and run.state in ('pending', 'failed')
-            and run.available_at > coalesce($1::timestamptz, (select now from moment) - interval '1 minute')
+            and run.available_at > coalesce(:since::timestamptz, (select now from moment) - interval '1 minute')
                 - age.seconds * interval '1 second'
             and run.available_at <= (select now from moment) - age.seconds * interval '1 second'
         order by run.available_at
-        limit $3
+        limit :limit
     ) as run
     where queue.paused_at is null
         and queue.concurrency is null and queue.rate is null and (queue.key_concurrency is null or not lane.keyed)

@@ -1,13 +1,13 @@
--- The runs that a firing has made, by lane. $1 jobs and $2 their groups (1-based), both as the text of an array; $3 the
+-- The runs that a firing has made, by lane. :jobs and their :groups (1-based) are texts of arrays; :times has the
 -- scheduled time of each group. Queues with limits, or that are paused, are left out: what may be claimed there, and when,
 -- only PostgreSQL can say.
 select run.lane, array_agg(run.id order by run.priority, run.id) as runs
-from unnest($1::text::bigint[], $2::text::integer[]) as fired (job_id, place)
+from unnest(:jobs::text::bigint[], :groups::text::integer[]) as fired (job_id, place)
 cross join lateral (
     select run.id, run.lane, run.priority
     from sexton.runs as run
     where run.job_id = fired.job_id
-        and run.scheduled_at = ($3::timestamptz[])[fired.place]
+        and run.scheduled_at = (:times::timestamptz[])[fired.place]
         and run.state = 'pending'
         and run.available_at <= clock_timestamp()
     offset 0

@@ -1,10 +1,10 @@
--- Take up to $3 runs for node $1 from its lanes $2 (in the order given), as far as the limits of their queues allow; the
--- queues are locked (lock_queues.sql). $4 now; $5 true: one run that has crashed its worker twice, to be run alone.
+-- Claim up to :limit runs for a node from its lanes (in the order given), as far as the limits of their queues allow; the
+-- queues are locked (claiming/lock_queues). :alone: one run that has crashed its worker twice, to be run alone.
 -- The highest priority comes first within a queue, and within a priority one key after the other, from the one after
 -- that which was served last. Expired and cancelled runs are left to the sweeper.
--- The answer is small, as the queues are held until it is sent: the runs, whether some are left that could have gone but
+-- The answer is small, as the queues are locked until it is sent: the runs, whether some are left that could have gone but
 -- for the limits, and in how many seconds it is worth looking again (null: when something has ended).
-with recursive moment as materialized (select coalesce($4::timestamptz, clock_timestamp()) as now),
+with recursive moment as materialized (select coalesce(:now::timestamptz, clock_timestamp()) as now),
 -- 1. The queues, and how much their limits leave: `tokens` of the rate, `places` of the concurrency (null: no such limit).
 -- What runs is counted in runs_limited.
 counted as materialized (
@@ -21,13 +21,13 @@ counted as materialized (
         ) end as places
     from (
         select lane.queue, array_agg(lane.id order by wanted.place) as lanes, min(wanted.place) as place
-        from unnest($2::integer[]) with ordinality as wanted (lane, place)
+        from unnest(:lanes::integer[]) with ordinality as wanted (lane, place)
         join sexton.lanes as lane on lane.id = wanted.lane
         group by lane.queue
     ) as served
     join sexton.queues as queue on queue.namespace = 'default' and queue.name = served.queue
     where queue.paused_at is null
-        and (select node.state from sexton.nodes as node where node.id = $1) = 'live'
+        and (select node.state from sexton.nodes as node where node.id = :node) = 'live'
 ),
 -- 2. Each lane and priority is a stretch of runs_claimable. Their numbers are the order in which they are served; `room` is
 -- what may be taken of the queue at the most.
@@ -37,7 +37,7 @@ stretches as materialized (
             select lane.keyed and counted.key_concurrency is not null from sexton.lanes as lane where lane.id = served.lane
         ) as keyed,
         greatest(0, least(
-            case when $5::boolean then 1 else $3::integer end, counted.places, floor(counted.tokens + 1e-9)
+            case when :alone::boolean then 1 else :limit::integer end, counted.places, floor(counted.tokens + 1e-9)
         ))::integer as room,
         row_number() over (order by counted.place, level.priority, served.place) as number
     from counted
@@ -50,7 +50,7 @@ stretches as materialized (
 walk (number, past_end, key, steps, found, free, places) as (
     select stretch.number, false, stretch.key_place, 0, 0, 0, null::tid[]
     from stretches as stretch
-    where stretch.keyed and not $5::boolean
+    where stretch.keyed and not :alone::boolean
     union all
     select walk.number, next.past_end, next.key, walk.steps + 1,
         walk.found + cardinality(there.places), share.free, there.places
@@ -127,7 +127,7 @@ unkeyed (number, queue, step, nth, key, free, place) as (
             limit stretch.room
         ) as run
     ) as run
-    where not stretch.keyed and not $5::boolean
+    where not stretch.keyed and not :alone::boolean
 ),
 -- from the walk,
 keyed (number, queue, step, nth, key, free, place) as (
@@ -136,7 +136,7 @@ keyed (number, queue, step, nth, key, free, place) as (
     cross join lateral (select stretch.queue from stretches as stretch where stretch.number = walk.number) as stretch
     cross join unnest(walk.places) with ordinality as there (place, nth)
 ),
--- or, with $5, what is to be run alone.
+-- or, with :alone, what is to be run alone.
 alone (number, queue, step, nth, key, free, place) as (
     select stretch.number, stretch.queue, 0, 0, case when stretch.keyed then run.concurrency_key end,
         stretch.most - case when stretch.keyed then (
@@ -148,7 +148,7 @@ alone (number, queue, step, nth, key, free, place) as (
         ) end, run.ctid
     from stretches as stretch
     join sexton.runs as run on run.lane = stretch.lane and run.priority = stretch.priority
-    where $5::boolean
+    where :alone::boolean
         and run.crashes >= 2
         -- include: ready
 ),
@@ -173,9 +173,9 @@ chosen as materialized (
     cross join lateral (select stretch.room from stretches as stretch where stretch.number = fair.number) as stretch
     where fair.nth_of_queue <= stretch.room
     order by fair.number, fair.step, fair.nth
-    limit case when $5::boolean then 1 else $3::integer end
+    limit case when :alone::boolean then 1 else :limit::integer end
 ),
--- 6. Lock them; what somebody else has locked or taken meanwhile is left out.
+-- 6. Lock them; what another transaction has locked or taken meanwhile is left out.
 picked as materialized (
     select run.ctid as place, run.job_id, run.claim, run.revision, chosen.number, chosen.queue, chosen.step, chosen.nth,
         chosen.key

@@ -1,21 +1,22 @@
--- Take those of the runs $3 for node $1 that can be claimed and are in its lanes $2: as claim does, which see. What a
--- broker says of a run may be old, doubled or wrong; what stands here decides. Joining on ctid as in claim.
-with moment as materialized (select coalesce($4::timestamptz, clock_timestamp()) as now),
+-- Claim those of these runs that can be claimed and are in the lanes of a node: by the rules of claiming/claim. A notice
+-- from a broker may be late, repeated or wrong; the rows of `runs` decide. Joining on ctid as there.
+-- :runs is the text of an array.
+with moment as materialized (select coalesce(:now::timestamptz, clock_timestamp()) as now),
 picked as materialized (
     select run.*
-    from unnest($3::text::bigint[]) as wanted (id)
+    from unnest(:runs::text::bigint[]) as wanted (id)
     cross join lateral (
         select run.ctid as place, run.job_id, run.claim, run.revision,
             run.cancel_requested_at is not null or run.expires_at <= (select now from moment) as gone
         from sexton.runs as run
         where run.id = wanted.id
-            and run.lane = any ($2::integer[])
+            and run.lane = any (:lanes::integer[])
             and run.state in ('pending', 'failed')
             and run.available_at <= (select now from moment)
             and run.crashes < 2
         for update skip locked
     ) as run
-    where (select node.state from sexton.nodes as node where node.id = $1) = 'live'
+    where (select node.state from sexton.nodes as node where node.id = :node) = 'live'
 ),
 -- include: ended_gone
 -- include: recorded_gone

@@ -1,15 +1,19 @@
--- Put runs of node $1 back for another attempt after $6 seconds, with a row for the attempt that failed. One that was
--- put off by its handler (`snoozed`) does not use up an attempt. One that somebody asked to cancel meanwhile ends here
--- as cancelled. Same rules as finish.sql.
-with moment as materialized (select coalesce($9::timestamptz, clock_timestamp()) as now),
+-- Put runs of a node back for another attempt after a delay in seconds, with a row for the attempt that failed. One that was
+-- put off by its handler (`snoozed`) does not use up an attempt. One that was asked to cancel meanwhile ends here as
+-- cancelled. By the rules of recording/finish.
+with moment as materialized (select coalesce(:now::timestamptz, clock_timestamp()) as now),
 held as materialized (
     select
         run.id, run.attempt, run.node, run.cancel_requested_at is not null as cancelled,
         greatest(run.claimed_at, to_timestamp(done.started)) as started_at,
-        greatest(run.claimed_at, to_timestamp(done.started)) + make_interval(secs => done.finished - done.started) as finished_at, done.delay, done.outcome, done.message
-    from unnest($2::bigint[], $3::integer[], $4::float8[], $5::float8[], $6::float8[], $7::text[], $8::text[])
-        as done (id, claim, started, finished, delay, outcome, message)
-    join sexton.runs as run on run.id = done.id and run.claim = done.claim and run.node = $1
+        greatest(run.claimed_at, to_timestamp(done.started)) + make_interval(secs => done.finished - done.started)
+            as finished_at,
+        done.delay, done.outcome, done.message
+    from unnest(
+        :runs::bigint[], :claims::integer[], :started::float8[], :finished::float8[], :delays::float8[],
+        :outcomes::text[], :messages::text[]
+    ) as done (id, claim, started, finished, delay, outcome, message)
+    join sexton.runs as run on run.id = done.id and run.claim = done.claim and run.node = :node
     order by run.id
     for update of run
 ),
@@ -41,5 +45,5 @@ ended as (
 ),
 -- include: recorded
 -- include: promoted
-select count(*) as recorded, case when count(*) < cardinality($2) then array_agg(held.id) end as ids
+select count(*) as recorded, case when count(*) < cardinality(:runs) then array_agg(held.id) end as ids
 from held

@@ -1,20 +1,22 @@
--- End runs of node $1 without success: dead (with a dead letter) or cancelled. Same rules as finish.sql.
-with moment as materialized (select coalesce($11::timestamptz, clock_timestamp()) as now),
+-- End runs of a node without success: dead (with a dead letter) or cancelled. By the rules of recording/finish.
+with moment as materialized (select coalesce(:now::timestamptz, clock_timestamp()) as now),
 ended as (
     delete from sexton.runs as run
     using (
         select *
         from unnest(
-            $2::bigint[], $3::integer[], $4::float8[], $5::float8[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[]
+            :runs::bigint[], :claims::integer[], :started::float8[], :finished::float8[],
+            :statuses::text[], :reasons::text[], :outcomes::text[], :messages::text[], :error_groups::text[]
         ) as done (id, claim, started, finished, status, reason, outcome, message, error_group)
         order by done.id
     ) as done
-    where run.id = done.id and run.claim = done.claim and run.node = $1
+    where run.id = done.id and run.claim = done.claim and run.node = :node
     returning
         run.*, done.outcome, done.status, done.message, done.error_group,
         case when done.status = 'cancelled' then coalesce(run.cancel_reason, done.reason) else done.reason end as reason,
         greatest(run.claimed_at, to_timestamp(done.started)) as started_at,
-        greatest(run.claimed_at, to_timestamp(done.started)) + make_interval(secs => done.finished - done.started) as finished_at
+        greatest(run.claimed_at, to_timestamp(done.started)) + make_interval(secs => done.finished - done.started)
+            as finished_at
 ),
 -- include: recorded
 tried as (
@@ -25,5 +27,5 @@ tried as (
 ),
 -- include: buried
 -- include: promoted
-select count(*) as recorded, case when count(*) < cardinality($2) then array_agg(ended.id) end as ids
+select count(*) as recorded, case when count(*) < cardinality(:runs) then array_agg(ended.id) end as ids
 from ended

@@ -1,16 +1,16 @@
--- Take up to $3 runs for node $1 from its lanes $2 (in the order given), the highest priority first.
--- Lane by lane on runs_claimable, so that runs of a lane nobody serves cost nothing. The outer limit stops the
--- scan: no row is locked that is not taken. Every claim raises `claim`; the first one fixes the revision. What has
+-- Claim up to :limit runs for a node from its lanes (in the order given), the highest priority first.
+-- Lane by lane on runs_claimable, so that runs of a lane that no worker serves cost nothing. The outer limit stops the
+-- scan: no row is locked that is not claimed. Every claim raises `claim`; the first one fixes the revision. A run that has
 -- expired, or was cancelled while it waited, goes to history instead, and lets the next run of its job go.
 -- Joining on ctid keeps the plan a nested loop whatever the statistics say.
-with moment as materialized (select coalesce($4::timestamptz, clock_timestamp()) as now),
+with moment as materialized (select coalesce(:now::timestamptz, clock_timestamp()) as now),
 picked as materialized (
     select run.*
     from (
         select served.lane, level.priority::smallint as priority
-        from unnest($2::integer[]) with ordinality as served (lane, place)
+        from unnest(:lanes::integer[]) with ordinality as served (lane, place)
         cross join generate_series(0, 3) as level (priority)
-        where (select node.state from sexton.nodes as node where node.id = $1) = 'live'
+        where (select node.state from sexton.nodes as node where node.id = :node) = 'live'
         order by level.priority, served.place
     ) as stretch
     cross join lateral (
@@ -23,10 +23,10 @@ picked as materialized (
             and run.available_at <= (select now from moment)
             and run.crashes < 2
         order by run.available_at
-        limit $3
+        limit :limit
         for update skip locked
     ) as run
-    limit $3
+    limit :limit
 ),
 -- include: ended_gone
 -- include: recorded_gone

@@ -1,0 +1,16 @@
+-- The lanes that a worker can serve: of its queues (null: all), and of the handlers or targets (such as http, or
+-- message:redis) that it has. `limited`: it must be claimed under the limits of its queue. Lanes of paused queues are left
+-- out.
+select lane.id, lane.queue, lane.target, lane.handler,
+    coalesce(
+        queue.concurrency is not null or queue.rate is not null or (lane.keyed and queue.key_concurrency is not null), false
+    ) as limited
+from sexton.lanes as lane
+left join sexton.queues as queue on queue.namespace = 'default' and queue.name = lane.queue
+where (:queues::text[] is null or lane.queue = any (:queues::text[]))
+    and case lane.target
+        when 'handler' then lane.handler = any (:handlers::text[])
+        else lane.target || case lane.handler when '' then '' else ':' || lane.handler end = any (:targets::text[])
+    end
+    and queue.paused_at is null
+order by lane.id

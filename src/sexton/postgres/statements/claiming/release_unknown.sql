@@ -1,0 +1,14 @@
+-- Give back what a node holds without knowing it: a claim whose answer was lost. :known are the runs it has, those with
+-- outcomes that are not written yet included. The attempt is not charged.
+with given as (
+    update sexton.runs as run
+    set state = case when run.attempt - 1 - run.crashes > 0 then 'failed' else 'pending' end,
+        attempt = run.attempt - 1,
+        available_at = coalesce(:now::timestamptz, clock_timestamp()),
+        node = null,
+        claimed_at = null,
+        deadline_at = null
+    where run.node = :node and run.state = 'running' and run.id <> all (:known::bigint[])
+    returning run.id
+)
+select count(*) from given

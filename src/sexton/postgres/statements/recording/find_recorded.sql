@@ -1,0 +1,10 @@
+-- Which of these (run, claim) of a node have ended since a time: what a worker asks when the answer to recording/finish
+-- was lost. By the job, as history has an index on that.
+select history.run_id, history.status
+from unnest(:runs::bigint[], :claims::integer[], :jobs::bigint[]) as mine (id, claim, job_id)
+join sexton.history as history
+    on history.job_id = mine.job_id
+    and history.recorded_at >= :since::timestamptz
+    and history.run_id = mine.id
+    and history.claim = mine.claim
+    and history.node = :node

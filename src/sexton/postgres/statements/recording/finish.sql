@@ -1,0 +1,37 @@
+-- Record the successes of a node: the runs it still holds under the claims it names go to history, and let the next run of
+-- their job go. A run that is not deleted was lost to another claim: its result is dropped, nothing else is touched. One
+-- row comes back: how many were recorded, and which, only if some were not. The worker only estimates the database's time:
+-- what it says never precedes the claim, but how long it took is kept. Every statement that locks several runs does it in
+-- the order of their ids, those that wait in slot 1 last: so no two of them wait for each other.
+-- :runs, :claims, :started and :finished (in seconds) are texts of arrays; :results is null if there are none at all.
+with moment as materialized (select coalesce(:now::timestamptz, clock_timestamp()) as now),
+ended as (
+    delete from sexton.runs as run
+    using (
+        select *
+        from unnest(
+            :runs::text::bigint[], :claims::text::integer[], :started::text::float8[], :finished::text::float8[],
+            :results::text[]
+        ) as done (id, claim, started, finished, result)
+        order by done.id
+    ) as done
+    where run.id = done.id and run.claim = done.claim and run.node = :node
+    returning run.id, run.job_id, run.scheduled_at, run.trigger, run.missed, run.revision, run.attempt, run.claim,
+        run.node, run.fired_at, run.claimed_at, run.slot, run.idempotency_key, run.parent_run, run.payload,
+        done.started, done.finished, done.result
+),
+recorded as (
+    insert into sexton.history (
+        recorded_at, run_id, job_id, scheduled_at, status, trigger, missed, revision, attempt, claim, node, fired_at,
+        started_at, finished_at, result, idempotency_key, parent_run, payload
+    )
+    select
+        (select now from moment), run.id, run.job_id, run.scheduled_at, 'success', run.trigger, run.missed, run.revision,
+        run.attempt, run.claim, run.node, run.fired_at, greatest(run.claimed_at, to_timestamp(run.started)),
+        greatest(run.claimed_at, to_timestamp(run.started)) + make_interval(secs => run.finished - run.started),
+        run.result::jsonb, run.idempotency_key, run.parent_run, run.payload
+    from ended as run
+),
+-- include: promoted
+select count(*) as recorded, case when count(*) < cardinality(:runs::text::bigint[]) then array_agg(ended.id) end as ids
+from ended

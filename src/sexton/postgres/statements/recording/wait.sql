@@ -1,0 +1,16 @@
+-- Runs of a node wait for an outside report from now on, for some seconds each. They leave the worker, and keep its name:
+-- it sent them on. A run that was reported before this is gone, or belongs to another claim: nothing is touched.
+with waiting as (
+    update sexton.runs as run
+    set state = 'waiting',
+        deadline_at = coalesce(:now::timestamptz, clock_timestamp()) + make_interval(secs => sent.seconds)
+    from (
+        select *
+        from unnest(:runs::bigint[], :claims::integer[], :seconds::float8[]) as sent (id, claim, seconds)
+        order by sent.id
+    ) as sent
+    where run.id = sent.id and run.claim = sent.claim and run.node = :node and run.state = 'running'
+    returning run.id
+)
+select count(*) as recorded, case when count(*) < cardinality(:runs) then array_agg(waiting.id) end as ids
+from waiting
