@@ -54,9 +54,10 @@ from sexton.model import (
 from sexton.postgres.database import Database, patiently
 from sexton.postgres.migrate import migrate, require_migrated
 from sexton.postgres.server import PrivateServer, default_data_directory
+from sexton.postgres.transaction import Context
 from sexton.runs import trigger
 from sexton.runs.read import list_runs, require_job
-from sexton.runs.view import Run as RunView
+from sexton.runs.view import RunView
 from sexton.targets.handler import BUILT_IN, Handler
 from sexton.targets.run import RunContext
 from sexton.targets.spec import HttpTarget, Target
@@ -298,8 +299,8 @@ class Sexton:
     async def history(self, job: str | Handler, *, limit: int = 20, skipped: bool = False) -> Runs:
         """What a job has done, the latest first; with `skipped`, also what it has not done, and why."""
         async with self.connected() as database:
-            number = await require_job(database, self._ref(job))
-            page = await list_runs(database, job=number, skipped=skipped, limit=limit)
+            number = await require_job(Context(database), self._ref(job))
+            page = await list_runs(Context(database), job=number, skipped=skipped, limit=limit)
         return page.items
 
     async def edit(

@@ -10,6 +10,7 @@ import pytest
 
 from sexton.cli.cluster import shortened
 from sexton.engine.cluster.status import get_cluster
+from sexton.postgres.transaction import Context
 from tests.cli.server import Server
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def server(database_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve
 async def settled(server: Server) -> None:
     async with asyncio.timeout(60):
         while True:
-            found = await get_cluster(server.database)
+            found = await get_cluster(Context(server.database))
             if found.shards_led == found.shards and len(found.nodes) == 2:
                 return
             await asyncio.sleep(0.05)

@@ -29,6 +29,7 @@ from sexton.jobs.spec import LimitChanges, Limits
 from sexton.jobs.validation import read_spec
 from sexton.model import Retry, decode_id, encode_id
 from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
 from sexton.runs.read import get_run
 from sexton.runs.redrive import redrive
 from sexton.runs.trigger import backfill, run_now
@@ -210,7 +211,7 @@ async def test_a_paused_queue_keeps_its_runs(store: Store, database: Database) -
         await worker.joined()
         await worker.claimer.tick()
         assert worker.in_hand == 0
-        shown = await get_run(database, run, now=NOW)
+        shown = await get_run(Context(database, now=NOW), run)
         assert shown.waiting_for == "the queue default is paused (the mail server moves)"
         resumed = await resume_queue(database, "default")
         assert (resumed.paused, resumed.paused_at, resumed.paused_reason) == (False, None, None)
@@ -432,13 +433,13 @@ async def test_a_run_says_which_limit_it_waits_for(store: Store, database: Datab
             await set_limits(database, "default", Limits(**limits))
             await worker.find_lanes()
             await worker.claimer.tick()
-            return (await get_run(database, second)).waiting_for
+            return (await get_run(Context(database), second)).waiting_for
 
         slow = await wait_for(rate=0.001, burst=1)
         assert slow == "the queue default starts 0.001 per second"
         assert await wait_for(key_concurrency=1) == "the queue default runs 1 of acme at a time"
         assert await wait_for(concurrency=1) == "the queue default runs 1 at a time"
-        shown = await get_run(database, first)
+        shown = await get_run(Context(database), first)
         assert (shown.status, shown.concurrency_key) == ("running", "acme")
         assert await wait_for(concurrency=2) is None
 
@@ -517,7 +518,7 @@ async def test_why_says_that_the_queue_is_paused(store: Store, database: Databas
         await stage.round()
     finally:
         await Stage.close_all()
-    [text] = [each.text for each in await why(database, job, ahead=0)]
+    [text] = [each.text for each in await why(Context(database), job, ahead=0)]
     assert text.endswith("waiting because the queue default is paused (it moves)")
 
 

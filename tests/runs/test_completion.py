@@ -16,6 +16,7 @@ from sexton.errors import Conflict, NotFound, SextonError
 from sexton.jobs.state import delete
 from sexton.model import Wait, encode_id
 from sexton.postgres.database import LOCALLY_BY_KEY, Database
+from sexton.postgres.transaction import Context
 from sexton.runs import completion as report
 from sexton.runs.read import get_run
 from sexton.runs.trigger import cancel_run
@@ -81,7 +82,7 @@ async def test_a_run_that_was_sent_on_waits_without_a_worker(store: Sent, databa
         NOW + timedelta(seconds=90),
     )
     assert await store.fetch("select from sexton.attempts") == []
-    shown = await get_run(database, run, now=NOW)
+    shown = await get_run(Context(database, now=NOW), run)
     assert (shown.status, shown.next_attempt_at, shown.deadline_at) == ("waiting", None, live["deadline_at"])
     assert shown.waiting_for is not None
     assert "has not reported yet" in shown.waiting_for
@@ -296,7 +297,7 @@ async def test_a_heartbeat_gives_more_time_and_never_less(store: Sent, database:
     assert (beat.status, beat.deadline_at) == ("waiting", NOW + timedelta(seconds=600))
     beat = await store.beat(run, token, seconds=900)
     assert beat.deadline_at == LATER + timedelta(seconds=900)
-    assert (await get_run(database, run, now=NOW)).progress == {"fraction": 0.5}
+    assert (await get_run(Context(database, now=NOW), run)).progress == {"fraction": 0.5}
     await end_overdue(database, Telemetry(), now=LATER + timedelta(seconds=800))
     assert await store.complete(run, token) == "success"
 

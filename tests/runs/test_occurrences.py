@@ -12,6 +12,7 @@ from sexton.jobs.edit import edit
 from sexton.jobs.state import delete, pause
 from sexton.model import encode_id
 from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
 from sexton.runs.occurrences import list_occurrences
 from sexton.runs.read import list_runs
 from sexton.runs.why import why
@@ -32,7 +33,7 @@ RETRY = "the retry is at 2026-06-01T12:02:00Z, in 1 min 57 s"
 
 
 async def account(database: Database, job: int, start: datetime, end: datetime, **more: Any) -> list[Any]:
-    found = await list_occurrences(database, job, start, end, now=more.pop("now", NOON), **more)
+    found = await list_occurrences(Context(database, now=more.pop("now", NOON)), job, start, end, **more)
     return [
         (each.scheduled_at.astimezone(UTC).strftime("%H:%M"), each.disposition, each.reason) for each in found
     ]
@@ -53,7 +54,7 @@ async def test_records_and_the_schedule_are_joined(database: Database) -> None:
         ("12:00", "upcoming", None),
         ("13:00", "upcoming", None),
     ]
-    found = await list_occurrences(database, job, NOON - 4 * HOUR, NOON, now=NOON)
+    found = await list_occurrences(Context(database, now=NOON), job, NOON - 4 * HOUR, NOON)
     assert [each.run_id for each in found] == [*("r_1", None, "r_2", "r_3"), None]
 
 
@@ -79,7 +80,7 @@ async def test_a_redrive_does_not_make_a_second_occurrence(database: Database) -
     await make_live(database, job, 9, NOON - HOUR, trigger="redrive", parent_run=1)
     await make_live(database, job, 10, NOON - HOUR, trigger="manual")
     await set_timer(database, job, NOON)
-    found = await list_occurrences(database, job, NOON - HOUR, NOON - MINUTE, now=NOON)
+    found = await list_occurrences(Context(database, now=NOON), job, NOON - HOUR, NOON - MINUTE)
     assert [each.run_id for each in found] == ["r_1"]
 
 
@@ -95,7 +96,7 @@ async def test_what_a_clock_change_and_a_calendar_took_away(database: Database) 
         exclude=["2026-03-10"],
     )
     await set_timer(database, job, datetime(2026, 4, 1, 6, 30, tzinfo=UTC))
-    found = await list_occurrences(database, job, made, now, now=now)
+    found = await list_occurrences(Context(database, now=now), job, made, now)
     assert [(f"{each.scheduled_at:%d}", each.disposition, each.reason) for each in found] == [
         ("08", "skipped", "dst_gap"),
         ("10", "skipped", "excluded"),
@@ -107,7 +108,7 @@ async def test_clocks_take_nothing_away_from_a_job_that_is_over(database: Databa
     job = await make_job(database, now=made, schedule="30 2 * * *", timezone="America/New_York", gap="skip")
     await set_timer(database, job, made + 3 * 24 * HOUR)
     await delete(database, encode_id("j", job), now=made + 2 * 24 * HOUR)
-    assert await list_occurrences(database, job, made + 3 * 24 * HOUR, now, now=now) == []
+    assert await list_occurrences(Context(database, now=now), job, made + 3 * 24 * HOUR, now) == []
 
 
 async def test_a_paused_job_keeps_its_place(database: Database) -> None:
@@ -138,7 +139,7 @@ async def test_after_an_edit_the_past_is_told_by_the_schedule_of_its_time(databa
         await connection.execute(database.sql("update sexton.job_revisions set valid_until = $1"), edited)
     await set_timer(database, job, datetime(2026, 3, 13, 10, tzinfo=UTC))
     now = datetime(2026, 3, 13, tzinfo=UTC)
-    found = await list_occurrences(database, job, made, now + timedelta(days=1), now=now)
+    found = await list_occurrences(Context(database, now=now), job, made, now + timedelta(days=1))
     assert [(f"{each.scheduled_at:%d %H}", each.disposition, each.reason) for each in found] == [
         ("05 09", "skipped", "excluded"),
         ("12 10", "skipped", "excluded"),
@@ -190,7 +191,7 @@ async def test_why_says_it_in_one_line_each(database: Database) -> None:
     )
     await make_live(database, job, 7, NOON - HOUR)
     await set_timer(database, job, NOON)
-    lines = await why(database, job, now=NOON + timedelta(seconds=3))
+    lines = await why(Context(database, now=NOON + timedelta(seconds=3)), job)
     assert [each.text for each in lines] == [
         "fired on time; success",
         "fired late by 3 min 20 s; success",
@@ -213,18 +214,18 @@ async def test_why_at_a_time_shows_that_one_or_its_neighbours(database: Database
     await make_ended(database, job, 1, NOON - 2 * HOUR)
     await make_ended(database, job, 2, NOON - HOUR)
     await set_timer(database, job, NOON)
-    exact = await why(database, job, at=NOON - HOUR, now=NOON - MINUTE)
+    exact = await why(Context(database, now=NOON - MINUTE), job, at=NOON - HOUR)
     assert [each.run_id for each in exact] == ["r_2"]
-    between = await why(database, job, at=NOON - 90 * MINUTE, now=NOON - MINUTE)
+    between = await why(Context(database, now=NOON - MINUTE), job, at=NOON - 90 * MINUTE)
     assert [each.run_id for each in between] == ["r_1", "r_2"]
-    ahead = await why(database, job, at=NOON + HOUR, now=NOON - MINUTE)
+    ahead = await why(Context(database, now=NOON - MINUTE), job, at=NOON + HOUR)
     assert [each.text for each in ahead] == ["due in 1 h 1 min"]
 
 
 async def test_nobody_fires_without_a_scheduler(database: Database) -> None:
     job = await make_job(database)
     await set_timer(database, job, NOON)
-    (line, *_) = await why(database, job, now=NOON + 2 * MINUTE, ahead=0)
+    (line, *_) = await why(Context(database, now=NOON + 2 * MINUTE), job, ahead=0)
     assert line.text == "due 2 min ago, waiting because no scheduler is running"
 
 
@@ -241,15 +242,15 @@ async def test_a_wrong_clock_of_this_machine_changes_nothing(
     await make_node(database, 7, roles=["scheduler"], lease_until=now + 5 * MINUTE)
     await make_ended(database, job, 1, hour - HOUR, recorded_at=now)
     monkeypatch.setattr("sexton.clock.now", lambda: now + minutes * MINUTE)
-    assert "about to fire" in (await why(database, job, ahead=0))[-1].text
-    assert [run.run_id for run in (await list_runs(database)).items] == ["r_1"]
+    assert "about to fire" in (await why(Context(database), job, ahead=0))[-1].text
+    assert [run.run_id for run in (await list_runs(Context(database))).items] == ["r_1"]
     await pause(database, encode_id("j", job))
-    times = await list_occurrences(database, job, hour + 2 * HOUR, hour + 3 * HOUR)
+    times = await list_occurrences(Context(database), job, hour + 2 * HOUR, hour + 3 * HOUR)
     assert {(each.disposition, each.reason) for each in times} == {("upcoming", "paused")}
 
 
 async def test_a_job_that_is_not_there(database: Database) -> None:
     with pytest.raises(NotFound):
-        await list_occurrences(database, 999, NOON, NOON + HOUR)
+        await list_occurrences(Context(database), 999, NOON, NOON + HOUR)
     with pytest.raises(NotFound):
-        await why(database, 999)
+        await why(Context(database), 999)

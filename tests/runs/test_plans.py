@@ -19,17 +19,20 @@ select timestamptz '2026-02-01' + n * interval '1 minute', n, n % 200, timestamp
 from generate_series(1, 40000) n
 """
 
+LIST = "reading/list_ended_runs_of_job"
+PLACE = ("recorded_at", "run_id", "scheduled_at")
+FILTERS = {"job_id": 7, "statuses": ["success"], "triggers": None, "limit": 10}
 
-async def explain(database: Database, name: str, *arguments: Any) -> dict[str, Any]:
+
+async def explain(database: Database, name: str, **parameters: Any) -> dict[str, Any]:
     async with database.connection() as connection:
         await connection.execute(database.sql(FILL))
         await connection.execute(database.sql("analyze sexton.history"))
         # As after many calls, when PostgreSQL plans without looking at the arguments.
         await connection.execute("set plan_cache_mode = force_generic_plan")
-        text = await connection.fetchval(
-            f"explain (analyze, format json) {database.statement(name)}", *arguments
-        )
-    plan: dict[str, Any] = json.loads(text)[0]["Plan"]
+        text, arguments = database.prepared(name, **parameters)
+        found = await connection.fetchval(f"explain (analyze, format json) {text}", *arguments)
+    plan: dict[str, Any] = json.loads(found)[0]["Plan"]
     return plan
 
 
@@ -46,17 +49,17 @@ def rows_read(plan: dict[str, Any]) -> float:
 
 
 async def test_a_page_of_ended_runs_reads_about_a_page(database: Database) -> None:
-    plan = await explain(database, "list_ended_runs_of_job", 7, None, None, None, ["success"], None, 10)
+    plan = await explain(database, LIST, **dict.fromkeys(PLACE), **FILTERS)
     assert rows_read(plan) <= 30
 
 
 async def test_a_later_page_begins_where_the_one_before_ended(database: Database) -> None:
-    place = (NOON.replace(month=2, day=10), 5, NOON)
-    plan = await explain(database, "list_ended_runs_of_job", 7, *place, ["success"], None, 10)
+    place = {"recorded_at": NOON.replace(month=2, day=10), "run_id": 5, "scheduled_at": NOON}
+    plan = await explain(database, LIST, **place, **FILTERS)
     assert rows_read(plan) <= 30
 
 
 async def test_occurrences_read_one_job(database: Database) -> None:
-    start, end = NOON.replace(month=2, day=1), NOON.replace(month=2, day=2)
-    plan = await explain(database, "list_recorded_occurrences", 7, start, end, 100)
+    reach = {"start": NOON.replace(month=2, day=1), "end": NOON.replace(month=2, day=2)}
+    plan = await explain(database, "reading/list_recorded_occurrences", job_id=7, limit=100, **reach)
     assert rows_read(plan) <= 250

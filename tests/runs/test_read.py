@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 
 from sexton.errors import InvalidField, NotFound
+from sexton.jobs.change import find
 from sexton.model import encode_id
 from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
 from sexton.runs.read import (
     get_run,
     list_log,
     list_runs,
-    resolve,
     run_number,
 )
 from tests.runs.rows import (
@@ -40,7 +41,7 @@ async def test_live_runs_come_first_then_the_latest_ended(database: Database) ->
         await make_ended(database, job, 10 + hour, NOON - (4 - hour) * HOUR)
     await make_live(database, job, 20, NOON - HOUR)
     await make_live(database, job, 21, NOON)
-    page = await list_runs(database, job=job)
+    page = await list_runs(Context(database), job=job)
     assert [each.run_id for each in page.items] == [encode_id("r", run) for run in (21, 20, 12, 11, 10)]
     assert [each.status for each in page.items] == ["pending"] * 2 + ["success"] * 3
     assert page.cursor is None
@@ -62,7 +63,11 @@ async def test_pages_lose_and_repeat_nothing(database: Database, of_one_job: boo
     cursor = None
     for _ in range(20):
         page = await list_runs(
-            database, job=job if of_one_job else None, skipped=True, cursor=cursor, limit=4, now=NOON + HOUR
+            Context(database, now=NOON + HOUR),
+            job=job if of_one_job else None,
+            skipped=True,
+            cursor=cursor,
+            limit=4,
         )
         seen += [(each.run_id, each.scheduled_at) for each in page.items]
         assert len(page.items) <= 4
@@ -76,8 +81,8 @@ async def test_skipped_occurrences_are_listed_only_when_asked_for(database: Data
     job = await make_job(database)
     await make_ended(database, job, None, NOON, reason="overlap")
     await make_ended(database, job, 5, NOON - HOUR)
-    assert [each.status for each in (await list_runs(database, job=job)).items] == ["success"]
-    both = (await list_runs(database, job=job, skipped=True)).items
+    assert [each.status for each in (await list_runs(Context(database), job=job)).items] == ["success"]
+    both = (await list_runs(Context(database), job=job, skipped=True)).items
     assert (both[0].run_id, both[0].status, both[0].reason) == (None, "skipped", "overlap")
 
 
@@ -96,14 +101,14 @@ async def test_filters(database: Database, filters: dict[str, Any], runs: list[i
     await make_live(database, job, 2, NOON, trigger="manual")
     await make_live(database, job, 3, NOON, state="running", attempt=1, claimed_at=NOON)
     await make_ended(database, job, None, NOON, reason="paused")
-    found = (await list_runs(database, job=job, **filters)).items
+    found = (await list_runs(Context(database), job=job, **filters)).items
     assert [run_number(each.run_id) if each.run_id else 0 for each in found] == runs
 
 
 async def test_a_cursor_of_somebody_else_is_refused(database: Database) -> None:
     for cursor in ("nonsense", "WzEsMl0", "eyJhIjoxfQ", "%%"):
         with pytest.raises(InvalidField) as refused:
-            await list_runs(database, cursor=cursor)
+            await list_runs(Context(database), cursor=cursor)
         assert refused.value.code == "bad_cursor"
 
 
@@ -114,7 +119,7 @@ async def test_a_running_run_shows_who_holds_it(database: Database) -> None:
         database, job, 1, NOON, state="running", attempt=1, claim=1, node=7,
         claimed_at=NOON + timedelta(seconds=1.5), progress='{"fraction": 0.5, "text": "half"}',
     )  # fmt: skip
-    found = await get_run(database, 1, now=NOON)
+    found = await get_run(Context(database, now=NOON), 1)
     assert found.worker_id == "host:7:abc"
     assert found.lease_until == NOON + MINUTE
     assert found.late_seconds == 1.5
@@ -131,7 +136,7 @@ async def test_an_ended_run_shows_attempts_log_and_result(database: Database) ->
     for second in range(3):
         at = NOON + timedelta(seconds=second)
         await insert(database, "run_logs", run_id=1, attempt=2, at=at, message=f"line {second}")
-    found = await get_run(database, 1)
+    found = await get_run(Context(database), 1)
     assert (found.status, found.result, found.payload) == ("success", {"sent": 3}, {"n": 1})
     assert found.idempotency_key == "mine"
     assert [(each.attempt, each.outcome, each.error) for each in found.attempts] == [
@@ -139,14 +144,14 @@ async def test_an_ended_run_shows_attempts_log_and_result(database: Database) ->
         (2, "success", None),
     ]
     assert [line.message for line in found.log] == ["line 0", "line 1", "line 2"]
-    later = await list_log(database, 1, after=NOON + timedelta(seconds=1))
+    later = await list_log(Context(database), 1, after=NOON + timedelta(seconds=1))
     assert [line.message for line in later] == ["line 2"]
 
 
 async def test_a_template_is_filled_in_for_a_live_run(database: Database) -> None:
     job = await make_job(database, idempotency_key_template="report-{{week}}-{{payload.n}}", payload={"n": 4})
     await make_live(database, job, 1, NOON)
-    assert (await get_run(database, 1)).idempotency_key == "report-2026-W23-4"
+    assert (await get_run(Context(database), 1)).idempotency_key == "report-2026-W23-4"
 
 
 async def test_what_is_not_there(database: Database) -> None:
@@ -154,17 +159,17 @@ async def test_what_is_not_there(database: Database) -> None:
         with pytest.raises(NotFound):
             run_number(wrong)
     with pytest.raises(NotFound) as missing:
-        await get_run(database, 12345)
+        await get_run(Context(database), 12345)
     assert missing.value.code == "run_not_found"
     with pytest.raises(NotFound) as nobody:
-        await resolve(database, "nobody")
+        await find(Context(database), "nobody")
     assert nobody.value.code == "job_not_found"
 
 
 async def test_a_job_is_found_by_id_and_by_name(database: Database) -> None:
     job = await make_job(database)
-    assert await resolve(database, "hourly") == job
-    assert await resolve(database, encode_id("j", job)) == job
+    assert await find(Context(database), "hourly") == job
+    assert await find(Context(database), encode_id("j", job)) == job
 
 
 @pytest.mark.parametrize(
@@ -189,4 +194,4 @@ async def test_what_a_run_waits_for(
     if "slot" in run:
         await make_live(database, job, 2, NOON - HOUR, slot=0)
     await make_live(database, job, 1, NOON, **run)
-    assert (await get_run(database, 1, now=NOON)).waiting_for == expected
+    assert (await get_run(Context(database, now=NOON), 1)).waiting_for == expected

@@ -13,6 +13,7 @@ import pytest
 
 from sexton import Retry, Run, Sexton, parse
 from sexton.model import decode_id
+from sexton.postgres.transaction import Context
 from sexton.runs.occurrences import list_occurrences
 from sexton.testing import Engine
 
@@ -76,7 +77,7 @@ async def check(engine: Engine, app: Sexton, name: str, fields: dict[str, Any], 
     # With jitter, the latest one may still be to come.
     end = engine.now - timedelta(seconds=fields.get("jitter_seconds", 0))
     nominal = list(schedule.between(START, end))
-    told = await list_occurrences(engine.database, number, START, end, limit=1000, now=engine.now)
+    told = await list_occurrences(Context(engine.database, now=engine.now), number, START, end, limit=1000)
     assert [each.scheduled_at for each in told] == nominal
     assert {each.disposition for each in told} <= {"fired", "skipped"}
     queued = {run.scheduled_at for run in await engine.live() if run.job_name == name}

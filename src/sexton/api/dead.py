@@ -11,11 +11,12 @@ from sexton.api import examples, routes
 from sexton.api.operation import Answer, Call, aware, operation
 from sexton.api.routes import DeadFilter, DeadQuery, DeadTarget, GroupsQuery, RedriveRequest
 from sexton.errors import InvalidField
+from sexton.jobs.change import find
 from sexton.jobs.validation import read_dead_letter_target
 from sexton.runs import dead_letters as ledger
 from sexton.runs import redrive as commands
 from sexton.runs.dead_letter_target import dead_letter_target, set_dead_letter_target
-from sexton.runs.read import resolve, run_number
+from sexton.runs.read import run_number
 from sexton.runs.view import DeadGroup, DeadLetter
 
 
@@ -45,7 +46,7 @@ async def list_dead(call: Call) -> Answer:
     """Runs that used up their attempts, failed for good, or crashed their workers; the latest first."""
     query = call.query(DeadQuery)
     page = await ledger.list_dead(
-        call.reading.database,
+        call.reading,
         job=await _job(call, query.job),
         group=query.error_group,
         reason=query.reason,
@@ -62,9 +63,7 @@ async def list_dead(call: Call) -> Answer:
 async def list_dead_groups(call: Call) -> Answer:
     """One row per cause, the one with the most letters first."""
     query = call.query(GroupsQuery)
-    return Answer(
-        await ledger.list_groups(call.reading.database, job=await _job(call, query.job), limit=query.limit)
-    )
+    return Answer(await ledger.list_groups(call.reading, job=await _job(call, query.job), limit=query.limit))
 
 
 @operation(
@@ -73,7 +72,7 @@ async def list_dead_groups(call: Call) -> Answer:
 )  # fmt: skip
 async def get_dead_target(call: Call) -> Answer:
     """The target that also receives every dead letter of jobs without a `dead_letter_target` of their own."""
-    return Answer(DeadTarget(msgspec.to_builtins(await dead_letter_target(call.database))))
+    return Answer(DeadTarget(msgspec.to_builtins(await dead_letter_target(call.context))))
 
 
 @operation(
@@ -86,14 +85,14 @@ async def set_dead_target(call: Call) -> Answer:
     at least once; the letters stay where they are."""
     wish = call.json(DeadTarget)
     target = None if wish.target is None else read_dead_letter_target(wish.target)
-    await set_dead_letter_target(call.database, target)
+    await set_dead_letter_target(call.context, target)
     return Answer(DeadTarget(msgspec.to_builtins(target)))
 
 
 @operation(routes.GET_DEAD, answer=DeadLetter, errors=(404,), answer_example=examples.DEAD_DETAIL)
 async def get_dead(call: Call) -> Answer:
     """One dead letter with its payload and all attempts."""
-    return Answer(await ledger.get_dead(call.database, run_number(call.path("run"))))
+    return Answer(await ledger.get_dead(call.context, run_number(call.path("run"))))
 
 
 @operation(
@@ -161,7 +160,7 @@ def _filter(wish: DeadFilter) -> dict[str, Any]:
 
 
 async def _job(call: Call, ref: str | None) -> int | None:
-    return None if ref is None else await resolve(call.database, ref)
+    return None if ref is None else await find(call.context, ref)
 
 
 OPERATIONS = (

@@ -30,12 +30,13 @@ from sexton.jobs import create as making
 from sexton.jobs import edit as editing
 from sexton.jobs import preview as previewing
 from sexton.jobs import read, state
+from sexton.jobs.change import find
 from sexton.jobs.validation import read_spec
 from sexton.jobs.view import JobView
 from sexton.runs import trigger
 from sexton.runs.occurrences import list_occurrences
-from sexton.runs.read import require_job, resolve
-from sexton.runs.view import OccurrenceRecord, Run, Why
+from sexton.runs.read import require_job
+from sexton.runs.view import OccurrenceRecord, RunView, Why
 from sexton.runs.why import why
 
 DAY = timedelta(days=1)
@@ -191,16 +192,16 @@ async def preview_spec(call: Call) -> Answer:
 
 
 @operation(
-    routes.LIST_JOB_RUNS, lists=True, answer=list[Run], errors=(404, 422), answer_example=[examples.RUN],
+    routes.LIST_JOB_RUNS, lists=True, answer=list[RunView], errors=(404, 422), answer_example=[examples.RUN],
 )  # fmt: skip
 async def list_job_runs(call: Call) -> Answer:
     """Live ones first, the newest at the top, then ended ones, the latest at the top. `include=skipped` lists
     skipped occurrences among them."""
     query = call.query(JobRunsQuery)
-    job = await resolve(call.database, call.path("job"))
+    job = await find(call.context, call.path("job"))
     answer = await page_of_runs(call, job, query)
     if not answer.body:
-        await require_job(call.database, call.path("job"))
+        await require_job(call.context, call.path("job"))
     return answer
 
 
@@ -217,8 +218,8 @@ async def list_job_occurrences(call: Call) -> Answer:
     end = max(now, start) + DAY if query.end is None else aware(query.end, "end")
     if end < start:
         raise InvalidField("bad_range", "the range ends before it starts", field="end", hint="swap them")
-    job = await require_job(call.database, call.path("job"))
-    found = await list_occurrences(call.reading.database, job, start, end, limit=query.limit)
+    job = await require_job(call.context, call.path("job"))
+    found = await list_occurrences(call.reading, job, start, end, limit=query.limit)
     headers = {}
     if len(found) == query.limit and found[-1].scheduled_at < end:
         later = found[-1].scheduled_at + MICROSECOND
@@ -230,9 +231,9 @@ async def list_job_occurrences(call: Call) -> Answer:
 async def explain_job(call: Call) -> Answer:
     """One line each: fired on time or late, skipped because …, waiting because …, due in …"""
     query = call.query(WhyQuery)
-    job = await require_job(call.database, call.path("job"))
+    job = await require_job(call.context, call.path("job"))
     at = None if query.at is None else aware(query.at, "at")
-    return Answer(await why(call.database, job, at=at, past=query.past, ahead=query.ahead))
+    return Answer(await why(call.context, job, at=at, past=query.past, ahead=query.ahead))
 
 
 def _etag(job: JobView) -> dict[str, str]:

@@ -38,7 +38,7 @@ def operations(all_operations: Callable[[], tuple[Operation, ...]]) -> tuple[Ope
     async def home(call: Call) -> Answer:
         state = await database_state(call.database)
         try:
-            cluster = await get_cluster(call.database) if state == "reachable" else None
+            cluster = await get_cluster(call.context) if state == "reachable" else None
         except Unavailable as error:
             cluster, state = None, error.message
         host = call.request.headers.get("host", "127.0.0.1")

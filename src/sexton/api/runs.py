@@ -11,10 +11,11 @@ from sexton.api import examples, routes
 from sexton.api.operation import Answer, Call, aware, operation
 from sexton.api.routes import CancelRequest, JobRunsQuery, LogQuery, RunsQuery
 from sexton.errors import InvalidField
+from sexton.jobs.change import find
 from sexton.model import RunStatus, Trigger
 from sexton.runs import read as ledger
 from sexton.runs.trigger import cancel_run as cancel
-from sexton.runs.view import LogLine, Run, RunDetail
+from sexton.runs.view import LogLine, RunDetail, RunView
 
 
 class CancelAnswer(msgspec.Struct, frozen=True):
@@ -27,18 +28,20 @@ class CancelAnswer(msgspec.Struct, frozen=True):
     ]
 
 
-@operation(routes.LIST_RUNS, answer=list[Run], errors=(404, 422), lists=True, answer_example=[examples.RUN])
+@operation(
+    routes.LIST_RUNS, answer=list[RunView], errors=(404, 422), lists=True, answer_example=[examples.RUN]
+)
 async def list_runs(call: Call) -> Answer:
     """Runs of all jobs: live ones first, the newest at the top, then ended ones, the latest at the top."""
     query = call.query(RunsQuery)
-    job = None if query.job is None else await ledger.resolve(call.database, query.job)
+    job = None if query.job is None else await find(call.context, query.job)
     return await page_of_runs(call, job, query)
 
 
 @operation(routes.GET_RUN, answer=RunDetail, errors=(404,), answer_example=examples.RUN_DETAIL)
 async def get_run(call: Call) -> Answer:
     """One run with all attempts, its log, progress and result."""
-    return Answer(await ledger.get_run(call.database, ledger.run_number(call.path("run"))))
+    return Answer(await ledger.get_run(call.context, ledger.run_number(call.path("run"))))
 
 
 @operation(
@@ -50,7 +53,7 @@ async def get_run_log(call: Call) -> Answer:
     query = call.query(LogQuery)
     after = None if query.after is None else aware(query.after, "after")
     number = ledger.run_number(call.path("run"))
-    return Answer(await ledger.list_log(call.database, number, after=after, limit=query.limit))
+    return Answer(await ledger.list_log(call.context, number, after=after, limit=query.limit))
 
 
 @operation(
@@ -68,7 +71,7 @@ async def cancel_run(call: Call) -> Answer:
 
 async def page_of_runs(call: Call, job: int | None, query: RunsQuery | JobRunsQuery) -> Answer:
     page = await ledger.list_runs(
-        call.reading.database,
+        call.reading,
         job=job,
         statuses=_listed(query.status, "status", [*RunStatus, "skipped"]),
         triggers=_listed(query.trigger, "trigger", [*Trigger]),

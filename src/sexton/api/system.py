@@ -53,7 +53,7 @@ class Readiness(msgspec.Struct, frozen=True):
 async def get_cluster(call: Call) -> Answer:
     """Every process, who leads the shards, the elector, what waits for a worker, and how much there is."""
     exactly = call.query(ClusterQuery).jobs
-    return Answer(await read_cluster(call.database, count_jobs=exactly, counting=call.replica))
+    return Answer(await read_cluster(call.context, count_jobs=exactly, counting=call.replica))
 
 
 @operation(
@@ -65,7 +65,7 @@ async def drain_node(call: Call) -> Answer:
     is named by its id, or its process by name, by `host:pid`, by a beginning of it that only one has, or all
     of a machine by its host."""
     wish = call.json(DrainRequest, optional=True)
-    return Answer(await drain(call.database, call.path("node"), undo=wish.undo))
+    return Answer(await drain(call.context, call.path("node"), undo=wish.undo))
 
 
 @operation(routes.HEALTHZ, answer=Health, answer_example={"status": "ok", "version": __version__})
@@ -110,7 +110,7 @@ async def database_state(database: Database) -> str:
 
 async def _figures(call: Call) -> CollectorRegistry:
     registry = CollectorRegistry()
-    cluster = await read_cluster(call.database)
+    cluster = await read_cluster(call.context)
 
     def gauge(name: str, text: str, values: dict[str, float], label: str) -> None:
         metric = Gauge(name, text, [label], registry=registry)

@@ -14,6 +14,7 @@ from sexton.config import Settings
 from sexton.engine.cluster.status import get_cluster
 from sexton.postgres.database import Database
 from sexton.postgres.migrate import pending
+from sexton.postgres.transaction import Context
 from sexton.schedules.zone import zone_version
 from sexton.targets.spec import how_to_serve
 
@@ -67,7 +68,7 @@ async def _examine(
     facts: dict[str, Any] = {}
     findings: list[Finding] = []
     before = clock.now()
-    row = await database.fetchrow("examine_server")
+    row = await database.fetchrow("reading/examine_server")
     after = clock.now()
     assert row is not None
     offset = (row["now"] - before - (after - before) / 2).total_seconds()
@@ -130,7 +131,7 @@ def _judge_server(row: Any, offset: float) -> list[Finding]:
 
 
 async def _examine_system(database: Database, facts: dict[str, Any], findings: list[Finding]) -> None:
-    cluster = await get_cluster(database)
+    cluster = await get_cluster(Context(database))
     live = [node for node in cluster.nodes if node.state == "live"]
     schedulers = sum("scheduler" in node.roles for node in live)
     workers = sum("worker" in node.roles for node in live)
@@ -138,8 +139,7 @@ async def _examine_system(database: Database, facts: dict[str, Any], findings: l
     facts["shards led"] = f"{cluster.shards_led} of {cluster.shards}"
     facts["jobs"] = ", ".join(f"{count:,} {name}" for name, count in cluster.counts.jobs.items()) or "none"
     facts["dead letters"] = f"{cluster.counts.dead:,}"
-    ahead = await database.fetchrow("examine_partitions")
-    days = ahead["days"] if ahead is not None else None
+    days = await database.fetchval("reading/examine_partitions")
     facts["history"] = "no partitions" if days is None else f"partitions for {days} days ahead"
     if cluster.counts.jobs and not schedulers:
         findings.append(Finding("no scheduler is running: nothing fires", "start one: sexton up", True))
@@ -184,8 +184,8 @@ async def _examine_system(database: Database, facts: dict[str, Any], findings: l
 async def _judge_schedules(database: Database, facts: dict[str, Any]) -> list[Finding]:
     """Jobs that cannot be planned, and zone databases that differ."""
     found = []
-    problems = await database.fetchrow("examine_problems")
-    zones = await database.fetchrow("examine_zones")
+    problems = await database.fetchrow("reading/examine_problems")
+    zones = await database.fetchrow("reading/examine_zones")
     assert problems is not None
     assert zones is not None
     mine, planned = zone_version(), zones["version"]

@@ -85,9 +85,8 @@ class Beat(msgspec.Struct, frozen=True):
 async def read_key(database: Database) -> bytes:
     """The key of the installation, made if there is none."""
     made = msgspec.json.encode(base64.b64encode(secrets.token_bytes(32)).decode()).decode()
-    row = await database.fetchrow("keep_setting", KEY, made)
-    assert row is not None
-    return base64.b64decode(msgspec.json.decode(row["value"]))
+    kept = await database.fetchval("cluster/keep_setting", name=KEY, value=made)
+    return base64.b64decode(msgspec.json.decode(kept))
 
 
 def token_of(key: bytes, run: int, claim: int) -> str:

@@ -1,4 +1,4 @@
-"""Dead letters: runs that could not be saved, one by one and by cause."""
+"""Dead letters: runs that used up their attempts or failed for good, one by one and by cause."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from sexton.jobs.page import (
     encode_cursor,
 )
 from sexton.model import encode_id
-from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context, query
 from sexton.refusal import not_found
 from sexton.runs.read import attempt_of, decoded, key_of
 from sexton.runs.view import DeadGroup, DeadLetter
 
 
 async def list_dead(
-    database: Database,
+    context: Context,
     *,
     job: int | None = None,
     group: str | None = None,
@@ -32,32 +32,40 @@ async def list_dead(
     """Dead letters, the latest first."""
     limit = max(1, min(limit, MOST_ROWS))
     died_at, run_id = decode_cursor(cursor, datetime, int) if cursor else (None, None)
-    rows = await database.fetch("list_dead", job, group, reason, died_at, run_id, limit + 1)
+    rows = await context.fetch(
+        "reading/list_dead",
+        job_id=job,
+        error_group=group,
+        reason=reason,
+        died_at=died_at,
+        run_id=run_id,
+        limit=limit + 1,
+    )
     shown = rows[:limit]
     more = encode_cursor(shown[-1]["died_at"], shown[-1]["run_id"]) if len(rows) > limit else None
     return Page([_dead(row) for row in shown], more)
 
 
-async def get_dead(database: Database, run_id: int) -> DeadLetter:
+@query
+async def get_dead(context: Context, run_id: int) -> DeadLetter:
     """One dead letter with its payload and attempts."""
-    async with database.connection() as connection:
-        row = await connection.fetchrow(database.statement("get_dead"), run_id)
-        if row is None:
-            raise not_found("dead letter", encode_id("r", run_id))
-        tries = await connection.fetch(database.statement("list_attempts"), run_id)
+    row = await context.fetchrow("reading/get_dead", run_id=run_id)
+    if row is None:
+        raise not_found("dead letter", encode_id("r", run_id))
+    tries = await context.fetch("reading/list_attempts", run_id=run_id)
     return msgspec.structs.replace(
         _dead(row), payload=decoded(row["payload"]), attempts=[attempt_of(each) for each in tries]
     )
 
 
-async def list_groups(database: Database, *, job: int | None = None, limit: int = 100) -> list[DeadGroup]:
+async def list_groups(context: Context, *, job: int | None = None, limit: int = 100) -> list[DeadGroup]:
     """Dead letters by cause, the largest group first."""
     return [
         DeadGroup(
             **{name: row[name] for name in DeadGroup.__struct_fields__ if name != "latest_run_id"},
             latest_run_id=encode_id("r", row["latest_run"]),
         )
-        for row in await database.fetch("list_dead_groups", job, limit)
+        for row in await context.fetch("reading/list_dead_groups", job_id=job, limit=limit)
     ]
 
 

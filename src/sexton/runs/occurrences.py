@@ -18,7 +18,7 @@ from asyncpg import Record
 
 from sexton.jobs.stored import StoredJob
 from sexton.model import JobStatus, SkipReason, encode_id
-from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context, query
 from sexton.refusal import not_found
 from sexton.runs.view import OccurrenceRecord
 from sexton.schedules import Schedule
@@ -29,18 +29,13 @@ MICROSECOND = timedelta(microseconds=1)
 END = datetime(9999, 1, 1, tzinfo=UTC)
 
 
+@query
 async def list_occurrences(
-    database: Database,
-    job_id: int,
-    start: datetime,
-    end: datetime,
-    *,
-    limit: int = 100,
-    now: datetime | None = None,
+    context: Context, job_id: int, start: datetime, end: datetime, *, limit: int = 100
 ) -> list[OccurrenceRecord]:
     """Every nominal time from `start` to `end`, both included, in order, each with its one disposition."""
-    account = await Account.read(database, job_id, start, end, limit, now)
-    return [each.record() for each in account.entries(start, end, limit)]
+    timeline = await Timeline.read(context, job_id, start, end, limit)
+    return [each.record() for each in timeline.entries(start, end, limit)]
 
 
 @dataclass(slots=True)
@@ -50,7 +45,6 @@ class Entry:
     reason: str | None = None
     #: The row of the run, live or ended.
     run: Record | None = None
-    live: bool = False
 
     def record(self) -> OccurrenceRecord:
         return OccurrenceRecord(
@@ -73,8 +67,8 @@ class _Period:
 
 
 @dataclass(slots=True)
-class Account:
-    """Everything that bears on a job's occurrences in a range: rows, timer, and the schedules it has had."""
+class Timeline:
+    """What decides about a job's occurrences in a range: rows, timer, and the schedules it has had."""
 
     now: datetime
     job: StoredJob
@@ -86,26 +80,18 @@ class Account:
 
     @classmethod
     async def read(
-        cls,
-        database: Database,
-        job_id: int,
-        start: datetime,
-        end: datetime,
-        limit: int,
-        now: datetime | None,
-    ) -> Account:
-        async with database.connection() as connection, connection.transaction(isolation="repeatable_read"):
-            fetch = connection.fetch
-            moment = now or await database.time(connection)
-            row = await connection.fetchrow(database.sql("select * from sexton.jobs where id = $1"), job_id)
+        cls, context: Context, job_id: int, start: datetime, end: datetime, limit: int
+    ) -> Timeline:
+        reach = {"job_id": job_id, "start": start, "end": end, "limit": limit}
+        async with context.open.transaction(isolation="repeatable_read"):
+            now = await context.time()
+            row = await context.fetchrow("reading/get_job", job_id=job_id)
             if row is None:
                 raise not_found("job", encode_id("j", job_id))
-            timer = await connection.fetchrow(
-                database.sql("select * from sexton.timers where job_id = $1"), job_id
-            )
-            old = await fetch(database.statement("list_job_periods"), job_id)
-            live = await fetch(database.statement("list_fired_occurrences"), job_id, start, end, limit)
-            recorded = await fetch(database.statement("list_recorded_occurrences"), job_id, start, end, limit)
+            timer = await context.fetchrow("reading/get_timer", job_id=job_id)
+            old = await context.fetch("reading/list_job_periods", job_id=job_id)
+            live = await context.fetch("reading/list_fired_occurrences", **reach)
+            recorded = await context.fetch("reading/list_recorded_occurrences", **reach)
         job = StoredJob(dict(row))
         periods: list[_Period] = []
         since = row["created_at"]
@@ -114,13 +100,13 @@ class Account:
             periods.append(_Period(each["revision"], past.schedule, since, each["valid_until"]))
             since = each["valid_until"]
         periods.append(_Period(row["revision"], job.schedule, since, END))
-        return cls(moment, job, row["paused_reason"], timer, periods, live, recorded)
+        return cls(now, job, row["paused_reason"], timer, periods, live, recorded)
 
     def entries(self, start: datetime, end: datetime, limit: int) -> list[Entry]:
         """In order of time; at most `limit`."""
         found: dict[datetime, Entry] = {}
         for row in self.live:
-            found.setdefault(row["scheduled_at"], Entry(row["scheduled_at"], "fired", run=row, live=True))
+            found.setdefault(row["scheduled_at"], Entry(row["scheduled_at"], "fired", run=row))
         for row in self.recorded:
             if row["run_id"] is not None:
                 known = found.get(row["scheduled_at"])

@@ -6,15 +6,15 @@ that ends between two pages is shown again at its new place rather than lost.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from typing import Any
 
 import msgspec
 from asyncpg import Record
 
 from sexton.errors import InvalidField
+from sexton.jobs.change import find
 from sexton.jobs.page import (
     MOST_ROWS,
     Page,
@@ -22,10 +22,10 @@ from sexton.jobs.page import (
     encode_cursor,
 )
 from sexton.model import RunStatus, decode_id, encode_id, jitter_of
-from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context, query
 from sexton.refusal import not_found
 from sexton.runs.situation import Situation, worker_of
-from sexton.runs.view import LOG_LINES, Attempt, LogLine, Run, RunDetail
+from sexton.runs.view import LOG_LINES, Attempt, LogLine, RunDetail, RunView
 from sexton.targets.template import occurrence_key
 
 LIVE = (RunStatus.PENDING, RunStatus.RUNNING, RunStatus.FAILED, RunStatus.WAITING)
@@ -53,8 +53,9 @@ def run_number(text: str) -> int:
     return number
 
 
+@query
 async def list_runs(
-    database: Database,
+    context: Context,
     *,
     job: int | None = None,
     statuses: Sequence[str] | None = None,
@@ -62,107 +63,66 @@ async def list_runs(
     skipped: bool = False,
     cursor: str | None = None,
     limit: int = 50,
-    now: datetime | None = None,
-) -> Page[Run]:
+) -> Page[RunView]:
     """Live runs, the newest first, then what has ended, the latest first; of one job or of all."""
     limit = max(1, min(limit, MOST_ROWS))
     below, place = _runs_place(cursor)
-    wanted = [str(each) for each in statuses] if statuses else None
-    live = [each for each in LIVE if wanted is None or each in wanted]
-    ended = [
-        str(each) for each in (*ENDED, *((SKIPPED,) if skipped else ())) if wanted is None or each in wanted
-    ]
-    if wanted is not None and SKIPPED in wanted and SKIPPED not in ended:
-        ended.append(SKIPPED)
-    found: list[tuple[str, Run]] = []
-    async with database.connection() as connection:
-        if place is None and live:
-            arguments = (below, None if wanted is None else live, triggers, limit + 1)
-            rows = (
-                await connection.fetch(database.statement("list_live_runs"), *arguments)
-                if job is None
-                else await connection.fetch(database.statement("list_live_runs_of_job"), job, *arguments)
-            )
-            found += [(encode_cursor(row["run_id"]), _live(row)) for row in rows]
-        room = limit + 1 - len(found)
-        if room > 0 and ended:
-            if job is not None:
-                recorded, run, scheduled = place or (None, None, None)
-                rows = await connection.fetch(
-                    database.statement("list_ended_runs_of_job"),
-                    job, recorded, run, scheduled, ended, triggers, room,
-                )  # fmt: skip
-            else:
-                fetch = partial(connection.fetch, database.statement("list_ended_runs"))
-                moment = now or await database.time(connection)
-                rows = await _ended_by_window(fetch, place, ended, triggers, room, moment)
-            found += [
-                (
-                    encode_cursor(row["recorded_at"], row["run_id"] or 0, row["scheduled_at"]),
-                    _ended(row),
-                )
-                for row in rows
-            ]
+    wanted = statuses or (*LIVE, *ENDED, *((SKIPPED,) if skipped else ()))
+    live, ended = [each for each in LIVE if each in wanted], [each for each in wanted if each not in LIVE]
+    found: list[tuple[str, RunView]] = []
+    if place is None and live:
+        rows = await _live_rows(context, job, below, live if statuses else None, triggers, limit + 1)
+        found += [(encode_cursor(row["run_id"]), _live(row)) for row in rows]
+    room = limit + 1 - len(found)
+    if room > 0 and ended:
+        rows = await _ended_rows(context, job, place, ended, triggers, room)
+        found += [
+            (encode_cursor(row["recorded_at"], row["run_id"] or 0, row["scheduled_at"]), _ended(row))
+            for row in rows
+        ]
     more = len(found) > limit
     return Page([run for _, run in found[:limit]], found[limit - 1][0] if more else None)
 
 
-async def get_run(database: Database, run_id: int, *, now: datetime | None = None) -> RunDetail:
+@query
+async def get_run(context: Context, run_id: int) -> RunDetail:
     """One run with its attempts, log, progress and result."""
-    async with database.connection() as connection:
-        live = await connection.fetchrow(database.statement("get_live_run"), run_id)
-        row = live or await connection.fetchrow(database.statement("get_ended_run"), run_id)
-        if row is None:
-            # It may have ended between the two looks; and a run that is nowhere is too old or never was.
-            raise not_found("run", encode_id("r", run_id))
-        tries = await connection.fetch(database.statement("list_attempts"), run_id)
-        lines = await connection.fetch(database.statement("list_run_logs"), run_id, None, LOG_LINES)
-        waiting = None
-        if live is not None:
-            moment = now or await database.time(connection)
-            waiting = (await Situation.read(database, connection, moment)).waiting(row)
+    live = await context.fetchrow("reading/get_live_run", run_id=run_id)
+    # A run that ends between the two statements is found by the second.
+    row = live or await context.fetchrow("reading/get_ended_run", run_id=run_id)
+    if row is None:
+        raise not_found("run", encode_id("r", run_id))
+    tries = await context.fetch("reading/list_attempts", run_id=run_id)
     payload = decoded(row["payload"])
-    base = _live(row, payload) if live is not None else _ended(row)
-    detail: dict[str, Any] = {name: getattr(base, name) for name in Run.__struct_fields__}
+    base = _ended(row) if live is None else _live(row, payload)
+    shown: dict[str, Any] = {name: getattr(base, name) for name in RunView.__struct_fields__}
+    if live is not None:
+        shown |= {name: row[name] for name in ("expires_at", "deadline_at", "cancel_requested_at")}
+        shown |= {"concurrency_key": row["concurrency_key"], "progress": decoded(row["progress"])}
+        shown["waiting_for"] = (await Situation.read(context)).waiting(row)
     return RunDetail(
-        **detail,
+        **shown,
         payload=payload,
-        progress=decoded(row["progress"]) if live is not None else None,
         attempts=_attempts(base, tries),
-        log=[LogLine(**line) for line in lines],
-        waiting_for=waiting,
-        expires_at=row["expires_at"] if live is not None else None,
-        deadline_at=row["deadline_at"] if live is not None else None,
-        cancel_requested_at=row["cancel_requested_at"] if live is not None else None,
+        log=await list_log(context, run_id),
         fired_at=row["fired_at"],
-        concurrency_key=row["concurrency_key"] if live is not None else None,
     )
 
 
 async def list_log(
-    database: Database, run_id: int, *, after: datetime | None = None, limit: int = LOG_LINES
+    context: Context, run_id: int, *, after: datetime | None = None, limit: int = LOG_LINES
 ) -> list[LogLine]:
     """What a run logged after an instant."""
-    return [LogLine(**line) for line in await database.fetch("list_run_logs", run_id, after, limit)]
+    rows = await context.fetch("reading/list_run_logs", run_id=run_id, after=after, limit=limit)
+    return [LogLine(**row) for row in rows]
 
 
-async def resolve(database: Database, ref: str) -> int:
-    """The number of a job named by id or name. An id is believed: history outlives its job."""
-    number = decode_id("j", ref)
-    if number is not None:
-        return number
-    row = await database.fetchrow("find_job", ref)
-    if row is None:
+@query
+async def require_job(context: Context, ref: str) -> int:
+    """The number of a job, named by id or name, whose row is still there, deleted or not."""
+    number = await find(context, ref)
+    if await context.fetchrow("reading/get_job", job_id=number) is None:
         raise not_found("job", ref)
-    return int(row["id"])
-
-
-async def require_job(database: Database, ref: str) -> int:
-    """As `resolve`, for a job whose row is still there, deleted or not."""
-    number = await resolve(database, ref)
-    async with database.connection() as connection:
-        if await connection.fetchval(database.sql("select 1 from sexton.jobs where id = $1"), number) is None:
-            raise not_found("job", ref)
     return number
 
 
@@ -182,30 +142,51 @@ def _runs_place(cursor: str | None) -> tuple[int | None, tuple[datetime, int, da
         raise InvalidField("bad_cursor", "this cursor belongs to another list", field="cursor") from error
 
 
-async def _ended_by_window(
-    fetch: Callable[..., Awaitable[list[Record]]],
+async def _live_rows(
+    context: Context,
+    job: int | None,
+    below: int | None,
+    states: list[RunStatus] | None,
+    triggers: Sequence[str] | None,
+    limit: int,
+) -> list[Record]:
+    filters = {"below": below, "states": states, "triggers": triggers, "limit": limit}
+    if job is None:
+        return await context.fetch("reading/list_live_runs", **filters)
+    return await context.fetch("reading/list_live_runs_of_job", job_id=job, **filters)
+
+
+async def _ended_rows(
+    context: Context,
+    job: int | None,
     place: tuple[datetime, int, datetime] | None,
     statuses: list[str],
     triggers: Sequence[str] | None,
-    room: int,
-    now: datetime,
+    limit: int,
 ) -> list[Record]:
-    """Look back a minute, then an hour, then further, until the page is full."""
-    last, run_id, scheduled = place or (now + timedelta(hours=1), None, None)
+    """Of all jobs: look back a minute, then an hour, then further, until the page is full."""
+    recorded, run_id, scheduled = place or (None, None, None)
+    filters: dict[str, Any] = {"statuses": statuses, "triggers": triggers, "limit": limit}
+    filters |= {"run_id": run_id, "scheduled_at": scheduled}
+    if job is not None:
+        return await context.fetch(
+            "reading/list_ended_runs_of_job", job_id=job, recorded_at=recorded, **filters
+        )
+    last = recorded or await context.time() + timedelta(hours=1)
     rows: list[Record] = []
     for window in WINDOWS:
         first = max(START, last - min(window, last - START))
-        rows = await fetch(first, last, run_id, scheduled, statuses, triggers, room)
-        if len(rows) >= room:
+        rows = await context.fetch("reading/list_ended_runs", first=first, last=last, **filters)
+        if len(rows) >= limit:
             break
     return rows
 
 
-def _live(row: Record, payload: Any = None) -> Run:
+def _live(row: Record, payload: Any = None) -> RunView:
     started = row["claimed_at"] if row["attempt"] else None
     running = row["status"] == RunStatus.RUNNING
     under_way = running or row["status"] == RunStatus.WAITING
-    return Run(
+    return RunView(
         run_id=encode_id("r", row["run_id"]),
         job_id=encode_id("j", row["job_id"]),
         job_name=row["job_name"],
@@ -228,10 +209,10 @@ def _live(row: Record, payload: Any = None) -> Run:
     )
 
 
-def _ended(row: Record) -> Run:
+def _ended(row: Record) -> RunView:
     skipped = row["run_id"] is None
     due_at = row["scheduled_at"] + timedelta(seconds=jitter_of(row["job_id"], row["jitter_seconds"] or 0))
-    return Run(
+    return RunView(
         run_id=None if skipped else encode_id("r", row["run_id"]),
         job_id=encode_id("j", row["job_id"]),
         job_name=row["job_name"],
@@ -273,7 +254,7 @@ def attempt_of(row: Record) -> Attempt:
     )
 
 
-def _attempts(run: Run, rows: list[Record]) -> list[Attempt]:
+def _attempts(run: RunView, rows: list[Record]) -> list[Attempt]:
     """Failed tries have rows; the current or the successful one is the run itself."""
     tries = [attempt_of(row) for row in rows]
     if run.attempt and run.status in (RunStatus.RUNNING, RunStatus.WAITING, RunStatus.SUCCESS):

@@ -1,4 +1,4 @@
-"""Why a live run has not started: who is there to take it, and what is in its way."""
+"""Why a live run has not started: which workers could claim it, and what holds it back."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from asyncpg import Record
 
 from sexton.clock import iso
 from sexton.model import RunStatus, encode_id
-from sexton.postgres.database import Connection, Database
+from sexton.postgres.transaction import Context
 from sexton.runs.view import NodeView
 from sexton.runs.words import span
 from sexton.targets.spec import how_to_serve, lane_name
@@ -22,18 +22,18 @@ TOLD = ("skew_ms", "lag_ms", "fenced", "elector", "elector_ok", "elector_error")
 
 @dataclass(slots=True)
 class Situation:
-    """What it takes to say why a run has not started: who is there, and what is in its way."""
+    """The nodes, and the queues with a limit or a pause."""
 
     now: datetime
     nodes: list[NodeView]
-    #: By name: those that somebody has limited or paused.
+    #: By name: only those with a limit or a pause.
     queues: dict[str, Record]
 
     @classmethod
-    async def read(cls, database: Database, connection: Connection, now: datetime) -> Situation:
-        rows = await connection.fetch(database.statement("list_nodes"), now)
-        queues = await connection.fetch(database.statement("queue_states"), now)
-        return cls(now, [node_of(row) for row in rows], {queue["name"]: queue for queue in queues})
+    async def read(cls, context: Context) -> Situation:
+        now = await context.time()
+        queues = await context.fetch("reading/list_queue_states", namespace=context.namespace, now=now)
+        return cls(now, await list_nodes(context, now), {queue["name"]: queue for queue in queues})
 
     def waiting(self, row: Record) -> str | None:
         """What a live run waits for; None while it runs."""
@@ -91,6 +91,10 @@ class Situation:
         if not any(serves(node, row) for node in workers):
             return f"no worker serves queue {row['queue']}"
         return None
+
+
+async def list_nodes(context: Context, now: datetime) -> list[NodeView]:
+    return [node_of(row) for row in await context.fetch("reading/list_nodes", now=now)]
 
 
 def serves(node: NodeView, lane: Record) -> bool:

@@ -12,7 +12,7 @@ from sexton.model import about
 LOG_LINES = 1000
 
 
-class Run(msgspec.Struct, frozen=True, kw_only=True):
+class RunView(msgspec.Struct, frozen=True, kw_only=True):
     """The carrying-out of an occurrence, or of a manual trigger. A skipped occurrence among runs has status
     `skipped`, a `reason` and no `run_id`."""
 
@@ -72,7 +72,7 @@ class LogLine(msgspec.Struct, frozen=True, kw_only=True):
     message: Annotated[str, about("The text.")]
 
 
-class RunDetail(Run, frozen=True, kw_only=True):
+class RunDetail(RunView, frozen=True, kw_only=True):
     """A run with everything that is known of it."""
 
     payload: Annotated[Any, about("What the handler gets, or got.")] = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from asyncpg import Record
@@ -10,9 +11,9 @@ from sexton.clock import iso
 from sexton.jobs.read import view
 from sexton.jobs.stored import StoredJob
 from sexton.model import RunStatus, SkipReason, Trigger, encode_id
-from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context, query
 from sexton.refusal import not_found
-from sexton.runs.occurrences import MOST_OCCURRENCES, Account, Entry
+from sexton.runs.occurrences import MOST_OCCURRENCES, Entry, Timeline
 from sexton.runs.read import list_runs
 from sexton.runs.situation import Situation, worker_of
 from sexton.runs.view import Why
@@ -22,7 +23,7 @@ ON_TIME = timedelta(seconds=1)
 NOTHING = timedelta(0)
 
 _SKIPPED: dict[str, str] = {
-    SkipReason.MISSED: "skipped because it was missed: nobody was there to fire it in time",
+    SkipReason.MISSED: "skipped because it was missed: no scheduler fired it in time",
     SkipReason.COALESCED: "skipped because a later missed occurrence ran for it (missed_window RUN_ONCE)",
     SkipReason.OVERLAP: "skipped because the run before it had not ended (overlap)",
     SkipReason.DST_GAP: "skipped because this local time does not exist (clocks went forward)",
@@ -32,43 +33,36 @@ _SKIPPED: dict[str, str] = {
 }
 
 
+@query
 async def why(
-    database: Database,
-    job_id: int,
-    *,
-    at: datetime | None = None,
-    past: int = 10,
-    ahead: int = 3,
-    now: datetime | None = None,
+    context: Context, job_id: int, *, at: datetime | None = None, past: int = 10, ahead: int = 3
 ) -> list[Why]:
     """One line per occurrence: the latest ones and the next, or those nearest to `at`. Of a job that is set
     aside only the one that it waits with is known."""
-    async with database.connection() as connection:
-        moment = now or await database.time(connection)
-    aside = await _set_aside(database, job_id, moment)
+    now = await context.time()
+    context = replace(context, now=now)
+    aside = await _set_aside(context, job_id, now)
     if aside is not None:
         return [aside]
-    async with database.connection() as connection:
-        situation = await Situation.read(database, connection, moment)
-    start, end = await _span(database, job_id, at, moment, past, ahead)
-    account = await Account.read(database, job_id, start, end, MOST_OCCURRENCES, moment)
-    entries = list(account.entries(start, end, MOST_OCCURRENCES))
+    situation = await Situation.read(context)
+    start, end = await _span(context, job_id, at, now, past, ahead)
+    timeline = await Timeline.read(context, job_id, start, end, MOST_OCCURRENCES)
+    entries = timeline.entries(start, end, MOST_OCCURRENCES)
     if at is None:
-        gone = [each for each in entries if each.at <= moment]
-        coming = [each for each in entries if each.at > moment]
+        gone = [each for each in entries if each.at <= now]
+        coming = [each for each in entries if each.at > now]
         entries = gone[-past:] + coming[:ahead]
     else:
         before = [each for each in entries if each.at <= at]
         after = [each for each in entries if each.at > at]
         exact = [each for each in before if each.at == at]
         entries = exact or [*before[-1:], *after[:1]]
-    return [_explain(account, each, situation) for each in entries]
+    return [_explain(timeline, each, situation) for each in entries]
 
 
-async def _set_aside(database: Database, job_id: int, now: datetime) -> Why | None:
+async def _set_aside(context: Context, job_id: int, now: datetime) -> Why | None:
     """What a job waits with, if its schedule cannot be computed."""
-    async with database.connection() as connection:
-        shown = await view(database, connection, job_id, now=now)
+    shown = await view(context.database, context.open, job_id, now=now)
     if shown is None or shown.problem is None or shown.next_run_at is None:
         return None
     ahead = shown.next_run_at - now
@@ -83,39 +77,36 @@ async def _set_aside(database: Database, job_id: int, now: datetime) -> Why | No
 
 
 async def _span(
-    database: Database, job_id: int, at: datetime | None, now: datetime, past: int, ahead: int
+    context: Context, job_id: int, at: datetime | None, now: datetime, past: int, ahead: int
 ) -> tuple[datetime, datetime]:
     """The range of time that `why` looks at."""
-    async with database.connection() as connection:
-        row = await connection.fetchrow(database.sql("select * from sexton.jobs where id = $1"), job_id)
-        timer = await connection.fetchval(
-            database.sql("select scheduled_at from sexton.timers where job_id = $1"), job_id
-        )
+    row = await context.fetchrow("reading/get_job", job_id=job_id)
     if row is None:
         raise not_found("job", encode_id("j", job_id))
     schedule = StoredJob(dict(row)).schedule
     if at is not None:
         return schedule.previous_before(at) or at, schedule.next_after(at) or at
-    latest = await list_runs(database, job=job_id, skipped=True, limit=past)
+    timer = await context.fetchrow("reading/get_timer", job_id=job_id)
+    latest = await list_runs(context, job=job_id, skipped=True, limit=past)
     # A counted range may be long: its end is near enough.
     times = [
         each.until_at or each.scheduled_at for each in latest.items if each.trigger != Trigger.MANUAL.value
     ]
-    start = min([now, *([timer] if timer else []), *times])
-    end = max(now, timer or now)
+    due = now if timer is None else timer["scheduled_at"]
+    start, end = min(now, due, *times), max(now, due)
     for _ in range(ahead):
         end = schedule.next_after(end) or end
     return start, end
 
 
-def _explain(account: Account, entry: Entry, situation: Situation) -> Why:
+def _explain(timeline: Timeline, entry: Entry, situation: Situation) -> Why:
     match entry.disposition:
         case "fired":
-            text = _fired(account, entry, situation)
+            text = _fired(timeline, entry, situation)
         case "skipped":
             text = _SKIPPED.get(entry.reason or "", f"skipped because {entry.reason}")
         case "upcoming":
-            text = _upcoming(account, entry, situation)
+            text = _upcoming(timeline, entry, situation)
     return Why(
         scheduled_at=entry.at,
         disposition=entry.disposition,
@@ -126,7 +117,7 @@ def _explain(account: Account, entry: Entry, situation: Situation) -> Why:
     )
 
 
-def _fired(account: Account, entry: Entry, situation: Situation) -> str:
+def _fired(timeline: Timeline, entry: Entry, situation: Situation) -> str:
     row = entry.run
     assert row is not None
     match row["trigger"]:
@@ -135,7 +126,7 @@ def _fired(account: Account, entry: Entry, situation: Situation) -> str:
         case Trigger.REDRIVE:
             how = "redriven"
         case _:
-            late = (row["fired_at"] or entry.at) - entry.at - account.job.jitter
+            late = (row["fired_at"] or entry.at) - entry.at - timeline.job.jitter
             how = "fired on time" if late < ON_TIME else f"fired late by {span(late)}"
             how += ", to catch up" if row["missed"] else ""
     return f"{how}; {_state(row, situation)}"
@@ -165,10 +156,10 @@ def _state(row: Record, situation: Situation) -> str:
             return str(other)
 
 
-def _upcoming(account: Account, entry: Entry, situation: Situation) -> str:
-    ahead = entry.at + account.job.jitter - account.now
+def _upcoming(timeline: Timeline, entry: Entry, situation: Situation) -> str:
+    ahead = entry.at + timeline.job.jitter - timeline.now
     if entry.reason == "paused":
-        because = f" ({account.paused_reason})" if account.paused_reason else ""
+        because = f" ({timeline.paused_reason})" if timeline.paused_reason else ""
         when = f"due in {span(ahead)}" if ahead > NOTHING else f"was due {span(-ahead)} ago"
         return f"{when}, but the job is paused{because}"
     if ahead > NOTHING:

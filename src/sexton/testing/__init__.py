@@ -28,8 +28,9 @@ from sexton.jobs.page import MOST_ROWS
 from sexton.jobs.state import resume_due
 from sexton.postgres.database import Database
 from sexton.postgres.partitions import make_partitions
+from sexton.postgres.transaction import Context
 from sexton.runs.read import ENDED, LIVE, list_runs
-from sexton.runs.view import Run
+from sexton.runs.view import RunView
 from sexton.testing.manual import ManualClock
 from sexton.testing.scratch import scratch_database, scratch_server
 
@@ -92,7 +93,7 @@ class Engine:
         self.app = app
         self.database = database
         self.clock = time
-        self.runs: list[Run] = []
+        self.runs: list[RunView] = []
         self._seen: set[str] = set()
         self._again_at: datetime | None = None  # when a rate limit lets something go
         self._leadership = Leadership(database, settings, time, name="testing", version=__version__)
@@ -121,7 +122,7 @@ class Engine:
     def now(self) -> datetime:
         return self.clock.at
 
-    async def advance(self, to: datetime | None = None, **duration: float) -> list[Run]:
+    async def advance(self, to: datetime | None = None, **duration: float) -> list[RunView]:
         """Let time pass, to an instant or by a duration (`days=7`): everything happens when it is due. The
         runs that have ended."""
         start, end = self.clock.at, to or self.clock.at + timedelta(**duration)
@@ -134,19 +135,23 @@ class Engine:
             await self._settle()
         return await self._ended(start)
 
-    async def outage(self, **duration: float) -> list[Run]:
+    async def outage(self, **duration: float) -> list[RunView]:
         """Let time pass with nobody there; then everything is running again. The runs that have ended."""
         await self._move(self.clock.at + timedelta(**duration))
         return await self.drain()
 
-    async def drain(self) -> list[Run]:
+    async def drain(self) -> list[RunView]:
         """Fire everything that is due now, and run it to its end. The runs that have ended."""
         await self._settle()
         return await self._ended(self.clock.at)
 
-    async def live(self) -> list[Run]:
+    async def live(self) -> list[RunView]:
         """Runs that have not ended: those that wait for a retry, and those that nobody has a handler for."""
-        return (await list_runs(self.database, statuses=LIVE, limit=MOST_ROWS, now=self.clock.at)).items
+        return (await list_runs(self._context, statuses=LIVE, limit=MOST_ROWS)).items
+
+    @property
+    def _context(self) -> Context:
+        return Context(self.database, now=self.clock.at)
 
     async def _move(self, at: datetime) -> None:
         before = self.clock.at.date()
@@ -196,14 +201,12 @@ class Engine:
             await worker.settler.tick()
         return len(rows)
 
-    async def _ended(self, since: datetime) -> list[Run]:
+    async def _ended(self, since: datetime) -> list[RunView]:
         """Runs that ended since then, and were not told yet."""
-        found: list[Run] = []
+        found: list[RunView] = []
         cursor: str | None = None
         while True:
-            page = await list_runs(
-                self.database, statuses=ENDED, cursor=cursor, limit=MOST_ROWS, now=self.clock.at
-            )
+            page = await list_runs(self._context, statuses=ENDED, cursor=cursor, limit=MOST_ROWS)
             found += [run for run in page.items if run.run_id not in self._seen]
             cursor = page.cursor
             last = page.items[-1].finished_at if page.items else None

@@ -11,6 +11,7 @@ from sexton.engine.cluster.draining import drain, meant
 from sexton.errors import InvalidField, NotFound
 from sexton.model import encode_id
 from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
 from sexton.runs.view import NodeView
 from tests.runs.rows import NOON
 from tests.scheduling import Stage
@@ -79,18 +80,18 @@ async def test_a_draining_scheduler_hands_its_shards_over_and_gets_them_back(dat
         await stage.leadership.tick()
     share = dict(first.leadership.led)
     assert share
-    asked = await drain(database, encode_id("n", first.leadership.node or 0))
+    asked = await drain(Context(database), encode_id("n", first.leadership.node or 0))
     assert [each.state for each in asked.nodes] == ["draining"]
     assert asked.warnings == []
     for stage in (first, second):
         await stage.leadership.tick()
     assert first.leadership.led == {}
     assert len(second.leadership.led) == 4
-    assert (await drain(database, encode_id("n", second.leadership.node or 0))).warnings == [
+    assert (await drain(Context(database), encode_id("n", second.leadership.node or 0))).warnings == [
         "no other scheduler is live: nothing fires meanwhile"
     ]
     for stage in (first, second):
-        back = await drain(database, encode_id("n", stage.leadership.node or 0), undo=True)
+        back = await drain(Context(database), encode_id("n", stage.leadership.node or 0), undo=True)
         assert [each.state for each in back.nodes] == ["live"]
     for stage in (second, first, second):
         await stage.leadership.tick()
@@ -110,7 +111,7 @@ async def test_a_draining_worker_finishes_what_it_has_and_takes_no_more(database
     async with working(database, handlers, by_itself=True, poll_seconds=0.02) as worker:
         node = encode_id("n", await worker.joined())
         await asyncio.wait_for(started.wait(), 60)
-        asked = await drain(database, node)
+        asked = await drain(Context(database), node)
         assert asked.nodes[0].state == "draining"
         other = await store.run(handler="work")
         assert await worker.queue.claim(await worker.joined(), worker.lanes, 10, now=NOW) == []
@@ -119,7 +120,7 @@ async def test_a_draining_worker_finishes_what_it_has_and_takes_no_more(database
         await until(lambda: not worker.in_hand and not worker.unsettled)
         assert await store.statuses() == {long: "success"}
         assert (await store.live(other))["state"] == "pending"
-        await drain(database, node, undo=True)
+        await drain(Context(database), node, undo=True)
         await until(lambda: not worker.heartbeat.draining)
         async with asyncio.timeout(60):
             while other not in await store.statuses():
@@ -130,7 +131,7 @@ async def test_a_worker_that_was_declared_dead_drains_on(database: Database) -> 
     store = Store(database)
     async with working(database, {"work": succeed}) as worker:
         first = await worker.joined()
-        await drain(database, encode_id("n", first))
+        await drain(Context(database), encode_id("n", first))
         worker.heartbeat.poke()
         await until(lambda: worker.heartbeat.draining)
         await store.execute("update sexton.nodes set state = 'dead'")

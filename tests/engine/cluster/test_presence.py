@@ -7,6 +7,7 @@ from sexton.engine.cluster.presence import Presence
 from sexton.engine.cluster.status import get_cluster
 from sexton.engine.node import Node
 from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
 from tests.scheduling import execute
 
 
@@ -14,14 +15,14 @@ async def test_it_is_seen_comes_back_and_leaves(database: Database) -> None:
     presence = Presence(database, Settings(), name="api-1:1:aaaaaa", version="0.1")
     await presence.tick()
     await presence.tick()
-    [node] = (await get_cluster(database)).nodes
+    [node] = (await get_cluster(Context(database))).nodes
     assert (node.name, node.roles, node.state, node.version) == ("api-1:1:aaaaaa", ["api"], "live", "0.1")
     assert node.skew_ms is not None
     await execute(database, "delete from sexton.nodes")
     await presence.tick()
-    assert [node.name for node in (await get_cluster(database)).nodes] == ["api-1:1:aaaaaa"]
+    assert [node.name for node in (await get_cluster(Context(database))).nodes] == ["api-1:1:aaaaaa"]
     await presence.teardown()
-    assert (await get_cluster(database)).nodes == []
+    assert (await get_cluster(Context(database))).nodes == []
 
 
 def test_which_nodes_have_one(database: Database) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from sexton.engine.cluster.status import get_cluster, get_counts
 from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
 from sexton.runs.words import first_line, span
 from tests.runs.rows import (
     HOUR,
@@ -32,7 +33,7 @@ async def test_nodes_shards_backlog_and_counts(database: Database) -> None:
     async with database.connection() as connection:
         await connection.execute(database.sql("update sexton.shards set holder = 1, epoch = 1 where id < 2"))
         shards = await connection.fetchval(database.sql("select count(*) from sexton.shards"))
-    found = await get_cluster(database, now=NOON)
+    found = await get_cluster(Context(database, now=NOON))
     assert [(node.name, node.state, node.shards) for node in found.nodes] == [
         ("host:1:abc", "live", 2),
         ("host:2:abc", "expired", 0),
@@ -64,7 +65,7 @@ async def test_who_leads_each_shard_and_how_the_elector_is(database: Database) -
         )
         await connection.execute(database.sql("insert into sexton.shards (id, epoch) values (4, 9)"))
         try:
-            found = await get_cluster(database, now=NOON + MINUTE / 2)
+            found = await get_cluster(Context(database, now=NOON + MINUTE / 2))
         finally:
             await connection.execute(database.sql("delete from sexton.shards where id = 4"))
     assert [each.shard for each in found.leaders] == [0, 1, 2, 3]  # the fifth is from before a reshard
@@ -84,7 +85,7 @@ async def test_who_leads_each_shard_and_how_the_elector_is(database: Database) -
 async def test_schedulers_with_different_electors_are_told(database: Database) -> None:
     for number, name in ((1, "redis"), (2, "postgres")):
         await make_node(database, number, roles=["scheduler"], detail=json.dumps({"elector": name}))
-    elector = (await get_cluster(database, now=NOON)).elector
+    elector = (await get_cluster(Context(database, now=NOON))).elector
     assert elector.errors == ["the schedulers use different electors: postgres, redis"]
 
 
@@ -97,10 +98,10 @@ async def test_very_many_jobs_are_estimated_unless_counted(own_database_url: str
             await connection.execute(
                 "update pg_class set reltuples = 10000000 where oid = 'sexton.jobs'::regclass"
             )
-        found = await get_cluster(database)
+        found = await get_cluster(Context(database))
         assert found.jobs_estimated
         assert [each.jobs for each in found.leaders] == [2_500_000] * 4
-        counted = await get_cluster(database, count_jobs=True)
+        counted = await get_cluster(Context(database), count_jobs=True)
         assert not counted.jobs_estimated
         assert sum(each.jobs for each in counted.leaders) == 1
     finally:
@@ -113,13 +114,13 @@ async def test_a_worker_serves_its_queues_or_all(database: Database, queues: lis
     job = await make_job(database)
     await make_live(database, job, 1, NOON - HOUR)
     await make_node(database, 1, handlers=["hourly"], queues=queues)
-    [backlog] = (await get_cluster(database, now=NOON)).backlog
+    [backlog] = (await get_cluster(Context(database, now=NOON))).backlog
     assert backlog.served is served
 
 
 @pytest.mark.asyncio
 async def test_nothing_yet(database: Database) -> None:
-    counts = await get_counts(database)
+    counts = await get_counts(Context(database))
     assert (counts.jobs, counts.runs, counts.dead) == ({}, {}, 0)
 
 

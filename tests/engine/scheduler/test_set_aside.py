@@ -76,8 +76,8 @@ async def test_it_is_written_down_and_shown_and_the_others_go_on(database: Datab
     listed = await list_jobs(database)
     assert [each.problem is None for each in listed.items] == [False, True]
     assert [each.name for each in (await list_jobs(database, problem=True)).items] == ["broken"]
-    assert (await get_counts(database)).problems == 1
-    [line] = await why(database, broken)
+    assert (await get_counts(Context(database))).problems == 1
+    [line] = await why(Context(database), broken)
     assert (line.disposition, line.reason) == ("upcoming", "problem")
     assert "set aside" in line.text
     assert NOWHERE in line.text
@@ -86,7 +86,7 @@ async def test_it_is_written_down_and_shown_and_the_others_go_on(database: Datab
 async def test_it_is_shown_before_it_is_due(database: Database) -> None:
     job = await broken_job(database)
     assert NOWHERE in ((await get(database, "broken")).problem or "")
-    [line] = await why(database, job)
+    [line] = await why(Context(database), job)
     assert line.text.startswith("due in ")
 
 
@@ -97,7 +97,7 @@ async def test_an_edit_brings_it_back(database: Database, stage: Stage) -> None:
     [[waited]] = await fetch(database, "select scheduled_at from sexton.timers where job_id = $1", job)
     mended = await edit(database, "broken", {"timezone": "Europe/Berlin"})
     assert mended.problem is None
-    assert (await get_counts(database)).problems == 0
+    assert (await get_counts(Context(database))).problems == 0
     assert (await list_jobs(database, problem=True)).items == []
     # The one occurrence that is known to have been open was missed, and is accounted for.
     assert await skips_of(database, job) == [(waited, "missed", 1)]

@@ -17,6 +17,7 @@ from sexton.errors import InvalidField
 from sexton.jobs.validation import read_dead_letter_target, read_spec
 from sexton.model import encode_id
 from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
 from sexton.runs.dead_letter_target import dead_letter_target, set_dead_letter_target
 from sexton.runs.dead_letters import get_dead
 from sexton.targets.http.outbound import Outbound
@@ -107,7 +108,7 @@ async def test_the_target_of_the_job_gets_the_letter_once(
     assert (letter["reason"], letter["attempt"], letter["trigger"]) == ("exhausted", 1, "schedule")
     assert letter["error"].startswith("ValueError: no such customer")
     assert letter["scheduled_at"] == "2030-05-01T12:00:00Z"
-    shown = await get_dead(database, run)
+    shown = await get_dead(Context(database), run)
     assert (shown.delivered_at, shown.delivery_error) == (NOW, None)
 
 
@@ -116,17 +117,17 @@ async def test_letters_of_all_jobs_go_where_the_namespace_says(
 ) -> None:
     before = await die(database)
     assert await courier.deliver() == 1
-    await set_dead_letter_target(database, read_dead_letter_target({"http": {"url": office.url}}))
-    found = await dead_letter_target(database)
+    await set_dead_letter_target(Context(database), read_dead_letter_target({"http": {"url": office.url}}))
+    found = await dead_letter_target(Context(database))
     assert found is not None
     assert found.http is not None
     assert found.http.url == office.url
     run = await die(database)
     assert await courier.deliver() == 1
     assert [letter["run_id"] for letter in office.letters] == [encode_id("r", run)]
-    assert (await get_dead(database, before)).delivered_at is None
-    await set_dead_letter_target(database, None)
-    assert await dead_letter_target(database) is None
+    assert (await get_dead(Context(database), before)).delivered_at is None
+    await set_dead_letter_target(Context(database), None)
+    assert await dead_letter_target(Context(database)) is None
     await die(database)
     await courier.deliver()
     assert len(office.letters) == 1
@@ -139,13 +140,13 @@ async def test_a_letter_that_is_refused_is_taken_again_later(
     office.status = 500
     for tried in (1, 2, 3):
         assert await courier.deliver() == 1
-        assert "HTTP 500" in ((await get_dead(database, run)).delivery_error or "")
+        assert "HTTP 500" in ((await get_dead(Context(database), run)).delivery_error or "")
         assert await courier.deliver() == 0
         courier.at += timedelta(seconds=wait_before(tried))
     office.status = 200
     assert await courier.deliver() == 1
     assert len(office.letters) == 1
-    assert (await get_dead(database, run)).delivery_error is None
+    assert (await get_dead(Context(database), run)).delivery_error is None
 
 
 async def test_a_courier_that_dies_loses_no_letter(
@@ -171,7 +172,7 @@ async def test_a_broken_address_keeps_no_other_letter(
     await die(database, dead_letter_target={"http": {"url": office.url}})
     assert await courier.deliver() == 2
     assert len(office.letters) == 1
-    assert "redis" in ((await get_dead(database, run)).delivery_error or "")
+    assert "redis" in ((await get_dead(Context(database), run)).delivery_error or "")
 
 
 async def test_nothing_of_it_is_scanned_while_nobody_dies(database: Database) -> None:

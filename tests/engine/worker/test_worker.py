@@ -19,6 +19,7 @@ from sexton.engine.worker.worker import REUSE_LIMIT, Worker
 from sexton.errors import Unavailable
 from sexton.model import Cancel, Retry, Snooze, encode_id
 from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
 from sexton.targets.run import LeaseLost, RunContext
 from tests.seeding import (
     NOW,
@@ -720,10 +721,10 @@ async def test_lines_dropped_while_too_many_wait_are_counted_and_said(
 async def test_a_worker_that_has_left_is_shown_as_stopped_not_as_dead(store: Store) -> None:
     async with working(store.database, {}, now=lambda: None) as worker:
         await drained(worker)
-        [node] = (await get_cluster(store.database)).nodes
+        [node] = (await get_cluster(Context(store.database))).nodes
         assert (node.name, node.state) == (worker.heartbeat.node_name, "live")
-    [node] = (await get_cluster(store.database)).nodes
+    [node] = (await get_cluster(Context(store.database))).nodes
     assert node.state == "stopped"
     await store.execute("update sexton.nodes set detail = '{}'")
-    [node] = (await get_cluster(store.database)).nodes
+    [node] = (await get_cluster(Context(store.database))).nodes
     assert node.state == "dead"

@@ -19,6 +19,7 @@ from sexton.jobs.create import create
 from sexton.jobs.validation import read_spec
 from sexton.model import encode_id
 from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
 from sexton.runs.read import get_run
 from sexton.security import secrets
 from tests.seeding import (
@@ -224,7 +225,7 @@ async def test_a_run_that_no_worker_may_serve_says_so(database: Database) -> Non
         target = {"shell": {"command": ["tac"]}}
         job = await create(database, read_spec({"name": "x", "schedule": "@daily", "target": target}))
         await store.execute("update sexton.runs set available_at = now()")
-        shown = await get_run(database, run, now=await store.value("select now()"))
+        shown = await get_run(Context(database, now=await store.value("select now()")), run)
     assert "no live worker serves shell:tac" in job.warnings[0]
     assert "--allow-shell --shell-commands tac" in (shown.waiting_for or "")
 

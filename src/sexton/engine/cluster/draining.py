@@ -1,7 +1,7 @@
 """Draining: a node hands its shards over, takes no more runs, and finishes those it has.
 
-The wish is the state of its row: the schedulers leave it out of the hashing from their next beat on, and its
-claims find nothing from that moment. It stays so until it is undone, or the process ends.
+The request is the state of the node's row: the schedulers leave the node out of the hashing from their next
+beat on, and its claims find nothing from that moment. It stays so until it is undone, or the process ends.
 """
 
 from __future__ import annotations
@@ -13,34 +13,37 @@ import msgspec
 
 from sexton.errors import InvalidField
 from sexton.model import about, decode_id
-from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context, command
 from sexton.refusal import not_found
-from sexton.runs.situation import node_of
+from sexton.runs.situation import list_nodes
 from sexton.runs.view import NodeView
 
 
 class Drained(msgspec.Struct, frozen=True, kw_only=True):
-    """What was asked of whom."""
+    """The answer to a request to drain nodes."""
 
     at: Annotated[datetime, about("When it was asked.")]
     nodes: Annotated[list[NodeView], about("The nodes concerned.")]
     warnings: Annotated[list[str], about("What the asker should know.")] = []
 
 
-async def drain(database: Database, ref: str, *, undo: bool = False) -> Drained:
+@command
+async def drain(context: Context, ref: str, *, undo: bool = False) -> Drained:
     """Drain the nodes that `ref` means, or let them go on."""
-    async with database.transaction() as connection:
-        there = [node_of(row) for row in await connection.fetch(database.statement("list_nodes"), None)]
-        chosen = {node.node_id for node in meant([node for node in there if node.state != "dead"], ref)}
-        states = ("live", "draining") if undo else ("draining", "live")
-        numbers = [decode_id("n", node_id) for node_id in chosen]
-        await connection.execute(database.statement("set_node_state"), numbers, *states)
-        at = await connection.fetchval("select clock_timestamp()")
-        after = [node_of(row) for row in await connection.fetch(database.statement("list_nodes"), None)]
+    now = await context.time()
+    there = [node for node in await list_nodes(context, now) if node.state != "dead"]
+    chosen = {node.node_id for node in meant(there, ref)}
+    await context.execute(
+        "cluster/set_node_state",
+        nodes=[decode_id("n", node_id) for node_id in chosen],
+        state="live" if undo else "draining",
+        before="draining" if undo else "live",
+    )
+    after = await list_nodes(context, now)
     leads = any(node.node_id in chosen and "scheduler" in node.roles for node in after)
     left = any(node.state == "live" and "scheduler" in node.roles for node in after)
     warnings = [] if undo or left or not leads else ["no other scheduler is live: nothing fires meanwhile"]
-    return Drained(at=at, nodes=[node for node in after if node.node_id in chosen], warnings=warnings)
+    return Drained(at=now, nodes=[node for node in after if node.node_id in chosen], warnings=warnings)
 
 
 def meant(nodes: list[NodeView], ref: str) -> list[NodeView]:

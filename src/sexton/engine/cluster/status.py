@@ -1,63 +1,61 @@
-"""The whole system at a glance: who is there, who leads, what waits, how much there is."""
+"""The whole system at a glance: the nodes, the leaders, what waits, how much there is."""
 
 from __future__ import annotations
 
-from datetime import datetime
+from dataclasses import replace
 
 from asyncpg import Record
 
 from sexton.engine.cluster.view import Backlog, Cluster, Counts, ElectorView, ShardView
 from sexton.jobs.queues import MOST_COUNTED
 from sexton.model import encode_id
-from sexton.postgres.database import Connection, Database
-from sexton.runs.situation import node_of, serves
+from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context, query
+from sexton.runs.situation import list_nodes, serves
 from sexton.runs.view import NodeView
 
 
+@query
 async def get_cluster(
-    database: Database,
-    *,
-    count_jobs: bool = False,
-    counting: Database | None = None,
-    now: datetime | None = None,
+    context: Context, *, count_jobs: bool = False, counting: Database | None = None
 ) -> Cluster:
-    """Who is there, who leads, what waits. `count_jobs`: those of each shard, however many there are.
-    `counting`: where to count what there is, if not here."""
-    async with database.connection() as connection:
-        at = now or await connection.fetchval("select clock_timestamp()")
-        nodes = [node_of(row) for row in await connection.fetch(database.statement("list_nodes"), at)]
-        backlog = await connection.fetch(database.statement("list_backlog"), at, MOST_COUNTED)
-        work = await connection.fetchrow(database.statement("count_work"), at)
-        assert work is not None
-        exactly = count_jobs or work["jobs_estimate"] is None
-        jobs = (
-            {row["shard"]: row["jobs"] for row in await connection.fetch(database.statement("count_timers"))}
-            if exactly
-            else dict.fromkeys(range(work["shards"]), work["jobs_estimate"] // work["shards"])
-        )
-        shards = await connection.fetch(database.statement("list_shards"), at)
-        return Cluster(
-            at=at,
-            nodes=nodes,
-            shards=work["shards"],
-            shards_led=work["shards_led"],
-            leaders=[_shard_of(row, jobs) for row in shards],
-            jobs_estimated=not exactly,
-            elector=_elector_of(nodes),
-            oldest_due_at=work["oldest_due_at"],
-            backlog=[
-                Backlog(
-                    queue=row["queue"],
-                    target=row["target"],
-                    handler=row["handler"] or None,
-                    waiting=row["waiting"],
-                    oldest_available_at=row["oldest_available_at"],
-                    served=any(serves(node, row) for node in nodes),
-                )
-                for row in backlog
-            ],
-            counts=await (get_counts(counting, now=now) if counting else _counts(database, connection, work)),
-        )
+    """The nodes, the leaders, and what waits. `count_jobs`: those of each shard, however many there are.
+    `counting`: the replica that counts what there is, if there is one."""
+    now = await context.time()
+    nodes = await list_nodes(context, now)
+    backlog = await context.fetch("reading/list_backlog", now=now, most=MOST_COUNTED)
+    work = await context.fetchrow("reading/count_work", now=now)
+    assert work is not None
+    exactly = count_jobs or work["jobs_estimate"] is None
+    jobs = (
+        {row["shard"]: row["jobs"] for row in await context.fetch("reading/count_timers")}
+        if exactly
+        else dict.fromkeys(range(work["shards"]), work["jobs_estimate"] // work["shards"])
+    )
+    shards = await context.fetch("reading/list_shards", now=now)
+    elsewhere = counting and replace(context, database=counting, connection=None)
+    return Cluster(
+        at=now,
+        nodes=nodes,
+        shards=work["shards"],
+        shards_led=work["shards_led"],
+        leaders=[_shard_of(row, jobs) for row in shards],
+        jobs_estimated=not exactly,
+        elector=_elector_of(nodes),
+        oldest_due_at=work["oldest_due_at"],
+        backlog=[
+            Backlog(
+                queue=row["queue"],
+                target=row["target"],
+                handler=row["handler"] or None,
+                waiting=row["waiting"],
+                oldest_available_at=row["oldest_available_at"],
+                served=any(serves(node, row) for node in nodes),
+            )
+            for row in backlog
+        ],
+        counts=await (get_counts(elsewhere) if elsewhere else _counts(context, work)),
+    )
 
 
 def _shard_of(row: Record, jobs: dict[int, int]) -> ShardView:
@@ -86,30 +84,28 @@ def _elector_of(nodes: list[NodeView]) -> ElectorView:
     return ElectorView(name=names[0] if names else None, ok=not errors, errors=errors)
 
 
-async def get_counts(database: Database, *, now: datetime | None = None) -> Counts:
+@query
+async def get_counts(context: Context) -> Counts:
     """How many jobs, live runs and dead letters there are."""
-    async with database.connection() as connection:
-        work = await connection.fetchrow(database.statement("count_work"), now)
-        return await _counts(database, connection, work)
-
-
-async def _counts(database: Database, connection: Connection, work: Record | None) -> Counts:
+    work = await context.fetchrow("reading/count_work", now=context.now)
     assert work is not None
+    return await _counts(context, work)
+
+
+async def _counts(context: Context, work: Record) -> Counts:
     jobs = (
-        {row["status"]: row["jobs"] for row in await connection.fetch(database.statement("count_jobs"))}
+        {row["status"]: row["jobs"] for row in await context.fetch("reading/count_jobs")}
         if work["jobs_estimate"] is None
         else {"total": work["jobs_estimate"]}
     )
-    runs = await connection.fetch(database.statement("count_runs"), MOST_COUNTED)
+    runs = await context.fetch("reading/count_runs", most=MOST_COUNTED)
     dead = work["dead_estimate"]
-    problems = await connection.fetchrow(database.statement("examine_problems"))
-    assert problems is not None
     if dead is None:
-        dead = await connection.fetchval(database.sql("select count(*) from sexton.dead"))
+        dead = await context.fetchval("reading/count_dead")
     return Counts(
         jobs=jobs,
         runs={row["state"]: row["runs"] for row in runs},
         dead=dead,
-        problems=problems["problems"],
+        problems=await context.fetchval("reading/examine_problems"),
         estimated=work["jobs_estimate"] is not None or work["dead_estimate"] is not None,
     )

@@ -147,11 +147,10 @@ class HttpTargetKind:
 
 async def signing_secret(database: Database) -> Any:
     """The secret of the installation, made if there is none: `whsec_…`, or a list while it is rotated."""
-    row = await database.fetchrow(
-        "keep_setting", "webhook_secret", msgspec.json.encode(new_secret()).decode()
+    made = msgspec.json.encode(new_secret()).decode()
+    return msgspec.json.decode(
+        await database.fetchval("cluster/keep_setting", name="webhook_secret", value=made)
     )
-    assert row is not None
-    return msgspec.json.decode(row["value"])
 
 
 def new_secret() -> str:

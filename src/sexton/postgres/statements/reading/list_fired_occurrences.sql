@@ -1,4 +1,4 @@
--- Which occurrences of a job between $2 and $3 (both included) have live runs.
+-- Which occurrences of a job between :start and :end (both included) have live runs.
 select r.id as run_id, r.scheduled_at, r.trigger, r.state as status, r.missed, r.attempt, r.error, r.due_at, r.fired_at,
     r.claimed_at, r.deadline_at, nullif(r.available_at, 'infinity') as available_at, r.slot, r.lane, n.name as worker, r.node,
     l.queue, l.target, l.handler,
@@ -7,6 +7,6 @@ select r.id as run_id, r.scheduled_at, r.trigger, r.state as status, r.missed, r
 from sexton.runs r
 left join sexton.nodes n on n.id = r.node
 left join sexton.lanes l on l.id = r.lane
-where r.job_id = $1 and r.scheduled_at between $2 and $3 and r.trigger <> 'manual'
+where r.job_id = :job_id and r.scheduled_at between :start and :end and r.trigger <> 'manual'
 order by r.scheduled_at, r.id
-limit $4
+limit :limit

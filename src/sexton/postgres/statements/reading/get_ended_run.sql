@@ -2,6 +2,6 @@
 select
     h.claim, coalesce(h.payload, j.payload)::text as payload,
 -- include: ended_runs
-where h.run_id = $1
+where h.run_id = :run_id
 order by h.recorded_at desc
 limit 1

@@ -1,12 +1,12 @@
--- What was recorded of a job's occurrences between $2 and $3 (both included), counted ranges that reach into it
+-- What was recorded of a job's occurrences between :start and :end (both included), counted ranges that reach into it
 -- included. Nothing is recorded before it is due, so the index of (job, recorded_at) bounds the search from below.
 select h.run_id, h.scheduled_at, h.until_at, h.occurrences, h.status, h.reason, h.trigger, h.missed, h.attempt, h.error,
     h.fired_at, h.started_at, h.finished_at, h.revision
 from sexton.history h
-where h.job_id = $1
-    and h.recorded_at >= $2::timestamptz - interval '1 minute'
-    and h.scheduled_at <= $3
-    and coalesce(h.until_at, h.scheduled_at) >= $2
+where h.job_id = :job_id
+    and h.recorded_at >= :start::timestamptz - interval '1 minute'
+    and h.scheduled_at <= :end
+    and coalesce(h.until_at, h.scheduled_at) >= :start
     and coalesce(h.trigger, '') <> 'manual'
 order by h.scheduled_at, h.run_id
-limit $4
+limit :limit

@@ -1,4 +1,4 @@
--- What `sexton doctor` wants to know of the server.
+-- What `sexton doctor` shows of the server.
 select clock_timestamp() as now, current_setting('server_version') as version,
     pg_size_pretty(pg_database_size(current_database())) as size,
     current_setting('max_connections')::int as max_connections,

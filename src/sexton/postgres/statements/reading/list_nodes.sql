@@ -1,4 +1,4 @@
--- Every process that is alive or was within the last hour. $1 is the time.
+-- Every process that is alive or was within the last hour.
 select n.id, n.name, n.roles, n.app, n.handlers, n.targets, n.queues,
     case
         when n.state = 'dead' then case when n.detail ? 'stopped' then 'stopped' else 'dead' end
@@ -9,7 +9,7 @@ select n.id, n.name, n.roles, n.app, n.handlers, n.targets, n.queues,
     greatest(0, extract(epoch from moment.now - n.heartbeat_at))::float8 as heartbeat_age_seconds,
     (select count(*) from sexton.shards s where s.holder = n.id) as shards
 from sexton.nodes n
-cross join (select coalesce($1::timestamptz, clock_timestamp()) as now) as moment
+cross join (select coalesce(:now::timestamptz, clock_timestamp()) as now) as moment
 where n.lease_until > moment.now - interval '1 hour'
 order by n.id
 limit 1000

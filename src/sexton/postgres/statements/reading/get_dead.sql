@@ -2,4 +2,4 @@
 select
     coalesce(d.payload, j.payload)::text as payload,
 -- include: dead_letters
-where d.run_id = $1
+where d.run_id = :run_id

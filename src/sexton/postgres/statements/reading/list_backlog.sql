@@ -1,4 +1,4 @@
--- How much waits in each lane, counted up to $2 per lane so that asking stays cheap. $1 is the time.
+-- How much waits in each lane, counted up to :most per lane so that asking stays cheap.
 select l.queue, l.target, l.handler, sum(w.waiting)::bigint as waiting, min(w.oldest_available_at) as oldest_available_at
 from sexton.lanes l
 cross join lateral (
@@ -6,8 +6,8 @@ cross join lateral (
     from (
         select r.available_at
         from sexton.runs r
-        where r.lane = l.id and r.state in ('pending', 'failed') and r.available_at <= coalesce($1, clock_timestamp())
-        limit $2
+        where r.lane = l.id and r.state in ('pending', 'failed') and r.available_at <= coalesce(:now::timestamptz, clock_timestamp())
+        limit :most
     ) waiting_now
 ) w
 where w.waiting > 0

@@ -3,7 +3,7 @@ select revision, definition::text, valid_until
 from (
     select revision, definition, valid_until
     from sexton.job_revisions
-    where job_id = $1
+    where job_id = :job_id
     order by revision desc
     limit 100
 ) latest

@@ -1,2 +1,2 @@
--- Jobs by shard: a look at every timer.
+-- Jobs by shard: reads every timer.
 select shard, count(*) as jobs from sexton.timers group by shard

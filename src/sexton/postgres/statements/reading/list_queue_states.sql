@@ -1,12 +1,12 @@
 -- What keeps runs of queues from starting: a pause, or a limit that is reached, and which keys have as many runs as they
--- may. $1 now, or null for the database clock
+-- may.
 select queue.name, queue.paused_at is not null as paused, queue.paused_reason, queue.concurrency, queue.key_concurrency,
     queue.rate,
     coalesce(queue.concurrency <= (
         select count(*) from sexton.runs as run where run.limited_by = queue.id and run.state in ('running', 'waiting')
     ), false) as full,
     coalesce(queue.rate is not null and queue.tokens + queue.rate * greatest(
-        0, date_part('epoch', coalesce($1::timestamptz, clock_timestamp()) - queue.refilled_at)
+        0, date_part('epoch', coalesce(:now::timestamptz, clock_timestamp()) - queue.refilled_at)
     ) < 1, false) as empty,
     array(
         select run.concurrency_key
@@ -17,4 +17,4 @@ select queue.name, queue.paused_at is not null as paused, queue.paused_reason, q
         limit 10000
     ) as full_keys
 from sexton.queues as queue
-where queue.namespace = 'default'
+where queue.namespace = :namespace

@@ -1,0 +1,1 @@
+select value::text from sexton.settings where name = :name

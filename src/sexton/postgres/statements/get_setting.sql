@@ -1,1 +1,0 @@
-select value::text from sexton.settings where name = $1

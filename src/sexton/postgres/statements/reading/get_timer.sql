@@ -1,0 +1,1 @@
+select * from sexton.timers where job_id = :job_id

@@ -1,0 +1,10 @@
+-- Dead letters, the latest first. The filters may be null. :died_at and :run_id name the last letter of the page before, or
+-- are null.
+select
+-- include: dead_letters
+where (:job_id::bigint is null or d.job_id = :job_id)
+    and (:error_group::text is null or d.error_group = :error_group)
+    and (:reason::text is null or d.reason = :reason)
+    and (:died_at::timestamptz is null or (d.died_at, d.run_id) < (:died_at, :run_id::bigint))
+order by d.died_at desc, d.run_id desc
+limit :limit

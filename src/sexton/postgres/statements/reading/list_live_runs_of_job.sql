@@ -1,0 +1,9 @@
+-- The live runs of one job whose id is smaller than :below, the newest first; the other filters may be null.
+select
+-- include: live_runs
+where r.job_id = :job_id
+    and (:below::bigint is null or r.id < :below)
+    and (:states::text[] is null or r.state = any (:states))
+    and (:triggers::text[] is null or r.trigger = any (:triggers))
+order by r.id desc
+limit :limit

@@ -1,0 +1,6 @@
+-- The log of a run, in order; :after is null, or only later lines are wanted.
+select at, attempt, level, message
+from sexton.run_logs
+where run_id = :run_id and (:after::timestamptz is null or at > :after)
+order by at, recorded_at
+limit :limit
