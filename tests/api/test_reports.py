@@ -11,6 +11,7 @@ from sexton.config import Settings
 from sexton.engine.telemetry import Telemetry
 from sexton.model import encode_id
 from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
 from sexton.runs import completion as report
 from tests.api.conftest import Api, Reply, serve
 from tests.seeding import Store
@@ -48,7 +49,7 @@ async def outside(api: Api, store: Store, database: Database) -> Outside:
     run = await store.run(
         state="waiting", node=await store.node(), claim=1, attempt=1, claimed_at=moment, deadline_at=moment
     )
-    return Outside(api, run, report.token_of(await report.read_key(database), run, 1))
+    return Outside(api, run, report.token_of(await report.read_key(Context(database)), run, 1))
 
 
 async def test_the_token_is_enough_and_nothing_else_is(outside: Outside) -> None:
@@ -90,7 +91,7 @@ async def test_what_is_reported_is_counted_once(database: Database, store: Store
     moment = await store.value("select clock_timestamp()")
     columns = {"state": "waiting", "claim": 1, "attempt": 1, "claimed_at": moment, "deadline_at": moment}
     runs = [await store.run(node=await store.node(), **columns) for _ in range(3)]
-    key = await report.read_key(database)
+    key = await report.read_key(Context(database))
     async with serve(database, Settings(), Process()) as api:
         done, failed, dead = (Outside(api, run, report.token_of(key, run, 1)) for run in runs)
         for _ in range(2):

@@ -263,7 +263,9 @@ async def test_who_is_stopped_with_runs_locked_does_not_keep_them(database: Data
             case "edit":
                 await edit(database, ref, {"payload": 1}, connection=stopped)
             case _:
-                await stopped.fetch(database.statement("hold_reported"), decode_id("r", run), None)
+                await database.fetch(
+                    "recording/lock_reported", on=stopped, run_id=decode_id("r", run), now=None
+                )
         assert await stopped.fetchval(IDLE) == "5s"
 
 

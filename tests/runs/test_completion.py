@@ -10,14 +10,14 @@ import msgspec
 import pytest
 import pytest_asyncio
 
-from sexton.engine.telemetry import Telemetry
-from sexton.engine.upkeep.sweeper import end_overdue, expire, reap
+from sexton.engine.upkeep.sweeper import expire, reap
 from sexton.errors import Conflict, NotFound, SextonError
 from sexton.jobs.state import delete
 from sexton.model import Wait, encode_id
 from sexton.postgres.database import LOCALLY_BY_KEY, Database
 from sexton.postgres.transaction import Context
 from sexton.runs import completion as report
+from sexton.runs.completion import end_overdue
 from sexton.runs.read import get_run
 from sexton.runs.trigger import cancel_run
 from sexton.targets.run import RunContext
@@ -57,15 +57,15 @@ class Sent(Store):
             assert worker.lost == 0
 
     async def complete(self, run: int, token: str, result: Any = None) -> str:
-        told = await report.complete(self.database, encode_id("r", run), token, result, now=LATER)
+        told = await report.complete(Context(self.database, now=LATER), encode_id("r", run), token, result)
         return told.status
 
     async def fail(self, run: int, token: str, error: str = "no", **how: Any) -> str:
-        told = await report.fail(self.database, encode_id("r", run), token, error, now=LATER, **how)
+        told = await report.fail(Context(self.database, now=LATER), encode_id("r", run), token, error, **how)
         return told.status
 
     async def beat(self, run: int, token: str, **how: Any) -> report.Beat:
-        return await report.heartbeat(self.database, encode_id("r", run), token, now=LATER, **how)
+        return await report.heartbeat(Context(self.database, now=LATER), encode_id("r", run), token, **how)
 
 
 @pytest_asyncio.fixture
@@ -92,8 +92,8 @@ async def test_a_run_that_was_sent_on_waits_without_a_worker(store: Sent, databa
 async def test_it_is_not_taken_back_with_its_worker(store: Sent, database: Database) -> None:
     run, token = await store.send()
     await store.execute("update sexton.nodes set state = 'dead', running = 1")
-    await reap(database, Telemetry(), now=LATER)
-    await expire(database, Telemetry(), now=LATER)
+    await reap(Context(database, now=LATER))
+    await expire(Context(database, now=LATER))
     assert (await store.live(run))["state"] == "waiting"
     assert await store.complete(run, token) == "success"
 
@@ -184,11 +184,11 @@ async def test_a_token_is_good_for_one_run_and_one_attempt(store: Sent) -> None:
 
 
 async def test_a_run_that_never_was(store: Sent, database: Database) -> None:
-    key = await report.read_key(database)
+    key = await report.read_key(Context(database))
     with pytest.raises(NotFound):
         await store.complete(999, report.token_of(key, 999, 1))
     with pytest.raises(NotFound):
-        await report.complete(database, "nonsense", "1.x")
+        await report.complete(Context(database), "nonsense", "1.x")
 
 
 async def test_a_report_that_comes_before_the_wait_is_recorded_counts(store: Sent) -> None:
@@ -219,20 +219,19 @@ async def test_a_report_counts_though_the_worker_died_before_it_recorded_the_wai
     run, node = await store.run(), await store.node()
     await database.fetch("claiming/claim", node=node, lanes=[await store.lane()], limit=1, now=NOW)
     await store.execute("update sexton.nodes set state = 'dead', running = 1")
-    token = report.token_of(await report.read_key(database), run, 1)
+    token = report.token_of(await report.read_key(Context(database)), run, 1)
     assert (await store.beat(run, token)).status == "running"
     assert await store.complete(run, token) == "success"
-    await reap(database, Telemetry(), now=LATER)
+    await reap(Context(database, now=LATER))
     assert await store.statuses() == {run: "success"}
 
 
 async def test_silence_is_a_timeout_and_tried_again(store: Sent, database: Database) -> None:
     run, token = await store.send(seconds=60)
     kept, _ = await store.send(seconds=600)
-    telemetry = Telemetry()
-    await end_overdue(database, telemetry, now=NOW + timedelta(seconds=59))
+    await end_overdue(Context(database, now=NOW + timedelta(seconds=59)), 10)
     assert (await store.live(run))["state"] == "waiting"
-    await end_overdue(database, telemetry, now=LATER)
+    await end_overdue(Context(database, now=LATER), 10)
     live = await store.live(run)
     assert (live["state"], live["available_at"]) == ("failed", LATER + timedelta(seconds=60))
     assert live["error"].startswith("timeout: no report came within 120 seconds")
@@ -246,10 +245,12 @@ async def test_silence_is_a_timeout_and_tried_again(store: Sent, database: Datab
 async def test_a_report_under_way_is_not_overtaken_by_the_timeout(store: Sent, database: Database) -> None:
     run, token = await store.send(seconds=60)
     async with database.transaction() as reporting:
-        told = await report.complete(database, encode_id("r", run), token, 7, connection=reporting, now=LATER)
+        told = await report.complete(
+            Context(database, now=LATER, connection=reporting), encode_id("r", run), token, 7
+        )
         assert told == report.Told("success")
         await reporting.execute(PATIENTLY)
-        await end_overdue(database, Telemetry(), now=LATER)
+        await end_overdue(Context(database, now=LATER), 10)
     assert await store.statuses() == {run: "success"}
     assert await store.fetch("select from sexton.attempts") == []
 
@@ -260,8 +261,9 @@ async def test_a_report_that_waits_for_the_timeout_comes_too_late(
 ) -> None:
     run, token = await store.send(seconds=60, options={"max_retries": retries})
     async with database.transaction() as ending:
-        rows = await ending.fetch(database.statement("overdue"), LATER, 10)
-        await report._settle(database, ending, [(row, report._silence(row)) for row in rows], LATER)
+        context = Context(database, now=LATER, connection=ending)
+        rows = await context.fetch("recording/lock_overdue", now=LATER, limit=10)
+        await report.settle(context, [(row, report.silence(row)) for row in rows])
         reporting = asyncio.create_task(store.complete(run, token))
         await blocked_by(database, ending)
     with pytest.raises(Conflict) as refused:
@@ -273,9 +275,11 @@ async def test_a_report_that_waits_for_the_timeout_comes_too_late(
 async def test_of_two_reports_at_once_one_counts(store: Sent, database: Database) -> None:
     run, token = await store.send()
     async with database.transaction() as first:
-        await report.complete(database, encode_id("r", run), token, 1, connection=first, now=LATER)
+        await report.complete(Context(database, now=LATER, connection=first), encode_id("r", run), token, 1)
         await first.execute(PATIENTLY)
-        repeated = asyncio.create_task(report.complete(database, encode_id("r", run), token, 1, now=LATER))
+        repeated = asyncio.create_task(
+            report.complete(Context(database, now=LATER), encode_id("r", run), token, 1)
+        )
         failed = asyncio.create_task(store.fail(run, token))
         await blocked_by(database, first)
     assert await repeated == report.Told("success", again=True)
@@ -286,7 +290,7 @@ async def test_of_two_reports_at_once_one_counts(store: Sent, database: Database
 
 async def test_silence_too_often_is_death(store: Sent, database: Database) -> None:
     runs = [(await store.send(options={"max_retries": 0}))[0] for _ in range(3)]
-    await end_overdue(database, Telemetry(), now=LATER)
+    await end_overdue(Context(database, now=LATER), 10)
     assert await store.statuses() == dict.fromkeys(runs, "dead")
     assert {row["reason"] for row in await store.fetch("select * from sexton.dead")} == {"exhausted"}
 
@@ -298,7 +302,7 @@ async def test_a_heartbeat_gives_more_time_and_never_less(store: Sent, database:
     beat = await store.beat(run, token, seconds=900)
     assert beat.deadline_at == LATER + timedelta(seconds=900)
     assert (await get_run(Context(database, now=NOW), run)).progress == {"fraction": 0.5}
-    await end_overdue(database, Telemetry(), now=LATER + timedelta(seconds=800))
+    await end_overdue(Context(database, now=LATER + timedelta(seconds=800)), 10)
     assert await store.complete(run, token) == "success"
 
 
@@ -328,7 +332,7 @@ async def test_one_that_must_make_room_ends_at_the_next_sweep(store: Sent, datab
     )
     beat = await store.beat(run, token, seconds=10_000)
     assert (beat.cancel_requested, beat.deadline_at) == (True, NOW + timedelta(seconds=60))
-    await end_overdue(database, Telemetry(), now=NOW)
+    await end_overdue(Context(database, now=NOW), 10)
     ended = await store.history(run)
     assert (ended["status"], ended["reason"]) == ("cancelled", "make room")
     promoted = await store.live(queued)
@@ -366,10 +370,9 @@ async def test_the_deletion_of_its_job_ends_it_only_if_asked(
 
 async def test_what_is_overdue_is_found_by_its_index(store: Sent, database: Database) -> None:
     await store.send()
+    text, arguments = database.prepared("recording/lock_overdue", now=LATER, limit=100)
     async with database.transaction() as connection:
         await connection.execute(LOCALLY_BY_KEY)
-        plan = "\n".join(
-            row[0] for row in await connection.fetch("explain " + database.statement("overdue"), LATER, 100)
-        )
+        plan = "\n".join(row[0] for row in await connection.fetch(f"explain {text}", *arguments))
     assert "runs_waiting" in plan
     assert "Seq Scan on runs" not in plan

@@ -47,7 +47,7 @@ async def complete_run(call: Call) -> Answer:
     gets the same answer; for a run that has ended otherwise, or whose time is over, the answer is 409."""
     said = call.json(CompleteRequest, optional=True)
     run = call.path("run")
-    told = await report.complete(call.database, run, _token(call), said.result, connection=call.connection)
+    told = await report.complete(call.context, run, _token(call), said.result)
     return _answer(call, run, told)
 
 
@@ -60,13 +60,12 @@ async def fail_run(call: Call) -> Answer:
     said = call.json(FailRequest)
     run = call.path("run")
     told = await report.fail(
-        call.database,
+        call.context,
         run,
         _token(call),
         said.error,
         permanent=said.permanent,
         retry_after=said.retry_after,
-        connection=call.connection,
     )
     return _answer(call, run, told)
 
@@ -87,12 +86,11 @@ async def run_heartbeat(call: Call) -> Answer:
         name: value for name, value in (("fraction", said.fraction), ("text", said.text)) if value is not None
     }
     beat = await report.heartbeat(
-        call.database,
+        call.context,
         run,
         _token(call),
         seconds=said.seconds,
         progress=progress or None,
-        connection=call.connection,
     )
     return Answer(HeartbeatAnswer(run, beat.status, beat.deadline_at, beat.cancel_requested))
 

@@ -90,7 +90,7 @@ def command(work: Work[Given, Result]) -> Command[Given, Result]:
             except REPEATABLE:
                 continue
             except asyncpg.CheckViolationError as error:
-                await make_missing(context.database, error)
+                await make_missing(context.database, error, now=context.now)
         return await _alone(context, *args, **kwargs)
 
     async def _alone(context: Context, /, *args: Given.args, **kwargs: Given.kwargs) -> Result:
@@ -104,7 +104,7 @@ def command(work: Work[Given, Result]) -> Command[Given, Result]:
             async with connection.transaction():
                 return await work(context, *args, **kwargs)
         except asyncpg.CheckViolationError as error:
-            await make_missing(context.database, error)
+            await make_missing(context.database, error, now=context.now)
         async with connection.transaction():
             return await work(context, *args, **kwargs)
 

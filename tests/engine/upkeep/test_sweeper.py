@@ -24,6 +24,7 @@ from sexton.postgres.partitions import (
     make_partitions,
     partition_name,
 )
+from sexton.postgres.transaction import Context
 from sexton.runs.outcomes import Successes
 from sexton.targets.run import RunContext
 from tests.seeding import (
@@ -126,7 +127,7 @@ async def test_a_node_declared_dead_long_ago_still_loses_its_runs(store: Store) 
     """Whoever declared it dead died before it could take the runs back."""
     node = await store.node(lease_until=NOW - timedelta(seconds=1))
     run = await store.run(state="running", node=node, claim=1, attempt=1)
-    await store.fetch(store.database.statement("declare_dead"), NOW)
+    await store.database.execute("cluster/declare_dead", now=NOW)
     day_later = NOW + timedelta(hours=11)
     await sweeper(store, at=day_later).tick()
     assert (await store.live(run))["state"] == "pending"
@@ -179,13 +180,13 @@ async def test_a_worker_stopped_before_commit_does_not_keep_its_run(store: Store
     queue, done = await RunQueue.open(store.database), Successes([run], [1], [1], [0.0], [0.0], [None])
 
     async def taken_back() -> bool:
-        await reap(store.database, Telemetry(), now=NOW)
+        await reap(Context(store.database, now=NOW))
         return (await store.live(run))["node"] is None
 
     async def handler() -> None:
         async with queue.lent() as connection, connection.transaction():
             assert await queue.finish_in(connection, node, done, now=NOW)
-            await store.database.fetch("declare_dead", NOW)
+            await store.database.execute("cluster/declare_dead", now=NOW)
             timeout = "idle_in_transaction_session_timeout"
             assert await connection.fetchval(f"show {timeout}") == "15s"
             assert not await taken_back()

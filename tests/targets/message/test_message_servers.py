@@ -21,6 +21,7 @@ from redis.asyncio import Redis
 from sexton.config import Settings
 from sexton.model import encode_id
 from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
 from sexton.runs import completion as report
 from sexton.security import secrets
 from sexton.targets.message.step import MessageTargetKind
@@ -337,6 +338,6 @@ async def test_a_receiver_may_report_later(database: Database) -> None:
         told = json.loads(arrived.body)
         assert told["token"] == arrived.headers["sexton-run-token"]
         assert told["reply"]["complete"] == f"/api/v1/runs/{encode_id('r', run)}/complete"
-        await report.complete(database, told["run_id"], told["token"], {"rows": 3}, now=NOW)
+        await report.complete(Context(database, now=NOW), told["run_id"], told["token"], {"rows": 3})
     status, result, _ = await end_of(store, run)
     assert (status, result) == ("success", {"rows": 3})

@@ -1,5 +1,5 @@
-"""Takes back the runs of dead workers and ends what waits in vain. Every scheduler runs it: sweeping twice is
-harmless."""
+"""Takes back the runs of dead workers, and ends runs whose time is over. Every scheduler runs it: sweeping
+twice is harmless."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ import asyncpg
 from sexton.config import Settings
 from sexton.engine.loop import Loop
 from sexton.engine.telemetry import Telemetry
-from sexton.errors import Unavailable
 from sexton.postgres.database import LOCALLY_BY_KEY, Database
-from sexton.postgres.partitions import make_missing
-from sexton.runs import completion as report
+from sexton.postgres.transaction import Context, command
+from sexton.runs.completion import end_overdue
 
 log = logging.getLogger("sexton")
 
@@ -24,8 +23,8 @@ BATCH = 5000
 
 
 class Sweeper(Loop):
-    """Runs of dead workers, and runs that wait in vain. `steady` says whether this process may judge
-    others: its own lease was renewed without a gap for a whole lease."""
+    """Runs of dead workers, and runs whose time is over. `steady` says whether this process may declare
+    others dead: its own lease was renewed without a gap for a whole lease."""
 
     name = "sweeper"
 
@@ -49,7 +48,7 @@ class Sweeper(Loop):
         self._sweeps = 0
 
     async def tick(self) -> float:
-        """Some of it is swept more rarely, for nothing waits for it: every attempt looks at the expiry of its
+        """Some of it is swept more rarely, for nothing waits for it: every attempt checks the expiry of its
         run first, and orphans are rare."""
         sweeps = self._sweeps
         if await self.sweep(expiry=sweeps % 8 == 0, orphans=sweeps % 4 == 0, pauses=sweeps % 2 == 0):
@@ -59,77 +58,59 @@ class Sweeper(Loop):
 
     async def sweep(self, *, expiry: bool = True, orphans: bool = True, pauses: bool = True) -> bool:
         """One sweep; whether there may be more."""
-        now = self._now()
-        [there] = await self._database.fetch("sweepable", now)
+        context = Context(self._database, now=self._now())
+        [there] = await context.fetch("recording/find_sweepable", now=context.now)
         lapsed = there["lapsed"] and self._steady()
         if lapsed:
-            for row in await self._database.fetch("declare_dead", now):
+            for row in await context.fetch("cluster/declare_dead", now=context.now):
                 log.warning("the worker %s has not renewed its lease: its runs are taken back", row["name"])
         full = False
         if lapsed or there["fallen"]:
-            full |= await reap(self._database, self._telemetry, now=now)
+            full |= await self._reap(context)
         if there["overdue"]:
-            full |= await end_overdue(self._database, self._telemetry, now=now)
+            full |= await self._end_overdue(context)
         if there["overlapped"]:
-            await self._database.fetch("stop_overlapped", now)
+            await context.execute("recording/stop_overlapped", now=context.now)
         if expiry:
-            full |= await expire(self._database, self._telemetry, now=now)
+            expired = await expire(context)
+            self._telemetry.expired.inc(expired)
+            full |= expired >= BATCH
         if orphans:
-            # A firing may just have taken the place: then there is no orphan.
+            # A firing may just have taken the slot: then there is no orphan.
             with contextlib.suppress(asyncpg.UniqueViolationError):
-                await self._database.fetch("recording/promote_orphans", now=now)
-            [row] = await self._database.fetch("mend_shards")
-            if row["mended"]:
-                log.warning("%d timers were in shards that nobody leads; they are put right", row["mended"])
+                await context.execute("recording/promote_orphans", now=context.now)
+            if mended := await context.fetchval("cluster/mend_shards"):
+                log.warning("%d timers were in shards that no scheduler leads: they are put right", mended)
         if pauses and self._resume is not None:
             await self._resume()
         return full
 
+    async def _reap(self, context: Context) -> bool:
+        back, poison, cancelled = await reap(context)
+        self._telemetry.reaped_back.inc(back)
+        self._telemetry.reaped_poison.inc(poison)
+        self._telemetry.reaped_cancelled.inc(cancelled)
+        return back + poison + cancelled >= BATCH
 
-async def reap(database: Database, telemetry: Telemetry, *, now: datetime | None = None) -> bool:
-    """Take back the runs of dead workers; whether there may be more."""
-    row = await _recording(database, "recording/reap", now)
-    telemetry.reaped_back.inc(row["back"])
-    telemetry.reaped_poison.inc(row["poison"])
-    telemetry.reaped_cancelled.inc(row["cancelled"])
-    return bool(row["back"] + row["poison"] + row["cancelled"] == BATCH)
-
-
-async def end_overdue(database: Database, telemetry: Telemetry, *, now: datetime | None = None) -> bool:
-    """End the attempts that nobody has reported of in time; whether there may be more."""
-    fates = await report.end_overdue(database, BATCH, now=now)
-    telemetry.count_failures("timeout" for fate in fates if fate == "failed")
-    telemetry.count_ends(fate for fate in fates if fate != "failed")
-    return len(fates) >= BATCH
+    async def _end_overdue(self, context: Context) -> bool:
+        fates = await end_overdue(context, BATCH)
+        self._telemetry.count_failures("timeout" for fate in fates if fate == "failed")
+        self._telemetry.count_ends(fate for fate in fates if fate != "failed")
+        return len(fates) >= BATCH
 
 
-async def expire(database: Database, telemetry: Telemetry, *, now: datetime | None = None) -> bool:
-    """End the runs that have waited too long, or that were cancelled while they waited."""
-    row = await _recording(database, "recording/expire", now, by_key=True)
-    telemetry.expired.inc(row[0])
-    return bool(row[0] >= BATCH)
+@command
+async def reap(context: Context) -> tuple[int, int, int]:
+    """Take back the runs of dead workers; how many are tried again, are dead as poison, or were cancelled."""
+    row = await context.fetchrow("recording/reap", now=context.now, limit=BATCH)
+    assert row is not None
+    return row["back"], row["poison"], row["cancelled"]
 
 
-async def _recording(
-    database: Database, name: str, now: datetime | None, *, by_key: bool = False
-) -> asyncpg.Record:
-    """A statement that writes to history: if the day's partition is missing, it is made first."""
-    try:
-        row = await _fetchrow(database, name, now, by_key=by_key)
-    except asyncpg.CheckViolationError as error:
-        await make_missing(database, error, now=now)
-        row = await _fetchrow(database, name, now, by_key=by_key)
-    if row is None:
-        raise Unavailable("no_answer", f"the statement {name} gave no answer")
-    return row
-
-
-async def _fetchrow(
-    database: Database, name: str, now: datetime | None, *, by_key: bool
-) -> asyncpg.Record | None:
-    """`by_key`: by indexes, also right after a million runs came into an empty table."""
-    if not by_key:
-        return await database.fetchrow(name, now=now, limit=BATCH)
-    async with database.transaction() as connection:
-        await connection.execute(LOCALLY_BY_KEY)
-        return await database.fetchrow(name, on=connection, now=now, limit=BATCH)
+@command
+async def expire(context: Context) -> int:
+    """End the runs that have waited too long, or whose cancellation was requested while they waited; how
+    many."""
+    # By indexes, also right after a million runs came into an empty table.
+    await context.open.execute(LOCALLY_BY_KEY)
+    return int(await context.fetchval("recording/expire", now=context.now, limit=BATCH))

@@ -18,6 +18,7 @@ import msgspec
 from sexton import clock
 from sexton.engine.worker.queue import CUT_OFF
 from sexton.postgres.database import Connection, Database
+from sexton.postgres.transaction import Context
 from sexton.runs import completion as report
 from sexton.runs.outcomes import Successes, encode_result
 from sexton.targets.run import LeaseLost, RunContext, clean
@@ -71,7 +72,7 @@ class WorkerReporter:
 
     async def token(self, run: RunContext) -> str:
         if self._report_key is None:
-            self._report_key = await report.read_key(self._database)
+            self._report_key = await report.read_key(Context(self._database))
         return report.token_of(self._report_key, run.id, run.claim)
 
     def database_seconds(self, moment: float) -> float:

@@ -1,8 +1,10 @@
--- The value of a setting; :value becomes its value if it has none.
-with made as (
-    insert into sexton.settings (name, value) values (:name, :value::jsonb)
-    on conflict (name) do nothing returning value
+-- The value of a setting; :value becomes its value if it has none. A setting that another transaction has just made is
+-- not visible to this statement, but to its conflict.
+with found as materialized (select value from sexton.settings where name = :name),
+made as (
+    insert into sexton.settings (name, value)
+    select :name, :value::jsonb where not exists (select from found)
+    on conflict (name) do update set value = settings.value
+    returning value
 )
-select value::text from made
-union all select value::text from sexton.settings where name = :name
-limit 1
+select value::text from found union all select value::text from made

@@ -1,9 +1,6 @@
--- Lock run $1 for a report, with the policies of its revision. $2 now
-with
--- include: patience
-moment as materialized (select coalesce($2::timestamptz, clock_timestamp()) as now from patience)
-select
-    run.id, run.job_id, run.claim, run.state, run.node, run.attempt, run.crashes, run.deadline_at,
+-- What is needed to record the outcome of a run that works elsewhere, with the policies of its revision.
+-- Expects select before it, and moment.
+    run.id, run.job_id, run.claim, run.state, run.node, run.attempt, run.crashes,
     run.cancel_requested_at is not null as cancelled,
     extract(epoch from run.claimed_at)::float8 as started,
     extract(epoch from (select now from moment))::float8 as finished,
@@ -12,5 +9,3 @@ from sexton.runs as run
 left join sexton.jobs as job on job.id = run.job_id
 left join sexton.job_revisions as old
     on old.job_id = run.job_id and old.revision = run.revision and run.revision is distinct from job.revision
-where run.id = $1
-for update of run

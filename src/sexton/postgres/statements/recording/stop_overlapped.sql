@@ -1,7 +1,7 @@
--- A run must make room for the one that waits behind it (CANCEL_RUNNING), but has not been asked to: somebody held it when
--- that one was queued. $1 now
+-- Runs that must make room for those queued behind them (CANCEL_RUNNING), but were not asked to: another transaction held
+-- them when those were queued.
 update sexton.runs as run
-set cancel_requested_at = coalesce($1::timestamptz, clock_timestamp()), cancel_reason = 'the next occurrence is due'
+set cancel_requested_at = coalesce(:now::timestamptz, clock_timestamp()), cancel_reason = 'the next occurrence is due'
 where run.id = any (array(
     select live.id
     from sexton.runs as queued

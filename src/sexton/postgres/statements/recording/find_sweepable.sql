@@ -1,6 +1,6 @@
--- Which of the sweeper's statements would find something: declare_dead (`lapsed`), reap (`fallen`), overdue, and
--- stop_overlapped (`overlapped`). $1 now
-with moment as materialized (select coalesce($1::timestamptz, clock_timestamp()) as now)
+-- Which of the sweeper's statements would find something: declare_dead (`lapsed`), reap (`fallen`), lock_overdue
+-- (`overdue`), and stop_overlapped (`overlapped`).
+with moment as materialized (select coalesce(:now::timestamptz, clock_timestamp()) as now)
 select
     exists (
         select from sexton.nodes

@@ -1,5 +1,5 @@
--- Timers in shards that nobody leads, because the number of shards went down, go where they belong; the schedulers are
--- told. There are none, unless somebody wrote timers by hand or restored old ones.
+-- Timers in shards beyond the number in force, which no scheduler leads, go where they belong; the schedulers are told.
+-- There are none, unless timers were written by hand or restored from before a reshard.
 with number as materialized (
     select value::int as shards from sexton.settings where name = 'shards'
 ),

@@ -1,0 +1,11 @@
+-- A run that works elsewhere reports that it goes on: it may wait :seconds from now, unless it may wait longer already.
+-- :progress may be null. A run whose cancellation was requested gets no more time.
+update sexton.runs
+set deadline_at = case
+        when state = 'waiting' and cancel_requested_at is null
+        then greatest(deadline_at, coalesce(:now::timestamptz, clock_timestamp()) + make_interval(secs => :seconds::float8))
+        else deadline_at
+    end,
+    progress = coalesce(:progress::jsonb, progress)
+where id = :run_id
+returning deadline_at
