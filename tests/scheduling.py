@@ -15,6 +15,7 @@ from sexton.jobs.create import create
 from sexton.jobs.validation import read_spec
 from sexton.model import decode_id
 from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
 
 
 class Stage:
@@ -52,7 +53,7 @@ class Stage:
 async def add_job(database: Database, **fields: Any) -> int:
     """Make a job the ordinary way; its number."""
     spec = {"name": "job", "schedule": "0 * * * *", "target": {"handler": "sexton.noop"}, **fields}
-    view = await create(database, read_spec(spec))
+    view = await create(Context(database), read_spec(spec))
     number = decode_id("j", view.job_id)
     assert number is not None
     return number

@@ -18,12 +18,12 @@ import logging
 import secrets
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypedDict, TypeVar, Unpack
+from typing import Any, Concatenate, ParamSpec, TypedDict, TypeVar, Unpack
 
 import msgspec
 
@@ -69,6 +69,8 @@ VANISHED_SECONDS = 30.0
 
 #: What a handler is given.
 Run = RunContext
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
 AnyHandler = TypeVar("AnyHandler", bound=Callable[..., Any])
 Jobs = list[JobView]
 Ids = list[str]
@@ -230,7 +232,7 @@ class Sexton:
 
     async def declare(self, database: Database) -> declare.Declared:
         """Bring the declared jobs in line; done at every start."""
-        return await declare.declare(database, self.name, self.jobs)
+        return await declare.declare(Context(database, actor=self.name), self.name, self.jobs)
 
     def keeper(self, database: Database) -> Loop:
         """Pauses what has vanished from the code, when the last node that declares it has gone."""
@@ -252,8 +254,7 @@ class Sexton:
         spec = self._spec(
             handler, {"at": at, "schedule": schedule, "payload": payload, "name": name, **fields}
         )
-        async with self.connected() as database:
-            return await create.create(database, spec, app=self.name)
+        return await self._call(create.create, spec, app=self.name)
 
     async def schedule_many(self, handler: str | Handler | None, items: Iterable[Mapping[str, Any]]) -> Ids:
         """Make many jobs for a handler, each given by what `schedule` takes; their ids, in order.
@@ -263,21 +264,20 @@ class Sexton:
         """
         made: Ids = []
         chunk: list[JobSpec] = []
-        async with self.connected() as database:
+        async with self.connected():
             for item in items:
                 try:
                     chunk.append(self._spec(handler, item))
                 except InvalidField as error:
                     raise bulk.RefusedLines([(len(made) + len(chunk) + 1, error)]) from None
                 if len(chunk) == CHUNK:
-                    made += await bulk.create_many(database, chunk, first_line=len(made) + 1, app=self.name)
+                    made += await self._call(bulk.create_many, chunk, first_line=len(made) + 1, app=self.name)
                     chunk = []
-            made += await bulk.create_many(database, chunk, first_line=len(made) + 1, app=self.name)
+            made += await self._call(bulk.create_many, chunk, first_line=len(made) + 1, app=self.name)
         return made
 
     async def get(self, job: str | Handler) -> JobView:
-        async with self.connected() as database:
-            return await read.get(database, self._ref(job))
+        return await self._call(read.get, self._ref(job))
 
     async def list(
         self,
@@ -290,10 +290,9 @@ class Sexton:
         limit: int = 100,
     ) -> Jobs:
         """Jobs in the order in which they were made, `after` the one with this id."""
-        async with self.connected() as database:
-            page = await read.list_jobs(
-                database, status=status, label=label, name=name, target=target, cursor=after, limit=limit
-            )
+        page = await self._call(
+            read.list_jobs, status=status, label=label, name=name, target=target, cursor=after, limit=limit
+        )
         return page.items
 
     async def history(self, job: str | Handler, *, limit: int = 20, skipped: bool = False) -> Runs:
@@ -306,18 +305,15 @@ class Sexton:
     async def edit(
         self, job: str | Handler, *, expected_revision: int | None = None, **changes: Any
     ) -> JobView:
-        async with self.connected() as database:
-            return await edit.edit(database, self._ref(job), changes, expected_revision=expected_revision)
+        return await self._call(edit.edit, self._ref(job), changes, expected_revision=expected_revision)
 
     async def pause(
         self, job: str | Handler, *, reason: str | None = None, until: datetime | None = None
     ) -> JobView:
-        async with self.connected() as database:
-            return await state.pause(database, self._ref(job), reason=reason, until=until)
+        return await self._call(state.pause, self._ref(job), reason=reason, until=until)
 
     async def resume(self, job: str | Handler) -> JobView:
-        async with self.connected() as database:
-            return await state.resume(database, self._ref(job))
+        return await self._call(state.resume, self._ref(job))
 
     async def run_now(self, job: str | Handler, *, payload: Any = msgspec.UNSET) -> str:
         """Run a job once, now; the run's id."""
@@ -331,13 +327,22 @@ class Sexton:
             return await trigger.backfill(database, self._ref(job), start, end, dry_run=dry_run)
 
     async def delete(self, job: str | Handler, *, cancel_running: bool = False) -> None:
-        async with self.connected() as database:
-            await state.delete(database, self._ref(job), cancel_running=cancel_running)
+        await self._call(state.delete, self._ref(job), cancel_running=cancel_running)
 
     async def cancel_run(self, run_id: str, *, reason: str | None = None) -> str:
         """`cancelled` if the run was waiting, `requested` if it runs."""
         async with self.connected() as database:
             return await trigger.cancel_run(database, run_id, reason=reason)
+
+    async def _call(
+        self,
+        command: Callable[Concatenate[Context, Given], Awaitable[Result]],
+        /,
+        *args: Given.args,
+        **kwargs: Given.kwargs,
+    ) -> Result:
+        async with self.connected() as database:
+            return await command(Context(database, actor=self.name), *args, **kwargs)
 
     def _register(self, name: str, function: Handler) -> None:
         if name in BUILT_IN or self.handlers.get(name, function) is not function:
@@ -431,7 +436,8 @@ class _Keeper(Loop):
         self._database = database
 
     async def tick(self) -> float:
-        await declare.pause_vanished(self._database, self._app.name, self._app.jobs)
+        context = Context(self._database, actor=self._app.name)
+        await declare.pause_vanished(context, self._app.name, self._app.jobs)
         return VANISHED_SECONDS
 
 

@@ -19,6 +19,7 @@ from sexton.jobs.edit import edit
 from sexton.jobs.state import delete, pause, resume
 from sexton.model import decode_id, encode_id
 from sexton.postgres.database import Connection, Database
+from sexton.postgres.transaction import Context
 from sexton.runs.outcomes import Successes
 from sexton.runs.trigger import cancel_run, run_now
 from tests.scheduling import Stage, add_job, execute, fetch, hour_before, move_timer, now, runs_of
@@ -197,7 +198,7 @@ async def test_a_deletion_and_a_batch_of_outcomes_lock_runs_in_one_order(
     queue = await RunQueue.open(database)
     async with database.transaction() as holder:
         await holder.fetch("select from sexton.runs where id = $1 for update", runs[1])
-        deleting = asyncio.create_task(delete(database, encode_id("j", job), cancel_running=True))
+        deleting = asyncio.create_task(delete(Context(database), encode_id("j", job), cancel_running=True))
         await blocked_by(database, holder)
         outcomes = asyncio.ensure_future(ENDERS[ender](queue, runs))
         await waiting(database, 2, outcomes)
@@ -225,7 +226,7 @@ async def test_an_edit_and_the_end_of_the_live_run_at_once_let_the_next_one_go(
     numbers = {row["slot"]: row["id"] for row in rows}
     async with database.transaction() as holder:
         await holder.fetch("select from sexton.runs where id = $1 for update", numbers[None])
-        editing = asyncio.create_task(edit(database, encode_id("j", job), {"payload": {"a": 1}}))
+        editing = asyncio.create_task(edit(Context(database), encode_id("j", job), {"payload": {"a": 1}}))
         await blocked_by(database, holder)
         cancelling = asyncio.create_task(cancel_run(database, encode_id("r", numbers[0])))
         await waiting(database, 2, cancelling)
@@ -259,9 +260,9 @@ async def test_who_is_stopped_with_runs_locked_does_not_keep_them(database: Data
             case "cancel":
                 await cancel_run(database, run, connection=stopped)
             case "delete":
-                await delete(database, ref, connection=stopped)
+                await delete(Context(database, connection=stopped), ref)
             case "edit":
-                await edit(database, ref, {"payload": 1}, connection=stopped)
+                await edit(Context(database, connection=stopped), ref, {"payload": 1})
             case _:
                 await database.fetch(
                     "recording/lock_reported", on=stopped, run_id=decode_id("r", run), now=None
@@ -301,13 +302,13 @@ async def test_many_edits_and_firings_at_once(database: Database, stage: Stage) 
                 try:
                     match turn % 4:
                         case 0:
-                            await edit(database, ref, {"description": str(turn)})
+                            await edit(Context(database), ref, {"description": str(turn)})
                         case 1:
-                            await pause(database, ref)
+                            await pause(Context(database), ref)
                         case 2:
-                            await resume(database, ref)
+                            await resume(Context(database), ref)
                         case _:
-                            await edit(database, ref, {"max_runs": 1000 + turn})
+                            await edit(Context(database), ref, {"max_runs": 1000 + turn})
                 except Conflict:
                     continue  # it is over
 
@@ -327,7 +328,7 @@ async def test_many_edits_and_firings_at_once(database: Database, stage: Stage) 
         over.set()
         await asyncio.gather(*tasks)
     for job in jobs:
-        await delete(database, encode_id("j", job), cancel_running=True)
+        await delete(Context(database), encode_id("j", job), cancel_running=True)
     assert await deadlocks(database) == before
     doubled = await fetch(
         database,

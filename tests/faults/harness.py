@@ -33,6 +33,7 @@ from sexton.model import decode_id
 from sexton.postgres.database import Database
 from sexton.postgres.migrate import migrate
 from sexton.postgres.server import PrivateServer
+from sexton.postgres.transaction import Context
 from tests.faults import handlers
 from tests.faults.checker import Job, Ledger, Report, check, read_ledger
 from tests.faults.oracle import Cron, Every, Rule
@@ -252,7 +253,7 @@ class Cluster:
     async def _create(self, rows: list[dict[str, Any]], begin: datetime) -> None:
         database = await Database.open(self.server.database_url(self.name), size=1)
         try:
-            created = await create_many(database, rows)
+            created = await create_many(Context(database), rows)
         finally:
             await database.close()
         # On a busy machine the beginning may be over by now: a job owes nothing from before it was made.

@@ -11,6 +11,7 @@ from sexton.jobs.validation import read_spec
 from sexton.jobs.view import JobView
 from sexton.model import decode_id
 from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
 
 # A Wednesday, some seconds after a full minute.
 NOW = datetime(2026, 6, 3, 12, 34, 56, 789, tzinfo=UTC)
@@ -28,7 +29,7 @@ def spec(**fields: Any) -> JobSpec:
 
 
 async def make(database: Database, now: datetime = NOW, **fields: Any) -> JobView:
-    return await create(database, spec(**fields), now=now)
+    return await create(Context(database, now=now), spec(**fields))
 
 
 def number(job: JobView | str) -> int:

@@ -12,6 +12,7 @@ import pytest
 from sexton.jobs.edit import edit
 from sexton.jobs.state import delete, pause, resume
 from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
 from tests.jobs.making import MINUTE, NOW, at, history, make, number, rows, timer
 
 
@@ -39,18 +40,18 @@ async def test_every_minute_is_accounted_for_once(database: Database, seed: int,
         now += timedelta(seconds=choice.choice([1, 20, 70, 400]))
         match choice.randrange(4):
             case 0:
-                await pause(database, "report", now=now)
+                await pause(Context(database, now=now), "report")
             case 1:
-                await resume(database, "report", now=now)
+                await resume(Context(database, now=now), "report")
             case _:
-                await edit(database, "report", {"payload": step}, now=now)
+                await edit(Context(database, now=now), "report", {"payload": step})
     place = (await timer(database, job))["scheduled_at"]
     found = await dispositions(database, job)
     # What stands before the timer has happened, once; what comes after has not.
     expected = {at(minute) for minute in range(1, int((place - at(0)) / MINUTE))}
     assert set(found) == expected
     assert set(found.values()) <= {1}
-    await delete(database, "report", now=now)
+    await delete(Context(database, now=now), "report")
     assert set((await dispositions(database, job)).values()) <= {1}
 
 
@@ -61,7 +62,7 @@ async def test_changes_of_the_schedule_leave_no_time_twice(database: Database) -
     for step in range(15):
         now += timedelta(seconds=choice.choice([1, 30, 90, 200]))
         text = choice.choice(["* * * * *", "*/2 * * * *", "every 60s", "0 * * * *"])
-        await edit(database, "report", {"schedule": text, "payload": step}, now=now)
+        await edit(Context(database, now=now), "report", {"schedule": text, "payload": step})
         assert (await timer(database, job))["scheduled_at"] > now
     found = await dispositions(database, job)
     assert set(found.values()) <= {1}
@@ -71,7 +72,7 @@ async def test_changes_of_the_schedule_leave_no_time_twice(database: Database) -
 async def test_what_is_caught_up_is_spread_and_comes_last(database: Database) -> None:
     job = await make(database, missed_window="RUN_ALL", priority=0)
     now = at(5) + timedelta(seconds=10)
-    await edit(database, "report", {"payload": 1}, now=now)
+    await edit(Context(database, now=now), "report", {"payload": 1})
     found = await rows(
         database, "select * from sexton.runs where job_id = $1 order by scheduled_at", number(job)
     )

@@ -13,6 +13,7 @@ from sexton.jobs import planning
 from sexton.jobs.bulk import LARGEST_CHUNK, RefusedLines, create_many
 from sexton.jobs.read import get
 from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
 from tests.jobs.making import NOW, make, rows, value
 
 
@@ -27,8 +28,8 @@ async def test_bulk_jobs_are_as_those_made_one_by_one(database: Database) -> Non
         "expires_seconds": 7, "owner": "me",
     }  # fmt: skip
     single = await make(database, name="one", target={"handler": "x"}, **fields)
-    ids = await create_many(database, [line("two", target={"handler": "x"}, **fields)], now=NOW)
-    bulk = await get(database, ids[0])
+    ids = await create_many(Context(database, now=NOW), [line("two", target={"handler": "x"}, **fields)])
+    bulk = await get(Context(database), ids[0])
     differ = {name for name in single.__struct_fields__ if getattr(single, name) != getattr(bulk, name)}
     assert differ <= {"name", "job_id", "next_run_at", "next_run_local"}  # H hashes the name
     for stored in await rows(database, "select * from sexton.jobs"):
@@ -49,10 +50,10 @@ async def test_bulk_jobs_are_as_those_made_one_by_one(database: Database) -> Non
 
 
 async def test_a_chunk_of_many(database: Database) -> None:
-    ids = await create_many(database, [line(f"job-{place}") for place in range(3000)], now=NOW)
+    ids = await create_many(Context(database, now=NOW), [line(f"job-{place}") for place in range(3000)])
     assert len(set(ids)) == 3000
     assert await value(database, "select count(*) from sexton.jobs join sexton.timers on id = job_id") == 3000
-    assert (await get(database, ids[17])).name == "job-17"
+    assert (await get(Context(database), ids[17])).name == "job-17"
     shards = await value(database, "select count(*) from sexton.shards")
     assert await value(database, "select count(distinct shard) from sexton.timers") == shards
 
@@ -61,17 +62,17 @@ async def test_what_is_wrong_is_told_by_line_and_nothing_is_made(database: Datab
     taken = await make(database, name="taken")
     chunk = [line("fine"), line("bad", priority=9), b"{", line("never", schedule="0 0 30 2 *")]
     with pytest.raises(RefusedLines) as caught:
-        await create_many(database, chunk, first_line=101, now=NOW)
+        await create_many(Context(database, now=NOW), chunk, first_line=101)
     assert [(number, error.code) for number, error in caught.value.errors] == [
         (102, "out_of_range"),
         (103, "bad_json"),
         (104, "never_fires"),
     ]
     with pytest.raises(RefusedLines) as caught:
-        await create_many(database, [line("fine"), line("never", schedule="0 0 30 2 *")], now=NOW)
+        await create_many(Context(database, now=NOW), [line("fine"), line("never", schedule="0 0 30 2 *")])
     assert [(number, error.code) for number, error in caught.value.errors] == [(2, "never_fires")]
     with pytest.raises(RefusedLines) as caught:
-        await create_many(database, [line("a"), line("taken"), line("a")], now=NOW)
+        await create_many(Context(database, now=NOW), [line("a"), line("taken"), line("a")])
     assert [(number, error.code) for number, error in caught.value.errors] == [
         (2, "name_taken"),
         (3, "name_taken"),
@@ -79,7 +80,7 @@ async def test_what_is_wrong_is_told_by_line_and_nothing_is_made(database: Datab
     assert taken.job_id in str(caught.value.to_dict()["errors"])
     with pytest.raises(RefusedLines) as caught:
         await create_many(
-            database, [line("taken"), line("a", schedule="x"), line("a"), line("a"), b"{"], now=NOW
+            Context(database, now=NOW), [line("taken"), line("a", schedule="x"), line("a"), line("a"), b"{"]
         )
     assert [(number, error.code) for number, error in caught.value.errors] == [
         (1, "name_taken"),
@@ -93,8 +94,10 @@ async def test_what_is_wrong_is_told_by_line_and_nothing_is_made(database: Datab
 async def test_a_name_taken_meanwhile_is_told_by_line_too(database: Database) -> None:
     """The lookup finds the name free; the other transaction commits while the COPY waits for it."""
     async with database.transaction() as other:
-        await create_many(database, [line("contested")], connection=other, now=NOW)
-        chunk = asyncio.create_task(create_many(database, [line("first"), line("contested")], now=NOW))
+        await create_many(Context(database, connection=other, now=NOW), [line("contested")])
+        chunk = asyncio.create_task(
+            create_many(Context(database, now=NOW), [line("first"), line("contested")])
+        )
         async with database.connection() as watcher:
             while not await watcher.fetchval("select count(*) from pg_locks where not granted"):
                 await asyncio.sleep(0)
@@ -105,6 +108,6 @@ async def test_a_name_taken_meanwhile_is_told_by_line_too(database: Database) ->
 
 
 async def test_an_empty_chunk_and_one_too_large(database: Database) -> None:
-    assert await create_many(database, []) == []
+    assert await create_many(Context(database), []) == []
     with pytest.raises(InvalidField, match="in one chunk"):
-        await create_many(database, [b""] * (LARGEST_CHUNK + 1))
+        await create_many(Context(database), [b""] * (LARGEST_CHUNK + 1))

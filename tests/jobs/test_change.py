@@ -30,7 +30,7 @@ async def test_a_change_waits_for_a_firing_and_goes_on_from_there(database: Data
         await firing.execute(
             database.sql("update sexton.timers set scheduled_at = $1, due_at = $1, fired_count = 1"), at(2)
         )
-        change = asyncio.create_task(edit(database, "report", {"payload": 1}, now=at(1)))
+        change = asyncio.create_task(edit(Context(database, now=at(1)), "report", {"payload": 1}))
         await waiting(database)
     await change
     stored = await timer(database, job)
@@ -41,7 +41,7 @@ async def test_a_change_waits_for_a_firing_and_goes_on_from_there(database: Data
 async def test_a_firing_planned_before_the_edit_finds_another_revision(database: Database) -> None:
     job = await make(database)
     before = await timer(database, job)
-    await edit(database, "report", {"payload": 1}, now=NOW)
+    await edit(Context(database, now=NOW), "report", {"payload": 1})
     fired = await value(
         database,
         """with fired as (update sexton.timers set fired_count = fired_count + 1
@@ -57,7 +57,7 @@ async def test_a_run_that_is_being_claimed_keeps_its_revision(database: Database
     await run_now(database, "report", now=NOW)
     async with database.transaction() as claiming:
         await claiming.execute(database.sql("update sexton.runs set state = 'running', claim = 1"))
-        change = asyncio.create_task(edit(database, "report", {"target": {"handler": "x"}}, now=NOW))
+        change = asyncio.create_task(edit(Context(database, now=NOW), "report", {"target": {"handler": "x"}}))
         await waiting(database)
     await change
     (run,) = await runs(database, job)
@@ -72,7 +72,7 @@ async def test_a_deadlock_with_a_firing_that_ends_a_job_is_survived(database: Da
         transaction = firing.transaction()
         await transaction.start()
         await firing.execute(database.sql("delete from sexton.timers"))
-        change = asyncio.create_task(pause(database, "report", now=NOW))
+        change = asyncio.create_task(pause(Context(database, now=NOW), "report"))
         await waiting(database)
         try:
             await firing.execute(database.sql("update sexton.jobs set status = 'completed'"))
@@ -116,7 +116,7 @@ async def test_a_change_that_dies_half_way_leaves_nothing(
 
     monkeypatch.setattr("sexton.jobs.edit._place", die)
     with pytest.raises(Exception, match="killed"):
-        await edit(database, "report", {"schedule": "every 1h"}, now=NOW + 5 * MINUTE)
+        await edit(Context(database, now=NOW + 5 * MINUTE), "report", {"schedule": "every 1h"})
     assert (await timer(database, job), await row(database, "select * from sexton.jobs")) == before
     assert await runs(database, job) == []
     assert await value(database, "select count(*) from sexton.job_revisions") == 0

@@ -18,6 +18,7 @@ from sexton.jobs.read import get
 from sexton.jobs.state import delete
 from sexton.model import jitter_of, shard_of
 from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
 from sexton.security import secrets
 from tests.jobs.making import HOUR, NOW, make, number, row, rows, spec, timer, value
 
@@ -27,7 +28,7 @@ MONDAY = datetime(2026, 6, 8, 13, 0, tzinfo=UTC)
 
 async def test_a_job_is_shown_with_every_default(database: Database) -> None:
     job = await make(database, **WEEKLY)
-    assert job == await get(database, "report") == await get(database, job.job_id)
+    assert job == await get(Context(database), "report") == await get(Context(database), job.job_id)
     shown = msgspec.to_builtins(job)
     assert shown["next_run_at"] == "2026-06-08T13:00:00Z"
     assert shown["next_run_local"] == "2026-06-08T09:00:00-04:00"
@@ -124,18 +125,18 @@ async def test_of_two_at_once_one_is_made(database: Database) -> None:
 
 async def test_a_deleted_job_frees_its_name(database: Database) -> None:
     first = await make(database)
-    await delete(database, "report", now=NOW)
+    await delete(Context(database, now=NOW), "report")
     second = await make(database)
     assert second.job_id != first.job_id
-    assert (await get(database, "report")).job_id == second.job_id
-    assert (await get(database, first.job_id)).status == "deleted"
+    assert (await get(Context(database), "report")).job_id == second.job_id
+    assert (await get(Context(database), first.job_id)).status == "deleted"
 
 
 async def test_a_refused_job_leaves_nothing(database: Database) -> None:
     with pytest.raises(ScheduleError):
         await make(database, schedule="2026-06-01T00:00:00Z")
     with pytest.raises(InvalidField):
-        await create(database, msgspec.structs.replace(spec(), priority=9), now=NOW)
+        await create(Context(database, now=NOW), msgspec.structs.replace(spec(), priority=9))
     for table in ("jobs", "timers", "lanes"):
         assert await value(database, f"select count(*) from sexton.{table}") == 0
 
@@ -148,18 +149,18 @@ async def test_a_single_time_in_the_past_is_due_at_once_if_that_is_wanted(databa
 async def test_in_the_transaction_of_the_caller_it_lives_and_dies_with_it(database: Database) -> None:
     async def die() -> None:
         async with database.transaction() as connection:
-            await create(database, spec(), connection=connection, now=NOW)
+            await create(Context(database, connection=connection, now=NOW), spec())
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
         await die()
     assert await rows(database, "select * from sexton.jobs") == []
     async with database.transaction() as connection:
-        await create(database, spec(), connection=connection, now=NOW)
+        await create(Context(database, connection=connection, now=NOW), spec())
         with pytest.raises(NameTaken):
-            await create(database, spec(), connection=connection, now=NOW)
+            await create(Context(database, connection=connection, now=NOW), spec())
         # The refusal leaves the caller's transaction usable.
-        await create(database, spec(name="other"), connection=connection, now=NOW)
+        await create(Context(database, connection=connection, now=NOW), spec(name="other"))
     assert await value(database, "select count(*) from sexton.timers") == 2
 
 
@@ -195,7 +196,7 @@ async def test_a_handler_that_no_live_worker_has_is_warned_of(database: Database
     assert warned.warnings == ["no live worker has the handler second: runs stay pending until one does"]
     fine = await make(database, name="third", target={"handler": "known"})
     assert fine.warnings == []
-    later = await get(database, "third", now=NOW + 2 * HOUR)
+    later = await get(Context(database, now=NOW + 2 * HOUR), "third")
     assert "no worker is running" in later.warnings[0]
 
 
@@ -233,7 +234,7 @@ async def test_secrets_that_are_not_there_yet_are_warned_of(database: Database) 
     ]
     for name in ("redis", "token"):
         await secrets.keep(database, settings, name, "x")
-    assert len((await get(database, "secretive", now=NOW)).warnings) == 1
+    assert len((await get(Context(database, now=NOW), "secretive")).warnings) == 1
 
 
 async def test_a_key_that_two_occurrences_share_is_warned_of(database: Database) -> None:

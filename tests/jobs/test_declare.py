@@ -16,6 +16,7 @@ from sexton.jobs.read import get
 from sexton.jobs.spec import JobSpec
 from sexton.jobs.state import delete, pause
 from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
 from tests.jobs.making import HOUR, MINUTE, NOW, make, rows, spec, value
 
 
@@ -37,87 +38,93 @@ async def live_node(
 
 
 async def test_declared_jobs_are_made_once_and_left_alone(database: Database) -> None:
-    done = await declare(database, "shop", jobs("a", "b"), now=NOW)
+    done = await declare(Context(database, now=NOW), "shop", jobs("a", "b"))
     assert done.created == ["a", "b"]
-    assert {job.app for job in (await get(database, "a"), await get(database, "b"))} == {"shop"}
-    await edit(database, "a", {"priority": 0}, now=NOW)
-    again = await declare(database, "shop", jobs("a", "b"), now=NOW + MINUTE / 2)
+    assert {job.app for job in (await get(Context(database), "a"), await get(Context(database), "b"))} == {
+        "shop"
+    }
+    await edit(Context(database, now=NOW), "a", {"priority": 0})
+    again = await declare(Context(database, now=NOW + MINUTE / 2), "shop", jobs("a", "b"))
     assert (again.created, again.changed, again.paused) == ([], [], [])
     # What somebody has changed by hand stays.
-    assert (await get(database, "a")).priority == 0
+    assert (await get(Context(database), "a")).priority == 0
 
 
 async def test_a_changed_declaration_is_carried_over(database: Database) -> None:
-    await declare(database, "shop", jobs("a"), now=NOW)
-    done = await declare(database, "shop", jobs("a", payload={"n": 1}), now=NOW)
+    await declare(Context(database, now=NOW), "shop", jobs("a"))
+    done = await declare(Context(database, now=NOW), "shop", jobs("a", payload={"n": 1}))
     assert done.changed == ["a"]
-    shown = await get(database, "a")
+    shown = await get(Context(database), "a")
     assert (shown.payload, shown.revision, shown.app) == ({"n": 1}, 2, "shop")
-    assert (await declare(database, "shop", jobs("a", payload={"n": 1}), now=NOW)).changed == []
+    assert (await declare(Context(database, now=NOW), "shop", jobs("a", payload={"n": 1}))).changed == []
 
 
 async def test_what_belongs_to_others_is_not_touched(database: Database) -> None:
     await make(database, name="a", priority=0)
-    await declare(database, "other", jobs("b", priority=0), now=NOW)
-    done = await declare(database, "shop", jobs("a", "b", "c"), now=NOW)
+    await declare(Context(database, now=NOW), "other", jobs("b", priority=0))
+    done = await declare(Context(database, now=NOW), "shop", jobs("a", "b", "c"))
     assert (done.created, sorted(done.refused)) == (["c"], ["a", "b"])
     assert "give the job another name=" in done.refused["a"]
-    assert [(await get(database, name)).priority for name in ("a", "b")] == [0, 0]
-    assert (await declare(database, "other", {}, now=NOW)).paused == ["b"]
-    assert (await get(database, "c")).status == "active"
+    assert [(await get(Context(database), name)).priority for name in ("a", "b")] == [0, 0]
+    assert (await declare(Context(database, now=NOW), "other", {})).paused == ["b"]
+    assert (await get(Context(database), "c")).status == "active"
 
 
 async def test_a_vanished_job_is_paused_with_the_reason_and_comes_back(database: Database) -> None:
-    await declare(database, "shop", jobs("a", "b"), now=NOW)
-    done = await declare(database, "shop", jobs("a"), now=NOW)
+    await declare(Context(database, now=NOW), "shop", jobs("a", "b"))
+    done = await declare(Context(database, now=NOW), "shop", jobs("a"))
     assert done.paused == ["b"]
-    gone = await get(database, "b")
+    gone = await get(Context(database), "b")
     assert (gone.status, gone.paused_reason) == ("paused", vanished("shop"))
-    done = await declare(database, "shop", jobs("a", "b"), now=NOW)
+    done = await declare(Context(database, now=NOW), "shop", jobs("a", "b"))
     assert done.resumed == ["b"]
-    assert (await get(database, "b")).status == "active"
+    assert (await get(Context(database), "b")).status == "active"
 
 
 async def test_a_job_that_a_person_paused_stays_paused(database: Database) -> None:
-    await declare(database, "shop", jobs("a"), now=NOW)
-    await pause(database, "a", reason="freeze", now=NOW)
-    done = await declare(database, "shop", jobs("a", payload=1), now=NOW)
+    await declare(Context(database, now=NOW), "shop", jobs("a"))
+    await pause(Context(database, now=NOW), "a", reason="freeze")
+    done = await declare(Context(database, now=NOW), "shop", jobs("a", payload=1))
     assert (done.changed, done.resumed) == (["a"], [])
-    assert (await get(database, "a")).status == "paused"
+    assert (await get(Context(database), "a")).status == "paused"
 
 
 async def test_what_another_live_node_declares_is_not_paused(database: Database) -> None:
-    await declare(database, "shop", jobs("a", "b", "c"), now=NOW)
+    await declare(Context(database, now=NOW), "shop", jobs("a", "b", "c"))
     mine = f"{socket.gethostname()}:{os.getpid()}:abc"
     await live_node(database, mine, "c", until=NOW + HOUR)
     await live_node(database, "elsewhere:1:abc", "a", "b", until=NOW + HOUR)
     await live_node(database, "elsewhere:2:abc", "c", app="another", until=NOW + HOUR)
-    assert (await declare(database, "shop", jobs("a"), now=NOW)).paused == ["c"]
-    assert await pause_vanished(database, "shop", jobs("a"), now=NOW + 2 * HOUR) == ["b"]
+    assert (await declare(Context(database, now=NOW), "shop", jobs("a"))).paused == ["c"]
+    assert await pause_vanished(Context(database, now=NOW + 2 * HOUR), "shop", jobs("a")) == ["b"]
 
 
 async def test_a_single_time_that_was_removed_after_its_end_is_not_made_again(database: Database) -> None:
     once = jobs("a", schedule="2026-06-03T13:00:00Z", missed_window="RUN_ONCE")
-    await declare(database, "shop", once, now=NOW)
-    await delete(database, "a", now=NOW + HOUR)
-    assert (await declare(database, "shop", once, now=NOW + HOUR)).created == []
+    await declare(Context(database, now=NOW), "shop", once)
+    await delete(Context(database, now=NOW + HOUR), "a")
+    assert (await declare(Context(database, now=NOW + HOUR), "shop", once)).created == []
     later = jobs("a", schedule="2026-06-03T15:00:00Z", missed_window="RUN_ONCE")
-    assert (await declare(database, "shop", later, now=NOW + HOUR)).created == ["a"]
+    assert (await declare(Context(database, now=NOW + HOUR), "shop", later)).created == ["a"]
     assert await value(database, "select count(*) from sexton.timers") == 1
 
 
 async def test_a_single_time_in_the_past_is_told_and_does_not_stop_the_others(database: Database) -> None:
     declared = {**jobs("a", schedule="2026-06-01T00:00:00Z"), **jobs("b")}
-    done = await declare(database, "shop", declared, now=NOW)
+    done = await declare(Context(database, now=NOW), "shop", declared)
     assert done.created == ["b"]
     assert "is over" in done.refused["a"]
 
 
 async def test_processes_that_start_at_once_make_one_of_each(database: Database) -> None:
-    await asyncio.gather(*(declare(database, "shop", jobs("a", "b", "c"), now=NOW) for _ in range(4)))
+    await asyncio.gather(
+        *(declare(Context(database, now=NOW), "shop", jobs("a", "b", "c")) for _ in range(4))
+    )
     assert len(await rows(database, "select * from sexton.jobs")) == 3
-    await asyncio.gather(*(declare(database, "shop", jobs("a", payload=1), now=NOW) for _ in range(4)))
-    assert (await get(database, "a")).revision == 2
+    await asyncio.gather(
+        *(declare(Context(database, now=NOW), "shop", jobs("a", payload=1)) for _ in range(4))
+    )
+    assert (await get(Context(database), "a")).revision == 2
 
 
 @pytest.mark.parametrize("fields", [{"payload": 1}, {"schedule": "every 1m"}, {"labels": {"a": "b"}}])

@@ -18,6 +18,7 @@ from sexton.jobs.state import delete, pause, resume
 from sexton.jobs.stored import StoredJob
 from sexton.model import jitter_of
 from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
 from sexton.runs.trigger import backfill, run_now
 from tests.engine.test_lock_order import blocked_by
 from tests.jobs.making import (
@@ -39,18 +40,20 @@ from tests.jobs.making import (
 
 async def test_an_edit_keeps_the_rest_and_is_one_revision_on(database: Database) -> None:
     job = await make(database, payload={"a": 1}, priority=1)
-    shown = await edit(database, "report", {"payload": {"b": 2}, "description": "x"}, now=NOW)
+    shown = await edit(Context(database, now=NOW), "report", {"payload": {"b": 2}, "description": "x"})
     assert (shown.revision, shown.payload, shown.description, shown.priority) == (2, {"b": 2}, "x", 1)
     assert (shown.anchor, shown.created_at, shown.updated_at) == (job.anchor, NOW, NOW)
     stored = await timer(database, job)
     assert (stored["revision"], stored["scheduled_at"]) == (2, at(1))
-    assert shown == await get(database, "report")
+    assert shown == await get(Context(database), "report")
 
 
 async def test_what_the_job_was_is_kept_whole(database: Database) -> None:
     await make(database, payload={"a": 1}, labels={"x": "y"}, overlap="SKIP")
     before = await row(database, "select * from sexton.jobs")
-    await edit(database, "report", {"payload": 5, "schedule": "every 5m"}, now=NOW + timedelta(seconds=1))
+    await edit(
+        Context(database, now=NOW + timedelta(seconds=1)), "report", {"payload": 5, "schedule": "every 5m"}
+    )
     kept = await row(database, "select * from sexton.job_revisions")
     assert (kept["revision"], kept["valid_until"]) == (1, NOW + timedelta(seconds=1))
     old = StoredJob(json.loads(kept["definition"]))
@@ -64,7 +67,7 @@ async def test_an_edit_without_a_change_changes_nothing(database: Database) -> N
     )
     before = await row(database, "select * from sexton.jobs")
     for changes in ({}, {"payload": {"a": [1.5, None], "b": 1}}, {"priority": 2}, {"timezone": "UTC"}):
-        assert (await edit(database, "report", changes, now=NOW + HOUR)).revision == 1
+        assert (await edit(Context(database, now=NOW + HOUR), "report", changes)).revision == 1
     assert await row(database, "select * from sexton.jobs") == before
     assert await rows(database, "select * from sexton.job_revisions") == []
     assert (await timer(database, job))["revision"] == 1
@@ -72,27 +75,32 @@ async def test_an_edit_without_a_change_changes_nothing(database: Database) -> N
 
 async def test_an_edit_of_another_revision_is_refused(database: Database) -> None:
     await make(database)
-    await edit(database, "report", {"priority": 1}, expected_revision=1, now=NOW)
+    await edit(Context(database, now=NOW), "report", {"priority": 1}, expected_revision=1)
     with pytest.raises(Conflict) as caught:
-        await edit(database, "report", {"priority": 3}, expected_revision=1, now=NOW)
+        await edit(Context(database, now=NOW), "report", {"priority": 3}, expected_revision=1)
     assert caught.value.code == "revision_conflict"
-    assert (await get(database, "report")).priority == 1
+    assert (await get(Context(database), "report")).priority == 1
 
 
 async def test_of_two_edits_of_one_revision_one_wins(database: Database) -> None:
     await make(database)
     results = await asyncio.gather(
-        *(edit(database, "report", {"priority": p}, expected_revision=1, now=NOW) for p in (0, 1, 3)),
+        *(
+            edit(Context(database, now=NOW), "report", {"priority": p}, expected_revision=1)
+            for p in (0, 1, 3)
+        ),
         return_exceptions=True,
     )
     assert sum(isinstance(result, Conflict) for result in results) == 2
-    assert (await get(database, "report")).revision == 2
+    assert (await get(Context(database), "report")).revision == 2
 
 
 async def test_what_was_due_fires_under_the_old_definition(database: Database) -> None:
     job = await make(database, priority=1)
     shown = await edit(
-        database, "report", {"schedule": "0 9 * * *", "priority": 3}, now=at(2) + timedelta(seconds=30)
+        Context(database, now=at(2) + timedelta(seconds=30)),
+        "report",
+        {"schedule": "0 9 * * *", "priority": 3},
     )
     found = await runs(database, job)
     assert [(run["scheduled_at"], run["priority"]) for run in found] == [(at(2), 1)]
@@ -104,7 +112,7 @@ async def test_what_was_due_fires_under_the_old_definition(database: Database) -
 
 async def test_the_new_schedule_begins_now_and_not_in_the_past(database: Database) -> None:
     job = await make(database, schedule="0 0 1 1 *")
-    shown = await edit(database, "report", {"schedule": "* * * * *"}, now=NOW)
+    shown = await edit(Context(database, now=NOW), "report", {"schedule": "* * * * *"})
     assert shown.next_run_at == at(1)
     assert await runs(database, job) == []
     assert await history(database, job) == []
@@ -113,20 +121,20 @@ async def test_the_new_schedule_begins_now_and_not_in_the_past(database: Databas
 async def test_the_anchor_is_kept_by_edits_unless_it_is_given(database: Database) -> None:
     await make(database, schedule="every 15m")
     anchor = NOW.replace(microsecond=0)
-    shown = await edit(database, "report", {"schedule": "every 10m"}, now=NOW + 25 * MINUTE)
+    shown = await edit(Context(database, now=NOW + 25 * MINUTE), "report", {"schedule": "every 10m"})
     assert (shown.anchor, shown.next_run_at) == (anchor, anchor + 30 * MINUTE)
     other = datetime(2026, 6, 3, 12, 0, tzinfo=UTC)
-    shown = await edit(database, "report", {"anchor": other}, now=NOW + 25 * MINUTE)
+    shown = await edit(Context(database, now=NOW + 25 * MINUTE), "report", {"anchor": other})
     assert (shown.anchor, shown.next_run_at) == (other, other + 60 * MINUTE)
 
 
 async def test_the_kind_and_the_zone_follow_the_text(database: Database) -> None:
     await make(database, schedule="CRON_TZ=Asia/Tokyo 30 2 * * *")
-    shown = await edit(database, "report", {"schedule": "CRON_TZ=Europe/Berlin 0 9 * * *"}, now=NOW)
+    shown = await edit(Context(database, now=NOW), "report", {"schedule": "CRON_TZ=Europe/Berlin 0 9 * * *"})
     assert (shown.kind, shown.timezone) == ("cron", "Europe/Berlin")
-    shown = await edit(database, "report", {"schedule": "FREQ=DAILY;BYHOUR=9;BYMINUTE=0"}, now=NOW)
+    shown = await edit(Context(database, now=NOW), "report", {"schedule": "FREQ=DAILY;BYHOUR=9;BYMINUTE=0"})
     assert (shown.kind, shown.timezone) == ("recurrence", "Europe/Berlin")
-    shown = await edit(database, "report", {"timezone": "Asia/Tokyo"}, now=NOW)
+    shown = await edit(Context(database, now=NOW), "report", {"timezone": "Asia/Tokyo"})
     assert shown.next_run_local is not None
     assert shown.next_run_local.endswith("+09:00")
     stored = await row(database, "select * from sexton.jobs")
@@ -137,10 +145,10 @@ async def test_an_occurrence_within_its_jitter_is_not_lost(database: Database) -
     job = await make(database, schedule="0 * * * *", jitter_seconds=1800)
     offset = timedelta(seconds=jitter_of(number(job), 1800))
     hour, between = at(26), at(26) + offset / 2
-    await edit(database, "report", {"description": "same times"}, now=between)
+    await edit(Context(database, now=between), "report", {"description": "same times"})
     stored = await timer(database, job)
     assert (stored["scheduled_at"], stored["due_at"]) == (hour, hour + offset)
-    await edit(database, "report", {"schedule": "0 9 * * *"}, now=between)
+    await edit(Context(database, now=between), "report", {"schedule": "0 9 * * *"})
     (run,) = await runs(database, job)
     assert (run["scheduled_at"], run["available_at"], run["due_at"]) == (hour, hour + offset, hour + offset)
     assert (await timer(database, job))["scheduled_at"] == datetime(2026, 6, 4, 9, tzinfo=UTC)
@@ -148,11 +156,11 @@ async def test_an_occurrence_within_its_jitter_is_not_lost(database: Database) -
 
 async def test_a_paused_job_stays_paused_and_what_it_missed_is_recorded(database: Database) -> None:
     job = await make(database)
-    await pause(database, "report", reason="freeze", now=NOW)
-    shown = await edit(database, "report", {"schedule": "*/5 * * * *"}, now=at(2))
+    await pause(Context(database, now=NOW), "report", reason="freeze")
+    shown = await edit(Context(database, now=at(2)), "report", {"schedule": "*/5 * * * *"})
     assert (shown.status, shown.paused_reason, shown.next_run_at) == ("paused", "freeze", None)
     assert await history(database, job) == [(at(1), at(2), 2, "skipped", "paused")]
-    await resume(database, "report", now=at(12))
+    await resume(Context(database, now=at(12)), "report")
     assert await history(database, job) == [
         (at(1), at(2), 2, "skipped", "paused"),
         (at(6), at(11), 2, "skipped", "paused"),
@@ -166,7 +174,7 @@ async def test_unclaimed_runs_follow_the_edit_and_started_ones_do_not(database: 
         await connection.execute(database.sql("update sexton.runs set state = 'running', claim = 1"))
     await run_now(database, "report", now=NOW + MINUTE / 2)
     before = await timer(database, job)
-    await edit(database, "report", {"target": {"handler": "other"}, "queue": "slow"}, now=NOW)
+    await edit(Context(database, now=NOW), "report", {"target": {"handler": "other"}, "queue": "slow"})
     started, waiting = await runs(database, job)
     lane = (await timer(database, job))["lane"]
     assert (started["revision"], started["lane"]) == (1, before["lane"])
@@ -182,8 +190,8 @@ async def test_the_key_of_what_has_fired_stays(database: Database, old: str | No
     async with database.connection() as connection:
         stored = StoredJob(dict(await connection.fetchrow(database.sql("select * from sexton.jobs")) or {}))
     key = stored.key_of(at(1))
-    await pause(database, "report", now=at(1))
-    await edit(database, "report", {"idempotency_key_template": new}, now=at(1))
+    await pause(Context(database, now=at(1)), "report")
+    await edit(Context(database, now=at(1)), "report", {"idempotency_key_template": new})
     (run,) = await runs(database, job)
     assert run["idempotency_key"] == key
 
@@ -192,37 +200,37 @@ async def test_a_renamed_job_frees_its_name_and_keeps_its_handler(database: Data
     await make(database)
     await make(database, name="other")
     with pytest.raises(NameTaken) as caught:
-        await edit(database, "report", {"name": "other"}, now=NOW)
-    assert caught.value.job_id == (await get(database, "other")).job_id
-    assert (await get(database, "report")).revision == 1
-    shown = await edit(database, "report", {"name": "renamed"}, now=NOW)
+        await edit(Context(database, now=NOW), "report", {"name": "other"})
+    assert caught.value.job_id == (await get(Context(database), "other")).job_id
+    assert (await get(Context(database), "report")).revision == 1
+    shown = await edit(Context(database, now=NOW), "report", {"name": "renamed"})
     assert shown.target is not None
     assert shown.target.handler == "report"
     with pytest.raises(NotFound):
-        await get(database, "report")
+        await get(Context(database), "report")
 
 
 async def test_a_completed_job_begins_again_with_another_schedule(database: Database) -> None:
     job = await make(database, schedule="2026-06-03T13:00:00Z")
-    await pause(database, "report", now=at(27))
-    shown = await edit(database, "report", {"description": "still over"}, now=at(28))
+    await pause(Context(database, now=at(27)), "report")
+    shown = await edit(Context(database, now=at(28)), "report", {"description": "still over"})
     assert (shown.status, shown.revision) == ("completed", 2)
-    shown = await edit(database, "report", {"schedule": "2026-06-03T15:00:00Z"}, now=at(28))
+    shown = await edit(Context(database, now=at(28)), "report", {"schedule": "2026-06-03T15:00:00Z"})
     assert (shown.status, shown.completed_at) == ("active", None)
     assert shown.next_run_at == datetime(2026, 6, 3, 15, tzinfo=UTC)
     assert (await timer(database, job))["revision"] == 3
     with pytest.raises(ScheduleError) as caught:
-        await edit(database, "report", {"schedule": "2026-06-03T12:00:00Z"}, now=at(28))
+        await edit(Context(database, now=at(28)), "report", {"schedule": "2026-06-03T12:00:00Z"})
     assert caught.value.code == "in_the_past"
 
 
 async def test_max_runs_counts_on_through_an_edit(database: Database) -> None:
     job = await make(database, max_runs=3)
-    await edit(database, "report", {"description": "x"}, now=at(1))
+    await edit(Context(database, now=at(1)), "report", {"description": "x"})
     assert (await timer(database, job))["fired_count"] == 1
-    shown = await edit(database, "report", {"max_runs": 1}, now=at(1))
+    shown = await edit(Context(database, now=at(1)), "report", {"max_runs": 1})
     assert shown.status == "completed"
-    shown = await edit(database, "report", {"max_runs": 5}, now=at(2))
+    shown = await edit(Context(database, now=at(2)), "report", {"max_runs": 5})
     assert (shown.status, shown.next_run_at) == ("active", at(3))
     assert (await timer(database, job))["fired_count"] == 1
 
@@ -231,7 +239,7 @@ async def test_a_refused_edit_changes_nothing(database: Database) -> None:
     job = await make(database)
     for changes in ({"schedule": "nonsense"}, {"priority": 9}, {"cron": "x"}, {"schedule": None}):
         with pytest.raises(InvalidField):
-            await edit(database, "report", changes, now=at(5))
+            await edit(Context(database, now=at(5)), "report", changes)
     assert (await timer(database, job))["scheduled_at"] == at(1)
     assert await runs(database, job) == []
 
@@ -249,28 +257,30 @@ async def test_what_is_caught_up_keeps_to_the_overlap(
     database: Database, overlap: str, slots: list[Any], skipped: int
 ) -> None:
     job = await make(database, overlap=overlap, missed_window="RUN_ALL")
-    await edit(database, "report", {"description": "x"}, now=at(3) + timedelta(seconds=30))
+    await edit(Context(database, now=at(3) + timedelta(seconds=30)), "report", {"description": "x"})
     assert [run["slot"] for run in await runs(database, job)] == slots
     reasons = [entry[4] for entry in await history(database, job)]
     assert reasons == ["overlap"] * skipped
 
 
 async def test_put_creates_then_replaces_then_leaves_alone(database: Database) -> None:
-    first, created = await replace(database, "report", spec(payload=1, priority=1), now=NOW)
+    first, created = await replace(Context(database, now=NOW), "report", spec(payload=1, priority=1))
     assert created
-    same, created = await replace(database, "report", spec(payload=1, priority=1), now=NOW + HOUR)
+    same, created = await replace(Context(database, now=NOW + HOUR), "report", spec(payload=1, priority=1))
     assert (created, same.revision, same.job_id) == (False, 1, first.job_id)
-    other, created = await replace(database, "report", spec(payload=2), now=NOW)
+    other, created = await replace(Context(database, now=NOW), "report", spec(payload=2))
     assert (created, other.revision, other.payload, other.priority) == (False, 2, 2, 2)
     assert (other.job_id, other.anchor) == (first.job_id, first.anchor)
     with pytest.raises(Conflict):
-        await replace(database, "report", spec(payload=3), expected_revision=1, now=NOW)
+        await replace(Context(database, now=NOW), "report", spec(payload=3), expected_revision=1)
     with pytest.raises(Conflict):
-        await replace(database, "nobody", spec(name="nobody"), expected_revision=1, now=NOW)
+        await replace(Context(database, now=NOW), "nobody", spec(name="nobody"), expected_revision=1)
 
 
 async def test_of_two_puts_at_once_one_creates(database: Database) -> None:
-    results = await asyncio.gather(*(replace(database, "report", spec(payload=n), now=NOW) for n in range(4)))
+    results = await asyncio.gather(
+        *(replace(Context(database, now=NOW), "report", spec(payload=n)) for n in range(4))
+    )
     assert sorted(created for _, created in results) == [False, False, False, True]
     assert await value(database, "select count(*) from sexton.timers") == 1
 
@@ -282,17 +292,19 @@ async def test_a_put_that_waits_for_a_job_which_goes_away_creates_another(
     job = await make(database)
     async with database.transaction() as going:
         if how == "deleted":
-            await delete(database, job.job_id, connection=going, now=NOW)
+            await delete(Context(database, connection=going, now=NOW), job.job_id)
         else:
-            await edit(database, job.job_id, {"name": "old-report"}, connection=going, now=NOW)
+            await edit(Context(database, connection=going, now=NOW), job.job_id, {"name": "old-report"})
         await going.execute("set local idle_in_transaction_session_timeout = 0")  # however slow we are
-        putting = asyncio.create_task(replace(database, job.name, spec(name=job.name, payload=2), now=NOW))
+        putting = asyncio.create_task(
+            replace(Context(database, now=NOW), job.name, spec(name=job.name, payload=2))
+        )
         await blocked_by(database, going)
     made, created = await putting
     assert created
     assert made.job_id != job.job_id
-    assert (await get(database, made.job_id)).payload == 2
-    gone = await get(database, job.job_id)
+    assert (await get(Context(database), made.job_id)).payload == 2
+    gone = await get(Context(database), job.job_id)
     assert (gone.status, gone.name) == (
         ("deleted", job.name) if how == "deleted" else ("active", "old-report")
     )
@@ -301,11 +313,11 @@ async def test_a_put_that_waits_for_a_job_which_goes_away_creates_another(
 async def test_an_edit_and_a_deletion_at_once_leave_a_deleted_job_without_a_timer(database: Database) -> None:
     job = await make(database)
     await asyncio.gather(
-        edit(database, job.job_id, {"schedule": "every 1m"}, now=NOW),
-        delete(database, job.job_id, now=NOW),
+        edit(Context(database, now=NOW), job.job_id, {"schedule": "every 1m"}),
+        delete(Context(database, now=NOW), job.job_id),
         backfill(database, job.job_id, at(-5), at(0), now=NOW),
         return_exceptions=True,
     )
     assert await rows(database, "select * from sexton.timers") == []
-    assert (await get(database, job.job_id)).status == "deleted"
+    assert (await get(Context(database), job.job_id)).status == "deleted"
     assert await runs(database, job) == []

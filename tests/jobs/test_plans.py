@@ -8,6 +8,7 @@ import pytest
 
 from sexton.jobs.read import list_jobs
 from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
 from tests.postgres.test_statements import read
 
 MANY = 20_000
@@ -25,20 +26,14 @@ select case when rare then 'rare_' else 'job-' end || n, 'cron', '* * * * *', 'U
 from generate_series(1, $1::int) as n, lateral (select n > $1 - $2::int as rare) as each
 """
 
-STATUS, LABEL, LABELS, NAME, PATTERN, KIND, HANDLER, APP, PROBLEM = range(3, 12)
+FILTERS = ("status", "label", "labels", "name", "pattern", "kind", "handler", "app")
 
 
 async def ways(database: Database, limit: int = 101, **filters: Any) -> dict[str, int]:
     """By which way so many rows were read, planned as `list_jobs` has it planned."""
-    names = {
-        "status": STATUS, "label": LABEL, "labels": LABELS, "name": NAME, "pattern": PATTERN, "kind": KIND,
-        "handler": HANDLER, "app": APP, "problem": PROBLEM,
-    }  # fmt: skip
-    arguments: list[Any] = ["default", 0, *([None] * 8), False, limit]
-    for name, value in filters.items():
-        arguments[names[name] - 1] = value
     settings = {"plan_cache_mode": "force_custom_plan"}
-    return await read(database, "list_jobs", settings, *arguments, table="jobs")
+    given = {"namespace": "default", "after": 0, "problem": False, **dict.fromkeys(FILTERS), **filters}
+    return await read(database, "jobs/list", settings, table="jobs", limit=limit, **given)
 
 
 async def fill(database: Database) -> None:
@@ -94,6 +89,6 @@ async def test_a_page_of_what_is_common_reads_little_more_than_the_page(
 async def test_the_many_are_not_counted_by_their_names(database: Database) -> None:
     """What the statement is given agrees with what people ask for."""
     await fill(database)
-    page = await list_jobs(database, name="rare_*", limit=FEW)
+    page = await list_jobs(Context(database), name="rare_*", limit=FEW)
     assert [job.name for job in page.items] == [f"rare_{MANY - FEW + n}" for n in range(1, FEW + 1)]
     assert page.cursor is None

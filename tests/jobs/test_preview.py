@@ -10,6 +10,7 @@ from sexton.errors import InvalidField, NotFound, ScheduleError
 from sexton.jobs.preview import preview, preview_job
 from sexton.jobs.state import pause
 from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
 from tests.jobs.making import HOUR, NOW, at, make, spec
 
 
@@ -46,13 +47,13 @@ def test_max_runs_ends_the_list_and_a_late_single_time_is_shown() -> None:
 
 async def test_a_stored_job_goes_on_from_where_it_stands(database: Database) -> None:
     await make(database)
-    shown = await preview_job(database, "report", count=2, now=NOW)
+    shown = await preview_job(Context(database, now=NOW), "report", count=2)
     assert [time.scheduled_at for time in shown.occurrences] == [at(1), at(2)]
-    await pause(database, "report", now=NOW)
-    shown = await preview_job(database, "report", count=1, now=NOW + HOUR)
+    await pause(Context(database, now=NOW), "report")
+    shown = await preview_job(Context(database, now=NOW + HOUR), "report", count=1)
     assert shown.occurrences[0].scheduled_at == at(61)
     await make(database, name="once", schedule="2026-06-03T13:00:00Z")
-    await pause(database, "once", now=at(26) + timedelta(seconds=1))
-    assert (await preview_job(database, "once", now=NOW)).occurrences == []
+    await pause(Context(database, now=at(26) + timedelta(seconds=1)), "once")
+    assert (await preview_job(Context(database, now=NOW), "once")).occurrences == []
     with pytest.raises(NotFound):
-        await preview_job(database, "nobody", now=NOW)
+        await preview_job(Context(database, now=NOW), "nobody")

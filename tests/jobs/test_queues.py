@@ -114,20 +114,20 @@ async def empty(store: Store) -> None:
 
 
 async def test_limits_are_set_changed_and_removed(database: Database) -> None:
-    made = await set_limits(database, "mail", Limits(concurrency=5, rate=2.5))
+    made = await set_limits(Context(database), "mail", Limits(concurrency=5, rate=2.5))
     assert (made.concurrency, made.key_concurrency, made.rate, made.burst) == (5, None, 2.5, None)
     assert made.warnings == ["no job has used the queue mail yet: check its name"]
-    changed = await change_limits(database, "mail", LimitChanges(key_concurrency=1, rate=None))
+    changed = await change_limits(Context(database), "mail", LimitChanges(key_concurrency=1, rate=None))
     assert (changed.concurrency, changed.key_concurrency, changed.rate) == (5, 1, None)
-    assert await get_queue(database, "mail") == changed
-    replaced = await set_limits(database, "mail", Limits(burst=3, rate=1))
+    assert await get_queue(Context(database), "mail") == changed
+    replaced = await set_limits(Context(database), "mail", Limits(burst=3, rate=1))
     assert (replaced.concurrency, replaced.key_concurrency, replaced.rate, replaced.burst) == (
         None,
         None,
         1,
         3,
     )
-    free = await set_limits(database, "mail", Limits())
+    free = await set_limits(Context(database), "mail", Limits())
     assert (free.rate, free.running) == (None, None)
 
 
@@ -149,27 +149,27 @@ async def test_limits_that_mean_nothing_are_refused(
     database: Database, limits: dict[str, Any], field: str, code: str
 ) -> None:
     with pytest.raises(InvalidField) as refused:
-        await change_limits(database, "mail", limits)
+        await change_limits(Context(database), "mail", limits)
     assert (refused.value.field, refused.value.code) == (field, code)
     assert refused.value.hint
-    assert await list_queues(database) == []
+    assert await list_queues(Context(database)) == []
 
 
 async def test_a_queue_needs_a_name(database: Database) -> None:
     for name in ("", "x" * 101, "a\0b"):
         with pytest.raises(InvalidField):
-            await pause_queue(database, name)
+            await pause_queue(Context(database), name)
         with pytest.raises(InvalidField):
-            await set_limits(database, name, Limits(rate=1))
+            await set_limits(Context(database), name, Limits(rate=1))
     with pytest.raises(NotFound, match="nobody"):
-        await get_queue(database, "nobody")
+        await get_queue(Context(database), "nobody")
 
 
 async def test_a_burst_must_not_outlive_its_rate(database: Database) -> None:
-    await set_limits(database, "mail", Limits(rate=5, burst=10))
+    await set_limits(Context(database), "mail", Limits(rate=5, burst=10))
     with pytest.raises(InvalidField):
-        await change_limits(database, "mail", {"rate": None})
-    shown = await change_limits(database, "mail", {"rate": None, "burst": None})
+        await change_limits(Context(database), "mail", {"rate": None})
+    shown = await change_limits(Context(database), "mail", {"rate": None, "burst": None})
     assert (shown.rate, shown.burst) == (None, None)
 
 
@@ -177,12 +177,12 @@ async def test_another_rate_keeps_what_is_in_the_bucket(store: Store, database: 
     async def tokens() -> float:
         return float(await store.value("select tokens from sexton.queues"))
 
-    await set_limits(database, "mail", Limits(rate=10), now=NOW)
+    await set_limits(Context(database, now=NOW), "mail", Limits(rate=10))
     assert await tokens() == 10
     await store.execute("update sexton.queues set tokens = 1")
-    await change_limits(database, "mail", {"rate": 100}, now=NOW + timedelta(seconds=0.2))
+    await change_limits(Context(database, now=NOW + timedelta(seconds=0.2)), "mail", {"rate": 100})
     assert await tokens() == pytest.approx(3)
-    await change_limits(database, "mail", {"burst": 2}, now=NOW + timedelta(seconds=0.2))
+    await change_limits(Context(database, now=NOW + timedelta(seconds=0.2)), "mail", {"burst": 2})
     assert await tokens() == 2
 
 
@@ -190,8 +190,8 @@ async def test_queues_are_listed_with_what_waits(store: Store, database: Databas
     await store.run()
     await store.run(lane=await store.lane(keyed=True), concurrency_key="a")
     await store.run(available_at=NOW + timedelta(hours=1))
-    await set_limits(database, "mail", Limits(concurrency=1))
-    first, second = await list_queues(database, now=NOW)
+    await set_limits(Context(database), "mail", Limits(concurrency=1))
+    first, second = await list_queues(Context(database, now=NOW))
     assert (first.name, first.waiting, first.oldest_available_at, first.running) == ("default", 2, NOW, None)
     assert (second.name, second.waiting, second.running) == ("mail", 0, 0)
 
@@ -202,18 +202,18 @@ async def test_a_paused_queue_keeps_its_runs(store: Store, database: Database) -
     async def work(run: RunContext) -> None:
         """Returns nothing."""
 
-    paused = await pause_queue(database, "default", reason="the mail server moves", now=NOW)
+    paused = await pause_queue(Context(database, now=NOW), "default", reason="the mail server moves")
     assert (paused.paused, paused.paused_at, paused.paused_reason) == (True, NOW, "the mail server moves")
-    again = await pause_queue(database, "default", now=NOW + timedelta(hours=1))
+    again = await pause_queue(Context(database, now=NOW + timedelta(hours=1)), "default")
     assert (again.paused_at, again.paused_reason) == (NOW, None)
-    await pause_queue(database, "default", reason="the mail server moves")
+    await pause_queue(Context(database), "default", reason="the mail server moves")
     async with working(database, {"work": work}) as worker:
         await worker.joined()
         await worker.claimer.tick()
         assert worker.in_hand == 0
         shown = await get_run(Context(database, now=NOW), run)
         assert shown.waiting_for == "the queue default is paused (the mail server moves)"
-        resumed = await resume_queue(database, "default")
+        resumed = await resume_queue(Context(database), "default")
         assert (resumed.paused, resumed.paused_at, resumed.paused_reason) == (False, None, None)
         await worker.find_lanes()
         await worker.claimer.tick()
@@ -233,13 +233,13 @@ async def test_workers_hear_of_a_pause_and_of_its_end(store: Store, database: Da
             await worker.joined()
             while worker.lanes != [lane]:
                 await turn(worker)
-            await pause_queue(database, "default")
+            await pause_queue(Context(database), "default")
             while worker.lanes:
                 await turn(worker)
             run = await store.run()
             await store.execute("select pg_notify('sexton_runs', '')")
             assert (await store.live(run))["state"] == "pending"
-            await resume_queue(database, "default")
+            await resume_queue(Context(database), "default")
             while run not in await store.statuses():
                 await turn(worker)
 
@@ -248,7 +248,7 @@ async def test_workers_hear_of_a_pause_and_of_its_end(store: Store, database: Da
 async def test_never_more_than_the_limit_in_all_workers(store: Store, database: Database, keys: int) -> None:
     """With retries in between."""
     await crowd(store, 300, keys=keys)
-    await set_limits(database, "default", Limits(concurrency=5, key_concurrency=2 if keys else None))
+    await set_limits(Context(database), "default", Limits(concurrency=5, key_concurrency=2 if keys else None))
     names = {
         row["id"]: row["concurrency_key"] or "" for row in await store.fetch("select * from sexton.runs")
     }
@@ -278,7 +278,7 @@ async def test_the_runs_of_a_dead_worker_hold_their_places_until_they_are_taken_
     store: Store, database: Database
 ) -> None:
     await crowd(store, 6)
-    await set_limits(database, "default", Limits(concurrency=2))
+    await set_limits(Context(database), "default", Limits(concurrency=2))
     gone = await store.node()
     async with working(database, {"work": _nothing}) as other:
         await other.joined()
@@ -309,14 +309,14 @@ async def test_a_limit_counts_what_was_claimed_before_it(store: Store, database:
         await worker.joined()
         await worker.claimer.tick()
         assert worker.in_hand == 4
-        await set_limits(database, "default", Limits(concurrency=5))
+        await set_limits(Context(database), "default", Limits(concurrency=5))
         await worker.find_lanes()
         assert (worker.lanes, worker.limited) == ([], [lane])
-        assert (await get_queue(database, "default")).running == 4
+        assert (await get_queue(Context(database), "default")).running == 4
         worker.concurrency = 10
         await worker.claimer.tick()
         assert worker.in_hand == 5
-        await set_limits(database, "default", Limits())
+        await set_limits(Context(database), "default", Limits())
         await worker.find_lanes()
         assert (worker.lanes, worker.limited) == ([lane], [])
         await worker.claimer.tick()
@@ -328,7 +328,7 @@ async def test_a_limit_counts_what_was_claimed_before_it(store: Store, database:
 async def test_the_end_of_a_run_lets_the_next_one_go(store: Store, database: Database) -> None:
     """Without waiting for the next look."""
     await crowd(store, 20)
-    await set_limits(database, "default", Limits(concurrency=1))
+    await set_limits(Context(database), "default", Limits(concurrency=1))
     meter = Meter()
 
     async def work(run: RunContext) -> None:
@@ -343,7 +343,7 @@ async def test_the_end_of_a_run_lets_the_next_one_go(store: Store, database: Dat
 async def test_a_rate_is_kept_without_waiting_for_the_next_look(store: Store, database: Database) -> None:
     """The workers look by themselves only every thousand seconds here."""
     await crowd(store, 30, at=PAST)
-    await set_limits(database, "default", Limits(rate=100, burst=1))
+    await set_limits(Context(database), "default", Limits(rate=100, burst=1))
     async with several(database, 2, _nothing, poll_seconds=1000, now=lambda: None):
         await empty(store)
     assert Counter((await store.statuses()).values()) == {"success": 30}
@@ -354,7 +354,7 @@ async def test_no_limit_keeps_the_others_waiting(store: Store, database: Databas
     await crowd(store, 5000)
     limited = await store.lane("other", queue="slow")
     await store.execute(CROWD, await store.job("other"), limited, NOW, 0, 1000)
-    await set_limits(database, "slow", Limits(concurrency=1000))
+    await set_limits(Context(database), "slow", Limits(concurrency=1000))
     order: list[str] = []
 
     async def work(run: RunContext) -> None:
@@ -409,7 +409,7 @@ async def test_a_key_with_many_waiting_runs_does_not_make_another_late(
     store: Store, database: Database
 ) -> None:
     lane = await crowd(store, 50_000, keys=1)
-    await set_limits(database, "default", Limits(concurrency=10, key_concurrency=3))
+    await set_limits(Context(database), "default", Limits(concurrency=10, key_concurrency=3))
     job = await store.job()
     late = [await store.run(job, lane=lane, concurrency_key=f"small{n}", available_at=NOW) for n in range(7)]
     node = await store.node()
@@ -430,7 +430,7 @@ async def test_a_run_says_which_limit_it_waits_for(store: Store, database: Datab
         await worker.joined()
 
         async def wait_for(**limits: Any) -> str | None:
-            await set_limits(database, "default", Limits(**limits))
+            await set_limits(Context(database), "default", Limits(**limits))
             await worker.find_lanes()
             await worker.claimer.tick()
             return (await get_run(Context(database), second)).waiting_for
@@ -469,7 +469,7 @@ SPEC = {
 
 
 async def test_runs_get_the_key_of_their_payload(store: Store, database: Database) -> None:
-    job = await create(database, read_spec(SPEC))
+    job = await create(Context(database), read_spec(SPEC))
     assert job.concurrency_key == "{{payload.customer}}"
     assert any("no key_concurrency" in warning for warning in job.warnings)
     timer = await store.row("select concurrency_key from sexton.timers")
@@ -480,8 +480,8 @@ async def test_runs_get_the_key_of_their_payload(store: Store, database: Databas
         await run_now(database, "mail", payload={})
     assert refused.value.field == "concurrency_key"
     assert await keys_of(store) == [("acme", True), ("other", True)]
-    await set_limits(database, "default", Limits(key_concurrency=1))
-    edited = await edit(database, "mail", {"description": "still"})
+    await set_limits(Context(database), "default", Limits(key_concurrency=1))
+    edited = await edit(Context(database), "mail", {"description": "still"})
     assert not any("no key_concurrency" in warning for warning in edited.warnings)
 
 
@@ -490,10 +490,10 @@ async def test_firing_and_catching_up_give_the_key(store: Store, database: Datab
     """On time, or hours late: then the missed ones are run."""
     spec = {**SPEC, "schedule": "0 * * * *", "missed_window": "RUN_ALL"}
     jobs = [
-        await create(database, read_spec(spec)),
-        await create(database, read_spec({**spec, "name": "alone", "overlap": "QUEUE_ONE"})),
+        await create(Context(database), read_spec(spec)),
+        await create(Context(database), read_spec({**spec, "name": "alone", "overlap": "QUEUE_ONE"})),
     ]
-    await create_many(database, [{**spec, "name": "from-bulk", "payload": {"customer": "other"}}])
+    await create_many(Context(database), [{**spec, "name": "from-bulk", "payload": {"customer": "other"}}])
     stage = await Stage(database).lead()
     try:
         moment = hour_before(await now(database), hours)
@@ -507,9 +507,11 @@ async def test_firing_and_catching_up_give_the_key(store: Store, database: Datab
 
 
 async def test_why_says_that_the_queue_is_paused(store: Store, database: Database) -> None:
-    job = decode_id("j", (await create(database, read_spec({**SPEC, "schedule": "0 * * * *"}))).job_id)
+    job = decode_id(
+        "j", (await create(Context(database), read_spec({**SPEC, "schedule": "0 * * * *"}))).job_id
+    )
     assert job is not None
-    await pause_queue(database, "default", reason="it moves")
+    await pause_queue(Context(database), "default", reason="it moves")
     stage = await Stage(database).lead()
     try:
         await store.execute(
@@ -523,37 +525,37 @@ async def test_why_says_that_the_queue_is_paused(store: Store, database: Databas
 
 
 async def test_backfilled_runs_have_the_key(store: Store, database: Database) -> None:
-    await create(database, read_spec({**SPEC, "schedule": "0 * * * *"}))
+    await create(Context(database), read_spec({**SPEC, "schedule": "0 * * * *"}))
     moment = hour_before(await now(database), 1)
     await backfill(database, "mail", moment - timedelta(hours=2), moment)
     assert await keys_of(store) == [("acme", True)] * 3
 
 
 async def test_what_was_due_at_an_edit_has_the_key(store: Store, database: Database) -> None:
-    await create(database, read_spec({**SPEC, "schedule": "0 * * * *", "missed_window": "RUN_ALL"}))
+    await create(Context(database), read_spec({**SPEC, "schedule": "0 * * * *", "missed_window": "RUN_ALL"}))
     moment = hour_before(await now(database), 2)
     await store.execute("update sexton.timers set scheduled_at = $1, due_at = $1", moment)
-    await edit(database, "mail", {"description": "other words"})
+    await edit(Context(database), "mail", {"description": "other words"})
     keys = await keys_of(store)
     assert len(keys) >= 2
     assert set(keys) == {("acme", True)}
 
 
 async def test_waiting_runs_follow_an_edit(store: Store, database: Database) -> None:
-    await create(database, read_spec(SPEC))
+    await create(Context(database), read_spec(SPEC))
     await run_now(database, "mail")
     await run_now(database, "mail", payload={"customer": "other", "region": "eu"})
     await run_now(database, "mail", payload={"customer": "lacks"})
     changes = {"concurrency_key": "{{payload.region}}", "payload": {"customer": "acme", "region": "us"}}
-    await edit(database, "mail", changes)
+    await edit(Context(database), "mail", changes)
     assert await keys_of(store) == [("us", True), ("eu", True), ("us", True)]
-    await edit(database, "mail", {"concurrency_key": None})
+    await edit(Context(database), "mail", {"concurrency_key": None})
     assert await keys_of(store) == [(None, False)] * 3
     assert await store.value("select concurrency_key from sexton.timers") is None
 
 
 async def test_a_redriven_run_has_a_key_again(store: Store, database: Database) -> None:
-    job = await create(database, read_spec(SPEC))
+    job = await create(Context(database), read_spec(SPEC))
     number = decode_id("j", job.job_id)
     lane = await store.lane(keyed=True)
     dead = []

@@ -11,26 +11,27 @@ from sexton.errors import InvalidField, NotFound
 from sexton.jobs.read import get, list_jobs
 from sexton.jobs.state import delete, pause
 from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
 from tests.jobs.making import HOUR, NOW, make, number
 
 
 async def names(database: Database, **filters: Any) -> list[str]:
-    return [job.name for job in (await list_jobs(database, **filters)).items]
+    return [job.name for job in (await list_jobs(Context(database), **filters)).items]
 
 
 @pytest.mark.parametrize("ref", ["nobody", "j_zzz", "", "j_"])
 async def test_what_is_not_there_is_not_found(database: Database, ref: str) -> None:
     with pytest.raises(NotFound) as caught:
-        await get(database, ref)
+        await get(Context(database), ref)
     assert caught.value.code == "job_not_found"
 
 
 async def test_pages_follow_each_other_without_gaps(database: Database) -> None:
     for place in range(5):
         await make(database, name=f"job-{place}")
-    first = await list_jobs(database, limit=2)
-    second = await list_jobs(database, limit=2, cursor=first.cursor)
-    third = await list_jobs(database, limit=2, cursor=second.cursor)
+    first = await list_jobs(Context(database), limit=2)
+    second = await list_jobs(Context(database), limit=2, cursor=first.cursor)
+    third = await list_jobs(Context(database), limit=2, cursor=second.cursor)
     pages = [[job.name for job in page.items] for page in (first, second, third)]
     assert pages == [["job-0", "job-1"], ["job-2", "job-3"], ["job-4"]]
     assert third.cursor is None
@@ -41,8 +42,8 @@ async def test_filters(database: Database) -> None:
     await make(database, name="a-two", labels={"team": "search"}, target={"handler": "a-one"})
     await make(database, name="b", target={"http": {"url": "http://localhost/"}})
     await make(database, name="gone")
-    await pause(database, "a-two", now=NOW)
-    await delete(database, "gone", now=NOW)
+    await pause(Context(database, now=NOW), "a-two")
+    await delete(Context(database, now=NOW), "gone")
     assert await names(database) == ["a-one", "a-two", "b"]
     assert await names(database, status="active") == ["a-one", "b"]
     assert await names(database, status="paused") == ["a-two"]
@@ -61,7 +62,7 @@ async def test_filters(database: Database) -> None:
     assert await names(database, target="http") == ["b"]
     assert await names(database, target="handler") == ["a-one", "a-two"]
     assert await names(database, target="a-one") == ["a-one", "a-two"]
-    assert await names(database, namespace="other") == []
+    assert (await list_jobs(Context(database, "other"))).items == []
 
 
 @pytest.mark.parametrize(
@@ -77,7 +78,7 @@ async def test_filters_that_cannot_be_are_refused(
     database: Database, filters: dict[str, Any], field: str
 ) -> None:
     with pytest.raises(InvalidField) as caught:
-        await list_jobs(database, **filters)
+        await list_jobs(Context(database), **filters)
     assert caught.value.field == field
 
 
@@ -93,7 +94,7 @@ async def test_the_last_run_is_read_from_history_and_from_what_runs_now(database
             number(job),
             NOW,
         )
-    shown = await get(database, job.job_id)
+    shown = await get(Context(database), job.job_id)
     assert (shown.last_run_at, shown.last_outcome) == (NOW, "skipped")
     async with database.connection() as connection:
         await connection.execute(
@@ -108,5 +109,5 @@ async def test_the_last_run_is_read_from_history_and_from_what_runs_now(database
             clock.now() - HOUR,
         )
     # The latest outcome is from today, the latest run from long ago.
-    shown = await get(database, job.job_id)
+    shown = await get(Context(database), job.job_id)
     assert (shown.last_run_at, shown.last_outcome) == (NOW, "expired")

@@ -11,12 +11,13 @@ from sexton.jobs.read import get
 from sexton.jobs.state import delete, pause, resume, resume_due
 from sexton.model import jitter_of
 from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
 from tests.jobs.making import HOUR, MINUTE, NOW, at, history, make, number, row, rows, runs, timer, value
 
 
 async def test_a_paused_job_keeps_its_place_and_is_never_due(database: Database) -> None:
     job = await make(database)
-    shown = await pause(database, "report", reason="freeze", until=NOW + HOUR, now=NOW)
+    shown = await pause(Context(database, now=NOW), "report", reason="freeze", until=NOW + HOUR)
     assert (shown.status, shown.paused_reason, shown.paused_until) == ("paused", "freeze", NOW + HOUR)
     assert (shown.next_run_at, shown.next_run_local, shown.revision) == (None, None, 1)
     stored = await row(
@@ -29,8 +30,8 @@ async def test_a_paused_job_keeps_its_place_and_is_never_due(database: Database)
 
 async def test_what_fell_due_meanwhile_is_recorded_as_one_counted_range(database: Database) -> None:
     job = await make(database)
-    await pause(database, "report", now=NOW)
-    shown = await resume(database, "report", now=NOW + 10 * MINUTE)
+    await pause(Context(database, now=NOW), "report")
+    shown = await resume(Context(database, now=NOW + 10 * MINUTE), "report")
     assert (shown.status, shown.next_run_at, shown.paused_reason) == ("active", at(11), None)
     assert await history(database, job) == [(at(1), at(10), 10, "skipped", "paused")]
     assert await runs(database, job) == []
@@ -40,28 +41,28 @@ async def test_what_fell_due_meanwhile_is_recorded_as_one_counted_range(database
 
 async def test_resuming_before_anything_was_due_records_nothing(database: Database) -> None:
     job = await make(database)
-    await pause(database, "report", now=NOW)
-    await resume(database, "report", now=NOW + timedelta(seconds=1))
+    await pause(Context(database, now=NOW), "report")
+    await resume(Context(database, now=NOW + timedelta(seconds=1)), "report")
     assert await history(database, job) == []
     assert (await timer(database, job))["due_at"] == at(1)
 
 
 async def test_what_was_due_before_the_pause_has_fired(database: Database) -> None:
     job = await make(database)
-    await pause(database, "report", now=NOW + MINUTE)
+    await pause(Context(database, now=NOW + MINUTE), "report")
     fired = await runs(database, job)
     assert [(run["scheduled_at"], run["trigger"], run["missed"]) for run in fired] == [
         (at(1), "schedule", False)
     ]
     assert (await timer(database, job))["fired_count"] == 1
-    await resume(database, "report", now=NOW + 3 * MINUTE)
+    await resume(Context(database, now=NOW + 3 * MINUTE), "report")
     assert await history(database, job) == [(at(2), at(3), 2, "skipped", "paused")]
     assert len(await runs(database, job)) == 1
 
 
 async def test_a_pause_after_an_outage_follows_missed_window(database: Database) -> None:
     job = await make(database)
-    await pause(database, "report", now=NOW + 10 * MINUTE)
+    await pause(Context(database, now=NOW + 10 * MINUTE), "report")
     fired = await runs(database, job)
     assert [(run["scheduled_at"], run["priority"]) for run in fired] == [(at(10), 2)]
     assert await history(database, job) == [(at(1), at(9), 9, "skipped", "coalesced")]
@@ -69,17 +70,17 @@ async def test_a_pause_after_an_outage_follows_missed_window(database: Database)
 
 async def test_pausing_again_changes_the_reason_and_not_the_place(database: Database) -> None:
     job = await make(database)
-    await pause(database, "report", reason="one", until=NOW + HOUR, now=NOW)
-    shown = await pause(database, "report", reason="two", now=NOW + 5 * MINUTE)
+    await pause(Context(database, now=NOW), "report", reason="one", until=NOW + HOUR)
+    shown = await pause(Context(database, now=NOW + 5 * MINUTE), "report", reason="two")
     assert (shown.paused_reason, shown.paused_until) == ("two", None)
-    await resume(database, "report", now=NOW + 10 * MINUTE)
+    await resume(Context(database, now=NOW + 10 * MINUTE), "report")
     assert await history(database, job) == [(at(1), at(10), 10, "skipped", "paused")]
 
 
 async def test_resuming_an_active_job_changes_nothing(database: Database) -> None:
     job = await make(database)
     before = await timer(database, job)
-    assert (await resume(database, "report", now=NOW + 5 * MINUTE)).status == "active"
+    assert (await resume(Context(database, now=NOW + 5 * MINUTE), "report")).status == "active"
     assert await timer(database, job) == before
     assert await runs(database, job) == []
 
@@ -88,8 +89,8 @@ async def test_an_occurrence_within_its_jitter_is_kept_by_a_pause(database: Data
     job = await make(database, schedule="0 * * * *", jitter_seconds=1800)
     offset = timedelta(seconds=jitter_of(number(job), 1800))
     hour = at(26)
-    await pause(database, "report", now=hour + offset / 2)
-    await resume(database, "report", now=hour + offset / 2)
+    await pause(Context(database, now=hour + offset / 2), "report")
+    await resume(Context(database, now=hour + offset / 2), "report")
     stored = await timer(database, job)
     assert (stored["scheduled_at"], stored["due_at"]) == (hour, hour + offset)
 
@@ -102,8 +103,8 @@ async def test_a_paused_single_time_follows_missed_window(
     database: Database, window: str | None, outcome: str | None
 ) -> None:
     job = await make(database, schedule="2026-06-03T13:00:00Z", missed_window=window)
-    await pause(database, "report", now=NOW)
-    shown = await resume(database, "report", now=NOW + 2 * HOUR)
+    await pause(Context(database, now=NOW), "report")
+    shown = await resume(Context(database, now=NOW + 2 * HOUR), "report")
     assert (shown.status, shown.completed_at) == ("completed", NOW + 2 * HOUR)
     fired = await runs(database, job)
     assert [run["trigger"] for run in fired] == ([outcome] if outcome else [])
@@ -117,19 +118,19 @@ async def test_a_paused_single_time_follows_missed_window(
 
 async def test_a_job_that_ended_while_paused_is_completed(database: Database) -> None:
     job = await make(database, ends_at="2026-06-03T12:37:00Z")
-    await pause(database, "report", now=NOW)
-    shown = await resume(database, "report", now=NOW + HOUR)
+    await pause(Context(database, now=NOW), "report")
+    shown = await resume(Context(database, now=NOW + HOUR), "report")
     assert shown.status == "completed"
     assert await history(database, job) == [(at(1), at(3), 3, "skipped", "paused")]
     for command in (pause, resume):
         with pytest.raises(Conflict) as caught:
-            await command(database, "report", now=NOW + HOUR)
+            await command(Context(database, now=NOW + HOUR), "report")
         assert caught.value.code == "job_completed"
 
 
 async def test_pausing_what_has_just_fired_for_the_last_time_completes_it(database: Database) -> None:
     job = await make(database, schedule="2026-06-03T13:00:00Z")
-    shown = await pause(database, "report", now=at(26) + timedelta(seconds=1))
+    shown = await pause(Context(database, now=at(26) + timedelta(seconds=1)), "report")
     assert shown.status == "completed"
     assert len(await runs(database, job)) == 1
 
@@ -137,92 +138,92 @@ async def test_pausing_what_has_just_fired_for_the_last_time_completes_it(databa
 async def test_a_pause_ends_by_itself(database: Database) -> None:
     await make(database)
     await make(database, name="other")
-    await pause(database, "report", until=NOW + MINUTE, now=NOW)
-    await pause(database, "other", until=NOW + HOUR, now=NOW)
-    assert await resume_due(database, now=NOW) == 0
-    assert await resume_due(database, now=NOW + 2 * MINUTE) == 1
-    assert (await get(database, "report")).status == "active"
-    assert (await get(database, "other")).status == "paused"
+    await pause(Context(database, now=NOW), "report", until=NOW + MINUTE)
+    await pause(Context(database, now=NOW), "other", until=NOW + HOUR)
+    assert await resume_due(Context(database, now=NOW)) == 0
+    assert await resume_due(Context(database, now=NOW + 2 * MINUTE)) == 1
+    assert (await get(Context(database), "report")).status == "active"
+    assert (await get(Context(database), "other")).status == "paused"
 
 
 async def test_a_job_that_cannot_be_resumed_does_not_keep_the_others_paused(database: Database) -> None:
     await make(database)
     job = await make(database, name="broken")
-    await pause(database, "broken", reason="freeze", until=NOW + MINUTE, now=NOW)
-    await pause(database, "report", until=NOW + 2 * MINUTE, now=NOW)
+    await pause(Context(database, now=NOW), "broken", reason="freeze", until=NOW + MINUTE)
+    await pause(Context(database, now=NOW), "report", until=NOW + 2 * MINUTE)
     async with database.connection() as connection:
         await connection.execute(
             database.sql("""update sexton.jobs set options = '{"max_missed": "many"}' where id = $1"""),
             number(job),
         )
-    assert await resume_due(database, now=NOW + HOUR) == 1
-    assert (await get(database, "report")).status == "active"
+    assert await resume_due(Context(database, now=NOW + HOUR)) == 1
+    assert (await get(Context(database), "report")).status == "active"
     stored = await row(
         database, "select status, paused_until, paused_reason from sexton.jobs where id = $1", number(job)
     )
     assert (stored["status"], stored["paused_until"]) == ("paused", None)
     assert "could not be resumed" in stored["paused_reason"]
-    assert await resume_due(database, now=NOW + HOUR) == 0
+    assert await resume_due(Context(database, now=NOW + HOUR)) == 0
 
 
 async def test_a_pause_that_is_over_already_is_refused(database: Database) -> None:
     await make(database)
     with pytest.raises(InvalidField) as caught:
-        await pause(database, "report", until=NOW, now=NOW)
+        await pause(Context(database, now=NOW), "report", until=NOW)
     assert (caught.value.code, caught.value.field) == ("in_the_past", "until")
     with pytest.raises(InvalidField, match="no time zone"):
-        await pause(database, "report", until=NOW.replace(tzinfo=None), now=NOW)
+        await pause(Context(database, now=NOW), "report", until=NOW.replace(tzinfo=None))
 
 
 async def test_deleting_removes_the_timer_and_cancels_what_waits(database: Database) -> None:
     job = await make(database)
-    await pause(database, "report", now=NOW + MINUTE)  # fires one run
-    await resume(database, "report", now=NOW + MINUTE)
-    await delete(database, "report", now=NOW + MINUTE)
+    await pause(Context(database, now=NOW + MINUTE), "report")  # fires one run
+    await resume(Context(database, now=NOW + MINUTE), "report")
+    await delete(Context(database, now=NOW + MINUTE), "report")
     assert await rows(database, "select * from sexton.timers") == []
     assert await runs(database, job) == []
     assert await history(database, job) == [(at(1), None, None, "cancelled", "the job was deleted")]
-    assert (await get(database, job.job_id)).status == "deleted"
+    assert (await get(Context(database), job.job_id)).status == "deleted"
     with pytest.raises(NotFound):
-        await get(database, "report")
+        await get(Context(database), "report")
 
 
 async def test_what_was_due_when_the_job_was_deleted_is_accounted_for(database: Database) -> None:
     job = await make(database)
-    await delete(database, "report", now=NOW + MINUTE)
+    await delete(Context(database, now=NOW + MINUTE), "report")
     assert await history(database, job) == [(at(1), None, None, "cancelled", "the job was deleted")]
 
 
 @pytest.mark.parametrize("cancel", [False, True])
 async def test_a_running_run_finishes_unless_it_is_to_stop(database: Database, cancel: bool) -> None:
     job = await make(database)
-    await pause(database, "report", now=NOW + MINUTE)
+    await pause(Context(database, now=NOW + MINUTE), "report")
     async with database.connection() as connection:
         await connection.execute(
             database.sql("update sexton.runs set state = 'running', claim = 1, node = 1")
         )
-    await delete(database, "report", cancel_running=cancel, now=NOW + MINUTE)
+    await delete(Context(database, now=NOW + MINUTE), "report", cancel_running=cancel)
     (run,) = await runs(database, job)
     assert (run["state"], run["cancel_requested_at"] is not None) == ("running", cancel)
 
 
 async def test_deleting_twice_by_id_changes_nothing_and_by_name_finds_nothing(database: Database) -> None:
     job = await make(database)
-    await delete(database, job.job_id, now=NOW)
+    await delete(Context(database, now=NOW), job.job_id)
     before = await row(database, "select * from sexton.jobs")
-    await delete(database, job.job_id, now=NOW + HOUR)
+    await delete(Context(database, now=NOW + HOUR), job.job_id)
     assert await row(database, "select * from sexton.jobs") == before
     with pytest.raises(NotFound):
-        await delete(database, "report", now=NOW)
+        await delete(Context(database, now=NOW), "report")
     with pytest.raises(Conflict) as caught:
-        await pause(database, job.job_id, now=NOW)
+        await pause(Context(database, now=NOW), job.job_id)
     assert caught.value.code == "job_deleted"
 
 
 async def test_a_long_pause_of_a_busy_job_is_counted(database: Database) -> None:
     job = await make(database, schedule="* * * * * *")
-    await pause(database, "report", now=NOW)
-    await resume(database, "report", now=NOW + 12 * HOUR)
+    await pause(Context(database, now=NOW), "report")
+    await resume(Context(database, now=NOW + 12 * HOUR), "report")
     ((_, _, occurrences, status, reason),) = await history(database, job)
     assert (occurrences, status, reason) == (12 * 3600, "skipped", "paused")
     assert await value(database, "select count(*) from sexton.runs") == 0

@@ -13,6 +13,7 @@ from sexton.jobs.edit import edit
 from sexton.jobs.state import delete, pause, resume
 from sexton.postgres.database import Database
 from sexton.postgres.partitions import DAILY, make_missing, make_partitions
+from sexton.postgres.transaction import Context
 from tests.scheduling import Stage, add_job, execute, fetch, hour_before, move_timer, now, runs_of, skips_of
 
 
@@ -59,24 +60,24 @@ async def test_commands(bare: Database, command: str) -> None:
     job = await missed(bare)
     match command:
         case "edit":
-            await edit(bare, "job", {"schedule": "30 * * * *"})
+            await edit(Context(bare), "job", {"schedule": "30 * * * *"})
         case "pause":
-            await pause(bare, "job")
+            await pause(Context(bare), "job")
         case "delete":
-            await delete(bare, "job")
+            await delete(Context(bare), "job")
     assert sum(occurrences for _, _, occurrences in await skips_of(bare, job)) >= 3
 
 
 async def test_what_fell_due_during_a_pause(bare: Database) -> None:
     job = await add_job(bare)
-    await pause(bare, "job")
+    await pause(Context(bare), "job")
     await execute(
         bare,
         "update sexton.timers set scheduled_at = $2 where job_id = $1",
         job,
         hour_before(await now(bare), 2),
     )
-    await resume(bare, "job")
+    await resume(Context(bare), "job")
     assert {reason for _, reason, _ in await skips_of(bare, job)} == {"paused"}
 
 
@@ -85,7 +86,7 @@ async def test_in_the_transaction_of_the_caller(bare: Database) -> None:
     job = await missed(bare)
     async with bare.transaction() as connection:
         await connection.execute("insert into sexton.settings (name, value) values ('before', '1')")
-        await delete(bare, "job", connection=connection)
+        await delete(Context(bare, connection=connection), "job")
     assert sum(occurrences for _, _, occurrences in await skips_of(bare, job)) >= 3
     assert await fetch(bare, "select value from sexton.settings where name = 'before'") != []
 

@@ -43,6 +43,7 @@ async def read(
     database: Database,
     name: str,
     settings: Mapping[str, str],
+    /,
     *positions: Any,
     table: str = "runs",
     **parameters: Any,

@@ -9,6 +9,7 @@ from sexton.jobs.create import create
 from sexton.jobs.validation import read_spec
 from sexton.model import decode_id
 from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
 
 NOON = datetime(2026, 6, 1, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -17,7 +18,9 @@ HOUR = timedelta(hours=1)
 
 async def make_job(database: Database, now: datetime = NOON - 24 * HOUR, **fields: Any) -> int:
     """A job made in the past."""
-    view = await create(database, read_spec({"name": "hourly", "schedule": "0 * * * *", **fields}), now=now)
+    view = await create(
+        Context(database, now=now), read_spec({"name": "hourly", "schedule": "0 * * * *", **fields})
+    )
     number = decode_id("j", view.job_id)
     assert number is not None
     async with database.connection() as connection:

@@ -361,7 +361,7 @@ async def test_the_deletion_of_its_job_ends_it_only_if_asked(
 ) -> None:
     run, token = await store.send()
     job = (await store.live(run))["job_id"]
-    await delete(database, encode_id("j", job), cancel_running=cancel_running)
+    await delete(Context(database), encode_id("j", job), cancel_running=cancel_running)
     if cancel_running:
         assert (await store.history(run))["status"] == "cancelled"
     else:

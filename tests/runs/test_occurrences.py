@@ -107,14 +107,14 @@ async def test_clocks_take_nothing_away_from_a_job_that_is_over(database: Databa
     made, now = datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 4, 1, tzinfo=UTC)
     job = await make_job(database, now=made, schedule="30 2 * * *", timezone="America/New_York", gap="skip")
     await set_timer(database, job, made + 3 * 24 * HOUR)
-    await delete(database, encode_id("j", job), now=made + 2 * 24 * HOUR)
+    await delete(Context(database, now=made + 2 * 24 * HOUR), encode_id("j", job))
     assert await list_occurrences(Context(database, now=now), job, made + 3 * 24 * HOUR, now) == []
 
 
 async def test_a_paused_job_keeps_its_place(database: Database) -> None:
     job = await make_job(database)
     await set_timer(database, job, NOON - 3 * HOUR)
-    await pause(database, encode_id("j", job), reason="moving", now=NOON - 3 * HOUR - MINUTE)
+    await pause(Context(database, now=NOON - 3 * HOUR - MINUTE), encode_id("j", job), reason="moving")
     assert await account(database, job, NOON - 3 * HOUR, NOON + HOUR, now=NOON + MINUTE) == [
         ("09:00", "skipped", "paused"),
         ("10:00", "skipped", "paused"),
@@ -130,10 +130,9 @@ async def test_after_an_edit_the_past_is_told_by_the_schedule_of_its_time(databa
     edited = datetime(2026, 3, 10, tzinfo=UTC)
     await set_timer(database, job, edited + 9 * HOUR)
     await edit(
-        database,
+        Context(database, now=edited),
         encode_id("j", job),
         {"schedule": "0 10 * * *", "exclude": ["2026-03-04", "2026-03-12"]},
-        now=edited,
     )
     async with database.connection() as connection:
         await connection.execute(database.sql("update sexton.job_revisions set valid_until = $1"), edited)
@@ -244,7 +243,7 @@ async def test_a_wrong_clock_of_this_machine_changes_nothing(
     monkeypatch.setattr("sexton.clock.now", lambda: now + minutes * MINUTE)
     assert "about to fire" in (await why(Context(database), job, ahead=0))[-1].text
     assert [run.run_id for run in (await list_runs(Context(database))).items] == ["r_1"]
-    await pause(database, encode_id("j", job))
+    await pause(Context(database), encode_id("j", job))
     times = await list_occurrences(Context(database), job, hour + 2 * HOUR, hour + 3 * HOUR)
     assert {(each.disposition, each.reason) for each in times} == {("upcoming", "paused")}
 

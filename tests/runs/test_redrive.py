@@ -13,6 +13,7 @@ from sexton.jobs.state import delete
 from sexton.jobs.view import JobView
 from sexton.model import encode_id
 from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
 from sexton.runs import redrive as dead
 from sexton.runs.redrive import (
     discard,
@@ -42,7 +43,9 @@ async def test_a_redriven_run_keeps_its_key_and_follows_the_job_as_it_is_now(dat
     job = await make(database)
     run_id = await bury(database, job, 5, payload='{"own": 1}')
     await edit(
-        database, "report", {"target": {"handler": "fixed"}, "idempotency_key_template": "{{unix}}"}, now=NOW
+        Context(database, now=NOW),
+        "report",
+        {"target": {"handler": "fixed"}, "idempotency_key_template": "{{unix}}"},
     )
     new = await redrive(database, run_id, now=NOW)
     (run,) = await runs(database, job)
@@ -59,7 +62,7 @@ async def test_a_redriven_run_keeps_its_key_and_follows_the_job_as_it_is_now(dat
 async def test_a_redriven_run_keeps_the_key_of_the_template_it_was_fired_with(database: Database) -> None:
     job = await make(database, idempotency_key_template="old-{{unix}}")
     run_id = await bury(database, job, 5)
-    await edit(database, "report", {"idempotency_key_template": "new-{{unix}}"}, now=NOW)
+    await edit(Context(database, now=NOW), "report", {"idempotency_key_template": "new-{{unix}}"})
     await redrive(database, run_id, now=NOW)
     (run,) = await runs(database, job)
     assert run["idempotency_key"] == f"old-{int(at(-5).timestamp())}"
@@ -109,7 +112,7 @@ async def test_the_dead_of_a_deleted_job_can_be_run_and_of_one_that_is_gone_only
 ) -> None:
     job = await make(database)
     first, second = await bury(database, job, 1), await bury(database, job, 2)
-    await delete(database, "report", now=NOW)
+    await delete(Context(database, now=NOW), "report")
     await redrive(database, first, now=NOW)
     async with database.connection() as connection:
         await connection.execute(database.sql("delete from sexton.jobs"))

@@ -12,6 +12,7 @@ from sexton.errors import Conflict, InvalidField, NotFound
 from sexton.jobs.state import pause
 from sexton.model import encode_id
 from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
 from sexton.runs.trigger import backfill, cancel_run, run_now
 from tests.jobs.making import HOUR, MINUTE, NOW, at, history, make, rows, runs, timer, value
 
@@ -43,10 +44,10 @@ async def test_a_manual_run_may_have_a_payload_of_its_own(database: Database) ->
 
 async def test_a_paused_and_a_completed_job_can_be_run(database: Database) -> None:
     job = await make(database)
-    await pause(database, "report", now=NOW)
+    await pause(Context(database, now=NOW), "report")
     await run_now(database, "report", now=NOW)
     done = await make(database, name="once", schedule="2026-06-03T13:00:00Z")
-    await pause(database, "once", now=at(27))
+    await pause(Context(database, now=at(27)), "once")
     await run_now(database, "once", now=at(28))
     assert len(await runs(database, job)) == 1
     assert [run["trigger"] for run in await runs(database, done)] == ["schedule", "manual"]

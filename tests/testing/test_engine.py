@@ -13,6 +13,7 @@ import pytest
 from sexton import Retry, Run, Sexton, Snooze
 from sexton.jobs.queues import set_limits
 from sexton.jobs.spec import Limits
+from sexton.postgres.transaction import Context
 from sexton.testing import Engine
 from sexton.testing.manual import ManualClock
 from sexton.testing.recorder import Recorder
@@ -142,7 +143,7 @@ async def test_a_rate_limit_lets_them_go_one_by_one(app: Sexton, sexton_engine: 
         starts.append(engine.now)
 
     async with sexton_engine(app, at=MONDAY) as engine:
-        await set_limits(engine.database, "slow", Limits(rate=0.5, burst=2))
+        await set_limits(Context(engine.database), "slow", Limits(rate=0.5, burst=2))
         for _ in range(4):
             await app.run_now(daily)
         await engine.advance(seconds=60)

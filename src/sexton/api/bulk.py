@@ -98,10 +98,10 @@ async def create_jobs(call: Call) -> Answer:
 async def _make(call: Call, chunk: list[tuple[int, bytes]], key: str | None) -> list[str]:
     items = [line for _, line in chunk]
     if key is None:
-        return await create_many(call.database, items)
+        return await create_many(call.context, items)
 
     async def effect(context: Context) -> StoredAnswer:
-        made = await create_many(context.database, items, connection=context.connection)
+        made = await create_many(context, items)
         return StoredAnswer(201, {}, msgspec.json.encode(made))
 
     first = f"{key[:200]}#{chunk[0][0]}"

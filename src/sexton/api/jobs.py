@@ -57,7 +57,7 @@ class RunMade(msgspec.Struct, frozen=True):
 async def create_job(call: Call) -> Answer:
     """Only `name` and `schedule` are needed; everything else has a default. `warnings` says what is
     allowed but probably not meant, such as a handler that no live worker knows."""
-    job = await making.create(call.database, read_spec(call.body), connection=call.connection)
+    job = await making.create(call.context, read_spec(call.body))
     return Answer(job, headers={**_etag(job), "Location": f"{PREFIX}/jobs/{job.job_id}"})
 
 
@@ -65,14 +65,14 @@ async def create_job(call: Call) -> Answer:
 async def list_jobs(call: Call) -> Answer:
     """In the order in which they were made."""
     query = call.query(JobsQuery)
-    page = await read.list_jobs(call.reading.database, **msgspec.structs.asdict(query))
+    page = await read.list_jobs(call.reading, **msgspec.structs.asdict(query))
     return Answer(page.items, headers=call.next_link(cursor=page.cursor) if page.cursor else {})
 
 
 @operation(routes.GET_JOB, answer=JobView, errors=(404,), answer_example=examples.JOB)
 async def get_job(call: Call) -> Answer:
     """A deleted job is still shown by its id."""
-    job = await read.get(call.database, call.path("job"))
+    job = await read.get(call.context, call.path("job"))
     return Answer(job, headers=_etag(job))
 
 
@@ -82,10 +82,10 @@ async def get_job(call: Call) -> Answer:
 )  # fmt: skip
 async def edit_job(call: Call) -> Answer:
     """Changes the fields that are given, and no others; null puts one back to its default. With `If-Match`
-    the edit is refused if somebody else was faster. Runs that have started keep what they started with."""
+    the edit is refused if the job was edited meanwhile. Runs that have started keep their definition."""
     changes = call.json(dict[str, Any])
     job = await editing.edit(
-        call.database, call.path("job"), changes, expected_revision=call.expected_revision
+        call.context, call.path("job"), changes, expected_revision=call.expected_revision
     )
     return Answer(job, headers=_etag(job))
 
@@ -103,7 +103,7 @@ async def put_job(call: Call) -> Answer:
             "name_differs", "the name in the body is not that of the path", field="name", hint="leave it out"
         )
     job, created = await editing.replace(
-        call.database, name, read_spec(body), expected_revision=call.expected_revision
+        call.context, name, read_spec(body), expected_revision=call.expected_revision
     )
     headers = {**_etag(job), "Location": f"{PREFIX}/jobs/{job.job_id}"}
     return Answer(job, status=201 if created else 200, headers=headers)
@@ -114,7 +114,7 @@ async def delete_job(call: Call) -> Answer:
     """It fires no more, its name is free, runs that wait are cancelled; running ones finish, unless
     `cancel_running` is true. Its history stays."""
     query = call.query(DeleteQuery)
-    await state.delete(call.database, call.path("job"), cancel_running=query.cancel_running)
+    await state.delete(call.context, call.path("job"), cancel_running=query.cancel_running)
     return Answer()
 
 
@@ -126,16 +126,14 @@ async def delete_job(call: Call) -> Answer:
 async def pause_job(call: Call) -> Answer:
     """Runs that have fired go on. What falls due meanwhile is recorded as paused."""
     wish = call.json(PauseRequest, optional=True)
-    job = await state.pause(
-        call.database, call.path("job"), reason=wish.reason, until=wish.until, connection=call.connection
-    )
+    job = await state.pause(call.context, call.path("job"), reason=wish.reason, until=wish.until)
     return Answer(job, headers=_etag(job))
 
 
 @operation(routes.RESUME_JOB, answer=JobView, errors=(404, 409), answer_example=examples.JOB)
 async def resume_job(call: Call) -> Answer:
     """Goes on with the next occurrence. A one-off job whose time has passed follows its `missed_window`."""
-    job = await state.resume(call.database, call.path("job"), connection=call.connection)
+    job = await state.resume(call.context, call.path("job"))
     return Answer(job, headers=_etag(job))
 
 
@@ -177,7 +175,7 @@ async def backfill_job(call: Call) -> Answer:
 async def preview_job(call: Call) -> Answer:
     """When it fires next, with the local time, and what clock changes and excluded days take away."""
     query = call.query(PreviewQuery)
-    return Answer(await previewing.preview_job(call.database, call.path("job"), count=query.count))
+    return Answer(await previewing.preview_job(call.context, call.path("job"), count=query.count))
 
 
 @operation(

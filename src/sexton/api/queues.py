@@ -30,13 +30,13 @@ EXAMPLE: dict[str, Any] = {
 @operation(routes.LIST_QUEUES, answer=list[QueueView], answer_example=[EXAMPLE])
 async def list_queues(call: Call) -> Answer:
     """Those that jobs have used or that have limits, by name, with what waits in them."""
-    return Answer(await limits.list_queues(call.database))
+    return Answer(await limits.list_queues(call.context))
 
 
 @operation(routes.GET_QUEUE, answer=QueueView, errors=(404,), answer_example=EXAMPLE)
 async def get_queue(call: Call) -> Answer:
     """Its limits, whether it is paused, and what waits in it."""
-    return Answer(await limits.get_queue(call.database, call.path("queue")))
+    return Answer(await limits.get_queue(call.context, call.path("queue")))
 
 
 @operation(
@@ -47,7 +47,7 @@ async def put_queue(call: Call) -> Answer:
     """Afterwards it has exactly these limits; `{}` removes them all. What runs already goes on, and counts. A
     queue may have limits before a job uses it."""
     wish = call.json(Limits)
-    return Answer(await limits.set_limits(call.database, call.path("queue"), wish))
+    return Answer(await limits.set_limits(call.context, call.path("queue"), wish))
 
 
 @operation(
@@ -57,7 +57,7 @@ async def put_queue(call: Call) -> Answer:
 async def change_queue(call: Call) -> Answer:
     """Changes the limits that are given, and no others; null removes one."""
     wish = call.json(LimitChanges)
-    return Answer(await limits.change_limits(call.database, call.path("queue"), wish))
+    return Answer(await limits.change_limits(call.context, call.path("queue"), wish))
 
 
 @operation(
@@ -69,16 +69,14 @@ async def change_queue(call: Call) -> Answer:
 async def pause_queue(call: Call) -> Answer:
     """Nothing more is taken from it: its jobs fire, their runs stay pending. What runs goes on."""
     wish = call.json(QueuePauseRequest, optional=True)
-    paused = await limits.pause_queue(
-        call.database, call.path("queue"), reason=wish.reason, connection=call.connection
-    )
+    paused = await limits.pause_queue(call.context, call.path("queue"), reason=wish.reason)
     return Answer(paused)
 
 
 @operation(routes.RESUME_QUEUE, answer=QueueView, errors=(422,), answer_example=EXAMPLE)
 async def resume_queue(call: Call) -> Answer:
     """Workers go on with what waits, within its limits."""
-    return Answer(await limits.resume_queue(call.database, call.path("queue"), connection=call.connection))
+    return Answer(await limits.resume_queue(call.context, call.path("queue")))
 
 
 OPERATIONS = (list_queues, get_queue, put_queue, change_queue, pause_queue, resume_queue)

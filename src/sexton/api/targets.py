@@ -32,7 +32,7 @@ async def send_test(call: Call) -> Answer:
         )
     payload, name, target = wish.payload, "test", Target()
     if wish.job is not None:
-        job = await get(call.database, wish.job)
+        job = await get(call.context, wish.job)
         payload, name, target = wish.payload or job.payload, job.name, target_of(job)
     else:
         target = read_target(wish.target, payload)

@@ -33,6 +33,7 @@ from sexton.jobs.state import resume_due
 from sexton.postgres.database import Database, patiently
 from sexton.postgres.migrate import require_migrated
 from sexton.postgres.partitions import make_partitions
+from sexton.postgres.transaction import Context
 from sexton.targets.handler import Handler
 
 log = logging.getLogger("sexton")
@@ -155,7 +156,7 @@ class Node:
             self.settings,
             self.telemetry,
             steady=lambda: leadership.steady(self.settings.worker_lease_seconds),
-            resume=lambda: resume_due(self.database),
+            resume=lambda: resume_due(Context(self.database)),
         )
         housekeeper = Housekeeper(self.database, self.settings)
         replanner = Replanner(self.database, self.telemetry, node=self.name)

@@ -1,4 +1,4 @@
-"""Everything up to now is put down before a job changes, under the definition that was valid until then.
+"""Before a job changes, everything up to now is recorded, under the definition that was valid until then.
 
 The caller holds the job and its timer, so that no firing comes between; it moves the timer to `next_at`.
 """
@@ -20,7 +20,7 @@ from sexton.jobs.planning import (
 )
 from sexton.jobs.stored import StoredJob, concurrency_key_of, overlap_of
 from sexton.model import PRIORITY_LOWEST, JobStatus, SkipReason, Trigger
-from sexton.postgres.database import Connection, Database
+from sexton.postgres.transaction import Context
 
 LONG = timedelta(hours=6)
 SPREAD = timedelta(milliseconds=10)  # between runs that are caught up
@@ -35,9 +35,9 @@ class Accounted:
 
 
 async def account(
-    database: Database, connection: Connection, held: LockedJob, *, close: bool = False, ending: bool = False
+    context: Context, held: LockedJob, *, close: bool = False, ending: bool = False
 ) -> Accounted:
-    """Put down what is due. With `close`, also what has come but waits for the end of its jitter: it fires
+    """Record what is due. With `close`, also what has come but waits for the end of its jitter: it fires
     then, since the schedule it belongs to is about to change.
 
     Of a job that is set aside only the first open occurrence is known. It stays open, unless the schedule
@@ -56,13 +56,11 @@ async def account(
     except (ScheduleError, OverflowError):
         missed = (close or ending) and place <= held.now
         decided = Plan((), (PlannedSkip(place, SkipReason.MISSED),) if missed else (), place)
-    await record(database, connection, held.job, timer["lane"], decided, held.now)
+    await _record(context, held.job, timer["lane"], decided, held.now)
     return Accounted(decided.next_at, timer["fired_count"] + len(decided.runs))
 
 
-async def record(
-    database: Database, connection: Connection, job: StoredJob, lane: int, decided: Plan, now: datetime
-) -> None:
+async def _record(context: Context, job: StoredJob, lane: int, decided: Plan, now: datetime) -> None:
     """Write runs and skipped occurrences."""
     if not decided.runs and not decided.skips:
         return
@@ -73,25 +71,27 @@ async def record(
         behind += run.trigger is Trigger.CATCH_UP
         due = run.scheduled_at + jitter
         available.append(max(due, now + SPREAD * (behind - 1)) if run.trigger is Trigger.CATCH_UP else due)
-    await connection.execute(
-        database.statement("account"),
-        job.id,
-        job.revision,
-        lane,
-        overlap_of(spec),
-        spec.expires_seconds,
-        [run.scheduled_at for run in decided.runs],
-        [run.scheduled_at + jitter for run in decided.runs],
-        [run.trigger.value for run in decided.runs],
-        [run.missed for run in decided.runs],
-        available,
-        [PRIORITY_LOWEST if run.trigger is Trigger.CATCH_UP else spec.priority for run in decided.runs],
-        [skip.scheduled_at for skip in decided.skips],
-        [skip.until_at for skip in decided.skips],
-        [skip.occurrences for skip in decided.skips],
-        [skip.reason.value for skip in decided.skips],
-        now,
-        concurrency_key_of(spec, job.id),
+    await context.execute(
+        "jobs/account",
+        job_id=job.id,
+        revision=job.revision,
+        lane=lane,
+        overlap=overlap_of(spec),
+        expires_seconds=spec.expires_seconds,
+        concurrency_key=concurrency_key_of(spec, job.id),
+        scheduled=[run.scheduled_at for run in decided.runs],
+        due=[run.scheduled_at + jitter for run in decided.runs],
+        triggers=[run.trigger.value for run in decided.runs],
+        missed=[run.missed for run in decided.runs],
+        available=available,
+        priorities=[
+            PRIORITY_LOWEST if run.trigger is Trigger.CATCH_UP else spec.priority for run in decided.runs
+        ],
+        skipped=[skip.scheduled_at for skip in decided.skips],
+        skipped_until=[skip.until_at for skip in decided.skips],
+        skipped_occurrences=[skip.occurrences for skip in decided.skips],
+        skip_reasons=[skip.reason.value for skip in decided.skips],
+        now=now,
     )
 
 

@@ -4,50 +4,29 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeVar
 
 import asyncpg
 
-from sexton import clock
 from sexton.errors import InvalidField, SextonError
-from sexton.jobs.change import HORIZON_SECONDS, NAMESPACE, Lane, lane_ids, within
+from sexton.jobs.change import HORIZON_SECONDS, Lane, lane_ids
 from sexton.jobs.create import NameTaken
-from sexton.jobs.payload import encode_payload
 from sexton.jobs.spec import JobSpec
-from sexton.jobs.stored import (
-    concurrency_key_of,
-    encoded,
-    grace_of,
-    jitter,
-    lane_of,
-    normal,
-    options_of,
-    overlap_of,
-    target_of,
-)
+from sexton.jobs.stored import job_columns, lane_of, timer_columns
 from sexton.jobs.timing import first_occurrence, read_schedule
 from sexton.jobs.validation import read_spec
 from sexton.jobs.zones import note_zones
 from sexton.model import encode_id, shard_of
-from sexton.postgres.database import Connection, Database
 from sexton.postgres.migrate import shard_count
-from sexton.postgres.transaction import Context
+from sexton.postgres.transaction import Context, command, query
 from sexton.schedules import Schedule
 
 LARGEST_CHUNK = 20_000
 MANY = 200  # from here on the work is done in a thread, so that the others go on
 MOST_ERRORS = 100
 SHARDS_TOLD = 1000  # a notification has at most 8,000 bytes
-
-JOB_COLUMNS = (
-    "id", "namespace", "name", "app", "kind", "schedule", "timezone", "anchor", "timing_key", "target",
-    "payload", "options", "labels", "description", "owner", "declaration", "created_at", "updated_at",
-)  # fmt: skip
-TIMER_COLUMNS = (
-    "job_id", "shard", "revision", "timing_key", "scheduled_at", "due_at", "max_runs", "lane", "priority",
-    "overlap", "expires_seconds", "grace_seconds", "concurrency_key",
-)  # fmt: skip
 
 Item = bytes | str | Mapping[str, Any] | JobSpec
 Line = TypeVar("Line")
@@ -75,14 +54,7 @@ class RefusedLines(InvalidField):
 
 
 async def create_many(
-    database: Database,
-    items: Sequence[Item],
-    *,
-    first_line: int = 1,
-    namespace: str = NAMESPACE,
-    app: str | None = None,
-    connection: Connection | None = None,
-    now: datetime | None = None,
+    context: Context, items: Sequence[Item], *, first_line: int = 1, app: str | None = None
 ) -> list[str]:
     """Make a chunk of jobs, from JSON lines, mappings or specifications; their ids, in order."""
     if not items:
@@ -90,116 +62,81 @@ async def create_many(
     if len(items) > LARGEST_CHUNK:
         hint = f"send at most {LARGEST_CHUNK} at a time"
         raise InvalidField("too_many", f"{len(items)} jobs in one chunk", field="lines", hint=hint)
-    specs: list[JobSpec] = []
-    unread: RefusedLines | None = None
     try:
         specs = await _aside(len(items), _each, items, first_line, read_spec)
-    except RefusedLines as error:
-        unread = error
-
-    async def work(inside: Connection) -> list[str]:
-        try:
-            if unread is not None:
-                raise unread
-            return await make(inside)
-        except RefusedLines as first:
-            found = await _faults(database, inside, items, namespace, first_line, now)
-            raise RefusedLines(found or first.errors) from None
-
-    async def make(inside: Connection) -> list[str]:
-        known = await inside.fetchrow(database.statement("prepare_jobs"), len(specs), now)
-        assert known is not None
-        await _check_names(database, inside, specs, namespace, first_line)
-        lanes = await lane_ids(Context(database, connection=inside), {lane_of(spec) for spec in specs})
-        chunk = _Chunk(namespace, app, known["now"], await shard_count(database, inside), lanes)
-        await _aside(len(specs), chunk.add_all, specs, known["ids"], first_line)
-        try:
-            async with inside.transaction():
-                await inside.copy_records_to_table(
-                    "jobs", schema_name=database.schema, columns=JOB_COLUMNS, records=chunk.jobs
-                )
-                await inside.copy_records_to_table(
-                    "timers", schema_name=database.schema, columns=TIMER_COLUMNS, records=chunk.timers
-                )
-        except asyncpg.UniqueViolationError:
-            # Somebody took a name since it was looked up; now it can be seen.
-            await _check_names(database, inside, specs, namespace, first_line)
-            raise
-        await note_zones(database, inside, chunk.zones)
-        soon = sorted(chunk.soon)
-        for place in range(0, len(soon), SHARDS_TOLD):
-            shards = ",".join(map(str, soon[place : place + SHARDS_TOLD]))
-            await inside.execute("select pg_notify('sexton_timers', $1)", shards)
-        return [encode_id("j", number) for number in known["ids"]]
-
-    return await within(database, connection, work)
+        return await _create(context, specs, first_line, app)
+    except RefusedLines as first:
+        raise RefusedLines(await _faults(context, items, first_line) or first.errors) from None
 
 
+@command
+async def _create(context: Context, specs: Sequence[JobSpec], first_line: int, app: str | None) -> list[str]:
+    known = await context.fetchrow("jobs/prepare_many", count=len(specs), now=context.now)
+    assert known is not None
+    await _check_names(context, specs, first_line)
+    lanes = await lane_ids(context, {lane_of(spec) for spec in specs})
+    shards = await shard_count(context.database, context.open)
+    chunk = _Chunk(context.namespace, app, known["now"], shards, lanes)
+    await _aside(len(specs), chunk.add_all, specs, known["ids"], first_line)
+    try:
+        async with context.open.transaction():
+            await _copy(context, "jobs", chunk.jobs)
+            await _copy(context, "timers", chunk.timers)
+    except asyncpg.UniqueViolationError:
+        # Another transaction took a name since it was looked up; now its job can be seen.
+        await _check_names(context, specs, first_line)
+        raise
+    await note_zones(context, chunk.zones)
+    soon = sorted(chunk.soon)
+    for place in range(0, len(soon), SHARDS_TOLD):
+        shards_told = ",".join(map(str, soon[place : place + SHARDS_TOLD]))
+        await context.open.execute("select pg_notify('sexton_timers', $1)", shards_told)
+    return [encode_id("j", number) for number in known["ids"]]
+
+
+async def _copy(context: Context, table: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    await context.open.copy_records_to_table(
+        table,
+        schema_name=context.database.schema,
+        columns=list(rows[0]),
+        records=[tuple(row.values()) for row in rows],
+    )
+
+
+@dataclass(slots=True)
 class _Chunk:
     """Rows in the making. Schedules alike are read once, and their first occurrence is looked for once."""
 
-    def __init__(
-        self, namespace: str, app: str | None, now: datetime, shards: int, lanes: Mapping[Lane, int]
-    ) -> None:
-        self.namespace = namespace
-        self.app = app
-        self.now = now
-        self.shards = shards
-        self.lanes = lanes
-        self.jobs: list[tuple[Any, ...]] = []
-        self.timers: list[tuple[Any, ...]] = []
-        self.soon: set[int] = set()
-        self.zones: set[str] = set()
-        self._schedules: dict[tuple[Any, ...], tuple[Schedule, datetime, datetime]] = {}
+    namespace: str
+    app: str | None
+    now: datetime
+    shards: int
+    lanes: Mapping[Lane, int]
+    jobs: list[dict[str, Any]] = field(default_factory=list)
+    timers: list[dict[str, Any]] = field(default_factory=list)
+    soon: set[int] = field(default_factory=set)
+    zones: set[str] = field(default_factory=set)
+    schedules: dict[tuple[Any, ...], tuple[Schedule, datetime, datetime]] = field(default_factory=dict)
 
     def add_all(self, specs: Sequence[JobSpec], ids: Sequence[int], first_line: int) -> None:
         _each(zip(specs, ids, strict=True), first_line, lambda each: self._add(*each))
 
     def _add(self, spec: JobSpec, number: int) -> None:
         schedule, anchor, first = self._schedule(spec)
+        timer = timer_columns(spec, schedule, number, first, self.lanes[lane_of(spec)])
         shard = shard_of(number, self.shards)
-        due = first + jitter(number, spec) if spec.jitter_seconds else first
-        if (due - self.now).total_seconds() <= HORIZON_SECONDS:
+        if (timer["due_at"] - self.now).total_seconds() <= HORIZON_SECONDS:
             self.soon.add(shard)
-        key = schedule.timing_key
+        self.timers.append({"job_id": number, "shard": shard, "revision": 1, **timer})
         self.jobs.append(
-            (
-                number,
-                self.namespace,
-                spec.name,
-                self.app,
-                schedule.kind,
-                spec.schedule,
-                schedule.timezone,
-                anchor,
-                key,
-                encoded(target_of(spec)),
-                None if spec.payload is None else encode_payload(spec.payload),
-                options_of(normal(spec, schedule)),
-                encoded(spec.labels) if spec.labels else None,
-                spec.description,
-                spec.owner,
-                None,
-                self.now,
-                self.now,
-            )
-        )
-        self.timers.append(
-            (
-                number,
-                shard,
-                1,
-                key,
-                first,
-                due,
-                spec.max_runs,
-                self.lanes[lane_of(spec)],
-                spec.priority,
-                overlap_of(spec),
-                spec.expires_seconds,
-                grace_of(spec),
-                concurrency_key_of(spec, number),
-            )
+            {
+                "id": number,
+                "namespace": self.namespace,
+                "app": self.app,
+                "created_at": self.now,
+                "updated_at": self.now,
+                **job_columns(spec, schedule, anchor),
+            }
         )
 
     def _schedule(self, spec: JobSpec) -> tuple[Schedule, datetime, datetime]:
@@ -208,12 +145,12 @@ class _Chunk:
             spec.ends_at, tuple(spec.exclude), spec.missed_window,
             spec.name if "H" in spec.schedule else None,
         )  # fmt: skip
-        found = self._schedules.get(key)
+        found = self.schedules.get(key)
         if found is None:
             schedule, anchor = read_schedule(spec, self.now)
             found = schedule, anchor, first_occurrence(spec, schedule, self.now)
             self.zones.add(schedule.timezone)
-            self._schedules[key] = found
+            self.schedules[key] = found
         return found
 
 
@@ -233,22 +170,16 @@ def _each(lines: Iterable[Line], first_line: int, make: Callable[[Line], Made]) 
     return made
 
 
-async def _check_names(
-    database: Database, connection: Connection, specs: Sequence[JobSpec], namespace: str, first_line: int
-) -> None:
+async def _check_names(context: Context, specs: Sequence[JobSpec], first_line: int) -> None:
     names = [(line, spec.name) for line, spec in enumerate(specs, first_line)]
-    if errors := await _name_errors(database, connection, names, namespace):
+    if errors := await _name_errors(context, names):
         raise RefusedLines(errors[:MOST_ERRORS])
 
 
-async def _name_errors(
-    database: Database, connection: Connection, names: Sequence[tuple[int, str]], namespace: str
-) -> Faults:
+async def _name_errors(context: Context, names: Sequence[tuple[int, str]]) -> Faults:
     given = [name for _, name in names]
-    taken = {
-        row["name"]: encode_id("j", row["id"])
-        for row in await connection.fetch(database.statement("taken_names"), namespace, given)
-    }
+    rows = await context.fetch("jobs/find_names", namespace=context.namespace, names=given)
+    taken = {row["name"]: encode_id("j", row["id"]) for row in rows}
     seen: dict[str, int] = {}
     errors: Faults = []
     for line, name in names:
@@ -261,17 +192,11 @@ async def _name_errors(
     return errors
 
 
-async def _faults(
-    database: Database,
-    connection: Connection,
-    items: Sequence[Item],
-    namespace: str,
-    first_line: int,
-    now: datetime | None,
-) -> Faults:
-    """Everything that is wrong with a chunk, so that nobody has to send it once for each kind of fault."""
-    errors, names = await _aside(len(items), _own_faults, items, first_line, now or clock.now())
-    errors += await _name_errors(database, connection, names, namespace)
+@query
+async def _faults(context: Context, items: Sequence[Item], first_line: int) -> Faults:
+    """Everything that is wrong with a chunk, so that it need not be sent once for each kind of fault."""
+    errors, names = await _aside(len(items), _own_faults, items, first_line, await context.time())
+    errors += await _name_errors(context, names)
     return sorted(errors, key=lambda fault: fault[0])[:MOST_ERRORS]
 
 

@@ -12,19 +12,17 @@ import os
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Any
 
 import msgspec
+from asyncpg import Record
 
 from sexton.errors import Conflict, InvalidField, NotFound
-from sexton.jobs.change import NAMESPACE
 from sexton.jobs.create import NameTaken, create
 from sexton.jobs.edit import replace
 from sexton.jobs.spec import JobSpec
 from sexton.jobs.state import pause, resume
 from sexton.model import encode_id
-from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
 from sexton.schedules.parse import Kind, kind_of
 
 log = logging.getLogger("sexton")
@@ -41,60 +39,47 @@ class Declared:
     refused: dict[str, str] = field(default_factory=dict)
 
 
-async def declare(
-    database: Database,
-    app: str,
-    jobs: Mapping[str, JobSpec],
-    *,
-    namespace: str = NAMESPACE,
-    now: datetime | None = None,
-) -> Declared:
+async def declare(context: Context, app: str, jobs: Mapping[str, JobSpec]) -> Declared:
     """Bring the jobs of an application in line. Safe to do from all its processes at once."""
     done = Declared()
-    rows = await _rows(database, app, jobs, namespace)
+    rows = await _rows(context, app, jobs)
     live = {row["name"]: row for row in rows if row["live"]}
     over = {(row["name"], row["declaration"]) for row in rows if not row["live"]}
     for name, spec in jobs.items():
         declaration = fingerprint(spec)
         try:
             if name in live:
-                await _align(database, app, spec, declaration, live[name], done, namespace, now)
+                await _align(context, app, spec, declaration, live[name], done)
             elif (name, declaration) not in over or kind_of(spec.schedule) is not Kind.ONCE:
-                await create(database, spec, namespace=namespace, app=app, declaration=declaration, now=now)
+                await create(context, spec, app=app, declaration=declaration)
                 done.created.append(name)
         except NameTaken:
             continue  # Another process of the application was faster.
         except (InvalidField, Conflict, NotFound) as error:
             done.refused[name] = str(error)
             log.error("the job %s of %s was not brought in line: %s", name, app, error)
-    done.paused = await pause_vanished(database, app, jobs, namespace=namespace, now=now)
+    done.paused = await pause_vanished(context, app, jobs)
     return done
 
 
-async def pause_vanished(
-    database: Database,
-    app: str,
-    jobs: Mapping[str, JobSpec],
-    *,
-    namespace: str = NAMESPACE,
-    now: datetime | None = None,
-) -> list[str]:
-    """Pause what the application once declared, if nobody does any more; their names."""
+async def pause_vanished(context: Context, app: str, jobs: Mapping[str, JobSpec]) -> list[str]:
+    """Pause the jobs that no process of the application declares any more; their names."""
     gone = [
         row
-        for row in await _rows(database, app, jobs, namespace)
+        for row in await _rows(context, app, jobs)
         if row["live"] and row["app"] == app and row["name"] not in jobs and row["status"] == "active"
     ]
     if not gone:
         return []
     mine = f"{socket.gethostname()}:{os.getpid()}:"
-    elsewhere = {row["handler"] for row in await database.fetch("declared_elsewhere", app, mine, now)}
+    rows = await context.fetch("jobs/list_declared_elsewhere", app=app, mine=mine, now=context.now)
+    elsewhere = {row["handler"] for row in rows}
     paused = []
     for row in gone:
         if row["name"] not in elsewhere:
             job_id = encode_id("j", row["id"])
             try:
-                await pause(database, job_id, reason=vanished(app), namespace=namespace, now=now)
+                await pause(context, job_id, reason=vanished(app))
             except (Conflict, NotFound):
                 continue  # It ended meanwhile.
             paused.append(row["name"])
@@ -112,14 +97,7 @@ def vanished(app: str) -> str:
 
 
 async def _align(
-    database: Database,
-    app: str,
-    spec: JobSpec,
-    declaration: str,
-    row: Mapping[str, Any],
-    done: Declared,
-    namespace: str,
-    now: datetime | None,
+    context: Context, app: str, spec: JobSpec, declaration: str, row: Record, done: Declared
 ) -> None:
     if row["app"] != app or row["declaration"] is None:
         raise Conflict(
@@ -128,16 +106,12 @@ async def _align(
             hint="give the job another name=, or delete that one",
         )
     if row["declaration"] != declaration:
-        await replace(
-            database, spec.name, spec, namespace=namespace, app=app, declaration=declaration, now=now
-        )
+        await replace(context, spec.name, spec, app=app, declaration=declaration)
         done.changed.append(spec.name)
     if row["status"] == "paused" and row["paused_reason"] == vanished(app):
-        await resume(database, encode_id("j", row["id"]), namespace=namespace, now=now)
+        await resume(context, encode_id("j", row["id"]))
         done.resumed.append(spec.name)
 
 
-async def _rows(
-    database: Database, app: str, jobs: Mapping[str, JobSpec], namespace: str
-) -> list[Mapping[str, Any]]:
-    return [dict(row) for row in await database.fetch("declared_jobs", namespace, app, list(jobs))]
+async def _rows(context: Context, app: str, jobs: Mapping[str, JobSpec]) -> list[Record]:
+    return await context.fetch("jobs/list_declared", namespace=context.namespace, app=app, names=list(jobs))

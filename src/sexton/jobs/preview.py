@@ -7,13 +7,12 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 
 from sexton.errors import InvalidField
-from sexton.jobs.change import NAMESPACE, find
+from sexton.jobs.change import find
 from sexton.jobs.spec import JobSpec
 from sexton.jobs.stored import StoredJob
 from sexton.jobs.timing import first_occurrence, read_schedule
 from sexton.jobs.validation import check_spec
-from sexton.postgres.database import Connection, Database
-from sexton.postgres.transaction import Context
+from sexton.postgres.transaction import Context, query
 from sexton.refusal import not_found
 from sexton.schedules import Schedule
 
@@ -45,21 +44,10 @@ def preview(spec: JobSpec, *, count: int = 10, now: datetime) -> Preview:
     return _preview(schedule, min(now, first - MICROSECOND), count, spec.max_runs)
 
 
-async def preview_job(
-    database: Database,
-    ref: str,
-    *,
-    count: int = 10,
-    namespace: str = NAMESPACE,
-    connection: Connection | None = None,
-    now: datetime | None = None,
-) -> Preview:
+@query
+async def preview_job(context: Context, ref: str, *, count: int = 10) -> Preview:
     """Of a stored job, from where it stands; a paused one as if it were resumed now."""
-    if connection is None:
-        async with database.connection() as own:
-            return await preview_job(database, ref, count=count, namespace=namespace, connection=own, now=now)
-    number = await find(Context(database, namespace, connection=connection), ref)
-    row = await connection.fetchrow(database.statement("preview_job"), number, now)
+    row = await context.fetchrow("jobs/preview", job_id=await find(context, ref), now=context.now)
     if row is None:
         raise not_found("job", ref)
     job = StoredJob(dict(row))

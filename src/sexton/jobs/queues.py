@@ -15,11 +15,10 @@ from asyncpg import Record
 from msgspec import UNSET
 
 from sexton.errors import InvalidField
-from sexton.jobs.change import NAMESPACE, within
 from sexton.jobs.spec import LimitChanges, Limits
 from sexton.jobs.validation import LENGTHS
 from sexton.model import about
-from sexton.postgres.database import Connection, Database
+from sexton.postgres.transaction import Context, command
 from sexton.refusal import check_text, not_found
 
 MOST = 1_000_000
@@ -39,7 +38,7 @@ class QueueView(msgspec.Struct, frozen=True, kw_only=True):
     name: Annotated[str, about("Its name: the field `queue` of jobs.")]
     paused: Annotated[bool, about("Whether nothing is taken from it.")] = False
     paused_at: Annotated[datetime | None, about("Since when.")] = None
-    paused_reason: Annotated[str | None, about("Why, as somebody said.")] = None
+    paused_reason: Annotated[str | None, about("Why, as given with the pause.")] = None
     concurrency: Annotated[int | None, about("Runs at a time, in the whole cluster.")] = None
     key_concurrency: Annotated[int | None, about("Runs at a time that share a `concurrency_key`.")] = None
     rate: Annotated[float | None, about("Starts per second, retries included.")] = None
@@ -50,97 +49,60 @@ class QueueView(msgspec.Struct, frozen=True, kw_only=True):
     warnings: Annotated[list[str], about("What is allowed but probably not meant.")] = []
 
 
-async def list_queues(
-    database: Database, *, namespace: str = NAMESPACE, now: datetime | None = None
-) -> list[QueueView]:
-    """Every queue that jobs have used or that somebody has said something about."""
-    return [_view(row) for row in await database.fetch("list_queues", namespace, None, MOST_COUNTED, now)]
+async def list_queues(context: Context) -> list[QueueView]:
+    """Every queue that jobs have used, or that has limits or a pause."""
+    return await _queues(context, None)
 
 
-async def get_queue(
-    database: Database, name: str, *, namespace: str = NAMESPACE, now: datetime | None = None
-) -> QueueView:
-    rows = await database.fetch("list_queues", namespace, name, MOST_COUNTED, now)
-    if not rows:
+async def get_queue(context: Context, name: str) -> QueueView:
+    found = await _queues(context, name)
+    if not found:
         raise not_found("queue", name)
-    return _view(rows[0])
+    return found[0]
 
 
-async def set_limits(
-    database: Database,
-    name: str,
-    limits: Limits,
-    *,
-    namespace: str = NAMESPACE,
-    connection: Connection | None = None,
-    now: datetime | None = None,
-) -> QueueView:
+async def set_limits(context: Context, name: str, limits: Limits) -> QueueView:
     """Give a queue exactly these limits."""
-    return await change_limits(
-        database, name, _plain(limits), namespace=namespace, connection=connection, now=now
-    )
+    return await change_limits(context, name, _plain(limits))
 
 
-async def change_limits(
-    database: Database,
-    name: str,
-    changes: LimitChanges | Mapping[str, Any],
-    *,
-    namespace: str = NAMESPACE,
-    connection: Connection | None = None,
-    now: datetime | None = None,
-) -> QueueView:
+@command
+async def change_limits(context: Context, name: str, changes: LimitChanges | Mapping[str, Any]) -> QueueView:
     """Change some limits of a queue; None removes one. They hold for what is claimed from now on."""
     check_text(name, "queue", LENGTHS["queue"])
     given = changes if isinstance(changes, Mapping) else _plain(changes)
-
-    async def work(inside: Connection) -> QueueView:
-        row = await inside.fetchrow(database.statement("lock_queue"), namespace, name)
-        wanted = {field: given.get(field, row[field] if row else None) for field in RANGES}
-        check_limits(wanted)
-        await inside.execute(database.statement("set_queue"), namespace, name, *wanted.values(), now)
-        return await _shown(database, inside, name, namespace, now)
-
-    return await within(database, connection, work)
+    row = await context.fetchrow("jobs/lock_queue", namespace=context.namespace, name=name)
+    wanted = {field: given.get(field, row[field] if row else None) for field in RANGES}
+    check_limits(wanted)
+    await context.execute("jobs/set_queue", namespace=context.namespace, name=name, now=context.now, **wanted)
+    return await get_queue(context, name)
 
 
-async def pause_queue(
-    database: Database,
-    name: str,
-    *,
-    reason: str | None = None,
-    namespace: str = NAMESPACE,
-    connection: Connection | None = None,
-    now: datetime | None = None,
-) -> QueueView:
+@command
+async def pause_queue(context: Context, name: str, *, reason: str | None = None) -> QueueView:
     """Take nothing more from a queue. Its jobs fire, their runs wait; what runs goes on."""
-    check_text(name, "queue", LENGTHS["queue"])
     if reason is not None:
         check_text(reason, "reason", 1000)
-
-    async def work(inside: Connection) -> QueueView:
-        await inside.execute(database.statement("pause_queue"), namespace, name, True, reason, now)
-        return await _shown(database, inside, name, namespace, now)
-
-    return await within(database, connection, work)
+    return await _set_paused(context, name, True, reason)
 
 
-async def resume_queue(
-    database: Database,
-    name: str,
-    *,
-    namespace: str = NAMESPACE,
-    connection: Connection | None = None,
-    now: datetime | None = None,
-) -> QueueView:
+@command
+async def resume_queue(context: Context, name: str) -> QueueView:
     """Go on with what waits, the highest priority and the oldest first."""
+    return await _set_paused(context, name, False, None)
+
+
+async def _set_paused(context: Context, name: str, paused: bool, reason: str | None) -> QueueView:
     check_text(name, "queue", LENGTHS["queue"])
-
-    async def work(inside: Connection) -> QueueView:
-        await inside.execute(database.statement("pause_queue"), namespace, name, False, None, now)
-        return await _shown(database, inside, name, namespace, now)
-
-    return await within(database, connection, work)
+    await context.execute(
+        "jobs/pause_queue",
+        namespace=context.namespace,
+        name=name,
+        paused=paused,
+        reason=reason,
+        now=context.now,
+    )
+    return await get_queue(context, name)
 
 
 def check_limits(limits: Mapping[str, Any]) -> None:
@@ -162,12 +124,11 @@ def _plain(limits: Limits | LimitChanges) -> dict[str, Any]:
     return {name: value for name, value in msgspec.structs.asdict(limits).items() if value is not UNSET}
 
 
-async def _shown(
-    database: Database, connection: Connection, name: str, namespace: str, now: datetime | None
-) -> QueueView:
-    row = await connection.fetchrow(database.statement("list_queues"), namespace, name, MOST_COUNTED, now)
-    assert row is not None  # it was written in this transaction
-    return _view(row)
+async def _queues(context: Context, name: str | None) -> list[QueueView]:
+    rows = await context.fetch(
+        "jobs/list_queues", namespace=context.namespace, name=name, most=MOST_COUNTED, now=context.now
+    )
+    return [_view(row) for row in rows]
 
 
 def _view(row: Record) -> QueueView:

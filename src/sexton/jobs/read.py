@@ -12,7 +12,7 @@ import msgspec
 
 from sexton.clock import iso
 from sexton.errors import InvalidField, SextonError
-from sexton.jobs.change import NAMESPACE, find
+from sexton.jobs.change import find
 from sexton.jobs.page import MOST_ROWS, Page
 from sexton.jobs.stored import encoded, fields_of, target_of
 from sexton.jobs.timing import make_schedule
@@ -23,8 +23,7 @@ from sexton.model import (
     decode_id,
     encode_id,
 )
-from sexton.postgres.database import Connection, Database
-from sexton.postgres.transaction import Context
+from sexton.postgres.transaction import Context, query
 from sexton.refusal import not_found
 from sexton.schedules.zone import zone, zone_names
 from sexton.security.placeholder import named_secrets
@@ -36,27 +35,15 @@ RECENT = timedelta(days=2)
 NEVER: dict[str, Any] = {"last_run_at": None, "last_outcome": None}
 
 
-async def get(
-    database: Database,
-    ref: str,
-    *,
-    namespace: str = NAMESPACE,
-    connection: Connection | None = None,
-    now: datetime | None = None,
-) -> JobView:
+@query
+async def get(context: Context, ref: str) -> JobView:
     """The job with this id or name. A deleted one is still shown by its id."""
-    if connection is None:
-        async with database.connection() as own:
-            return await get(database, ref, namespace=namespace, connection=own, now=now)
-    number = await find(Context(database, namespace, connection=connection), ref)
-    shown = await view(database, connection, number, now=now)
-    if shown is None:
-        raise not_found("job", ref)
-    return shown
+    return await view(context, await find(context, ref))
 
 
+@query
 async def list_jobs(
-    database: Database,
+    context: Context,
     *,
     status: str | None = None,
     label: str | None = None,
@@ -66,7 +53,6 @@ async def list_jobs(
     problem: bool = False,
     cursor: str | None = None,
     limit: int = 100,
-    namespace: str = NAMESPACE,
 ) -> Page[JobView]:
     """Jobs in the order in which they were made. `label` is `name` or `name=value`; a `name` that ends with
     `*` is a beginning; `target` is a kind of target or the name of a handler; with `problem`, only those that
@@ -83,25 +69,25 @@ async def list_jobs(
     label_name, has_value, label_value = (label or "").partition("=")
     pattern = _beginning(name[:-1]) if name is not None and name.endswith("*") else None
     kind = target if target in Target.__struct_fields__ else None
-    async with database.transaction() as connection:
-        await connection.execute("set local plan_cache_mode = force_custom_plan")
-        rows = await connection.fetch(
-            database.statement("list_jobs"),
-            namespace,
-            after,
-            status,
-            label_name if label_name and not has_value else None,
-            encoded({label_name: label_value}) if has_value else None,
-            None if pattern is not None else name,
-            pattern,
-            kind,
-            None if kind else target,
-            app,
-            problem,
-            limit + 1,
+    async with context.open.transaction():
+        await context.open.execute("set local plan_cache_mode = force_custom_plan")
+        rows = await context.fetch(
+            "jobs/list",
+            namespace=context.namespace,
+            after=after,
+            status=status,
+            label=label_name if label_name and not has_value else None,
+            labels=encoded({label_name: label_value}) if has_value else None,
+            name=None if pattern is not None else name,
+            pattern=pattern,
+            kind=kind,
+            handler=None if kind else target,
+            app=app,
+            problem=problem,
+            limit=limit + 1,
         )
         ids = [row["id"] for row in rows[:limit]]
-        jobs = await views(database, connection, ids)
+        jobs = await views(context, ids)
     return Page(jobs, encode_id("j", ids[-1]) if len(rows) > limit else None)
 
 
@@ -110,37 +96,27 @@ def _beginning(text: str) -> str:
     return re.sub(r"([\\%_])", r"\\\1", text) + "%"
 
 
-async def view(
-    database: Database,
-    connection: Connection,
-    number: int,
-    *,
-    now: datetime | None = None,
-    fresh: bool = False,
-) -> JobView | None:
+@query
+async def view(context: Context, number: int, *, fresh: bool = False) -> JobView:
     """One job, with what its maker should know; a `fresh` one has no history to look at."""
-    found = await views(database, connection, [number], fresh=fresh)
+    found = await views(context, [number], fresh=fresh)
     if not found:
-        return None
+        raise not_found("job", encode_id("j", number))
     shown = found[0]
     if shown.problem is None and shown.next_run_at is not None:
         shown = msgspec.structs.replace(shown, problem=_problem_of(shown, shown.next_run_at))
-    warnings = await warnings_of(database, connection, shown, now) if shown.status != "deleted" else []
+    warnings = await warnings_of(context, shown) if shown.status != "deleted" else []
     return msgspec.structs.replace(shown, warnings=warnings) if warnings else shown
 
 
-async def views(
-    database: Database, connection: Connection, numbers: list[int], *, fresh: bool = False
-) -> list[JobView]:
-    rows = await connection.fetch(database.statement("view_jobs"), numbers)
-    last = {} if fresh or not rows else await _last_runs(database, connection, rows)
+async def views(context: Context, numbers: list[int], *, fresh: bool = False) -> list[JobView]:
+    rows = await context.fetch("jobs/view", job_ids=numbers)
+    last = {} if fresh or not rows else await _last_runs(context, rows)
     found = {row["id"]: show({**dict(row), **last.get(row["id"], NEVER)}) for row in rows}
     return [found[number] for number in numbers if number in found]
 
 
-async def _last_runs(
-    database: Database, connection: Connection, rows: Sequence[asyncpg.Record]
-) -> dict[int, dict[str, Any]]:
+async def _last_runs(context: Context, rows: Sequence[asyncpg.Record]) -> dict[int, dict[str, Any]]:
     """First in the latest days; what has not run there is looked for back to where it was made."""
     made = {row["id"]: min(row["created_at"], row["clock"]) for row in rows}
     end = rows[0]["clock"] + timedelta(days=1)
@@ -156,7 +132,7 @@ async def _last_runs(
             if at < until and found.get(number, NEVER)["last_run_at"] is None
         ]
         if wanted:
-            for row in await connection.fetch(database.statement("last_runs"), wanted, start, until):
+            for row in await context.fetch("jobs/list_last_runs", job_ids=wanted, start=start, until=until):
                 known = found.setdefault(row["id"], dict(row))
                 known["last_run_at"] = known["last_run_at"] or row["last_run_at"]
     return found
@@ -205,40 +181,36 @@ def _problem_of(job: JobView, next_at: datetime) -> str | None:
     return None
 
 
-async def warnings_of(
-    database: Database, connection: Connection, job: JobView, now: datetime | None
-) -> list[str]:
+async def warnings_of(context: Context, job: JobView) -> list[str]:
     """What is allowed but probably not meant."""
-    workers = await _worker_warnings(database, connection, job, now)
-    limits = await _limit_warnings(database, connection, job)
-    secrets = await _secret_warnings(database, connection, job)
+    workers = await _worker_warnings(context, job)
+    limits = await _limit_warnings(context, job)
+    secrets = await _secret_warnings(context, job)
     return workers + limits + secrets + _key_warnings(job) + _body_warnings(job)
 
 
-async def _limit_warnings(database: Database, connection: Connection, job: JobView) -> list[str]:
+async def _limit_warnings(context: Context, job: JobView) -> list[str]:
     if job.concurrency_key is None:
         return []
-    if await connection.fetchval(database.statement("has_key_limit"), NAMESPACE, job.queue):
+    if await context.fetchval("jobs/has_key_limit", namespace=context.namespace, queue=job.queue):
         return []
     how = f"sexton queues set {job.queue} --key-concurrency 1"
     return [f"the queue {job.queue} has no key_concurrency: concurrency_key limits nothing ({how})"]
 
 
-async def _secret_warnings(database: Database, connection: Connection, job: JobView) -> list[str]:
+async def _secret_warnings(context: Context, job: JobView) -> list[str]:
     named = named_secrets([msgspec.to_builtins(each) for each in (target_of(job), job.dead_letter_target)])
     if not named:
         return []
-    known = {row["name"] for row in await connection.fetch(database.statement("list_secrets"))}
+    known = {row["name"] for row in await context.fetch("list_secrets")}
     return [f"there is no secret {name} yet (sexton secret set {name})" for name in sorted(named - known)]
 
 
-async def _worker_warnings(
-    database: Database, connection: Connection, job: JobView, now: datetime | None
-) -> list[str]:
+async def _worker_warnings(context: Context, job: JobView) -> list[str]:
     target = target_of(job)
     handlers = [target.handler] if target.handler is not None else []
     served = lane_name(target.kind, target.need)
-    row = await connection.fetchrow(database.statement("known_handlers"), handlers, now, served)
+    row = await context.fetchrow("jobs/find_workers", handlers=handlers, target=served, now=context.now)
     assert row is not None
     if target.handler is not None and target.handler not in row["known"]:
         return [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +13,7 @@ import msgspec
 from sexton.errors import InvalidField
 from sexton.jobs import planning
 from sexton.jobs.concurrency import concurrency_key
+from sexton.jobs.payload import encode_payload
 from sexton.jobs.planning import MissedPolicy
 from sexton.jobs.spec import COLUMNS, JobSpec
 from sexton.model import (
@@ -115,19 +116,50 @@ def fields_of(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def options_of(spec: JobSpec) -> str:
-    """What differs from the defaults and has no column of its own, as JSON."""
+def job_columns(spec: JobSpec, schedule: Schedule, anchor: datetime) -> dict[str, Any]:
+    """What the row of a job says about its definition."""
+    return {
+        "name": spec.name,
+        "kind": schedule.kind,
+        "schedule": spec.schedule,
+        "timezone": schedule.timezone,
+        "anchor": anchor,
+        "timing_key": schedule.timing_key,
+        "target": encoded(target_of(spec)),
+        "payload": None if spec.payload is None else encode_payload(spec.payload),
+        "options": _options(spec, schedule),
+        "labels": encoded(spec.labels) if spec.labels else None,
+        "description": spec.description,
+        "owner": spec.owner,
+    }
+
+
+def timer_columns(
+    spec: JobSpec, schedule: Schedule, job_id: int, next_at: datetime, lane: int
+) -> dict[str, Any]:
+    """What the timer of a job says about its definition and its next occurrence."""
+    return {
+        "timing_key": schedule.timing_key,
+        "scheduled_at": next_at,
+        "due_at": next_at + jitter(job_id, spec),
+        "max_runs": spec.max_runs,
+        "lane": lane,
+        "priority": spec.priority,
+        "overlap": overlap_of(spec),
+        "expires_seconds": spec.expires_seconds,
+        "grace_seconds": None if spec.grace_seconds == DEFAULT_GRACE else spec.grace_seconds,
+        "concurrency_key": concurrency_key_of(spec, job_id),
+    }
+
+
+def _options(spec: JobSpec, schedule: Schedule) -> str:
+    """What differs from the defaults and has no column of its own, as JSON; the bounds as instants."""
+    bounds = schedule.options
+    if spec.starts_at != bounds.starts_at or spec.ends_at != bounds.ends_at:
+        spec = msgspec.structs.replace(spec, starts_at=bounds.starts_at, ends_at=bounds.ends_at)
     builtins = msgspec.to_builtins(spec)
     options = {name: builtins[name] for name in builtins.keys() - _COLUMNS}
     return encoded(options) if options else "{}"
-
-
-def normal(spec: JobSpec, schedule: Schedule) -> JobSpec:
-    """The specification with bounds as instants: they are stored as such."""
-    options = schedule.options
-    if spec.starts_at == options.starts_at and spec.ends_at == options.ends_at:
-        return spec
-    return msgspec.structs.replace(spec, starts_at=options.starts_at, ends_at=options.ends_at)
 
 
 def target_of(spec: JobSpec) -> Target:
@@ -148,11 +180,6 @@ def jitter(job_id: int, spec: JobSpec) -> timedelta:
 
 def overlap_of(spec: JobSpec) -> int:
     return _OVERLAPS[spec.overlap]
-
-
-def grace_of(spec: JobSpec) -> int | None:
-    """As the timers hold it: null is the default."""
-    return None if spec.grace_seconds == DEFAULT_GRACE else spec.grace_seconds
 
 
 def encoded(value: Any) -> str:

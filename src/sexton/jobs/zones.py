@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from sexton.postgres.database import Connection, Database
+from sexton.postgres.transaction import Context
 from sexton.schedules.zone import Zone, zone, zone_version
 
 # Clock changes outside these years do not matter, or are as within.
@@ -30,16 +30,19 @@ def changes(of: Zone) -> str:
     return msgspec.json.encode(of.changes(FIRST, LAST)).decode()
 
 
-async def note_zones(database: Database, connection: Connection, names: Collection[str]) -> None:
-    """Record those that nobody has recorded yet."""
-    rows = await connection.fetch(database.statement("new_zones"), list(names))
-    for row in rows:
-        await note_zone(database, connection, row["name"])
+async def note_zones(context: Context, names: Collection[str]) -> None:
+    """Record the zones that are not recorded yet."""
+    for row in await context.fetch("zones/list_new", names=list(names)):
+        await note_zone(context, row["name"])
 
 
-async def note_zone(database: Database, connection: Connection, name: str) -> None:
-    """Record a zone, unless somebody has just done it."""
+async def note_zone(context: Context, name: str) -> None:
+    """Record a zone, unless another transaction has just done it."""
     mine = zone(name)
-    await connection.execute(
-        database.statement("note_zone"), name, zone_version(), await fingerprint(mine), changes(mine)
+    await context.execute(
+        "zones/note",
+        name=name,
+        version=zone_version(),
+        fingerprint=await fingerprint(mine),
+        changes=changes(mine),
     )

@@ -62,8 +62,8 @@ async def why(
 
 async def _set_aside(context: Context, job_id: int, now: datetime) -> Why | None:
     """What a job waits with, if its schedule cannot be computed."""
-    shown = await view(context.database, context.open, job_id, now=now)
-    if shown is None or shown.problem is None or shown.next_run_at is None:
+    shown = await view(context, job_id)
+    if shown.problem is None or shown.next_run_at is None:
         return None
     ahead = shown.next_run_at - now
     when = f"due in {span(ahead)}" if ahead > NOTHING else f"due {span(-ahead)} ago"

@@ -101,7 +101,11 @@ class Engine:
         self._worker = Worker(database, settings, app.handlers, app=app.name)
         self._worker.loops = (self._worker.watcher,)
         self._sweeper = Sweeper(
-            database, settings, Telemetry(), steady=lambda: False, resume=lambda: resume_due(database)
+            database,
+            settings,
+            Telemetry(),
+            steady=lambda: False,
+            resume=lambda: resume_due(Context(database)),
         )
 
     async def start(self) -> None:
@@ -136,7 +140,7 @@ class Engine:
         return await self._ended(start)
 
     async def outage(self, **duration: float) -> list[RunView]:
-        """Let time pass with nobody there; then everything is running again. The runs that have ended."""
+        """Let time pass without any node; then everything runs again. The runs that have ended."""
         await self._move(self.clock.at + timedelta(**duration))
         return await self.drain()
 
@@ -146,7 +150,7 @@ class Engine:
         return await self._ended(self.clock.at)
 
     async def live(self) -> list[RunView]:
-        """Runs that have not ended: those that wait for a retry, and those that nobody has a handler for."""
+        """Runs that have not ended: those that wait for a retry, and those without a handler."""
         return (await list_runs(self._context, statuses=LIVE, limit=MOST_ROWS)).items
 
     @property

@@ -25,6 +25,7 @@ from sexton.jobs.bulk import create_many
 from sexton.jobs.state import pause, resume
 from sexton.model import encode_id, shard_of
 from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
 from tests.scheduling import Stage, add_job, execute, fetch, hour_before, move_timer, now, runs_of
 
 SECOND = timedelta(seconds=1)
@@ -79,10 +80,10 @@ async def test_firing_goes_on_without_a_gap_while_it_grows_and_shrinks(own: Data
                     {"name": f"bulk-{number}-{each}", "schedule": "@yearly", "target": {"handler": "work"}}
                     for each in range(20)
                 ]
-                await create_many(own, items)
+                await create_many(Context(own), items)
                 ref = encode_id("j", await add_job(own, name=f"changing-{number}", schedule="@yearly"))
-                await pause(own, ref)
-                await resume(own, ref)
+                await pause(Context(own), ref)
+                await resume(Context(own), ref)
             await asyncio.sleep(0.01)
 
     creating = asyncio.create_task(create())

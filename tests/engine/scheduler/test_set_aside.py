@@ -67,15 +67,15 @@ async def test_it_is_written_down_and_shown_and_the_others_go_on(database: Datab
     assert len(await runs_of(database, sound)) == 1
     assert await runs_of(database, broken) == []
     assert await problems(database) == [(broken, 1)]
-    shown = await get(database, "broken")
+    shown = await get(Context(database), "broken")
     assert shown.status == "active"
     assert shown.problem is not None
     assert NOWHERE in shown.problem
     assert shown.next_run_local is None
-    assert (await get(database, "sound")).problem is None
-    listed = await list_jobs(database)
+    assert (await get(Context(database), "sound")).problem is None
+    listed = await list_jobs(Context(database))
     assert [each.problem is None for each in listed.items] == [False, True]
-    assert [each.name for each in (await list_jobs(database, problem=True)).items] == ["broken"]
+    assert [each.name for each in (await list_jobs(Context(database), problem=True)).items] == ["broken"]
     assert (await get_counts(Context(database))).problems == 1
     [line] = await why(Context(database), broken)
     assert (line.disposition, line.reason) == ("upcoming", "problem")
@@ -85,7 +85,7 @@ async def test_it_is_written_down_and_shown_and_the_others_go_on(database: Datab
 
 async def test_it_is_shown_before_it_is_due(database: Database) -> None:
     job = await broken_job(database)
-    assert NOWHERE in ((await get(database, "broken")).problem or "")
+    assert NOWHERE in ((await get(Context(database), "broken")).problem or "")
     [line] = await why(Context(database), job)
     assert line.text.startswith("due in ")
 
@@ -95,10 +95,10 @@ async def test_an_edit_brings_it_back(database: Database, stage: Stage) -> None:
     await make_due(database, job)
     await stage.round()
     [[waited]] = await fetch(database, "select scheduled_at from sexton.timers where job_id = $1", job)
-    mended = await edit(database, "broken", {"timezone": "Europe/Berlin"})
+    mended = await edit(Context(database), "broken", {"timezone": "Europe/Berlin"})
     assert mended.problem is None
     assert (await get_counts(Context(database))).problems == 0
-    assert (await list_jobs(database, problem=True)).items == []
+    assert (await list_jobs(Context(database), problem=True)).items == []
     # The one occurrence that is known to have been open was missed, and is accounted for.
     assert await skips_of(database, job) == [(waited, "missed", 1)]
     await make_due(database, job)
@@ -111,21 +111,21 @@ async def test_an_edit_brings_it_back(database: Database, stage: Stage) -> None:
 async def test_an_edit_that_does_not_mend_it_is_refused(database: Database) -> None:
     await broken_job(database)
     with pytest.raises(ScheduleError, match="unknown time zone"):
-        await edit(database, "broken", {"description": "still broken"})
+        await edit(Context(database), "broken", {"description": "still broken"})
 
 
 async def test_it_can_be_paused_resumed_and_deleted(database: Database) -> None:
     job = await broken_job(database)
     await make_due(database, job)
     [[waited]] = await fetch(database, "select scheduled_at from sexton.timers where job_id = $1", job)
-    assert (await pause(database, "broken")).status == "paused"
-    assert (await resume(database, "broken")).status == "active"
+    assert (await pause(Context(database), "broken")).status == "paused"
+    assert (await resume(Context(database), "broken")).status == "active"
     [[place]] = await fetch(database, "select scheduled_at from sexton.timers where job_id = $1", job)
     assert place == waited
     assert await skips_of(database, job) == []
-    await delete(database, "broken")
+    await delete(Context(database), "broken")
     assert await skips_of(database, job) == [(waited, "missed", 1)]
-    assert (await get(database, encode_id("j", job))).problem is None
+    assert (await get(Context(database), encode_id("j", job))).problem is None
 
 
 async def test_a_one_off_needs_no_schedule_any_more(database: Database, stage: Stage) -> None:
@@ -167,7 +167,7 @@ async def test_what_is_known_is_not_written_again(database: Database) -> None:
 
 async def test_what_was_edited_since_is_not_reported(database: Database) -> None:
     job = await broken_job(database)
-    await edit(database, "broken", {"timezone": "Europe/Berlin"})
+    await edit(Context(database), "broken", {"timezone": "Europe/Berlin"})
     found = SetAside(database)
     found.add(job, 1, "no such zone")
     await found.write()
@@ -183,8 +183,8 @@ async def test_housekeeping_forgets_what_is_solved(database: Database) -> None:
     for job in (still, upgraded, gone, edited):
         found.add(job, 1, "no such zone")
     await found.write()
-    await delete(database, "gone")
-    await edit(database, "edited", {"description": "other"})
+    await delete(Context(database), "gone")
+    await edit(Context(database), "edited", {"description": "other"})
     await Housekeeper(database, Settings()).tick()
     assert await problems(database) == [(still, 1)]
     assert await forget_solved(Context(database)) == 0

@@ -20,6 +20,7 @@ from sexton.jobs.zones import FIRST, LAST
 from sexton.model import decode_id, encode_id
 from sexton.postgres import locks
 from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
 from sexton.schedules import parse
 from sexton.schedules.zone import EPOCH, RecordedZone, zone, zone_version
 from tests.scheduling import Stage, add_job, execute, fetch, now, runs_of
@@ -193,11 +194,11 @@ async def test_a_zone_that_came_into_use_just_before_is_known(
                 job = await under_old_rules(database)
             case "made with many":
                 spec = {"name": "job", "schedule": "0 9 * * *", "timezone": ZONE}
-                [made] = await create_many(database, [spec])
+                [made] = await create_many(Context(database), [spec])
                 job = await by_old_rules(database, decode_id("j", made) or 0)
             case _:
                 job = await add_job(database, schedule="0 9 * * *")
-                await edit(database, encode_id("j", job), {"timezone": ZONE})
+                await edit(Context(database), encode_id("j", job), {"timezone": ZONE})
                 await by_old_rules(database, job)
     scheduled, _ = await place(database, job)
     assert (await zone_row(database))["version"] == OLD
@@ -297,7 +298,7 @@ async def test_a_job_does_not_go_back_to_before_it_was_made(database: Database) 
 async def test_a_paused_job_keeps_its_place_on_the_wall(database: Database) -> None:
     await record(database, shifted(1))
     job = await under_old_rules(database)
-    await pause(database, encode_id("j", job))
+    await pause(Context(database), encode_id("j", job))
     scheduled, _ = await place(database, job)
     await replanner(database).tick()
     moved, due = await place(database, job)

@@ -371,10 +371,16 @@ async def test_cancelling_ends_what_waits_and_asks_what_runs(store: Store, queue
     running, waiting, other = await store.run(job), await store.run(job, available_at=SOON), await store.run()
     node = await store.node()
     await queue.claim(node, [await store.lane()], 1, now=NOW)
-    counts = await store.row(store.database.statement("cancel_job"), job, False, "deleted", NOW)
+    counts = await store.database.fetchrow(
+        "jobs/cancel_runs", job_id=job, running=False, reason="deleted", now=NOW
+    )
+    assert counts is not None
     assert dict(counts) == {"cancelled": 1, "requested": 0}
     assert await store.statuses() == {waiting: "cancelled"}
-    counts = await store.row(store.database.statement("cancel_job"), job, True, "deleted", NOW)
+    counts = await store.database.fetchrow(
+        "jobs/cancel_runs", job_id=job, running=True, reason="deleted", now=NOW
+    )
+    assert counts is not None
     assert dict(counts) == {"cancelled": 0, "requested": 1}
     assert (await store.live(running))["cancel_requested_at"] == NOW
     assert (await store.live(other))["cancel_requested_at"] is None

@@ -223,7 +223,9 @@ async def test_a_run_that_no_worker_may_serve_says_so(database: Database) -> Non
     async with working(database, {}, now=lambda: None) as worker:
         await worker.joined()
         target = {"shell": {"command": ["tac"]}}
-        job = await create(database, read_spec({"name": "x", "schedule": "@daily", "target": target}))
+        job = await create(
+            Context(database), read_spec({"name": "x", "schedule": "@daily", "target": target})
+        )
         await store.execute("update sexton.runs set available_at = now()")
         shown = await get_run(Context(database, now=await store.value("select now()")), run)
     assert "no live worker serves shell:tac" in job.warnings[0]

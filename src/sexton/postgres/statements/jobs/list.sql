@@ -1,0 +1,23 @@
+-- Ids of jobs in the order in which they were made, `after` an id. A filter that is null does not count: `label` is the name
+-- of a label, `labels` are labels with their values, `pattern` is for names, `kind` is that of the target; `problem` lists only
+-- jobs that are set aside. Deleted jobs are listed only when their status is asked for.
+-- Planned anew for every call, so that only the filters that are given count, and each finds its index.
+select id
+from sexton.jobs
+where namespace = :namespace and id > :after
+  and case when :status::text is null then status <> 'deleted' else status = :status end
+  and (:label::text is null or (labels is not null and labels ? :label))
+  and (:labels::jsonb is null or (labels is not null and labels @> :labels))
+  and (:name::text is null or name = :name)
+  and (:pattern::text is null or name like :pattern)
+  and case when :kind::text is null then true
+           when :kind = 'handler' then coalesce(target ->> 'handler', '') > ''
+           else coalesce(target ->> 'handler', '') = '' and target ? :kind end
+  and (:handler::text is null or coalesce(target ->> 'handler', '') = :handler)
+  and (:app::text is null or app = :app)
+  and (not :problem::boolean or id = any (array(select problem.job_id from sexton.problems as problem)))
+  and (not :problem::boolean or exists (
+      select from sexton.problems as problem where problem.job_id = jobs.id and problem.revision = jobs.revision
+  ))
+order by id
+limit :limit

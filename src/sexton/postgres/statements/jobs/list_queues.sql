@@ -1,0 +1,31 @@
+-- Queues that jobs have used or that have limits or a pause, by name, or the one of a name. What runs is counted only where
+-- there are limits, from the index that the limits go by; what waits is counted up to `most` per lane.
+select named.name, queue.paused_at, queue.paused_reason, queue.concurrency, queue.key_concurrency, queue.rate, queue.burst,
+    case when queue.concurrency is not null or queue.key_concurrency is not null or queue.rate is not null then (
+        select count(*) from sexton.runs as run where run.limited_by = queue.id and run.state in ('running', 'waiting')
+    ) end as running,
+    coalesce(backlog.waiting, 0)::bigint as waiting, backlog.oldest_available_at, backlog.lanes > 0 as used
+from (
+    select lane.queue as name from sexton.lanes as lane
+    union
+    select queue.name from sexton.queues as queue where queue.namespace = :namespace
+) as named
+left join sexton.queues as queue on queue.namespace = :namespace and queue.name = named.name
+cross join lateral (
+    select count(*) as lanes, sum(there.waiting) as waiting, min(there.oldest) as oldest_available_at
+    from sexton.lanes as lane
+    cross join lateral (
+        select count(*) as waiting, min(due.available_at) as oldest
+        from (
+            select run.available_at
+            from sexton.runs as run
+            where run.lane = lane.id
+                and run.state in ('pending', 'failed')
+                and run.available_at <= coalesce(:now::timestamptz, clock_timestamp())
+            limit :most
+        ) as due
+    ) as there
+    where lane.queue = named.name
+) as backlog
+where :name::text is null or named.name = :name
+order by named.name

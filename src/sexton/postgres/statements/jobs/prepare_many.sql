@@ -1,0 +1,5 @@
+-- What a chunk of new jobs needs to know: the time, their ids. From here on the number of shards does not change; later
+-- statements of the transaction see it.
+select coalesce(:now::timestamptz, clock_timestamp()) as now,
+       pg_advisory_xact_lock_shared(sexton.shards_lock()) as kept,
+       (select array_agg(nextval('sexton.job_ids')) from generate_series(1, :count::integer)) as ids

@@ -1,5 +1,0 @@
--- Those of the zones $1 that are not recorded, in one order for all. UTC has no clock changes.
-select distinct wanted.name collate "C" as name
-from unnest($1::text[]) as wanted (name)
-where wanted.name <> 'UTC' and not exists (select from sexton.zones as known where known.name = wanted.name)
-order by 1

@@ -1,5 +1,0 @@
--- What a chunk of new jobs needs to know: the time, their ids. From here on the number of shards does not change; later
--- statements of the transaction see it. $1 how many, $2 now
-select coalesce($2::timestamptz, clock_timestamp()) as now,
-       pg_advisory_xact_lock_shared(sexton.shards_lock()) as kept,
-       (select array_agg(nextval('sexton.job_ids')) from generate_series(1, $1::integer)) as ids

@@ -1,7 +1,0 @@
--- Jobs as they are shown: the definition, the place, what runs now, and what is in the way. $1 jobs
-select job.*, timer.scheduled_at as next_at, problem.problem, clock_timestamp() as clock,
-       (select max(run.claimed_at) from sexton.runs as run where run.job_id = job.id) as live_at
-from sexton.jobs as job
-left join sexton.timers as timer on timer.job_id = job.id
-left join sexton.problems as problem on problem.job_id = job.id and problem.revision = job.revision
-where job.id = any($1::bigint[])
