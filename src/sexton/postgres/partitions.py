@@ -125,4 +125,6 @@ async def _with_short_lock(change: Callable[[], Awaitable[int]], connection: Con
 
 
 async def _partitions(database: Database, connection: Connection) -> list[asyncpg.Record]:
-    return await connection.fetch(database.statement("partition_list"), database.schema, list(DAILY))
+    return await database.fetch(
+        "cluster/list_partitions", on=connection, schema=database.schema, parents=list(DAILY)
+    )

@@ -105,8 +105,7 @@ class Replica:
         return written
 
     async def _lag(self, database: Database, written: str | None) -> float | None:
-        async with database.connection() as connection:
-            lag: float | None = await connection.fetchval(database.statement("replica_lag"), written)
+        lag: float | None = await database.fetchval("cluster/measure_replica_lag", written=written)
         return lag
 
     def _say_away(self, why: str) -> None:

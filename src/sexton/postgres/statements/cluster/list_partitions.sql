@@ -3,8 +3,8 @@
 -- there, with no parent (`loose`).
 select parent.name as parent, child.relname as name, to_date(right(child.relname, 8), 'YYYYMMDD') as day,
     coalesce(link.inhdetachpending, false) as detaching, link.inhrelid is null as loose
-from unnest($2::text[]) as parent (name)
-join pg_catalog.pg_namespace as space on space.nspname = $1
+from unnest(:parents::text[]) as parent (name)
+join pg_catalog.pg_namespace as space on space.nspname = :schema
 join pg_catalog.pg_class as child
     on child.relnamespace = space.oid and child.relkind = 'r' and child.relname ~ ('^' || parent.name || '_[0-9]{8}$')
 left join pg_catalog.pg_inherits as link on link.inhrelid = child.oid

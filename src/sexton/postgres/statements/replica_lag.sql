@@ -1,6 +1,0 @@
--- How far this replica is behind, in seconds; null if it is none. $1 is how far the primary had written, if that is known.
-select case
-    when not pg_is_in_recovery() then null
-    when pg_last_wal_replay_lsn() >= $1::text::pg_lsn then 0
-    else greatest(0, extract(epoch from clock_timestamp() - coalesce(pg_last_xact_replay_timestamp(), 'epoch')))
-end::float8
