@@ -16,6 +16,7 @@ from cyclopts import Parameter
 
 from sexton.cli import DONE, NOT_DONE, REFUSED
 from sexton.config import Settings, load
+from sexton.engine import crash
 from sexton.engine.logs import keep_journal
 from sexton.engine.up.listen import address_of, listen
 from sexton.errors import InvalidField, SextonError
@@ -52,6 +53,7 @@ def node(
     keep_journal()
     logging.getLogger("asyncpg").setLevel(logging.ERROR)  # a lost connection is reported by who needed it
     try:
+        crash.check()
         settings = load(
             {
                 "roles": roles,
