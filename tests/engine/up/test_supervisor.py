@@ -154,7 +154,7 @@ def test_what_is_tended_is_looked_at_again_and_again(tmp_path: Path, monkeypatch
 
 SUPERVISOR = """
 import asyncio, sys
-from sexton.supervisor import Child, Stop, Supervisor
+from sexton.engine.up.supervisor import Child, Stop, Supervisor
 
 async def ready():
     return True

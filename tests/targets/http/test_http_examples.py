@@ -10,7 +10,7 @@ from pathlib import Path
 from sexton.jobs.validation import read_spec
 from tests.cli.server import Server
 
-EXAMPLES = Path(__file__).parent.parent.parent / "examples" / "targets"
+EXAMPLES = Path(__file__).parents[3] / "examples" / "targets"
 
 
 def test_the_job_is_a_job() -> None:
