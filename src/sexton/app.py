@@ -57,7 +57,8 @@ from sexton.postgres.server import PrivateServer, default_data_directory
 from sexton.postgres.transaction import Context
 from sexton.runs import trigger
 from sexton.runs.read import list_runs, require_job
-from sexton.runs.view import RunView
+from sexton.runs.view import RunView, Why
+from sexton.runs.why import why
 from sexton.targets.handler import BUILT_IN, Handler
 from sexton.targets.run import RunContext
 from sexton.targets.spec import HttpTarget, Target
@@ -75,6 +76,7 @@ AnyHandler = TypeVar("AnyHandler", bound=Callable[..., Any])
 Jobs = list[JobView]
 Ids = list[str]
 Runs = list[RunView]
+Explained = list[Why]
 
 
 class JobFields(TypedDict, total=False):
@@ -301,6 +303,14 @@ class Sexton:
             number = await require_job(Context(database), self._ref(job))
             page = await list_runs(Context(database), job=number, skipped=skipped, limit=limit)
         return page.items
+
+    async def why(
+        self, job: str | Handler, *, at: datetime | None = None, past: int = 10, ahead: int = 3
+    ) -> Explained:
+        """What became of a job's occurrences, and why: the latest and the next, or those nearest to `at`."""
+        async with self.connected() as database:
+            number = await require_job(Context(database), self._ref(job))
+            return await why(Context(database), number, at=at, past=past, ahead=ahead)
 
     async def edit(
         self, job: str | Handler, *, expected_revision: int | None = None, **changes: Any
