@@ -35,8 +35,6 @@ from standardwebhooks.webhooks import Webhook
 
 from sexton.cli import COMMANDS, GROUPS
 from sexton.config import Settings
-from sexton.jobs.spec import JobSpec
-from sexton.jobs.validation import LENGTHS, RANGES
 from sexton.model import JobStatus, RunStatus, SkipReason
 from sexton.schedules import parse
 from tests.live_docs import Mismatch, Server, Session, running_server
@@ -290,18 +288,6 @@ def shown_default(field: msgspec.structs.FieldInfo) -> str:
     if value is None:
         return "–"
     return f"`{msgspec.json.encode(value).decode()}`" if isinstance(value, list | dict) else f"`{value}`"
-
-
-def test_every_field_of_a_job_is_documented_with_its_default_and_range() -> None:
-    def limits(name: str) -> str:
-        if name in RANGES:
-            return "{:,}–{:,}".format(*RANGES[name])
-        return f"{LENGTHS[name]:,} characters" if name in LENGTHS else ""
-
-    rows = [
-        (f"`{each.name}`", shown_default(each), limits(each.name)) for each in msgspec.structs.fields(JobSpec)
-    ]
-    assert [tuple(row[:3]) for row in table_of("concepts.md", "field")] == rows
 
 
 def test_every_setting_is_documented_with_its_default() -> None:

@@ -16,7 +16,8 @@ import msgspec
 from sexton.connections.address import Address
 from sexton.connections.scheme import Use, examples
 from sexton.errors import InvalidField
-from sexton.refusal import remedy
+from sexton.model import LONGEST_QUEUE
+from sexton.refusal import explained
 
 FILE = "sexton.toml"
 # Read from the environment beside the settings.
@@ -27,7 +28,6 @@ ROLES = ("api", "scheduler", "worker")
 LONGEST_HORIZON = 3600
 # Every scheduler looks at every shard once a second.
 MOST_SHARDS = 4096
-LONGEST_QUEUE = 100
 # A lease is trusted until this long before its end: the clocks of two machines do not run alike.
 SHORTEST_LEASE = 1
 PREFIX = "SEXTON_"
@@ -211,7 +211,9 @@ def load(
     try:
         return msgspec.convert(values, Settings, strict=False).check()
     except msgspec.ValidationError as error:
-        raise _explained(error) from error
+        found = explained(error, Settings, values, code="bad_config")
+        found.hint = f"{found.hint}: {_where(found.field)}"
+        raise found from error
 
 
 def misspelt(environment: Mapping[str, str]) -> dict[str, str]:
@@ -272,19 +274,6 @@ def _check_server(use: Use, field: str, url: str, plain: tuple[str, ...]) -> Non
             hint=f"use {', '.join((*plain, *known.values()))}",
         )
     Address.read(url, field=field, queue=use == "queue")
-
-
-def _explained(error: msgspec.ValidationError) -> InvalidField:
-    """A refusal by msgspec in our words."""
-    message, _, path = str(error).replace("`", "").partition(" - at $.")
-    field = path or "settings"
-    advice = remedy(Settings, path) if path else None
-    return InvalidField(
-        "bad_config",
-        f"{field}: {message[:1].lower()}{message[1:]}",
-        field=field,
-        hint=f"{advice or 'change it'}: {_where(field)}",
-    )
 
 
 def _refuse(field: str, why: str) -> InvalidField:

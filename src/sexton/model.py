@@ -14,6 +14,8 @@ import msgspec
 from msgspec import Meta
 
 PRIORITY_LOWEST = 3
+# Characters of a queue's name.
+LONGEST_QUEUE = 100
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 import re
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -35,42 +36,60 @@ def not_found(kind: str, ref: object) -> NotFound:
     return NotFound(code, f"there is no {kind} {ref}", hint=hint)
 
 
+# What msgspec raises for text that is not JSON; brackets in brackets in brackets are not, beyond a thousand.
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
+def bad_json(error: Exception) -> InvalidField:
+    why = "it is nested too deeply" if isinstance(error, RecursionError) else error
+    return InvalidField("bad_json", f"this is not JSON: {why}", field="body", hint="send one JSON object")
+
+
 def explained(
     error: msgspec.ValidationError,
     struct: Any,
     data: Any,
     *,
     under: str = "",
+    what: str = "field",
+    code: str | None = None,
     examples: Mapping[str, str] = NO_EXAMPLES,
 ) -> InvalidField:
-    """What msgspec refused of `data`, which stands `under` this field. `examples` say by field what to write
-    where the type does not say enough."""
+    """What msgspec refused of `data`, which stands `under` this field and has fields or other parts (`what`).
+    `code`: the one for every value that is refused, where callers do not tell apart why. `examples` say by
+    field what to write where the type does not say enough."""
     message, _, path = str(error).partition(" - at `$")
     path = path.rstrip("`").lstrip(".").replace("[...]", "")
-    field = f"{under}.{path}".strip(".") or "body"
+    place = f"{under}.{path}".strip(".")
+    field = place or "body"
     if missing := re.search(r"missing required field `(\w+)`", message):
         field = f"{field}.{missing[1]}".removeprefix("body.")
-        return InvalidField(
-            "missing_field", f"{field} is missing", field=field, hint=examples.get(field, "add it")
+        hint = examples.get(field) or "add it"
+        return InvalidField("missing_field", f"{field} is missing", field=field, hint=hint)
+    if unknown := re.search(r"unknown field `(.*)`", message):
+        return unknown_field(
+            unknown[1], fields_of(struct, path), under=f"{under}.{path}".strip("."), what=what
         )
-    if unknown := re.search(r"unknown field `(\w+)`", message):
-        return unknown_field(unknown[1], fields_of(struct, path), under=field)
-    hint = examples.get(field) or examples.get(field.split("[")[0]) or remedy(struct, path)
-    if re.search(r"Expected `(int|float)` [<>]", message):
-        name, value = field.rpartition(".")[2], _value(data, path)
-        return InvalidField("out_of_range", f"{name} is {value}", field=field, hint=hint)
+    hint = examples.get(field) or examples.get(field.split("[")[0]) or remedy(struct, path) or "change it"
+    if bound := re.search(r"Expected `(int|float|str|array|object)` (?:of length )?[<>]=? ?(.*)", message):
+        return _out_of_bounds(field, _value(data, path), bound[1], bound[2], hint, code)
     message = re.sub(r"`(.*?)`", r"\1", message).replace("RFC3339 encoded ", "").replace(" | null", "")
-    wanted = re.search(r"Expected (\w+)", message)
-    return InvalidField(
-        "bad_time" if "datetime" in message else "bad_type" if wanted else "bad_value",
-        f"{field}: {message[:1].lower()}{message[1:]}",
-        field=field,
-        hint=hint or "check the value",
-    )
+    kind = "bad_time" if "datetime" in message else "bad_type" if "Expected" in message else "bad_value"
+    return InvalidField(code or kind, f"{field}: {message[:1].lower()}{message[1:]}", field=field, hint=hint)
+
+
+def _out_of_bounds(field: str, value: Any, kind: str, most: str, hint: str, code: str | None) -> InvalidField:
+    """A number out of its range, or more of something than is taken."""
+    if kind in ("int", "float"):
+        name = field.rpartition(".")[2]
+        return InvalidField(code or "out_of_range", f"{name} is {value}", field=field, hint=hint)
+    many, parts = ("too_long", "characters") if kind == "str" else ("too_many", "entries")
+    hint = f"at most {most}" if len(value) > int(most) else f"at least {most}"
+    return InvalidField(code or many, f"{field} has {len(value)} {parts}", field=field, hint=hint)
 
 
 def unknown_field(
-    name: str, known: Collection[str], *, under: str = "", meant: str | None = None
+    name: str, known: Collection[str], *, under: str = "", what: str = "field", meant: str | None = None
 ) -> InvalidField:
     """A field that does not exist, with the one that is probably `meant`."""
     plain = plain_name(name)
@@ -78,9 +97,9 @@ def unknown_field(
         close = difflib.get_close_matches(plain, known, n=1, cutoff=0.75)
         meant = f"{under}.{close[0]}".strip(".") if close else None
     seconds = " (in seconds)" if meant and meant.endswith("_seconds") and "minute" in plain else ""
-    hint = f"did you mean {meant}{seconds}?" if meant else f"known fields: {', '.join(known)}"
+    hint = f"did you mean {meant}{seconds}?" if meant else f"known {what}s: {', '.join(known)}"
     field = f"{under}.{name}".strip(".")
-    return InvalidField("unknown_field", f"there is no field {field}", field=field, hint=hint)
+    return InvalidField(f"unknown_{what}", f"there is no {what} {field}", field=field, hint=hint)
 
 
 def plain_name(name: str) -> str:
@@ -90,21 +109,24 @@ def plain_name(name: str) -> str:
 
 def remedy(struct: Any, path: str) -> str | None:
     """What to write at this path of a struct, such as `message.broker` or `exclude[0]`."""
-    found = [words for words in map(_words, _types_at(struct, path)) if words]
-    return " or ".join(found) or None
+    whole = types_at(struct, path.partition("[")[0])
+    shown = [kind for kind in whole if isinstance(kind, inspect.Metadata)]
+    return " or ".join(filter(None, map(_words, shown or types_at(struct, path)))) or None
 
 
 def fields_of(struct: Any, path: str) -> list[str]:
     """The names of the fields that an object at this path may have."""
     return [
         field.encode_name
-        for kind in _types_at(struct, path)
-        if isinstance(kind, inspect.StructType)
-        for field in kind.fields
+        for kind in types_at(struct, path)
+        for inner in (_plain(kind.type) if isinstance(kind, inspect.Metadata) else [kind])
+        if isinstance(inner, inspect.StructType)
+        for field in inner.fields
     ]
 
 
-def _types_at(struct: Any, path: str) -> list[inspect.Type]:
+def types_at(struct: Any, path: str = "") -> list[inspect.Type]:
+    """The types that a value at this path may have; of null nothing is said."""
     kinds = _plain(inspect.type_info(struct))
     for step in _steps(path):
         kinds = [inner for kind in kinds for inner in _inside(kind, step)]
@@ -122,9 +144,9 @@ def _value(data: Any, path: str) -> Any:
 
 
 def _plain(kind: inspect.Type) -> list[inspect.Type]:
-    """Without notes on it, and without null."""
+    """Without null, and without notes on it except for examples."""
     if isinstance(kind, inspect.Metadata):
-        return _plain(kind.type)
+        return [kind] if "examples" in (kind.extra_json_schema or {}) else _plain(kind.type)
     if isinstance(kind, inspect.UnionType):
         return [inner for each in kind.types for inner in _plain(each)]
     return [] if isinstance(kind, inspect.NoneType) else [kind]
@@ -132,6 +154,8 @@ def _plain(kind: inspect.Type) -> list[inspect.Type]:
 
 def _inside(kind: inspect.Type, step: str) -> list[inspect.Type]:
     match kind:
+        case inspect.Metadata(type=noted):
+            return [inner for each in _plain(noted) for inner in _inside(each, step)]
         case inspect.StructType(fields=fields):
             return [inner for field in fields if field.encode_name == step for inner in _plain(field.type)]
         case inspect.ListType(item_type=inner) | inspect.DictType(value_type=inner):
@@ -142,6 +166,9 @@ def _inside(kind: inspect.Type, step: str) -> list[inspect.Type]:
 
 def _words(kind: inspect.Type) -> str | None:
     match kind:
+        case inspect.Metadata(extra_json_schema={"examples": examples}):
+            texts = [each if isinstance(each, str) else json.dumps(each) for each in examples]
+            return f"write {' or '.join(texts)}"
         case inspect.LiteralType(values=values):
             return _choice(values)
         case inspect.EnumType(cls=cls):

@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sexton.api import fields
 from sexton.cli.jobs import Fields
 from sexton.jobs.spec import JobSpec
-from sexton.jobs.view import JobView
 from sexton.model import decode_id
 from sexton.postgres.database import Database
 from tests.cli.server import Server
@@ -257,8 +255,6 @@ def test_no_field_of_a_job_is_missing_among_the_options() -> None:
     special = {"name", "labels"}
     assert set(JobSpec.__struct_fields__) - special <= options
     assert {"handler", "http", "label"} <= options
-    assert set(fields.SPEC) == set(JobSpec.__struct_fields__)
-    assert set(fields.VIEW) == set(JobView.__struct_fields__) - set(JobSpec.__struct_fields__)
 
 
 def test_any_target_can_be_given_as_json(sexton: Sexton, server: Server) -> None:

@@ -144,7 +144,10 @@ def test_what_is_wrong_is_refused_by_field(fields: dict[str, Any], code: str, fi
     ("fields", "hint"),
     [
         ({"retry_backoff": "double"}, "use fixed, linear or exponential"),
-        ({"max_retries": "3"}, "give a whole number"),
+        ({"max_retries": "3"}, "give a whole number from 0 to 100"),
+        ({"max_retries": 101}, "give a whole number from 0 to 100"),
+        ({"owner": "x" * 201}, "at most 200"),
+        ({"labels": {str(each): "" for each in range(65)}}, "at most 64"),
         ({"starts_at": "soon"}, "write for example 2026-06-08T13:00:00Z"),
         ({"exclude": [5]}, 'write ["2026-12-25", "2026-12-24/2027-01-02"]'),
         ({"labels": {"": "x"}}, 'write {"team": "billing"}'),

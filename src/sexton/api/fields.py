@@ -1,63 +1,6 @@
-"""What every field of a job means, in one line each: for the documentation of the API and the command
-line."""
+"""What every field of a target means, in one line each: for the documentation of the API."""
 
 from __future__ import annotations
-
-SPEC = {
-    "name": "Unique among live jobs; at most 200 characters.",
-    "schedule": "When: a cron line, an RRULE, an interval such as `every 15m`, or one instant.",
-    "timezone": "The zone of the wall clock, such as Europe/Berlin. Default: UTC.",
-    "kind": "cron, recurrence, interval or once. Default: told from the text.",
-    "anchor": "Where intervals and recurrences count from. Default: starts_at, else the creation time.",
-    "gap": "A local time that does not exist: after, shift or skip.",
-    "fold": "A local time that happens twice: first, second or both.",
-    "starts_at": "Nothing fires before this instant.",
-    "ends_at": "Nothing fires after this instant.",
-    "exclude": "Dates, or ranges A/B of dates, on which nothing fires.",
-    "target": "Who carries it out, such as a handler. Default: the handler with the job's name.",
-    "payload": "What the handler gets: any JSON up to 256 KiB.",
-    "queue": "Which workers may take it.",
-    "priority": "0 (first) to 3 (last).",
-    "max_retries": "Tries after the first one: 3 means at most four attempts.",
-    "retry_backoff": "How the wait between attempts grows: fixed, linear or exponential.",
-    "retry_base_seconds": "The wait before the second attempt.",
-    "retry_max_seconds": "The longest wait between attempts.",
-    "retry_jitter": "none, or full: a random part of the wait.",
-    "timeout_seconds": "How long an attempt may take.",
-    "missed_window": "What happens to times that were missed: SKIP, RUN_ONCE or RUN_ALL.",
-    "max_missed": "How many missed times RUN_ALL runs at most.",
-    "catch_up_seconds": "A time missed by more than this is not run. Default: no limit; a day for RUN_ALL.",
-    "grace_seconds": "Up to this late a time is just late, not missed.",
-    "overlap": "If the run before has not ended: ALLOW, SKIP, QUEUE_ONE or CANCEL_RUNNING.",
-    "jitter_seconds": "Spread over this many seconds, by a fixed offset of the job's own.",
-    "expires_seconds": "A run that has not started this long after its time is not worth starting.",
-    "max_runs": "How often it fires in all.",
-    "idempotency_key_template": "The key every target receives, such as `report-{{week}}`.",
-    "concurrency_key": "So many at a time share it as their queue says: `{{payload.customer}}`.",
-    "dead_letter_target": "Also receives every dead letter of the job: an http or message target.",
-    "keep_completed_seconds": "How long a completed one-off job is kept.",
-    "labels": "Names and values of your own, to find jobs by.",
-    "description": "For people.",
-    "owner": "Whom to ask.",
-}
-
-VIEW = {
-    "job_id": "The job's id, `j_…`.",
-    "status": "active, paused, completed or deleted.",
-    "revision": "Grows with every edit; the ETag.",
-    "next_run_at": "The next nominal time; null while paused and after the last.",
-    "next_run_local": "The same in the job's zone.",
-    "last_run_at": "The nominal time of the latest run.",
-    "last_outcome": "How the latest run or occurrence ended.",
-    "paused_reason": "Why it was paused.",
-    "paused_until": "When it goes on by itself.",
-    "app": "The application that declared it.",
-    "problem": "Why it is set aside though it is active: its schedule cannot be computed. An edit mends it.",
-    "created_at": "When it was made.",
-    "updated_at": "When it was last edited.",
-    "completed_at": "When it fired for the last time.",
-    "warnings": "What is allowed but probably not meant.",
-}
 
 TARGET = {
     "handler": "The name of a handler that some worker knows.",
@@ -123,26 +66,4 @@ SHELL = {
     "directory": "Where it runs.",
     "success_codes": "Which exit codes are a success. Default: 0.",
     "permanent_codes": "Which exit codes are not worth another try.",
-}
-
-BACKFILL = {
-    "job_id": "The job's id, `j_…`.",
-    "dry_run": "True if nothing was run.",
-    "scheduled_at": "The occurrences that are run, or would be.",
-    "left_out": "Occurrences that have a live run, or are yet to fire.",
-    "run_ids": "The new runs, in order.",
-    "warnings": "What is allowed but probably not meant.",
-}
-
-PREVIEW = {
-    "explanation": "The schedule in English.",
-    "timezone": "The zone of the wall clock.",
-    "occurrences": "The next times, and between them those that are skipped.",
-}
-
-PREVIEWED = {
-    "scheduled_at": "The nominal time.",
-    "local": "What the wall clock shows, or would show.",
-    "note": "What is special about it.",
-    "skipped": "Why it does not fire: dst_gap or excluded.",
 }

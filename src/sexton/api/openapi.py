@@ -14,7 +14,6 @@ from sexton.api import examples, fields
 from sexton.api.operation import Operation
 from sexton.api.problems import MEDIA_TYPE, Problem
 from sexton.api.routes import PATH_PARAMETERS
-from sexton.jobs.validation import RANGES
 from sexton.targets.run import TOKEN_HEADER
 
 REFERENCE = "#/components/schemas/{name}"
@@ -30,8 +29,6 @@ refused. Errors are `application/problem+json` with a stable `code`.
 
 # Which fields of which types are described in a table instead of beside their type.
 DESCRIBED = {
-    "JobSpec": fields.SPEC,
-    "JobView": {**fields.SPEC, **fields.VIEW},
     "Target": fields.TARGET,
     "HttpTarget": fields.HTTP,
     "HttpTls": fields.TLS,
@@ -39,9 +36,6 @@ DESCRIBED = {
     "MessageTarget": fields.MESSAGE,
     "CeleryTarget": fields.CELERY,
     "ShellTarget": fields.SHELL,
-    "Backfill": fields.BACKFILL,
-    "Preview": fields.PREVIEW,
-    "PreviewedTime": fields.PREVIEWED,
 }
 
 
@@ -164,12 +158,6 @@ def _header_parameters(one: Operation) -> Iterable[dict[str, Any]]:
 def _describe(schema: dict[str, Any], descriptions: dict[str, str]) -> None:
     for name, property_ in schema.get("properties", {}).items():
         property_.setdefault("description", descriptions.get(name, ""))
-        if name in RANGES and schema.get("title", "").startswith("Job"):
-            whole = next(
-                (each for each in property_.get("anyOf", [property_]) if each.get("type") == "integer"), None
-            )
-            if whole is not None:
-                whole["minimum"], whole["maximum"] = RANGES[name]
 
 
 def _key(type_: Any) -> str:

@@ -27,11 +27,10 @@ from sexton.config import Settings
 from sexton.engine.loop import Vital
 from sexton.engine.telemetry import Telemetry
 from sexton.errors import InvalidField, NotFound, Unavailable
-from sexton.jobs.refusal import UNREADABLE, bad_json
 from sexton.postgres.database import Connection, Database
 from sexton.postgres.replica import Replica
 from sexton.postgres.transaction import Context
-from sexton.refusal import remedy
+from sexton.refusal import UNREADABLE, bad_json, explained
 
 # Stands for a slash inside a job's name while the path is taken apart; no name contains it.
 SLASH = "\0"
@@ -125,14 +124,14 @@ class Call:
         try:
             return msgspec.convert(self.parameters, type_, strict=False)
         except msgspec.ValidationError as error:
-            raise refused(error, type_, "parameter") from None
+            raise explained(error, type_, self.parameters, what="parameter", code="bad_value") from None
 
     def json(self, type_: type[T], *, optional: bool = False) -> T:
         """The body as a value. `optional`: none at all is the same as {}."""
         try:
             return msgspec.json.decode(self.body or b"{}" if optional else self.body, type=type_)
         except msgspec.ValidationError as error:
-            raise refused(error, type_, "field") from None
+            raise explained(error, type_, msgspec.json.decode(self.body), code="bad_value") from None
         except UNREADABLE as error:
             raise bad_json(error) from None
 
@@ -273,29 +272,6 @@ def _response(
         status_code=stored.status,
         headers=headers,
         media_type=headers.pop("Content-Type", operation.media_type),
-    )
-
-
-def refused(error: msgspec.ValidationError, type_: Any, what: str) -> InvalidField:
-    """A refusal by msgspec in our words."""
-    message, _, path = str(error).partition(" - at `$")
-    name = path.rstrip("`").lstrip(".")
-    if unknown := re.search(r"unknown field `(.*)`", message):
-        known = ", ".join(getattr(type_, "__struct_fields__", ())) or "none"
-        return InvalidField(
-            f"unknown_{what}",
-            f"there is no {what} {unknown[1]}",
-            field=unknown[1],
-            hint=f"known: {known}",
-        )
-    if missing := re.search(r"missing required field `(.*)`", message):
-        return InvalidField("missing_field", f"{missing[1]} is missing", field=missing[1], hint="add it")
-    text = message.replace("`", "")
-    return InvalidField(
-        "bad_value",
-        f"{name or 'the body'}: {text[:1].lower()}{text[1:]}",
-        field=name or "body",
-        hint=remedy(type_, name) or "/docs says what it takes",
     )
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Annotated
 
 import msgspec
+from msgspec import Meta
 
 from sexton.errors import InvalidField
 from sexton.jobs.change import find
@@ -24,16 +26,18 @@ MICROSECOND = timedelta(microseconds=1)
 class PreviewedTime(msgspec.Struct, frozen=True, kw_only=True):
     """One occurrence. `local` is its nominal local time; `skipped` says why it does not fire."""
 
-    scheduled_at: datetime
-    local: str
-    note: str | None = None
-    skipped: str | None = None
+    scheduled_at: Annotated[datetime, Meta(description="The nominal time.")]
+    local: Annotated[str, Meta(description="What the wall clock shows, or would show.")]
+    note: Annotated[str | None, Meta(description="What is special about it.")] = None
+    skipped: Annotated[str | None, Meta(description="Why it does not fire: dst_gap or excluded.")] = None
 
 
 class Preview(msgspec.Struct, frozen=True, kw_only=True):
-    explanation: str
-    timezone: str
-    occurrences: list[PreviewedTime]
+    explanation: Annotated[str, Meta(description="The schedule in English.")]
+    timezone: Annotated[str, Meta(description="The zone of the wall clock.")]
+    occurrences: Annotated[
+        list[PreviewedTime], Meta(description="The next times, and between them those that are skipped.")
+    ]
 
 
 def preview(spec: JobSpec, *, count: int = 10, now: datetime) -> Preview:

@@ -16,8 +16,7 @@ from msgspec import UNSET
 
 from sexton.errors import InvalidField
 from sexton.jobs.spec import LimitChanges, Limits
-from sexton.jobs.validation import LENGTHS
-from sexton.model import about
+from sexton.model import LONGEST_QUEUE, about
 from sexton.postgres.transaction import Context, command
 from sexton.refusal import check_text, not_found
 
@@ -69,7 +68,7 @@ async def set_limits(context: Context, name: str, limits: Limits) -> QueueView:
 @command
 async def change_limits(context: Context, name: str, changes: LimitChanges | Mapping[str, Any]) -> QueueView:
     """Change some limits of a queue; None removes one. They hold for what is claimed from now on."""
-    check_text(name, "queue", LENGTHS["queue"])
+    check_text(name, "queue", LONGEST_QUEUE)
     given = changes if isinstance(changes, Mapping) else _plain(changes)
     row = await context.fetchrow("jobs/lock_queue", namespace=context.namespace, name=name)
     wanted = {field: given.get(field, row[field] if row else None) for field in RANGES}
@@ -93,7 +92,7 @@ async def resume_queue(context: Context, name: str) -> QueueView:
 
 
 async def _set_paused(context: Context, name: str, paused: bool, reason: str | None) -> QueueView:
-    check_text(name, "queue", LENGTHS["queue"])
+    check_text(name, "queue", LONGEST_QUEUE)
     await context.execute(
         "jobs/pause_queue",
         namespace=context.namespace,

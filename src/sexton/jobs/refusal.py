@@ -1,4 +1,4 @@
-"""Refusals in our words: which field of a job is wrong, and what to write instead."""
+"""What people write who mean a job: the words of other schedulers, and what to write instead."""
 
 from __future__ import annotations
 
@@ -48,31 +48,24 @@ EXAMPLES = {
     "schedule": "write for example 0 9 * * 1-5, or every 15m",
     "target": HINT,
     "target.shell.command": 'write ["program", "argument"]',
-    "labels": 'write {"team": "billing"}: names and values are text',
-    "exclude": 'write ["2026-12-25", "2026-12-24/2027-01-02"]',
 }
-
-
-# What msgspec raises for text that is not JSON; brackets in brackets in brackets are not, beyond a thousand.
-UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-
-
-def bad_json(error: Exception) -> InvalidField:
-    why = "it is nested too deeply" if isinstance(error, RecursionError) else error
-    return InvalidField("bad_json", f"this is not JSON: {why}", field="body", hint="send one JSON object")
 
 
 def explain(data: Any, error: msgspec.ValidationError) -> InvalidField:
     """The same refusal in our words."""
     if not isinstance(data, Mapping):
-        return InvalidField(
-            "bad_type", "a job is a JSON object", field="body", hint='write {"name": …, "schedule": …}'
-        )
+        return not_an_object()
     try:
         check_names(data)
     except InvalidField as named:
         return named
     return explained(error, JobSpec, data, examples=EXAMPLES)
+
+
+def not_an_object() -> InvalidField:
+    return InvalidField(
+        "bad_type", "a job is a JSON object", field="body", hint='write {"name": …, "schedule": …}'
+    )
 
 
 def check_names(data: Mapping[str, Any]) -> None:

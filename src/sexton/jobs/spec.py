@@ -6,51 +6,153 @@ from datetime import datetime
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Meta, UnsetType
 
-from sexton.model import Backoff, MissedWindow, Overlap, RetryJitter, about
+from sexton.model import LONGEST_QUEUE, Backoff, MissedWindow, Overlap, RetryJitter, about
 from sexton.targets.spec import Target
+
+TEN_YEARS = 10 * 366 * 86_400
+MONTH = 30 * 86_400
+
+
+def choice(*values: str) -> Meta:
+    """These texts and no others; the parser of schedules refuses the rest in its own words."""
+    return Meta(extra_json_schema={"enum": list(values)})
 
 
 class JobSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
-    """A job as people write it."""
+    """A job as people write it.
 
-    name: str
-    schedule: str
-    timezone: str | None = None
-    kind: str | None = None
-    anchor: datetime | None = None
-    gap: str | None = None
-    fold: str | None = None
-    starts_at: datetime | None = None
-    ends_at: datetime | None = None
-    exclude: list[str] = []
-    target: Target | None = None
-    payload: Any = None
-    queue: str = "default"
-    priority: int = 2
-    max_retries: int = 3
-    retry_backoff: Backoff = Backoff.EXPONENTIAL
-    retry_base_seconds: int = 60
-    retry_max_seconds: int = 3600
-    retry_jitter: RetryJitter = RetryJitter.NONE
-    timeout_seconds: int = 300
-    missed_window: MissedWindow | None = None
-    max_missed: int = 100
-    catch_up_seconds: int | None = None
-    grace_seconds: int = 60
-    overlap: Overlap = Overlap.ALLOW
-    jitter_seconds: int = 0
-    expires_seconds: int | None = None
-    max_runs: int | None = None
-    idempotency_key_template: str | None = None
-    concurrency_key: str | None = None
-    dead_letter_target: Target | None = None
-    keep_completed_seconds: int = 86_400
-    labels: dict[str, str] = {}
-    description: str | None = None
-    owner: str | None = None
+    Each field is declared here once: its type, range, default and meaning. Reading, the API, the command line
+    and the documentation follow.
+    """
 
+    name: Annotated[str, Meta(max_length=200, description="Unique among live jobs; at most 200 characters.")]
+    schedule: Annotated[
+        str,
+        Meta(
+            description="When: a cron line, an RRULE, an interval such as `every 15m`, or one instant.",
+            examples=["0 9 * * 1-5", "every 15m"],
+        ),
+    ]
+    timezone: Annotated[
+        Annotated[str, Meta(max_length=100)] | None,
+        Meta(description="The zone of the wall clock, such as Europe/Berlin. Default: UTC."),
+    ] = None
+    kind: Annotated[
+        Annotated[str, choice("cron", "recurrence", "interval", "once")] | None,
+        Meta(description="cron, recurrence, interval or once. Default: told from the text."),
+    ] = None
+    anchor: Annotated[
+        datetime | None,
+        Meta(
+            description="Where intervals and recurrences count from. "
+            "Default: starts_at, else the creation time."
+        ),
+    ] = None
+    gap: Annotated[
+        Annotated[str, choice("after", "shift", "skip")] | None,
+        Meta(description="A local time that does not exist: after, shift or skip."),
+    ] = None
+    fold: Annotated[
+        Annotated[str, choice("first", "second", "both")] | None,
+        Meta(description="A local time that happens twice: first, second or both."),
+    ] = None
+    starts_at: Annotated[datetime | None, Meta(description="Nothing fires before this instant.")] = None
+    ends_at: Annotated[datetime | None, Meta(description="Nothing fires after this instant.")] = None
+    exclude: Annotated[
+        list[str],
+        Meta(
+            max_length=1000,
+            description="Dates, or ranges A/B of dates, on which nothing fires.",
+            examples=[["2026-12-25", "2026-12-24/2027-01-02"]],
+        ),
+    ] = []
+    target: Annotated[
+        Target | None,
+        Meta(description="Who carries it out, such as a handler. Default: the handler with the job's name."),
+    ] = None
+    payload: Annotated[Any, Meta(description="What the handler gets: any JSON up to 256 KiB.")] = None
+    queue: Annotated[str, Meta(max_length=LONGEST_QUEUE, description="Which workers may take it.")] = (
+        "default"
+    )
+    priority: Annotated[int, Meta(ge=0, le=3, description="0 (first) to 3 (last).")] = 2
+    max_retries: Annotated[
+        int, Meta(ge=0, le=100, description="Tries after the first one: 3 means at most four attempts.")
+    ] = 3
+    retry_backoff: Annotated[
+        Backoff, Meta(description="How the wait between attempts grows: fixed, linear or exponential.")
+    ] = Backoff.EXPONENTIAL
+    retry_base_seconds: Annotated[
+        int, Meta(ge=0, le=MONTH, description="The wait before the second attempt.")
+    ] = 60
+    retry_max_seconds: Annotated[
+        int, Meta(ge=0, le=MONTH, description="The longest wait between attempts.")
+    ] = 3600
+    retry_jitter: Annotated[RetryJitter, Meta(description="none, or full: a random part of the wait.")] = (
+        RetryJitter.NONE
+    )
+    timeout_seconds: Annotated[int, Meta(ge=1, le=MONTH, description="How long an attempt may take.")] = 300
+    missed_window: Annotated[
+        MissedWindow | None,
+        Meta(description="What happens to times that were missed: SKIP, RUN_ONCE or RUN_ALL."),
+    ] = None
+    max_missed: Annotated[
+        int, Meta(ge=0, le=10_000, description="How many missed times RUN_ALL runs at most.")
+    ] = 100
+    catch_up_seconds: Annotated[
+        Annotated[int, Meta(ge=0, le=TEN_YEARS)] | None,
+        Meta(description="A time missed by more than this is not run. Default: no limit; a day for RUN_ALL."),
+    ] = None
+    grace_seconds: Annotated[
+        int, Meta(ge=0, le=86_400, description="Up to this late a time is just late, not missed.")
+    ] = 60
+    overlap: Annotated[
+        Overlap,
+        Meta(description="If the run before has not ended: ALLOW, SKIP, QUEUE_ONE or CANCEL_RUNNING."),
+    ] = Overlap.ALLOW
+    jitter_seconds: Annotated[
+        int,
+        Meta(
+            ge=0, le=86_400, description="Spread over this many seconds, by a fixed offset of the job's own."
+        ),
+    ] = 0
+    expires_seconds: Annotated[
+        Annotated[int, Meta(ge=1, le=TEN_YEARS)] | None,
+        Meta(description="A run that has not started this long after its time is not worth starting."),
+    ] = None
+    max_runs: Annotated[
+        Annotated[int, Meta(ge=1, le=2**31 - 1)] | None, Meta(description="How often it fires in all.")
+    ] = None
+    idempotency_key_template: Annotated[
+        str | None, Meta(description="The key every target receives, such as `report-{{week}}`.")
+    ] = None
+    concurrency_key: Annotated[
+        str | None,
+        Meta(description="So many at a time share it as their queue says: `{{payload.customer}}`."),
+    ] = None
+    dead_letter_target: Annotated[
+        Target | None,
+        Meta(description="Also receives every dead letter of the job: an http or message target."),
+    ] = None
+    keep_completed_seconds: Annotated[
+        int, Meta(ge=0, le=TEN_YEARS, description="How long a completed one-off job is kept.")
+    ] = 86_400
+    labels: Annotated[
+        dict[str, str],
+        Meta(
+            max_length=64,
+            description="Names and values of your own, to find jobs by.",
+            examples=[{"team": "billing"}],
+        ),
+    ] = {}
+    description: Annotated[
+        Annotated[str, Meta(max_length=10_000)] | None, Meta(description="For people.")
+    ] = None
+    owner: Annotated[Annotated[str, Meta(max_length=200)] | None, Meta(description="Whom to ask.")] = None
+
+
+DEFAULTS = JobSpec(name="", schedule="")
 
 # The fields of a specification that a job's row holds in columns of its own; the others go into `options`.
 COLUMNS = (

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Annotated
 
-import msgspec
+from msgspec import Meta, field
 
 from sexton.jobs.spec import JobSpec
 
@@ -13,18 +14,28 @@ class JobView(JobSpec, frozen=True, kw_only=True, omit_defaults=False):
     """`next_run_at` is the nominal time of the next occurrence; null while the job is paused or over.
     `problem` says why it does not fire though it is active: its schedule cannot be computed."""
 
-    job_id: str
-    status: str
-    revision: int
-    next_run_at: datetime | None = None
-    next_run_local: str | None = None
-    last_run_at: datetime | None = None
-    last_outcome: str | None = None
-    paused_reason: str | None = None
-    paused_until: datetime | None = None
-    app: str | None = None
-    problem: str | None = None
-    created_at: datetime
-    updated_at: datetime
-    completed_at: datetime | None = None
-    warnings: list[str] = msgspec.field(default_factory=list)
+    job_id: Annotated[str, Meta(description="The job's id, `j_…`.")]
+    status: Annotated[str, Meta(description="active, paused, completed or deleted.")]
+    revision: Annotated[int, Meta(description="Grows with every edit; the ETag.")]
+    next_run_at: Annotated[
+        datetime | None, Meta(description="The next nominal time; null while paused and after the last.")
+    ] = None
+    next_run_local: Annotated[str | None, Meta(description="The same in the job's zone.")] = None
+    last_run_at: Annotated[datetime | None, Meta(description="The nominal time of the latest run.")] = None
+    last_outcome: Annotated[str | None, Meta(description="How the latest run or occurrence ended.")] = None
+    paused_reason: Annotated[str | None, Meta(description="Why it was paused.")] = None
+    paused_until: Annotated[datetime | None, Meta(description="When it goes on by itself.")] = None
+    app: Annotated[str | None, Meta(description="The application that declared it.")] = None
+    problem: Annotated[
+        str | None,
+        Meta(
+            description="Why it is set aside though it is active: its schedule cannot be computed. "
+            "An edit mends it."
+        ),
+    ] = None
+    created_at: Annotated[datetime, Meta(description="When it was made.")]
+    updated_at: Annotated[datetime, Meta(description="When it was last edited.")]
+    completed_at: Annotated[datetime | None, Meta(description="When it fired for the last time.")] = None
+    warnings: Annotated[list[str], Meta(description="What is allowed but probably not meant.")] = field(
+        default_factory=list
+    )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 
 from sexton.errors import Conflict, InvalidField
 from sexton.jobs.change import NAMESPACE, LockedJob, hold, lane_id, within
@@ -24,12 +25,14 @@ MICROSECOND = timedelta(microseconds=1)
 class Backfill(msgspec.Struct, frozen=True, kw_only=True):
     """What a backfill did, or with `dry_run` would do. `left_out` still have a run, or are yet to fire."""
 
-    job_id: str
-    dry_run: bool
-    scheduled_at: list[datetime]
-    left_out: list[datetime]
-    run_ids: list[str]
-    warnings: list[str]
+    job_id: Annotated[str, Meta(description="The job's id, `j_…`.")]
+    dry_run: Annotated[bool, Meta(description="True if nothing was run.")]
+    scheduled_at: Annotated[list[datetime], Meta(description="The occurrences that are run, or would be.")]
+    left_out: Annotated[
+        list[datetime], Meta(description="Occurrences that have a live run, or are yet to fire.")
+    ]
+    run_ids: Annotated[list[str], Meta(description="The new runs, in order.")]
+    warnings: Annotated[list[str], Meta(description="What is allowed but probably not meant.")]
 
 
 async def run_now(
