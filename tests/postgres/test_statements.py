@@ -11,6 +11,7 @@ import msgspec
 import pytest
 import pytest_asyncio
 
+from sexton.engine.worker.queue import CLAIM_DEFAULTS
 from sexton.postgres.database import BY_KEY, Database
 from tests.plans import nodes, rows_read
 from tests.seeding import NOW, Store
@@ -91,7 +92,9 @@ async def test_runs_to_be_run_alone_are_found_among_many(store: Store, analyze_f
     assert await read(store.database, "claiming/find_suspects", BY_KEY, lanes=[lane], now=NOW) == {
         "runs_suspect": 1
     }
-    ways = await read(store.database, "claiming/claim_alone", BY_KEY, node=node, lanes=[lane], now=NOW)
+    ways = await read(
+        store.database, "claiming/claim_alone", BY_KEY, node=node, lanes=[lane], now=NOW, **CLAIM_DEFAULTS
+    )
     assert ways.pop("runs_suspect") == 1
     assert sum(ways.values()) <= 2
 

@@ -11,6 +11,7 @@ import pytest
 import pytest_asyncio
 
 from sexton.engine.upkeep.sweeper import expire, reap
+from sexton.engine.worker.queue import CLAIM_DEFAULTS
 from sexton.errors import Conflict, NotFound, SextonError
 from sexton.jobs.state import delete
 from sexton.model import Wait, encode_id
@@ -217,7 +218,9 @@ async def test_a_report_counts_though_the_worker_died_before_it_recorded_the_wai
     store: Sent, database: Database
 ) -> None:
     run, node = await store.run(), await store.node()
-    await database.fetch("claiming/claim", node=node, lanes=[await store.lane()], limit=1, now=NOW)
+    await database.fetch(
+        "claiming/claim", node=node, lanes=[await store.lane()], limit=1, now=NOW, **CLAIM_DEFAULTS
+    )
     await store.execute("update sexton.nodes set state = 'dead', running = 1")
     token = report.token_of(await report.read_key(Context(database)), run, 1)
     assert (await store.beat(run, token)).status == "running"

@@ -2,33 +2,47 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import msgspec
 import pytest
 
+from sexton.jobs.stored import attempt_policy
 from sexton.model import Backoff, RetryJitter
 from sexton.runs.retry import backoff, error_group
 from sexton.targets.run import AttemptPolicy
 
 
+def policy(**options: Any) -> AttemptPolicy:
+    return attempt_policy(msgspec.json.encode(options).decode())
+
+
+def test_a_policy_is_read_from_the_options_of_a_job() -> None:
+    read = policy(max_retries=0, retry_backoff="fixed", timeout_seconds=5, queue="x", grace_seconds=3)
+    assert (read.max_retries, read.retry_backoff, read.timeout_seconds) == (0, Backoff.FIXED, 5)
+    assert (read.retry_base_seconds, read.retry_jitter) == (60, RetryJitter.NONE)
+
+
 @pytest.mark.parametrize(
-    ("policy", "expected"),
+    ("given", "expected"),
     [
-        (AttemptPolicy(), [60, 120, 240, 480, 960, 1920, 3600, 3600]),
-        (AttemptPolicy(retry_backoff=Backoff.LINEAR, retry_base_seconds=10), [10, 20, 30, 40]),
-        (AttemptPolicy(retry_backoff=Backoff.FIXED, retry_base_seconds=5), [5, 5, 5]),
-        (AttemptPolicy(retry_backoff=Backoff.LINEAR, retry_max_seconds=90), [60, 90, 90]),
-        (AttemptPolicy(retry_base_seconds=0), [0, 0]),
+        (policy(), [60, 120, 240, 480, 960, 1920, 3600, 3600]),
+        (policy(retry_backoff=Backoff.LINEAR, retry_base_seconds=10), [10, 20, 30, 40]),
+        (policy(retry_backoff=Backoff.FIXED, retry_base_seconds=5), [5, 5, 5]),
+        (policy(retry_backoff=Backoff.LINEAR, retry_max_seconds=90), [60, 90, 90]),
+        (policy(retry_base_seconds=0), [0, 0]),
     ],
 )
-def test_backoff_grows_as_the_job_says(policy: AttemptPolicy, expected: list[float]) -> None:
-    assert [backoff(policy, tried) for tried in range(1, len(expected) + 1)] == expected
+def test_backoff_grows_as_the_job_says(given: AttemptPolicy, expected: list[float]) -> None:
+    assert [backoff(given, tried) for tried in range(1, len(expected) + 1)] == expected
 
 
 def test_backoff_after_very_many_attempts_is_the_longest() -> None:
-    assert backoff(AttemptPolicy(), 30_000) == 3600
+    assert backoff(policy(), 30_000) == 3600
 
 
 def test_full_jitter_stays_within_the_delay() -> None:
-    delays = [backoff(AttemptPolicy(retry_jitter=RetryJitter.FULL), 3) for _ in range(200)]
+    delays = [backoff(policy(retry_jitter=RetryJitter.FULL), 3) for _ in range(200)]
     assert all(0 <= delay <= 240 for delay in delays)
     assert len(set(delays)) > 100
 

@@ -1,16 +1,8 @@
-"""What a run's policy is read from, and what an error becomes."""
+"""What an error becomes."""
 
 from __future__ import annotations
 
-from sexton.model import Backoff
-from sexton.targets.run import ERROR_LIMIT, AttemptPolicy, clean, describe, read_policy
-
-
-def test_a_policy_is_read_from_the_options_of_a_job() -> None:
-    text = (
-        '{"max_retries": 0, "retry_backoff": "fixed", "timeout_seconds": 5, "queue": "x", "grace_seconds": 3}'
-    )
-    assert read_policy(text) == AttemptPolicy(max_retries=0, retry_backoff=Backoff.FIXED, timeout_seconds=5)
+from sexton.targets.run import ERROR_LIMIT, clean, describe
 
 
 def test_an_error_is_told_with_the_end_of_its_traceback() -> None:

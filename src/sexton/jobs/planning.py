@@ -40,10 +40,10 @@ DAY = timedelta(days=1)
 class MissedPolicy:
     """What a job says about occurrences that were not fired in time."""
 
-    missed_window: MissedWindow = MissedWindow.RUN_ONCE
-    max_missed: int = 100
-    catch_up: timedelta | None = None
-    grace: timedelta = timedelta(seconds=60)
+    missed_window: MissedWindow
+    max_missed: int
+    catch_up: timedelta | None
+    grace: timedelta
 
     @classmethod
     def of(cls, spec: JobSpec) -> MissedPolicy:

@@ -15,7 +15,7 @@ from sexton.jobs import planning
 from sexton.jobs.concurrency import concurrency_key
 from sexton.jobs.payload import encode_payload
 from sexton.jobs.planning import MissedPolicy
-from sexton.jobs.spec import COLUMNS, JobSpec
+from sexton.jobs.spec import COLUMNS, DEFAULTS, JobSpec
 from sexton.model import (
     Overlap,
     OverlapCode,
@@ -23,11 +23,12 @@ from sexton.model import (
     jitter_of,
 )
 from sexton.schedules import Schedule
+from sexton.targets.run import AttemptPolicy
 from sexton.targets.spec import Target
 from sexton.targets.template import occurrence_key
 
-DEFAULT_GRACE = 60
 _COLUMNS = frozenset(COLUMNS)
+_ATTEMPTS = {name: getattr(DEFAULTS, name) for name in AttemptPolicy.__struct_fields__}
 _OVERLAPS = {overlap: OverlapCode[overlap.value].value for overlap in Overlap}
 
 
@@ -147,7 +148,7 @@ def timer_columns(
         "priority": spec.priority,
         "overlap": overlap_of(spec),
         "expires_seconds": spec.expires_seconds,
-        "grace_seconds": None if spec.grace_seconds == DEFAULT_GRACE else spec.grace_seconds,
+        "grace_seconds": None if spec.grace_seconds == DEFAULTS.grace_seconds else spec.grace_seconds,
         "concurrency_key": concurrency_key_of(spec, job_id),
     }
 
@@ -160,6 +161,11 @@ def _options(spec: JobSpec, schedule: Schedule) -> str:
     builtins = msgspec.to_builtins(spec)
     options = {name: builtins[name] for name in builtins.keys() - _COLUMNS}
     return encoded(options) if options else "{}"
+
+
+def attempt_policy(options: str) -> AttemptPolicy:
+    """What `options` say about attempts; what they leave out has its default."""
+    return msgspec.convert(_ATTEMPTS | msgspec.json.decode(options), AttemptPolicy)
 
 
 def target_of(spec: JobSpec) -> Target:

@@ -25,13 +25,14 @@ import asyncpg
 import msgspec
 
 from sexton.errors import Conflict, SextonError
+from sexton.jobs.stored import attempt_policy
 from sexton.model import Cancel, Failure, Outcome, RunStatus, Success, encode_id
 from sexton.postgres.database import LOCALLY_BY_KEY, by_column
 from sexton.postgres.transaction import Context, command
 from sexton.refusal import not_found
 from sexton.runs.outcomes import AGAIN, END, OutcomeBatch
 from sexton.runs.read import run_number
-from sexton.targets.run import AttemptPolicy, read_policy
+from sexton.targets.run import AttemptPolicy
 
 KEY = "report_key"
 AT_WORK = (RunStatus.RUNNING, RunStatus.WAITING)
@@ -50,7 +51,7 @@ class Reported:
 
     @classmethod
     def of(cls, row: asyncpg.Record) -> Reported:
-        policy = read_policy(row["options"])
+        policy = attempt_policy(row["options"])
         return cls(row["id"], row["claim"], row["job_id"], row["attempt"], row["crashes"], policy)
 
 
@@ -142,7 +143,7 @@ async def heartbeat(
     deadline = await context.fetchval(
         "recording/extend_wait",
         run_id=number,
-        seconds=read_policy(row["options"]).timeout_seconds if seconds is None else seconds,
+        seconds=attempt_policy(row["options"]).timeout_seconds if seconds is None else seconds,
         progress=None if progress is None else msgspec.json.encode(progress).decode(),
         now=context.now,
     )

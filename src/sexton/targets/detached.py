@@ -10,6 +10,7 @@ import msgspec
 
 from sexton import clock
 from sexton.errors import InvalidField
+from sexton.model import Backoff, RetryJitter
 from sexton.postgres.database import Connection
 from sexton.targets.run import AttemptPolicy, RunContext
 from sexton.targets.spec import Target
@@ -44,7 +45,7 @@ class Detached:
             "timezone": None,
             **columns,
         }
-        run = RunContext(record, self, AttemptPolicy(timeout_seconds=seconds))
+        run = RunContext(record, self, AttemptPolicy(0, Backoff.FIXED, 0, 0, RetryJitter.NONE, seconds, None))
         run.started = clock.monotonic()
         return run
 

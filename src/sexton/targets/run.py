@@ -56,19 +56,15 @@ Stop = Literal["timeout", "cancel", "lost", "shutdown"]
 
 
 class AttemptPolicy(msgspec.Struct, frozen=True):
-    """What a job's options say about its attempts, read from `jobs.options`: what differs from the
-    defaults."""
+    """What a job says about its attempts."""
 
-    max_retries: int = 3
-    retry_backoff: Backoff = Backoff.EXPONENTIAL
-    retry_base_seconds: float = 60
-    retry_max_seconds: float = 3600
-    retry_jitter: RetryJitter = RetryJitter.NONE
-    timeout_seconds: float = 300
-    idempotency_key_template: str | None = None
-
-
-read_policy = msgspec.json.Decoder(AttemptPolicy).decode
+    max_retries: int
+    retry_backoff: Backoff
+    retry_base_seconds: float
+    retry_max_seconds: float
+    retry_jitter: RetryJitter
+    timeout_seconds: float
+    idempotency_key_template: str | None
 
 
 class Feedback(Protocol):

@@ -10,6 +10,7 @@ from sexton.config import Settings
 from sexton.engine.doorbells.line import Line
 from sexton.engine.doorbells.ringer import WAITING_ROOM, Ringer
 from sexton.engine.telemetry import Telemetry
+from sexton.engine.worker.queue import CLAIM_DEFAULTS
 from sexton.engine.worker.receiver import read_notice
 from sexton.postgres.database import BY_KEY, Database, array_text
 from tests.engine.doorbells.memory import Memory, MemoryBroker
@@ -89,6 +90,7 @@ async def test_what_is_claimed_by_id_is_found_by_its_key(store: Store) -> None:
         lanes=[lane],
         runs=array_text(some),
         now=NOW,
+        **CLAIM_DEFAULTS,
     )
     assert set(ways) <= {"runs_pkey", "Tid Scan", "runs_slot"}
     assert sum(ways.values()) <= 3 * len(some)

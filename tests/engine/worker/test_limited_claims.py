@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from sexton.engine.worker.queue import Limited, RunQueue
+from sexton.engine.worker.queue import CLAIM_DEFAULTS, Limited, RunQueue
 from sexton.postgres.database import Database
 from sexton.runs.outcomes import Successes
 from tests.plans import explain, rows_read
@@ -366,7 +366,7 @@ select $1, $2, 2, $3, $3, $3, 1, $4 || n % $5::int, $6, $7 from generate_series(
 
 async def plan_of(database: Database, queue: RunQueue, node: int, lanes: list[int], most: int) -> list[Any]:
     statement = database.prepared(
-        "claiming/claim_limited", node=node, lanes=lanes, limit=most, now=NOW, alone=False
+        "claiming/claim_limited", node=node, lanes=lanes, limit=most, now=NOW, alone=False, **CLAIM_DEFAULTS
     )
     async with queue.connection() as connection:
         return await explain(connection, *statement)

@@ -11,7 +11,7 @@ import pytest_asyncio
 
 from sexton.engine.doorbells.base import Ring
 from sexton.engine.doorbells.postgres import PostgresDoorbell
-from sexton.engine.worker.queue import RunQueue
+from sexton.engine.worker.queue import CLAIM_DEFAULTS, RunQueue
 from sexton.postgres.database import Database
 from sexton.runs.outcomes import Successes
 from tests.plans import explain
@@ -57,7 +57,9 @@ async def test_two_claims_never_share_a_run(store: Store, queue: RunQueue, datab
     runs = {await store.run() for _ in range(6)}
     one, other, lane = await store.node(), await store.node(), await store.lane()
     async with database.transaction() as connection:
-        rows = await database.fetch("claiming/claim", on=connection, node=one, lanes=[lane], limit=4, now=NOW)
+        rows = await database.fetch(
+            "claiming/claim", on=connection, node=one, lanes=[lane], limit=4, now=NOW, **CLAIM_DEFAULTS
+        )
         first = {row["id"] for row in rows}
         # The first claim is not committed: its rows are passed over, not waited for.
         second = {row["id"] for row in await queue.claim(other, [lane], 4, now=NOW)}
@@ -403,7 +405,10 @@ async def test_the_claim_goes_by_its_index(store: Store, queue: RunQueue, databa
     )
     async with queue.connection() as connection:
         scans = await explain(
-            connection, *database.prepared("claiming/claim", node=node, lanes=[lane], limit=100, now=NOW)
+            connection,
+            *database.prepared(
+                "claiming/claim", node=node, lanes=[lane], limit=100, now=NOW, **CLAIM_DEFAULTS
+            ),
         )
     assert not [scan for scan in scans if scan["Node Type"] == "Seq Scan"]
     [claimable] = [scan for scan in scans if scan.get("Index Name") == "runs_claimable"]

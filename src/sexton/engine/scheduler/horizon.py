@@ -26,6 +26,7 @@ from sexton.engine.scheduler.due_batch import DueBatch
 from sexton.engine.scheduler.wheel import MICROSECONDS, Entries, Wheel
 from sexton.errors import SextonError
 from sexton.jobs.planning import schedule_of
+from sexton.jobs.spec import DEFAULTS
 from sexton.postgres.database import Database
 from sexton.schedules import Schedule
 from sexton.schedules.interval import read_seconds
@@ -34,7 +35,6 @@ log = logging.getLogger("sexton")
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
-DEFAULT_GRACE = 60
 
 # Changed shards are read again at most this often; a bulk import changes all of them all the time.
 RELOAD_SECONDS = 0.5
@@ -348,7 +348,7 @@ class Horizon:
     def _number(self, job: asyncpg.Record, key: tuple[UUID, int | None, bool]) -> int:
         """A new timing. One-offs are all alike, for nothing comes after, and so are plain intervals of one
         length, though each has a timing key of its own: they must not fill the memory with schedules."""
-        grace, special = DEFAULT_GRACE if key[1] is None else key[1], key[2]
+        grace, special = DEFAULTS.grace_seconds if key[1] is None else key[1], key[2]
         once = job["kind"] == "once"
         step = _step(job)
         shared = (once, step, grace, special)

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import asyncpg
 
 from sexton.engine import crash
+from sexton.jobs.spec import DEFAULTS
 from sexton.postgres.database import (
     BY_KEY,
     CLOSE_SECONDS,
@@ -39,6 +40,9 @@ BUSY_SECONDS = 0.1
 # A run that a handler finishes in its own transaction is held until COMMIT. Should that not arrive, as the
 # worker was stopped or cut off, the transaction is undone after this long, and the run can be taken over.
 COMMIT_SECONDS = 15.0
+
+# What a claim takes for jobs that do not say it.
+CLAIM_DEFAULTS: dict[str, Any] = {"timeout_seconds": DEFAULTS.timeout_seconds}
 
 # The latter is what a connection says that was cut off in the middle of something.
 CUT_OFF = (*LOST, asyncpg.InternalClientError)
@@ -125,21 +129,23 @@ class RunQueue:
     async def claim(
         self, node: int, lanes: Sequence[int], limit: int, *, now: datetime | None = None
     ) -> list[asyncpg.Record]:
-        return await self._write("claiming/claim", node=node, lanes=lanes, limit=limit, now=now)
+        return await self._write(
+            "claiming/claim", node=node, lanes=lanes, limit=limit, now=now, **CLAIM_DEFAULTS
+        )
 
     async def claim_by_id(
         self, node: int, lanes: Sequence[int], runs: Sequence[int], *, now: datetime | None = None
     ) -> list[asyncpg.Record]:
         """Those of these runs that can be claimed."""
         return await self._write(
-            "claiming/claim_by_id", node=node, lanes=lanes, runs=array_text(runs), now=now
+            "claiming/claim_by_id", node=node, lanes=lanes, runs=array_text(runs), now=now, **CLAIM_DEFAULTS
         )
 
     async def claim_alone(
         self, node: int, lanes: Sequence[int], *, now: datetime | None = None
     ) -> list[asyncpg.Record]:
         """A run that may kill its worker: only for a worker that has no other."""
-        return await self._write("claiming/claim_alone", node=node, lanes=lanes, now=now)
+        return await self._write("claiming/claim_alone", node=node, lanes=lanes, now=now, **CLAIM_DEFAULTS)
 
     async def claim_limited(
         self,
@@ -164,6 +170,7 @@ class RunQueue:
                         limit=limit,
                         now=now,
                         alone=alone,
+                        **CLAIM_DEFAULTS,
                     )
             except asyncpg.LockNotAvailableError:
                 return Limited([], True, BUSY_SECONDS)

@@ -9,8 +9,9 @@ from collections.abc import Mapping
 
 import msgspec
 
+from sexton.jobs.stored import attempt_policy
 from sexton.targets.base import TargetKind
-from sexton.targets.run import AttemptPolicy, Step, read_policy
+from sexton.targets.run import AttemptPolicy, Step
 from sexton.targets.spec import Target
 
 CACHE_LIMIT = 10_000
@@ -53,5 +54,5 @@ class Repertoire:
             pass
         if len(self._policies) >= CACHE_LIMIT:
             self._policies.clear()
-        policy = self._policies[options] = read_policy(options)
+        policy = self._policies[options] = attempt_policy(options)
         return policy

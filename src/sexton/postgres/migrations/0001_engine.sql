@@ -93,7 +93,7 @@ create table sexton.timers (
     priority smallint not null,
     overlap smallint not null default 0,
     expires_seconds integer,
-    grace_seconds integer,      -- null: the default, 60
+    grace_seconds integer,      -- null: the default
     concurrency_key text collate "C"    -- set if the lane is keyed
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05);
 

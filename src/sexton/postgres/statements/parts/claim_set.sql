@@ -1,5 +1,5 @@
 -- What a claim sets: the number of the claim grows with every one, and the first one fixes the revision.
--- Expects moment, :node, and what claim_definition joins.
+-- Expects moment, :node, :timeout_seconds (of jobs that do not say theirs), and what claim_definition joins.
     state = 'running',
     claim = run.claim + 1,
     attempt = run.attempt + 1,
@@ -7,4 +7,5 @@
     revision = coalesce(case when old.definition is null then job.revision end, run.revision),
     claimed_at = (select now from moment),
     deadline_at = (select now from moment) + make_interval(
-        secs => coalesce((coalesce(old.definition -> 'options', job.options) ->> 'timeout_seconds')::float8, 300))
+        secs => coalesce(
+            (coalesce(old.definition -> 'options', job.options) ->> 'timeout_seconds')::float8, :timeout_seconds::float8))
