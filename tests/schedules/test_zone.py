@@ -5,12 +5,15 @@ from __future__ import annotations
 import importlib
 from datetime import UTC, datetime, timedelta
 from importlib import resources
+from itertools import islice
 from typing import Any
 
 import pytest
 
 from sexton.errors import ScheduleError
-from sexton.schedules.zone import EPOCH, STRETCH, zone, zone_names
+from sexton.schedules.tzfile import read_rule
+from sexton.schedules.wall import FIRST_WALL
+from sexton.schedules.zone import EPOCH, zone, zone_names
 
 # The standard library's reader in Python keeps the transitions it has read.
 READER: Any = importlib.import_module("zoneinfo._zoneinfo")
@@ -64,14 +67,55 @@ def test_every_change_in_the_data_is_found(part: int) -> None:
     assert checked > 5_000
 
 
-def test_a_change_on_the_edge_of_a_stretch_is_kept() -> None:
-    """Stretches are cut at fixed instants; a change there is the end of one and the start of the next."""
-    new_york = zone("America/New_York")
-    edges = range(0, LAST, STRETCH)
-    for edge in edges:
-        before, after = new_york.period(edge - 1), new_york.period(edge)
-        assert before.end == after.start == edge
-        assert (before.after, after.before) == (after.offset, before.offset)
+@pytest.mark.parametrize(
+    "name", ["America/New_York", "Africa/Casablanca", "Europe/Dublin", "Asia/Tokyo", "UTC"]
+)
+def test_periods_join_from_the_first_year_to_the_last(name: str) -> None:
+    """Also after the listed changes, where a rule makes those of every year."""
+    one = zone(name)
+    for year in [1, 1800, 1883, *range(1960, 2100), 2436, 7777, 9998, 9999]:
+        at = int((datetime(year, 7, 1, tzinfo=UTC) - EPOCH).total_seconds())
+        period = one.period(at)
+        offset = (EPOCH + timedelta(seconds=at)).astimezone(one.info).utcoffset()
+        assert timedelta(seconds=period.offset) == offset
+        if period.start > FIRST_WALL:
+            before = one.period(period.start - 1)
+            assert (before.end, before.offset, before.after) == (period.start, period.before, period.offset)
+        after = one.period(period.end)
+        assert (after.start, after.before, after.offset) == (period.end, period.offset, period.after)
+
+
+@pytest.mark.parametrize(
+    ("rule", "changes"),
+    [
+        ("EST5EDT,M3.2.0,M11.1.0", ["2028-03-12T07:00", "2028-11-05T06:00"]),
+        ("IST-2IDT,M3.4.4/26,M10.5.0", ["2028-03-24T00:00", "2028-10-28T23:00"]),
+        ("<-02>2<-01>,M3.5.0/-1,M10.5.0/0", ["2028-03-26T01:00", "2028-10-29T01:00"]),
+        ("AAA3:30BBB,J60/0:30,J300", ["2028-03-01T04:00", "2028-10-27T04:30"]),
+        ("AAA-1BBB-2,59,299/3:00:30", ["2028-02-29T01:00", "2028-10-26T01:00:30"]),
+        ("<+03>-3", []),
+    ],
+)
+def test_the_rule_on_the_last_line_of_a_zone_file(rule: str, changes: list[str]) -> None:
+    read = read_rule(rule)
+    found = read.changes_in(2028) if read else []
+    assert [EPOCH + timedelta(seconds=at) for at, _ in found] == [
+        datetime.fromisoformat(change).replace(tzinfo=UTC) for change in changes
+    ]
+
+
+def test_gaps_come_in_order_and_end_where_the_clock_settles() -> None:
+    def walls(name: str, first: str, number: int) -> list[tuple[str, str]]:
+        start = int((datetime.fromisoformat(first) - EPOCH.replace(tzinfo=None)).total_seconds())
+        gaps = islice(zone(name).gaps(start), number)
+        return [tuple(f"{EPOCH + timedelta(seconds=wall):%Y-%m-%dT%H:%M}" for wall in gap) for gap in gaps]  # type: ignore[misc]
+
+    assert walls("America/New_York", "2026-03-08T02:30", 2) == [
+        ("2026-03-08T02:30", "2026-03-08T03:00"),
+        ("2027-03-14T02:00", "2027-03-14T03:00"),
+    ]
+    assert walls("Pacific/Apia", "2011-12-01T00:00", 1) == [("2011-12-30T00:00", "2011-12-31T00:00")]
+    assert walls("Asia/Tokyo", "1952-01-01T00:00", 9) == walls("UTC", "0002-01-01T00:00", 9) == []
 
 
 @pytest.mark.parametrize(

@@ -111,59 +111,97 @@ class Calendar:
         content = (self._walls.spans, self._instants.spans, schedule, self.only, str(self.roll), recurring)
         return hashlib.blake2b(repr(content).encode(), digest_size=16).hexdigest()
 
-    def excluded_until(self, at: int, wall: int, zone: Zone) -> int | None:
-        """None if the calendar allows this time; else an instant up to which it allows nothing."""
-        if not self.only:
-            return self._covered_until(at, wall, zone)
-        return None if self._covered_until(at, wall, zone) is not None else self._next_cover(at, wall, zone)
+    def excluded_until(self, at: int, wall: int, zone: Zone, budget: Budget) -> int | None:
+        """None if the calendar allows this time; else an instant before which it allows no other."""
+        until = self._covered_until(at, wall, zone, budget)
+        if self.only:
+            return self._next_cover(at, wall, zone, budget) if until is None else None
+        return until
 
-    def excludes_day(self, day: int) -> bool:
+    def excludes_day(self, day: int, budget: Budget) -> bool:
         """For rolling: whole days only."""
-        wall = day * DAY
-        covered = (
-            self._walls.end_of(wall) is not None
-            or (self.schedule is not None and _fires_on(self.schedule, day))
-            or any(event.schedule.covers_wall(wall, event.seconds) for event in self.events)
-        )
-        return covered != self.only
+        return (self._day_covered_until(day, budget) is not None) != self.only
 
-    def _covered_until(self, at: int, wall: int, zone: Zone) -> int | None:
-        end = self._walls.end_of(wall)
+    def allowed_day(self, day: int, budget: Budget) -> int | None:
+        """For rolling: the first allowed day from `day` on."""
+        while True:
+            if day * DAY > budget.last:
+                return None
+            end = self._day_covered_until(day, budget)
+            if not self.only:
+                if end is None:
+                    return day
+                day = end
+            elif end is not None:
+                return day
+            else:
+                starts = [self._walls.next_start(day * DAY)]
+                starts += [schedule.next_wall(day * DAY, budget) for schedule in self._schedules()]
+                day = min((start for start in starts if start is not None), default=LAST_WALL) // DAY
+            budget.spend()
+
+    def _day_covered_until(self, day: int, budget: Budget) -> int | None:
+        """The end of a run of covered days that holds `day`; there may be more right after it."""
+        end = self._walls.end_of(day * DAY)
         if end is not None:
-            return zone.first_instant(end)
+            return end // DAY
+        return day + 1 if self._recurs_on(day * DAY, budget) else None
+
+    def _recurs_on(self, wall: int, budget: Budget) -> bool:
+        """Whether the schedule or an event of whole days covers the day of a wall time."""
+        day = wall // DAY
+        if self.schedule is not None and self.schedule.covers_wall((day + 1) * DAY - 1, DAY, budget):
+            return True
+        return any(
+            event.whole_days and event.schedule.covers_wall(wall, event.seconds, budget)
+            for event in self.events
+        )
+
+    def _covered_until(self, at: int, wall: int, zone: Zone, budget: Budget) -> int | None:
+        span = self._walls.span_of(wall)
+        if span is not None:
+            return zone.leaves(at, *span)
         end = self._instants.end_of(at)
         if end is not None:
             return end
-        if self.schedule is not None and _fires_on(self.schedule, wall // DAY):
-            return zone.first_instant((wall // DAY + 1) * DAY)
+        if self._recurs_on(wall, budget):
+            day = wall // DAY * DAY
+            return zone.leaves(at, day, day + DAY)
         for event in self.events:
-            if event.whole_days:
-                if event.schedule.covers_wall(wall, event.seconds):
-                    return zone.first_instant((wall // DAY + 1) * DAY)
-            else:
+            if not event.whole_days:
                 now = wall if event.floating else at
-                start = event.schedule.next_after(EPOCH + timedelta(seconds=now - event.seconds))
-                if start is not None and (begun := (start - EPOCH) // timedelta(seconds=1)) <= now:
+                begun = event.schedule.next_instant(now - event.seconds, budget)
+                if begun is not None and begun <= now:
                     end = begun + event.seconds
-                    return zone.first_instant(end) if event.floating else end
+                    return zone.leaves(at, begun, end) if event.floating else end
         return None
 
-    def _next_cover(self, at: int, wall: int, zone: Zone) -> int:
-        """With `only`: when the next allowed time begins. Days that recur are looked for day by day."""
-        starts = [LAST_WALL]
-        if (start := self._walls.next_start(wall)) is not None:
-            starts.append(zone.first_instant(start))
-        if (start := self._instants.next_start(at)) is not None:
-            starts.append(start)
-        if self.schedule is not None or self.events:
-            starts.append(zone.first_instant((wall // DAY + 1) * DAY))
-            for event in self.events:
-                now = wall if event.floating else at
-                following = None if event.whole_days else event.schedule.next_after(EPOCH + timedelta(0, now))
-                if following is not None:
-                    begins = (following - EPOCH) // timedelta(seconds=1)
-                    starts.append(zone.first_instant(begins) if event.floating else begins)
-        return max(min(starts), at + 1)
+    def _next_cover(self, at: int, wall: int, zone: Zone, budget: Budget) -> int:
+        """With `only`: when the next allowed time begins."""
+        walls = [self._walls.next_start(wall)]
+        instants = [self._instants.next_start(at)]
+        if self.schedule is not None:
+            following = self.schedule.next_wall(wall, budget)
+            walls.append(None if following is None else following // DAY * DAY)
+        for event in self.events:
+            if event.whole_days:
+                walls.append(event.schedule.next_wall(wall, budget))
+            elif event.floating:
+                walls.append(event.schedule.next_instant(wall, budget))
+            else:
+                instants.append(event.schedule.next_instant(at, budget))
+        starts = [start for start in instants if start is not None]
+        # Where the clock goes back, it may show an allowed time once more.
+        period = zone.period(at)
+        if period.after < period.offset:
+            starts.append(period.end)
+        starts += [zone.first_instant(start) for start in walls if start is not None]
+        return max(min(starts, default=LAST_WALL), at + 1)
+
+    def _schedules(self) -> list[Schedule]:
+        """Those whose nominal times begin a covered day."""
+        events = [event.schedule for event in self.events]
+        return events if self.schedule is None else [self.schedule, *events]
 
     def _whole_days(self) -> bool:
         return (
@@ -181,59 +219,83 @@ class Rolled(Rule):
         self.calendar = calendar
         self.running = rule.running
         self.first = rule.first - (LONGEST_RUN * DAY if calendar.roll == Roll.PREVIOUS else 0)
+        self._latest_run = (0, -1)
 
     def next(self, wall: int, budget: Budget) -> int | None:
         """On an allowed day come its own times and those of the excluded days that roll onto it."""
-        excluded = self.calendar.excludes_day
-        forward = self.calendar.roll == Roll.NEXT
+        if self.calendar.roll == Roll.NEXT:
+            return self._next_forward(wall, budget)
+        # Times that roll back come from days after the last one that is asked for.
+        last, budget.last = budget.last, min(budget.last + LONGEST_RUN * DAY, LAST_WALL)
+        found = self._next_backward(wall, budget)
+        budget.last = last
+        return found
+
+    def _next_forward(self, wall: int, budget: Budget) -> int | None:
         while True:
             day, time = divmod(wall + 1, DAY)
-            if not excluded(day):
-                found = self._time_on(day, time, budget)
-                if found is not None:
-                    return found
-            elif forward:
-                landing = self._land(day, 1, budget)
-                if landing is not None:
-                    wall = landing * DAY - 1
-                    continue
-            # Nothing more on this day: on to the day that the rule's next time lands on.
+            allowed = self.calendar.allowed_day(day, budget)
+            if allowed is None:
+                return None
             budget.spend()
-            after = (day + 1) * DAY - 1
-            if not forward:
-                while excluded((after + 1) // DAY) and not excluded(day):  # their times are on this day
-                    budget.spend()
-                    after += DAY
-            following = self.rule.next(after, budget)
+            if allowed > day:
+                time = 0
+            found = self._time_on(allowed, time, self._excluded_before(allowed, budget), budget)
+            if found is not None:
+                return found
+            following = self.rule.next((allowed + 1) * DAY - 1, budget)
             if following is None:
                 return None
-            target = self._land(following // DAY, 1 if forward else -1, budget)
-            if target is None:
-                wall = (following // DAY + 1) * DAY - 1
-            else:
-                wall = max(target, day + 1) * DAY - 1
+            wall = following // DAY * DAY - 1
 
-    def _land(self, day: int, step: int, budget: Budget) -> int | None:
-        for _ in range(LONGEST_RUN):
-            if not self.calendar.excludes_day(day):
-                return day
+    def _next_backward(self, wall: int, budget: Budget) -> int | None:
+        while True:
+            day, time = divmod(wall + 1, DAY)
             budget.spend()
-            day += step
-        return None
+            after = self.calendar.allowed_day(day + 1, budget)
+            if not self.calendar.excludes_day(day, budget):
+                end = day + LONGEST_RUN if after is None else min(after, day + LONGEST_RUN)
+                found = self._time_on(day, time, range(day + 1, end), budget)
+                if found is not None:
+                    return found
+            # Nothing more lands before the next allowed day: on to where the rule's next time lands.
+            source = None if after is None else self.rule.next(after * DAY - 1, budget)
+            if source is None:
+                return None
+            target = source // DAY
+            if self.calendar.excludes_day(target, budget):
+                run = self._excluded_before(target, budget)
+                if len(run) < LONGEST_RUN - 1:
+                    target = run.start - 1
+            wall = target * DAY - 1
 
-    def _time_on(self, day: int, time: int, budget: Budget) -> int | None:
-        """The first time from `time` on among this day's and those of the excluded days beside it."""
-        step = -1 if self.calendar.roll == Roll.NEXT else 1
+    def _excluded_before(self, day: int, budget: Budget) -> range:
+        """The run of excluded days that ends right before `day`, as far as a time may roll."""
+        first, end = self._latest_run
+        if not first <= day <= end:
+            first, end = day, day
+            while day - first < LONGEST_RUN - 1 and self.calendar.excludes_day(first - 1, budget):
+                budget.spend()
+                first -= 1
+            if day - first < LONGEST_RUN - 1:
+                self._latest_run = (first, end)
+        return range(first, day)
+
+    def _time_on(self, day: int, time: int, excluded: range, budget: Budget) -> int | None:
+        """The first time from `time` on among this day's and those of the excluded days that roll onto it."""
         best: int | None = None
-        source = day
-        for _ in range(LONGEST_RUN):
-            found = self.rule.next(source * DAY + time - 1, budget)
-            if found is not None and found // DAY == source:
-                best = found % DAY if best is None else min(best, found % DAY)
-            source += step
-            if not self.calendar.excludes_day(source):
-                break
-            budget.spend()
+        for first, end in ((day, day + 1), (excluded.start, excluded.stop)):
+            source = first
+            while source < end:
+                found = self.rule.next(source * DAY + time - 1, budget)
+                if found is None or found // DAY >= end:
+                    break
+                if found // DAY == source:
+                    best = found % DAY if best is None else min(best, found % DAY)
+                    source += 1
+                else:
+                    source = found // DAY
+                budget.spend()
         return None if best is None else day * DAY + best
 
     def canonical(self) -> tuple[object, ...]:
@@ -258,18 +320,18 @@ class _Spans:
         self.spans = tuple(merged)
         self._starts = [start for start, _ in merged]
 
-    def end_of(self, number: int) -> int | None:
-        """The end of the span that holds a number."""
+    def span_of(self, number: int) -> tuple[int, int] | None:
+        """The span that holds a number."""
         place = bisect_right(self._starts, number) - 1
-        return self.spans[place][1] if place >= 0 and number < self.spans[place][1] else None
+        return self.spans[place] if place >= 0 and number < self.spans[place][1] else None
+
+    def end_of(self, number: int) -> int | None:
+        span = self.span_of(number)
+        return None if span is None else span[1]
 
     def next_start(self, number: int) -> int | None:
         place = bisect_right(self._starts, number)
         return self._starts[place] if place < len(self._starts) else None
-
-
-def _fires_on(schedule: Schedule, day: int) -> bool:
-    return schedule.covers_wall((day + 1) * DAY - 1, DAY)
 
 
 def _day(value: date) -> int:

@@ -11,19 +11,18 @@ from functools import lru_cache
 from typing import TypeVar
 
 from sexton.errors import ScheduleError
-from sexton.schedules import words
 from sexton.schedules.calendar import Calendar, Roll, Rolled
+from sexton.schedules.count import end_after
 from sexton.schedules.cron import Cron, never_comes
 from sexton.schedules.interval import Interval, is_interval, read_seconds
 from sexton.schedules.lines import RecurrenceText, Stamp, is_recurrence, read_recurrence
 from sexton.schedules.once import Listed, is_once, read_time, refuse_unclear
-from sexton.schedules.recurrence import Recurrence, count_too_large
+from sexton.schedules.recurrence import Recurrence
 from sexton.schedules.schedule import Dates, Options, Schedule
 from sexton.schedules.wall import DAY, FIRST_WALL, LAST_WALL, Budget, Rule, to_wall
 from sexton.schedules.zone import EPOCH, Fold, Gap, Mapping, Zone, zone
 
 LONGEST_TEXT = 2048
-LONGEST_COUNT = 100 * 366 * DAY
 
 Time = datetime | str | None
 Excluded = date | str | tuple[object, object] | Calendar
@@ -165,9 +164,11 @@ def _recurrence(text: str, lines: RecurrenceText, options: Options, in_zone: Zon
             until = (lines.parts.until.at.replace(tzinfo=UTC) - EPOCH) // timedelta(seconds=1)
         mappings.append(_mapping(rule, options, in_zone))
         if not needs_anchor:
-            _check_comes(rule, complete=lines.dtstart is not None)
+            budget = Budget()
+            rule.check(budget, complete=lines.dtstart is not None)
             if lines.parts.count is not None:
-                _end_after(rule, lines.parts.count, mappings[0])
+                gaps = in_zone.gaps(rule.first) if mappings[0].gap is Gap.SKIP else ()
+                end_after(rule, lines.parts.count, gaps, budget)
     listed, struck = (
         _dates(lines.rdates, in_zone, midnight=True),
         _dates(lines.exdates, in_zone, midnight=False),
@@ -180,37 +181,6 @@ def _recurrence(text: str, lines: RecurrenceText, options: Options, in_zone: Zon
     if listed.instants:
         mappings.append(Mapping(Listed(listed.instants), zone("UTC"), Gap.AFTER, Fold.FIRST))
     return Schedule(Kind.RECURRENCE.value, text, options, tuple(mappings), until, struck, needs_anchor)
-
-
-def _check_comes(rule: Recurrence, *, complete: bool) -> None:
-    """Refuse a rule that never comes, or too rarely. A complete text with DTSTART may be over or empty."""
-    first = rule.next(rule.first - 1, Budget())
-    if first is not None:
-        rule.next(first, Budget())
-    elif complete:
-        rule.last = rule.first - 1
-    else:
-        month, day = rule.parts.month, rule.parts.monthday
-        single = len(month) == len(day) == 1 and f"{day[0]} {words.MONTH_NAMES[month[0] - 1]} never comes"
-        hint = "check BYMONTH and the days"
-        raise ScheduleError("never_fires", single or "no time matches this rule", position=0, hint=hint)
-
-
-def _end_after(rule: Recurrence, count: int, mapping: Mapping) -> None:
-    """Turn COUNT into an end. Times that a gap skips are not counted, so the end moves on by as many."""
-    if rule.last < rule.first:
-        return
-    rule.end_after(count)
-    skipped = 0
-    while mapping.gap is Gap.SKIP:
-        if rule.last - rule.first > LONGEST_COUNT:
-            raise count_too_large("it ends more than 100 years after its start")
-        gaps = mapping.zone.gaps(rule.first, rule.last)
-        missing = sum(rule.count(start, end) for start, end in gaps)
-        if missing == skipped:
-            return
-        skipped = missing
-        rule.end_after(count + skipped)
 
 
 def _interval(text: str, body: str, options: Options) -> Schedule:

@@ -20,12 +20,15 @@ from sexton.clock import iso
 from sexton.errors import ScheduleError
 from sexton.schedules import words
 from sexton.schedules.calendar import Calendar, Roll, Rolled
-from sexton.schedules.wall import DAY, FIRST_WALL, STEPS, Budget
+from sexton.schedules.wall import DAY, FIRST_WALL, LAST_WALL, STEPS, Budget, Rule
 from sexton.schedules.zone import EPOCH, WIDEST, Change, Fold, Gap, Hit, Mapping, Zone, zone
 
 SECOND = timedelta(seconds=1)
 MICROSECOND = timedelta(microseconds=1)
 NOTHING: frozenset[int] = frozenset()
+
+# What it costs to ask a calendar and to go on after an exclusion.
+EXCLUSION_STEPS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,35 +123,34 @@ class Schedule:
 
     def next_after(self, instant: datetime) -> datetime | None:
         """The first occurrence strictly after an instant."""
-        at = self._floor(_aware(instant, "instant"))
-        if self._simple and at >= self._low:
-            found = self.mappings[0].first_undisturbed(at, Budget())
-            if found is not None:
-                return self._instant(found)
-        following = next(self._fired(at, Budget()), None)
+        following = self.next_instant(self._floor(_aware(instant, "instant")), Budget())
         return None if following is None else self._instant(following)
 
     def previous_before(self, instant: datetime) -> datetime | None:
-        """The last occurrence strictly before an instant: found by halving, since `next_after` only grows."""
+        """The last occurrence strictly before an instant. It is found by halving, since `next_after` only
+        grows; every step looks only at what is left, so all of them cost little more than the longest."""
         last, rest = divmod(_aware(instant, "instant") - EPOCH - self.fraction, SECOND)
         if not rest:
             last -= 1
         earliest = max(min(mapping.rule.first for mapping in self.mappings) - WIDEST, self._low - 1)
-        budget = Budget(2 * STEPS, last + WIDEST)
+        budget = Budget()
 
-        def first_from(at: int) -> int | None:
+        def first_from(at: int, end: int) -> int | None:
+            """The first occurrence from `at` up to `end`."""
+            budget.spend()
+            budget.last = min(end + WIDEST, LAST_WALL)
             found = next(self._fired(at - 1, budget), None)
-            return found if found is not None and found <= last else None
+            return found if found is not None and found < end else None
 
-        reach = 1
-        while (found := first_from(max(last - reach + 1, earliest))) is None:
+        reach, beyond = 1, last + 1
+        while (found := first_from(max(last - reach + 1, earliest), beyond)) is None:
             if last - reach < earliest:
                 return None
+            beyond = max(last - reach + 1, earliest)
             reach *= 2
-        beyond = last + 1
         while beyond - found > 1:
             middle = (found + beyond) // 2
-            later = first_from(middle)
+            later = first_from(middle, beyond)
             if later is None:
                 beyond = middle
             else:
@@ -174,14 +176,14 @@ class Schedule:
             if hit.at > last:
                 return
             budget.left = STEPS
-            calendar = self._excluding(hit)
+            excluding = self._excluding(hit, budget)
             if hit.change is Change.SKIPPED:
-                yield self._occurrence(hit, "dst_gap")
-            elif calendar is not None:
-                yield self._occurrence(hit, "excluded", calendar[0])
+                yield self._occurrence(hit, "dst_gap", budget)
+            elif excluding is not None:
+                yield self._occurrence(hit, "excluded", budget, excluding[0])
             elif hit.at != fired:
                 fired = hit.at
-                yield self._occurrence(hit, None)
+                yield self._occurrence(hit, None, budget)
 
     def nominal(self, start: datetime, end: datetime) -> Iterator[tuple[datetime, int | None, bool]]:
         """As `between`, with the wall time that each occurrence stands for, in seconds since 1970, and
@@ -233,25 +235,43 @@ class Schedule:
             "timing_key": self.timing_key,
         }
 
-    def covers_wall(self, wall: int, seconds: int) -> bool:
+    def covers_wall(self, wall: int, seconds: int, budget: Budget) -> bool:
         """Whether a nominal time lies in the `seconds` up to and including a wall time: for calendars."""
-        self._check_anchor()
-        for mapping in self.mappings:
-            budget = Budget()
-            found = mapping.rule.next(wall - seconds, budget)
-            while found is not None and found <= wall:
-                if found not in self.struck.walls and found // DAY not in self.struck.days:
-                    return True
-                found = mapping.rule.next(found, budget)
-        return False
+        last, budget.last = budget.last, min(wall, budget.last)
+        found = self.next_wall(wall - seconds, budget)
+        budget.last = last
+        return found is not None and found <= wall
 
-    def _hits(self, at: int, budget: Budget) -> Iterator[Hit]:
-        """Every hit after an instant, within the bounds, in order."""
+    def next_wall(self, wall: int, budget: Budget) -> int | None:
+        """The first nominal time after a wall time: for calendars."""
+        self._check_anchor()
+        walls = [self._next_wall(mapping.rule, wall, budget) for mapping in self.mappings]
+        return min((found for found in walls if found is not None), default=None)
+
+    def next_instant(self, at: int, budget: Budget) -> int | None:
+        """As `next_after`, in seconds since 1970, within the budget of the caller's answer."""
+        if self._simple and at >= self._low:
+            found = self.mappings[0].first_undisturbed(at, budget)
+            if found is not None:
+                return found
+        return next(self._fired(at, budget), None)
+
+    def _next_wall(self, rule: Rule, wall: int, budget: Budget) -> int | None:
+        struck = self.struck
+        found = rule.next(wall, budget)
+        while found is not None and (found in struck.walls or found // DAY in struck.days):
+            budget.spend()
+            found = rule.next((found // DAY + 1) * DAY - 1 if found // DAY in struck.days else found, budget)
+        return found
+
+    def _hits(self, at: int, budget: Budget, *, skipped: bool = True) -> Iterator[Hit]:
+        """Every hit after an instant, within the bounds, in order; with `skipped`, also those that a gap took
+        away."""
         self._check_anchor()
         at = max(at, self._low)
         if self._plain:
-            return self.mappings[0].walk(at, budget)
-        walks = [self._walk(mapping, at, budget) for mapping in self.mappings]
+            return self.mappings[0].walk(at, budget, skipped=skipped)
+        walks = [self._walk(mapping, at, budget, skipped=skipped) for mapping in self.mappings]
         if (until := self.until) is not None:
             walks[0] = takewhile(lambda hit: hit.at <= until, walks[0])
         hits = heapq.merge(*walks) if len(walks) > 1 else walks[0]
@@ -260,55 +280,69 @@ class Schedule:
         return hits
 
     def _fired(self, at: int, budget: Budget) -> Iterator[int]:
-        """The instants of `_hits` that count: long exclusions are jumped over."""
+        """The instants of `_hits` that count: exclusions are jumped over."""
         fired: int | None = None
         again = True
         while again:
             again = False
-            for hit in self._hits(at, budget):
-                if hit.change is Change.SKIPPED or hit.at == fired:
+            for hit in self._hits(at, budget, skipped=False):
+                if hit.at == fired:
                     continue
-                excluding = self._excluding(hit)
+                excluding = self._excluding(hit, budget)
                 if excluding is None:
                     fired = hit.at
                     yield fired
                 else:
-                    budget.spend()
                     at, again = excluding[1] - 1, True
                     break
 
-    def _excluding(self, hit: Hit) -> tuple[Calendar, int] | None:
-        """The calendar that excludes a hit, and until when."""
+    def _excluding(self, hit: Hit, budget: Budget) -> tuple[Calendar, int] | None:
+        """The calendar that excludes a hit, and an instant before which it excludes all others."""
         for calendar in self.options.exclude:
             if calendar.roll == Roll.SKIP:
-                until = calendar.excluded_until(hit.at, hit.at + self.zone.period(hit.at).offset, self.zone)
+                wall = hit.at + self.zone.period(hit.at).offset
+                until = calendar.excluded_until(hit.at, wall, self.zone, budget)
                 if until is not None:
+                    budget.spend(EXCLUSION_STEPS)
                     return calendar, max(until, hit.at + 1)
         return None
 
-    def _walk(self, mapping: Mapping, at: int, budget: Budget) -> Iterator[Hit]:
+    def _walk(self, mapping: Mapping, at: int, budget: Budget, *, skipped: bool) -> Iterator[Hit]:
         """One mapping's hits without those struck. A wall time strikes the wall time, both times if it
-        happens twice; beside times that are instants, it strikes the instants at which the clock shows it."""
+        happens twice; beside times that are instants, it strikes the instants at which the clock shows it.
+        Days that are struck are jumped over."""
         struck = self.struck
-        for hit in mapping.walk(at, budget):
-            named = hit.wall in struck.walls if mapping.zone is self.zone else hit.at in struck.wall_instants
-            if named or hit.at in struck.instants:
-                continue
-            if struck.days and (hit.at + self.zone.period(hit.at).offset) // DAY in struck.days:
-                continue
-            yield hit
+        again = True
+        while again:
+            again = False
+            for hit in mapping.walk(at, budget, skipped=skipped):
+                in_zone = mapping.zone is self.zone
+                named = hit.wall in struck.walls if in_zone else hit.at in struck.wall_instants
+                if named or hit.at in struck.instants:
+                    budget.spend()
+                    continue
+                day = (hit.at + self.zone.period(hit.at).offset) // DAY if struck.days else 0
+                if day not in struck.days:
+                    yield hit
+                    continue
+                budget.spend(EXCLUSION_STEPS)
+                at, again = self.zone.leaves(hit.at, day * DAY, (day + 1) * DAY) - 1, True
+                break
 
     def _nominal(self, number: int, at: int, last: int) -> Iterator[tuple[Hit, int | None]]:
         """What counts of one mapping, with the wall times if it is in the schedule's zone."""
         mapping, budget = self.mappings[number], Budget(last=last + WIDEST)
         last = min(last, last if self._high is None else self._high)
         last = min(last, last if number or self.until is None else self.until)
-        for hit in takewhile(lambda hit: hit.at <= last, self._walk(mapping, at, budget)):
+        walk = self._walk(mapping, at, budget, skipped=False)
+        for hit in takewhile(lambda hit: hit.at <= last, walk):
             budget.left = STEPS
-            if hit.change is not Change.SKIPPED and self._excluding(hit) is None:
+            if self._excluding(hit, budget) is None:
                 yield hit, hit.wall if mapping.zone is self.zone else None
 
-    def _occurrence(self, hit: Hit, skipped: str | None, calendar: Calendar | None = None) -> Occurrence:
+    def _occurrence(
+        self, hit: Hit, skipped: str | None, budget: Budget, calendar: Calendar | None = None
+    ) -> Occurrence:
         at = self._instant(hit.at)
         local = at.astimezone(self.zone.info)
         note = None
@@ -321,7 +355,7 @@ class Schedule:
             note = f"excluded by {calendar.name}" if calendar.name else "on an excluded day"
         else:
             rule = self.mappings[0].rule
-            if isinstance(rule, Rolled) and rule.rule.next(hit.wall - 1, Budget()) != hit.wall:
+            if isinstance(rule, Rolled) and rule.rule.next(hit.wall - 1, budget) != hit.wall:
                 note = f"moved from a day excluded by {rule.calendar.name}"
         return Occurrence(at, local, note, skipped)
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import heapq
+import io
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
@@ -29,14 +30,13 @@ from zoneinfo import ZoneInfo
 import tzdata  # type: ignore[import-untyped]
 
 from sexton.errors import ScheduleError
-from sexton.schedules.wall import DAY, FIRST_WALL, LAST_WALL, Budget, Rule
+from sexton.schedules.tzfile import Changes, read_changes
+from sexton.schedules.wall import DAY, LAST_WALL, Budget, Rule
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
-# Periods are looked for one stretch of about a year at a time, by sampling. A stretch ends a period without
-# changing its offset, which is a clock change by nothing and does no harm.
-STRETCH = 400 * DAY
-SAMPLE = 7 * DAY
+# What it costs to go on to the next period.
+PERIOD_STEPS = 8
 
 # No two offsets of a zone are further apart than this.
 WIDEST = 2 * DAY
@@ -84,10 +84,10 @@ class Period(NamedTuple):
 class Zone:
     """One IANA zone. Get it with `zone(name)`."""
 
-    def __init__(self, name: str, info: ZoneInfo) -> None:
+    def __init__(self, name: str, info: ZoneInfo, changes: Changes) -> None:
         self.name = name
         self.info = info
-        self._stretches: dict[int, tuple[Period, ...]] = {}
+        self._changes = changes
         self._latest = Period(0, 0, 0, 0, 0)
 
     def period(self, at: int) -> Period:
@@ -95,15 +95,11 @@ class Zone:
         latest = self._latest
         if latest.start <= at < latest.end:
             return latest
-        number = at // STRETCH
-        periods = self._stretches.get(number)
-        if periods is None:
-            periods = self._stretches[number] = self._find_periods(number * STRETCH)
-        for period in periods:
-            if at < period.end:
-                self._latest = period
-                return period
-        raise AssertionError("the periods of a stretch cover it")
+        changes = self._changes.around(at)
+        place = bisect_right(changes, at, key=_at) - 1
+        (_, before), (start, offset), (end, after) = changes[place - 1 : place + 2]
+        found = self._latest = Period(start, end, offset, before, after)
+        return found
 
     def first_instant(self, wall: int) -> int:
         """The first instant at which the clock on the wall shows `wall` or later."""
@@ -111,6 +107,13 @@ class Zone:
         while period.end + period.offset <= wall:
             period = self.period(period.end)
         return max(period.start, wall - period.offset)
+
+    def leaves(self, at: int, start: int, end: int) -> int:
+        """At the instant `at` the clock shows a wall time from `start` up to `end`: when this stops."""
+        period = self.period(at)
+        if period.end + period.after < start:  # it goes back to before `start`
+            return min(period.end, end - period.offset)
+        return self.first_instant(end)
 
     def instants_of(self, wall: int) -> tuple[int, ...]:
         """The instants at which the clock shows exactly `wall`: none in a gap, two in a fold."""
@@ -122,12 +125,12 @@ class Zone:
             period = self.period(period.end)
         return tuple(found)
 
-    def gaps(self, first: int, last: int) -> Iterator[tuple[int, int]]:
-        """The wall times that the clock jumps over between two wall times, as half-open ranges."""
+    def gaps(self, first: int) -> Iterator[tuple[int, int]]:
+        """The wall times from `first` on that the clock jumps over, as half-open ranges, in order."""
         period = self.period(first - WIDEST)
-        while period.start + period.before <= last:
-            if period.before < period.offset:
-                yield max(period.start + period.before, first), min(period.start + period.offset, last + 1)
+        while period.start < LAST_WALL:
+            if period.before < period.offset and first < period.start + period.offset:
+                yield max(period.start + period.before, first), period.start + period.offset
             period = self.period(period.end)
 
     def local(self, hit: Hit) -> datetime:
@@ -149,56 +152,14 @@ class Zone:
         """A hash of the clock changes in a range: it differs exactly where a new zone database does."""
         return hashlib.blake2b(repr(self.changes(start, end)).encode(), digest_size=16).hexdigest()
 
-    def _offset(self, at: int) -> int:
-        at = min(max(at, FIRST_WALL), LAST_WALL)
-        offset = (EPOCH + timedelta(seconds=at)).astimezone(self.info).utcoffset()
-        assert offset is not None
-        return offset // timedelta(seconds=1)
-
-    def _find_periods(self, start: int) -> tuple[Period, ...]:
-        changes: list[tuple[int, int]] = []  # (instant, offset from then on)
-        before = offset = self._offset(start - 1)
-        if (now := self._offset(start)) != offset:
-            offset = now
-        first_offset = offset
-        for sample in range(start + SAMPLE, start + STRETCH + SAMPLE, SAMPLE):
-            sample = min(sample, start + STRETCH)
-            while (there := self._offset(sample)) != offset:
-                # Halve the way to the first change: samples are close enough that there is only one.
-                low, high = (changes[-1][0] if changes else start), sample
-                while high - low > 1:
-                    middle = (low + high) // 2
-                    if self._offset(middle) == offset:
-                        low = middle
-                    else:
-                        high = middle
-                offset = self._offset(high)
-                changes.append((high, offset))
-                if offset == there:
-                    break
-        if changes and changes[-1][0] == start + STRETCH:
-            after = changes.pop()[1]
-        else:
-            after = offset
-        edges = [start, *(at for at, _ in changes), start + STRETCH]
-        offsets = [before, first_offset, *(new for _, new in changes), after]
-        return tuple(
-            Period(edges[i], edges[i + 1], offsets[i + 1], offsets[i], offsets[i + 2])
-            for i in range(len(edges) - 1)
-        )
-
 
 class RecordedZone(Zone):
     """A zone as it was in another zone database, from the changes that `Zone.changes` gave there. Before and
     after their range the clock stays as it is at the ends."""
 
     def __init__(self, name: str, changes: Sequence[Sequence[int]]) -> None:
-        super().__init__(name, zone(name).info)
-        self._starts = [at for at, _ in changes]
-        self._offsets = [offset for _, offset in changes]
-
-    def _offset(self, at: int) -> int:
-        return self._offsets[max(bisect_right(self._starts, at) - 1, 0)]
+        (_, first), *others = changes
+        super().__init__(name, zone(name).info, Changes(first, [(at, offset) for at, offset in others]))
 
 
 def zone_version() -> str:
@@ -219,8 +180,8 @@ def zone(name: str) -> Zone:
         )
     *folders, file = name.split("/")
     source = resources.files("tzdata.zoneinfo").joinpath(*folders, file)
-    with source.open("rb") as data:
-        return Zone(name, ZoneInfo.from_file(data, key=name))
+    data = source.read_bytes()
+    return Zone(name, ZoneInfo.from_file(io.BytesIO(data), key=name), read_changes(data))
 
 
 @lru_cache(maxsize=1)
@@ -263,16 +224,17 @@ class Mapping:
             return None
         return wall - offset
 
-    def walk(self, at: int, budget: Budget) -> Iterator[Hit]:
-        """Every hit strictly after the instant `at`, in order; also those that the gap took away.
+    def walk(self, at: int, budget: Budget, *, skipped: bool = True) -> Iterator[Hit]:
+        """Every hit strictly after the instant `at`, in order; those that a gap took away if `skipped`.
 
         Hits of one instant come one after the other: a time moved out of a gap, then the regular one.
         """
+        gaps = skipped or self.gap is not Gap.SKIP
         rule = self.rule
         period = self.zone.period(at)
         while True:
             start, end, offset, before, after = period
-            if before < offset and at < start + offset - before:
+            if gaps and before < offset and at < start + offset - before:
                 regular = self._regular(period, at, budget)
                 yield from heapq.merge(self._gap(period, at, budget), regular, key=_instant)
                 wall = rule.next(end - 1 + offset, budget)
@@ -299,6 +261,7 @@ class Mapping:
                 at = max(at, wall - offset - WIDEST)
             if at >= LAST_WALL:
                 return
+            budget.spend(PERIOD_STEPS)
             period = self.zone.period(at + 1)
 
     def _bounds(self, period: Period) -> tuple[int, int, int, int]:
@@ -342,3 +305,7 @@ class Mapping:
 
 def _instant(hit: Hit) -> int:
     return hit.at
+
+
+def _at(change: tuple[int, int]) -> int:
+    return change[0]
