@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 LONGEST_RUN = 366
 
+# What it costs to ask whether a day is excluded.
+DAY_STEPS = 3
+
 
 class Roll(StrEnum):
     SKIP = "skip"
@@ -138,7 +141,7 @@ class Calendar:
                 starts = [self._walls.next_start(day * DAY)]
                 starts += [schedule.next_wall(day * DAY, budget) for schedule in self._schedules()]
                 day = min((start for start in starts if start is not None), default=LAST_WALL) // DAY
-            budget.spend()
+            budget.spend(DAY_STEPS)
 
     def _day_covered_until(self, day: int, budget: Budget) -> int | None:
         """The end of a run of covered days that holds `day`; there may be more right after it."""
@@ -219,7 +222,9 @@ class Rolled(Rule):
         self.calendar = calendar
         self.running = rule.running
         self.first = rule.first - (LONGEST_RUN * DAY if calendar.roll == Roll.PREVIOUS else 0)
-        self._latest_run = (0, -1)
+        # What was found last: a search by halving asks for the same again and again.
+        self._latest_run = range(0)
+        self._latest_time: tuple[int, int, int | None] = (0, -1, None)
 
     def next(self, wall: int, budget: Budget) -> int | None:
         """On an allowed day come its own times and those of the excluded days that roll onto it."""
@@ -227,7 +232,7 @@ class Rolled(Rule):
             return self._next_forward(wall, budget)
         # Times that roll back come from days after the last one that is asked for.
         last, budget.last = budget.last, min(budget.last + LONGEST_RUN * DAY, LAST_WALL)
-        found = self._next_backward(wall, budget)
+        found = self._next_backward(wall, last, budget)
         budget.last = last
         return found
 
@@ -235,11 +240,10 @@ class Rolled(Rule):
         while True:
             day, time = divmod(wall + 1, DAY)
             allowed = self.calendar.allowed_day(day, budget)
-            if allowed is None:
+            if allowed is None or allowed * DAY > budget.last:
                 return None
-            budget.spend()
-            if allowed > day:
-                time = 0
+            budget.spend(DAY_STEPS)
+            time = time if allowed == day else 0
             found = self._time_on(allowed, time, self._excluded_before(allowed, budget), budget)
             if found is not None:
                 return found
@@ -248,10 +252,12 @@ class Rolled(Rule):
                 return None
             wall = following // DAY * DAY - 1
 
-    def _next_backward(self, wall: int, budget: Budget) -> int | None:
+    def _next_backward(self, wall: int, last: int, budget: Budget) -> int | None:
         while True:
             day, time = divmod(wall + 1, DAY)
-            budget.spend()
+            if day * DAY > last:
+                return None
+            budget.spend(DAY_STEPS)
             after = self.calendar.allowed_day(day + 1, budget)
             if not self.calendar.excludes_day(day, budget):
                 end = day + LONGEST_RUN if after is None else min(after, day + LONGEST_RUN)
@@ -271,22 +277,27 @@ class Rolled(Rule):
 
     def _excluded_before(self, day: int, budget: Budget) -> range:
         """The run of excluded days that ends right before `day`, as far as a time may roll."""
-        first, end = self._latest_run
-        if not first <= day <= end:
-            first, end = day, day
-            while day - first < LONGEST_RUN - 1 and self.calendar.excludes_day(first - 1, budget):
-                budget.spend()
-                first -= 1
-            if day - first < LONGEST_RUN - 1:
-                self._latest_run = (first, end)
-        return range(first, day)
+        run = self._latest_run
+        if run.stop != day:
+            run = range(day - LONGEST_RUN + 1, day)
+            allowed = self.calendar.allowed_day(run.start, budget) if self.calendar.only else None
+            if allowed is None or allowed < day:
+                first = day
+                while first > run.start and self.calendar.excludes_day(first - 1, budget):
+                    budget.spend(DAY_STEPS)
+                    first -= 1
+                run = range(first, day)
+            self._latest_run = run
+        return run
 
     def _time_on(self, day: int, time: int, excluded: range, budget: Budget) -> int | None:
         """The first time from `time` on among this day's and those of the excluded days that roll onto it."""
+        if self._latest_time[:2] == (day, time):
+            return self._latest_time[2]
         best: int | None = None
         for first, end in ((day, day + 1), (excluded.start, excluded.stop)):
             source = first
-            while source < end:
+            while source < end and best != time:
                 found = self.rule.next(source * DAY + time - 1, budget)
                 if found is None or found // DAY >= end:
                     break
@@ -295,8 +306,10 @@ class Rolled(Rule):
                     source += 1
                 else:
                     source = found // DAY
-                budget.spend()
-        return None if best is None else day * DAY + best
+                budget.spend(2)
+        answer = None if best is None else day * DAY + best
+        self._latest_time = (day, time, answer)
+        return answer
 
     def canonical(self) -> tuple[object, ...]:
         return ("rolled", self.rule.canonical(), self.calendar.version)

@@ -55,12 +55,12 @@ def _too_large(why: str) -> ScheduleError:
     )
 
 
-def _counter(rule: Recurrence, budget: Budget) -> _ByUnit | _ByDay | _OneByOne:
-    if rule.running and rule.exact:
+def _counter(rule: Recurrence, budget: Budget) -> _ByUnit | _ByDay | _BySet | _OneByOne:
+    if not rule.running:
+        return _BySet(rule, budget) if rule.parts.setpos else _ByDay(rule, budget)
+    if rule.exact:
         return _ByUnit(rule)
-    if DAY % rule.units.step if rule.running else rule.parts.setpos:
-        return _OneByOne(rule, budget)
-    return _ByDay(rule, budget)
+    return _OneByOne(rule, budget) if DAY % rule.units.step else _ByDay(rule, budget)
 
 
 class _ByUnit:
@@ -132,6 +132,29 @@ class _ByDay:
     def _allowed(self, day: int) -> int | None:
         rule = self._rule
         return (rule.days.at_or_after if rule.running else rule.aligned_day)(day, self._budget)
+
+
+class _BySet:
+    """Where BYSETPOS takes times from each year, month, week or day."""
+
+    def __init__(self, rule: Recurrence, budget: Budget) -> None:
+        self._rule = rule
+        self._budget = budget
+
+    def take(self, begin: int, end: int, most: int) -> tuple[int, int | None]:
+        """As `_ByUnit.take`."""
+        counted = 0
+        wall = self._rule.next(begin - 1, self._budget)
+        while wall is not None and wall < end:
+            self._budget.spend()
+            chosen = self._rule.set_of(wall // DAY, self._budget)[2]
+            place = bisect_left(chosen, wall)
+            left = bisect_left(chosen, end) - place
+            if counted + left >= most:
+                return most, chosen[place + most - counted - 1]
+            counted += left
+            wall = self._rule.next(chosen[-1], self._budget)
+        return counted, None
 
 
 class _OneByOne:

@@ -61,6 +61,10 @@ class RecurrenceDays(DayFilter):
             days.pop()
         return days
 
+    def most_in_month(self) -> int:
+        """How many days are allowed in the month that has most of them."""
+        return max(self.mask(year, month).bit_count() for year in range(2001, 2029) for month in range(1, 13))
+
     def count_in_month(self, day: int, end: int) -> tuple[int, int]:
         """How many allowed days there are from `day` up to `end`, or up to the end of its month if that comes
         first; and up to where they were counted."""

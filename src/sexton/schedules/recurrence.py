@@ -76,7 +76,8 @@ class Recurrence(Rule):
             self._prepare_offsets(minute, second)
         else:
             self.times = TimesOfDay(parts.hour or (time // 3600,), minute, second)
-            self._check_places(self.times.size * self._most_days())
+            if parts.setpos:
+                self._check_places(self.times.size * self._most_days())
         if self.never:
             self.last = self.first - 1
 
@@ -130,6 +131,8 @@ class Recurrence(Rule):
         """The first day from `day` on that the filter allows and INTERVAL reaches."""
         if self.parts.interval == 1:
             return self.days.at_or_after(day, budget)
+        if self.parts.freq is Frequency.DAILY and self.exact:
+            return self.units.at_or_after(day * DAY) // DAY
         last = min(self.last, budget.last) // DAY
         limit = min(day + self._cycle, last)
         # Years are looked at one by one: a filter could skip many that INTERVAL does not reach either.
@@ -148,7 +151,7 @@ class Recurrence(Rule):
                 day = end
             else:
                 return None
-            budget.spend()
+            budget.spend(2)
         return None
 
     def _align(self, day: int) -> int:
@@ -194,8 +197,8 @@ class Recurrence(Rule):
     # BYSETPOS
 
     def _check_places(self, most: int) -> None:
-        """Whether a set of at most `most` times can have one of the wanted places."""
-        if self.parts.setpos and most < min(map(abs, self.parts.setpos)):
+        """The rule never fires if all places are beyond the `most` times that a set can have."""
+        if most < min(map(abs, self.parts.setpos)):
             places = ",".join(map(str, self.parts.setpos))
             times = f"{most} time{'s' if most > 1 else ''}"
             self.never = f"BYSETPOS={places}: no {words.UNITS[self.parts.freq]} has more than {times}"
@@ -209,8 +212,9 @@ class Recurrence(Rule):
             case Frequency.WEEKLY:
                 return len(parts.weekday) or 1
             case Frequency.MONTHLY:
-                by_date = len(parts.monthday) or (31 if parts.weekday else 1)
-                return min(31, by_date, sum(1 if nth else 5 for nth, _ in parts.weekday) or 31)
+                if min(map(abs, parts.setpos)) <= self.times.size:
+                    return 31  # any set has a day
+                return self.days.most_in_month()
         return len(parts.yearday) or 366
 
     def _next_in_set(self, wall: int, budget: Budget) -> int | None:
@@ -221,16 +225,17 @@ class Recurrence(Rule):
             day = self.aligned_day(start, budget)
             if day is None or day > limit:
                 return None
-            _, start, chosen = self._set(day)
+            _, start, chosen = self.set_of(day, budget)
             place = bisect_right(chosen, wall)
             if place < len(chosen):
                 return chosen[place]
-            budget.spend(6 if self.parts.freq is Frequency.YEARLY else 2)
 
-    def _set(self, day: int) -> tuple[int, int, tuple[int, ...]]:
+    def set_of(self, day: int, budget: Budget) -> tuple[int, int, tuple[int, ...]]:
+        """The year, month, week or day that holds `day`, as its first day, its end and the times taken."""
         start, end = self._period(day)
         if self._latest_set[:2] == (start, end):
             return self._latest_set
+        budget.spend(12 if self.parts.freq is Frequency.YEARLY else 4)
         days = self.days.between(start, end)
         total = len(days) * self.times.size
         places = {place - 1 if place > 0 else total + place for place in self.parts.setpos}
@@ -271,6 +276,8 @@ class Recurrence(Rule):
         self.units = Progression(origin, step, unit, weekdays, self.unit_times)
         #: Whether `units` alone decide, and the filter of days has nothing to add.
         self.exact = self.units.listed and self.days.weekly
+        self._every_unit = self.exact and self.units.size == self.units.points
+        self._origin, self._step = origin, step
         if not self.units.size:
             self.never = self._never_meets()
 
@@ -283,8 +290,8 @@ class Recurrence(Rule):
             second if freq < Frequency.SECONDLY else (0,),
         )
         self.offsets = [inner.nth(index) for index in range(inner.size)]
-        self._check_places(inner.size)
         if self.parts.setpos:
+            self._check_places(inner.size)
             places = {place - 1 if place > 0 else inner.size + place for place in self.parts.setpos}
             self.offsets = [offset for place, offset in enumerate(self.offsets) if place in places]
 
@@ -300,9 +307,11 @@ class Recurrence(Rule):
     def _aligned_unit(self, unit: int, budget: Budget) -> int | None:
         """The first unit from there on that is aligned and allowed. Each failed check moves on to the next
         unit that would pass it."""
-        units, listed = self.units, self.units.listed
+        if self._every_unit:
+            return unit + (self._origin - unit) % self._step
+        listed = self.units.listed
         while True:
-            unit = units.at_or_after(unit)
+            unit = self.units.at_or_after(unit)
             if self.exact:
                 return unit
             if unit > self.last or unit > budget.last:
