@@ -299,18 +299,18 @@ class Sexton:
 
     async def history(self, job: str | Handler, *, limit: int = 20, skipped: bool = False) -> Runs:
         """What a job has done, the latest first; with `skipped`, also what it has not done, and why."""
-        async with self.connected() as database:
-            number = await require_job(Context(database), self._ref(job))
-            page = await list_runs(Context(database), job=number, skipped=skipped, limit=limit)
+        async with self.connected():
+            number = await self._call(require_job, self._ref(job))
+            page = await self._call(list_runs, job=number, skipped=skipped, limit=limit)
         return page.items
 
     async def why(
         self, job: str | Handler, *, at: datetime | None = None, past: int = 10, ahead: int = 3
     ) -> Explained:
         """What became of a job's occurrences, and why: the latest and the next, or those nearest to `at`."""
-        async with self.connected() as database:
-            number = await require_job(Context(database), self._ref(job))
-            return await why(Context(database), number, at=at, past=past, ahead=ahead)
+        async with self.connected():
+            number = await self._call(require_job, self._ref(job))
+            return await self._call(why, number, at=at, past=past, ahead=ahead)
 
     async def edit(
         self, job: str | Handler, *, expected_revision: int | None = None, **changes: Any
@@ -327,22 +327,19 @@ class Sexton:
 
     async def run_now(self, job: str | Handler, *, payload: Any = msgspec.UNSET) -> str:
         """Run a job once, now; the run's id."""
-        async with self.connected() as database:
-            return await trigger.run_now(database, self._ref(job), payload=payload)
+        return await self._call(trigger.run_now, self._ref(job), payload=payload)
 
     async def backfill(
         self, job: str | Handler, start: datetime, end: datetime, *, dry_run: bool = False
     ) -> trigger.Backfill:
-        async with self.connected() as database:
-            return await trigger.backfill(database, self._ref(job), start, end, dry_run=dry_run)
+        return await self._call(trigger.backfill, self._ref(job), start, end, dry_run=dry_run)
 
     async def delete(self, job: str | Handler, *, cancel_running: bool = False) -> None:
         await self._call(state.delete, self._ref(job), cancel_running=cancel_running)
 
     async def cancel_run(self, run_id: str, *, reason: str | None = None) -> str:
         """`cancelled` if the run was waiting, `requested` if it runs."""
-        async with self.connected() as database:
-            return await trigger.cancel_run(database, run_id, reason=reason)
+        return await self._call(trigger.cancel_run, run_id, reason=reason)
 
     async def _call(
         self,

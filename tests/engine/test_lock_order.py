@@ -228,7 +228,7 @@ async def test_an_edit_and_the_end_of_the_live_run_at_once_let_the_next_one_go(
         await holder.fetch("select from sexton.runs where id = $1 for update", numbers[None])
         editing = asyncio.create_task(edit(Context(database), encode_id("j", job), {"payload": {"a": 1}}))
         await blocked_by(database, holder)
-        cancelling = asyncio.create_task(cancel_run(database, encode_id("r", numbers[0])))
+        cancelling = asyncio.create_task(cancel_run(Context(database), encode_id("r", numbers[0])))
         await waiting(database, 2, cancelling)
     await editing
     assert await cancelling == "cancelled"
@@ -254,11 +254,11 @@ async def test_who_is_stopped_with_runs_locked_does_not_keep_them(database: Data
     """Workers record the outcomes of many runs together: all of them would wait for one."""
     job = await add_job(database)
     ref = encode_id("j", job)
-    run = await run_now(database, ref)
+    run = await run_now(Context(database), ref)
     async with database.transaction() as stopped:
         match change:
             case "cancel":
-                await cancel_run(database, run, connection=stopped)
+                await cancel_run(Context(database, connection=stopped), run)
             case "delete":
                 await delete(Context(database, connection=stopped), ref)
             case "edit":

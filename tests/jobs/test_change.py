@@ -54,7 +54,7 @@ async def test_a_firing_planned_before_the_edit_finds_another_revision(database:
 
 async def test_a_run_that_is_being_claimed_keeps_its_revision(database: Database) -> None:
     job = await make(database)
-    await run_now(database, "report", now=NOW)
+    await run_now(Context(database, now=NOW), "report")
     async with database.transaction() as claiming:
         await claiming.execute(database.sql("update sexton.runs set state = 'running', claim = 1"))
         change = asyncio.create_task(edit(Context(database, now=NOW), "report", {"target": {"handler": "x"}}))

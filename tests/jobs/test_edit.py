@@ -169,10 +169,10 @@ async def test_a_paused_job_stays_paused_and_what_it_missed_is_recorded(database
 
 async def test_unclaimed_runs_follow_the_edit_and_started_ones_do_not(database: Database) -> None:
     job = await make(database)
-    await run_now(database, "report", now=NOW)
+    await run_now(Context(database, now=NOW), "report")
     async with database.connection() as connection:
         await connection.execute(database.sql("update sexton.runs set state = 'running', claim = 1"))
-    await run_now(database, "report", now=NOW + MINUTE / 2)
+    await run_now(Context(database, now=NOW + MINUTE / 2), "report")
     before = await timer(database, job)
     await edit(Context(database, now=NOW), "report", {"target": {"handler": "other"}, "queue": "slow"})
     started, waiting = await runs(database, job)
@@ -315,7 +315,7 @@ async def test_an_edit_and_a_deletion_at_once_leave_a_deleted_job_without_a_time
     await asyncio.gather(
         edit(Context(database, now=NOW), job.job_id, {"schedule": "every 1m"}),
         delete(Context(database, now=NOW), job.job_id),
-        backfill(database, job.job_id, at(-5), at(0), now=NOW),
+        backfill(Context(database, now=NOW), job.job_id, at(-5), at(0)),
         return_exceptions=True,
     )
     assert await rows(database, "select * from sexton.timers") == []

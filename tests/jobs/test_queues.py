@@ -474,10 +474,10 @@ async def test_runs_get_the_key_of_their_payload(store: Store, database: Databas
     assert any("no key_concurrency" in warning for warning in job.warnings)
     timer = await store.row("select concurrency_key from sexton.timers")
     assert timer["concurrency_key"] == "acme"
-    await run_now(database, "mail")
-    await run_now(database, "mail", payload={"customer": "other"})
+    await run_now(Context(database), "mail")
+    await run_now(Context(database), "mail", payload={"customer": "other"})
     with pytest.raises(InvalidField, match="customer") as refused:
-        await run_now(database, "mail", payload={})
+        await run_now(Context(database), "mail", payload={})
     assert refused.value.field == "concurrency_key"
     assert await keys_of(store) == [("acme", True), ("other", True)]
     await set_limits(Context(database), "default", Limits(key_concurrency=1))
@@ -527,7 +527,7 @@ async def test_why_says_that_the_queue_is_paused(store: Store, database: Databas
 async def test_backfilled_runs_have_the_key(store: Store, database: Database) -> None:
     await create(Context(database), read_spec({**SPEC, "schedule": "0 * * * *"}))
     moment = hour_before(await now(database), 1)
-    await backfill(database, "mail", moment - timedelta(hours=2), moment)
+    await backfill(Context(database), "mail", moment - timedelta(hours=2), moment)
     assert await keys_of(store) == [("acme", True)] * 3
 
 
@@ -543,9 +543,9 @@ async def test_what_was_due_at_an_edit_has_the_key(store: Store, database: Datab
 
 async def test_waiting_runs_follow_an_edit(store: Store, database: Database) -> None:
     await create(Context(database), read_spec(SPEC))
-    await run_now(database, "mail")
-    await run_now(database, "mail", payload={"customer": "other", "region": "eu"})
-    await run_now(database, "mail", payload={"customer": "lacks"})
+    await run_now(Context(database), "mail")
+    await run_now(Context(database), "mail", payload={"customer": "other", "region": "eu"})
+    await run_now(Context(database), "mail", payload={"customer": "lacks"})
     changes = {"concurrency_key": "{{payload.region}}", "payload": {"customer": "acme", "region": "us"}}
     await edit(Context(database), "mail", changes)
     assert await keys_of(store) == [("us", True), ("eu", True), ("us", True)]
@@ -570,5 +570,5 @@ async def test_a_redriven_run_has_a_key_again(store: Store, database: Database) 
             attempt, payload from gone"""
     )
     for run_id in dead:
-        await redrive(database, run_id)
+        await redrive(Context(database), run_id)
     assert await keys_of(store) == [("acme", True), ("other", True), ("acme", True)]

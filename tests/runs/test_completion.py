@@ -318,7 +318,7 @@ async def test_cancelling_ends_it_at_once_and_the_service_learns_of_it(
     store: Sent, database: Database
 ) -> None:
     run, token = await store.send()
-    assert await cancel_run(database, encode_id("r", run), reason="wrong", now=LATER) == "cancelled"
+    assert await cancel_run(Context(database, now=LATER), encode_id("r", run), reason="wrong") == "cancelled"
     ended = await store.history(run)
     assert (ended["status"], ended["reason"], ended["started_at"]) == ("cancelled", "wrong", NOW)
     for call in (store.complete, store.beat):

@@ -47,7 +47,7 @@ async def test_a_redriven_run_keeps_its_key_and_follows_the_job_as_it_is_now(dat
         "report",
         {"target": {"handler": "fixed"}, "idempotency_key_template": "{{unix}}"},
     )
-    new = await redrive(database, run_id, now=NOW)
+    new = await redrive(Context(database, now=NOW), run_id)
     (run,) = await runs(database, job)
     assert (encode_id("r", run["id"]), run["parent_run"], run["trigger"]) == (new, 5, "redrive")
     assert run["idempotency_key"] == f"{job.job_id}:{int(at(-5).timestamp())}"
@@ -55,7 +55,7 @@ async def test_a_redriven_run_keeps_its_key_and_follows_the_job_as_it_is_now(dat
     assert (run["payload"], run["scheduled_at"], run["available_at"]) == ('{"own": 1}', at(-5), NOW)
     assert await rows(database, "select * from sexton.dead") == []
     with pytest.raises(NotFound) as caught:
-        await redrive(database, run_id, now=NOW)
+        await redrive(Context(database, now=NOW), run_id)
     assert caught.value.code == "dead_not_found"
 
 
@@ -63,7 +63,7 @@ async def test_a_redriven_run_keeps_the_key_of_the_template_it_was_fired_with(da
     job = await make(database, idempotency_key_template="old-{{unix}}")
     run_id = await bury(database, job, 5)
     await edit(Context(database, now=NOW), "report", {"idempotency_key_template": "new-{{unix}}"})
-    await redrive(database, run_id, now=NOW)
+    await redrive(Context(database, now=NOW), run_id)
     (run,) = await runs(database, job)
     assert run["idempotency_key"] == f"old-{int(at(-5).timestamp())}"
 
@@ -76,7 +76,7 @@ async def test_many_are_redriven_oldest_first_at_a_rate(
     for run in range(1, 6):
         await bury(database, job, run, died_at=NOW - run * HOUR, idempotency_key=f"key-{run}")
     await bury(database, job, 6, died_at=NOW + HOUR)
-    assert await redrive_many(database, job="report", rate=10, now=NOW) == 5
+    assert await redrive_many(Context(database, now=NOW), job="report", rate=10) == 5
     found = sorted(await runs(database, job), key=lambda run: run["available_at"])
     assert [run["idempotency_key"] for run in found] == [f"key-{run}" for run in (5, 4, 3, 2, 1)]
     assert [run["available_at"] - NOW for run in found] == [
@@ -90,21 +90,21 @@ async def test_filters(database: Database) -> None:
     await bury(database, job, 1, error_group="timeout")
     await bury(database, job, 2, reason="poison")
     await bury(database, other, 3, died_at=NOW - HOUR)
-    assert await redrive_many(database, error_group="timeout", now=NOW) == 1
-    assert await redrive_many(database, reason="poison", now=NOW) == 1
-    assert await discard_many(database, before=NOW - 2 * HOUR, now=NOW) == 0
-    assert await discard_many(database, job="other", now=NOW) == 1
-    assert await redrive_many(database, now=NOW) == 0
+    assert await redrive_many(Context(database, now=NOW), error_group="timeout") == 1
+    assert await redrive_many(Context(database, now=NOW), reason="poison") == 1
+    assert await discard_many(Context(database, now=NOW), before=NOW - 2 * HOUR) == 0
+    assert await discard_many(Context(database, now=NOW), job="other") == 1
+    assert await redrive_many(Context(database, now=NOW)) == 0
     with pytest.raises(NotFound):
-        await redrive_many(database, job="nobody", now=NOW)
+        await redrive_many(Context(database, now=NOW), job="nobody")
 
 
 async def test_a_dead_letter_is_forgotten_once(database: Database) -> None:
     run_id = await bury(database, await make(database), 1)
-    await discard(database, run_id)
+    await discard(Context(database), run_id)
     assert await rows(database, "select * from sexton.dead") == []
     with pytest.raises(NotFound):
-        await discard(database, run_id)
+        await discard(Context(database), run_id)
 
 
 async def test_the_dead_of_a_deleted_job_can_be_run_and_of_one_that_is_gone_only_discarded(
@@ -113,11 +113,11 @@ async def test_the_dead_of_a_deleted_job_can_be_run_and_of_one_that_is_gone_only
     job = await make(database)
     first, second = await bury(database, job, 1), await bury(database, job, 2)
     await delete(Context(database, now=NOW), "report")
-    await redrive(database, first, now=NOW)
+    await redrive(Context(database, now=NOW), first)
     async with database.connection() as connection:
         await connection.execute(database.sql("delete from sexton.jobs"))
     with pytest.raises(Conflict) as caught:
-        await redrive(database, second, now=NOW)
+        await redrive(Context(database, now=NOW), second)
     assert caught.value.code == "job_gone"
-    assert await redrive_many(database, now=NOW) == 0
-    assert await discard_many(database, now=NOW) == 1
+    assert await redrive_many(Context(database, now=NOW)) == 0
+    assert await discard_many(Context(database, now=NOW)) == 1

@@ -104,7 +104,7 @@ async def redrive_dead(call: Call) -> Answer:
     gone."""
     run = call.path("run")
     run_number(run)
-    new = await commands.redrive(call.database, run, connection=call.connection)
+    new = await commands.redrive(call.context, run)
     return Answer({"run_id": new, "parent_run": run}, headers={"Location": f"/api/v1/runs/{new}"})
 
 
@@ -113,7 +113,7 @@ async def discard_dead(call: Call) -> Answer:
     """Throws the letter away. The run stays in the history, as dead."""
     run = call.path("run")
     run_number(run)
-    await commands.discard(call.database, run, connection=call.connection)
+    await commands.discard(call.context, run)
     return Answer()
 
 
@@ -124,9 +124,7 @@ async def discard_dead(call: Call) -> Answer:
 async def redrive_many(call: Call) -> Answer:
     """All letters that match; `rate` spreads them so that what broke is not flooded."""
     wish = call.json(RedriveRequest)
-    count = await commands.redrive_many(
-        call.database, **_filter(wish), rate=wish.rate, connection=call.connection
-    )
+    count = await commands.redrive_many(call.context, **_filter(wish), rate=wish.rate)
     return Answer({"redriven": count})
 
 
@@ -137,7 +135,7 @@ async def redrive_many(call: Call) -> Answer:
 async def discard_many(call: Call) -> Answer:
     """All letters that match."""
     wish = call.json(DeadFilter)
-    count = await commands.discard_many(call.database, **_filter(wish), connection=call.connection)
+    count = await commands.discard_many(call.context, **_filter(wish))
     return Answer({"discarded": count})
 
 

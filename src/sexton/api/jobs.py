@@ -146,7 +146,7 @@ async def run_job(call: Call) -> Answer:
     """Beside its schedule, which it does not change. Its idempotency key is its own."""
     wish = call.json(RunRequest, optional=True)
     ref = call.path("job")
-    run_id = await trigger.run_now(call.database, ref, payload=wish.payload, connection=call.connection)
+    run_id = await trigger.run_now(call.context, ref, payload=wish.payload)
     return Answer({"run_id": run_id, "job": ref}, headers={"Location": f"{PREFIX}/runs/{run_id}"})
 
 
@@ -160,13 +160,12 @@ async def backfill_job(call: Call) -> Answer:
     occurrences. `dry_run` only lists them."""
     wish = call.json(BackfillRequest)
     done = await trigger.backfill(
-        call.database,
+        call.context,
         call.path("job"),
         aware(wish.start, "start"),
         aware(wish.end, "end"),
         dry_run=wish.dry_run,
         rate=wish.rate,
-        connection=call.connection,
     )
     return Answer(done)
 

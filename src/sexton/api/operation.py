@@ -27,7 +27,7 @@ from sexton.config import Settings
 from sexton.engine.loop import Vital
 from sexton.engine.telemetry import Telemetry
 from sexton.errors import InvalidField, NotFound, Unavailable
-from sexton.postgres.database import Connection, Database
+from sexton.postgres.database import Database
 from sexton.postgres.replica import Replica
 from sexton.postgres.transaction import Context
 from sexton.refusal import UNREADABLE, bad_json, explained
@@ -96,10 +96,6 @@ class Call:
     @property
     def database(self) -> Database:
         return self.services.database
-
-    @property
-    def connection(self) -> Connection | None:
-        return self.context.connection
 
     @property
     def reading(self) -> Context:

@@ -64,8 +64,7 @@ async def cancel_run(call: Call) -> Answer:
     """A run that waits is cancelled at once; one that runs is asked to stop."""
     wish = call.json(CancelRequest, optional=True)
     run = call.path("run")
-    ledger.run_number(run)
-    outcome = await cancel(call.database, run, reason=wish.reason, connection=call.connection)
+    outcome = await cancel(call.context, run, reason=wish.reason)
     return Answer({"run_id": run, "outcome": outcome})
 
 

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TypeVar
 
 import asyncpg
 
 from sexton.errors import Conflict
 from sexton.jobs.stored import StoredJob
 from sexton.model import decode_id
-from sexton.postgres.database import Connection, Database
-from sexton.postgres.transaction import Context, command
+from sexton.postgres.transaction import Context
 from sexton.refusal import not_found
 
-NAMESPACE = "default"
 # A timer due sooner than this is announced: more than any wheel holds (`horizon_seconds` is at most an hour).
 HORIZON_SECONDS = 3660.0
 
 Lane = tuple[str, str, str, bool]
-Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,18 +28,6 @@ class LockedJob:
     timer: asyncpg.Record | None
     now: datetime
     shards: int
-
-
-async def within(
-    database: Database, connection: Connection | None, work: Callable[[Connection], Awaitable[Result]]
-) -> Result:
-    """A command for callers that have no context yet."""
-
-    @command
-    async def run(context: Context) -> Result:
-        return await work(context.open)
-
-    return await run(Context(database, connection=connection))
 
 
 async def find(context: Context, ref: str) -> int:

@@ -14,6 +14,7 @@ from sexton.engine.telemetry import Telemetry
 from sexton.engine.upkeep.sweeper import Sweeper
 from sexton.model import encode_id
 from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
 from sexton.runs.trigger import cancel_run
 from tests.engine.test_lock_order import blocked_by
 from tests.scheduling import Stage, add_job, execute, fetch, move_timer, now, runs_of
@@ -45,7 +46,7 @@ async def make_orphan(database: Database, stage: Stage) -> tuple[int, asyncpg.Re
     assert stage.scheduler._connection is not None
     async with stage.scheduler._connection.transaction():
         await stage.round()
-        await cancel_run(database, encode_id("r", live["id"]))
+        await cancel_run(Context(database), encode_id("r", live["id"]))
     [orphan] = await runs_of(database, job)
     assert orphan["id"] != live["id"]
     assert orphan["slot"] == 1

@@ -310,8 +310,10 @@ async def test_a_cancel_request_reaches_the_running_handler(store: Store) -> Non
 
     async with working(store.database, {"work": work}, by_itself=True) as worker:
         await running.wait()
-        row = await store.row(store.database.statement("cancel_run"), run, "a person said so", NOW)
-        assert row["outcome"] == "requested"
+        outcome = await store.database.fetchval(
+            "recording/cancel_run", run_id=run, reason="a person said so", now=NOW
+        )
+        assert outcome == "requested"
         # The request rings, and the next beat brings it.
         await stopped.wait()
         await settled(worker)
@@ -321,8 +323,8 @@ async def test_a_cancel_request_reaches_the_running_handler(store: Store) -> Non
 
 async def test_a_pending_run_is_cancelled_at_once(store: Store) -> None:
     run = await store.run(available_at=NOW + timedelta(hours=1))
-    row = await store.row(store.database.statement("cancel_run"), run, "not needed", NOW)
-    assert row["outcome"] == "cancelled"
+    outcome = await store.database.fetchval("recording/cancel_run", run_id=run, reason="not needed", now=NOW)
+    assert outcome == "cancelled"
     ended = await store.history(run)
     assert (ended["status"], ended["reason"]) == ("cancelled", "not needed")
 

@@ -1,13 +1,13 @@
--- Cancel run $1: one that waits ends at once, one that runs is asked to end and its worker told. No row: it is not live.
-with moment as materialized (select coalesce($3::timestamptz, clock_timestamp()) as now),
+-- Cancel a run: one that waits ends at once, one that runs is asked to end and its worker told. No row: it is not live.
+with moment as materialized (select coalesce(:now::timestamptz, clock_timestamp()) as now),
 -- include: patience
 found as materialized (
-    select run.id, run.state, run.node from patience cross join sexton.runs as run where run.id = $1 for update of run
+    select run.id, run.state, run.node from patience cross join sexton.runs as run where run.id = :run_id for update of run
 ),
 asked as (
     update sexton.runs as run
     set cancel_requested_at = coalesce(run.cancel_requested_at, (select now from moment)),
-        cancel_reason = coalesce(run.cancel_reason, $2)
+        cancel_reason = coalesce(run.cancel_reason, :reason)
     from found
     where run.id = found.id and found.state = 'running'
 ),
@@ -16,7 +16,7 @@ ended as (
     using found
     where run.id = found.id and found.state <> 'running'
     returning
-        run.*, 'cancelled' as status, $2 as reason, case when run.state = 'waiting' then run.claimed_at end as started_at,
+        run.*, 'cancelled' as status, :reason as reason, case when run.state = 'waiting' then run.claimed_at end as started_at,
         (select now from moment) as finished_at, run.error as message
 ),
 -- include: recorded

@@ -1,7 +1,7 @@
--- Dead letters become runs again, under the keys of their occurrences and the job as it is now; they do not expire.
--- $1 dead runs, $2 their keys, $3 available, $4 concurrency keys
+-- Dead letters become runs again, under the keys of their occurrences and the job as it is now; they do not expire. The
+-- parameters belong together, one element for each letter.
 with taken as (
-    delete from sexton.dead using unnest($1::bigint[], $2::text[], $3::timestamptz[], $4::text[])
+    delete from sexton.dead using unnest(:runs::bigint[], :keys::text[], :available_at::timestamptz[], :concurrency_keys::text[])
         as wanted (run_id, key, available_at, concurrency_key)
     where dead.run_id = wanted.run_id
     returning dead.*, wanted.key, wanted.available_at, wanted.concurrency_key
