@@ -6,6 +6,7 @@ import difflib
 import json
 import re
 from collections.abc import Collection, Mapping
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -43,6 +44,14 @@ UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 def bad_json(error: Exception) -> InvalidField:
     why = "it is nested too deeply" if isinstance(error, RecursionError) else error
     return InvalidField("bad_json", f"this is not JSON: {why}", field="body", hint="send one JSON object")
+
+
+def aware(moment: datetime, field: str) -> datetime:
+    """An instant needs a zone: 09:00 alone could be anywhere."""
+    if moment.tzinfo is None:
+        hint = f"add Z or an offset, such as {EXAMPLE_TIME}"
+        raise InvalidField("naive_time", f"{moment.isoformat()} has no time zone", field=field, hint=hint)
+    return moment
 
 
 def explained(

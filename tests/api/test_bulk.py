@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sexton.api.bulk import Lines
+from sexton.api.bulk import chunks_of
 from tests.api.conftest import Api, Reply
 
 pytestmark = pytest.mark.asyncio
@@ -79,5 +79,5 @@ async def test_lines_are_found_wherever_the_stream_is_cut(size: int) -> None:
         for start in range(0, len(data), size):
             yield data[start : start + size]
 
-    found = [chunk async for chunk in Lines(stream(), 2).chunks()]
+    found = [chunk async for chunk in chunks_of(stream(), 2)]
     assert found == [[(1, b"one"), (3, b" two \r")], [(4, b"three"), (5, b"four")]]

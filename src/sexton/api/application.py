@@ -10,7 +10,7 @@ from litestar.types import ControllerRouterHandler, LifeSpanScope, Scope
 
 from sexton.api import bulk, dead, jobs, pages, queues, reports, runs, system, targets
 from sexton.api.guard import Guard
-from sexton.api.operation import SLASH, Node, Operation, Services
+from sexton.api.operation import SLASH, Operation, Process, Services
 from sexton.api.problems import answer_error
 from sexton.config import Settings
 from sexton.postgres.database import Database
@@ -35,7 +35,7 @@ WATCHED = ("/healthz", "/readyz", "/metrics")
 def make_app(
     database: Database,
     settings: Settings,
-    node: Node | None = None,
+    node: Process | None = None,
     replica: Replica | None = None,
     *,
     only: tuple[str, ...] | None = None,

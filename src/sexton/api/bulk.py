@@ -37,34 +37,28 @@ class BulkAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     job_ids: Annotated[list[str] | None, Meta(description="Their ids, in order, if asked for.")] = None
 
 
-class Lines:
-    """Cuts a stream of bytes into chunks of whole lines. Empty lines count as lines but are no jobs."""
-
-    def __init__(self, stream: AsyncIterator[bytes], size: int) -> None:
-        self._stream = stream
-        self._size = size
-
-    async def chunks(self) -> AsyncIterator[list[tuple[int, bytes]]]:
-        """Lists of (line number, line)."""
-        rest, number = b"", 0
-        chunk: list[tuple[int, bytes]] = []
-        weight = 0
-        async for part in self._stream:
-            *lines, rest = (rest + part).split(b"\n") if b"\n" in part else (rest + part,)
-            if len(rest) > LONGEST_LINE:
-                raise _too_long(number + len(lines) + 1)
-            for line in lines:
-                number += 1
-                if line.strip():
-                    chunk.append((number, line))
-                    weight += len(line)
-                if len(chunk) >= self._size or weight > LARGEST_CHUNK:
-                    yield chunk
-                    chunk, weight = [], 0
-        if rest.strip():
-            chunk.append((number + 1, rest))
-        if chunk:
-            yield chunk
+async def chunks_of(stream: AsyncIterator[bytes], size: int) -> AsyncIterator[list[tuple[int, bytes]]]:
+    """Cut a stream of bytes into chunks of whole lines, each with its number. Empty lines are counted, but
+    are no jobs."""
+    rest, number = b"", 0
+    chunk: list[tuple[int, bytes]] = []
+    weight = 0
+    async for part in stream:
+        *lines, rest = (rest + part).split(b"\n") if b"\n" in part else (rest + part,)
+        if len(rest) > LONGEST_LINE:
+            raise _too_long(number + len(lines) + 1)
+        for line in lines:
+            number += 1
+            if line.strip():
+                chunk.append((number, line))
+                weight += len(line)
+            if len(chunk) >= size or weight > LARGEST_CHUNK:
+                yield chunk
+                chunk, weight = [], 0
+    if rest.strip():
+        chunk.append((number + 1, rest))
+    if chunk:
+        yield chunk
 
 
 @operation(
@@ -80,7 +74,7 @@ async def create_jobs(call: Call) -> Answer:
     query = call.query(BulkQuery)
     key = call.request.headers.get("idempotency-key")
     lines, created, ids, errors = 0, 0, list[str](), list[LineError]()
-    async for chunk in Lines(call.request.stream(), query.chunk).chunks():
+    async for chunk in chunks_of(call.request.stream(), query.chunk):
         lines += len(chunk)
         try:
             made = await _make(call, chunk, None if key is None else check_key(key))

@@ -8,11 +8,12 @@ import msgspec
 from msgspec import Meta
 
 from sexton.api import examples, routes
-from sexton.api.operation import Answer, Call, aware, operation
+from sexton.api.operation import Answer, Call, operation
 from sexton.api.routes import DeadFilter, DeadQuery, DeadTarget, GroupsQuery, RedriveRequest
 from sexton.errors import InvalidField
 from sexton.jobs.change import find
 from sexton.jobs.validation import read_dead_letter_target
+from sexton.refusal import aware
 from sexton.runs import dead_letters as ledger
 from sexton.runs import redrive as commands
 from sexton.runs.dead_letter_target import dead_letter_target, set_dead_letter_target

@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from sexton import clock
 from sexton.api import examples, routes
-from sexton.api.operation import Answer, Call, aware, operation
+from sexton.api.operation import Answer, Call, operation
 from sexton.api.routes import (
     PREFIX,
     BackfillRequest,
@@ -33,6 +33,7 @@ from sexton.jobs import read, state
 from sexton.jobs.change import find
 from sexton.jobs.validation import read_spec
 from sexton.jobs.view import JobView
+from sexton.refusal import aware
 from sexton.runs import trigger
 from sexton.runs.occurrences import list_occurrences
 from sexton.runs.read import require_job

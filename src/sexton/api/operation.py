@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from functools import cached_property
 from typing import Any, Protocol, TypeVar
 from urllib.parse import quote, urlencode
@@ -41,7 +40,7 @@ ACTOR = "api"
 T = TypeVar("T")
 
 
-class Node(Protocol):
+class Process(Protocol):
     """What the API asks the process it runs in."""
 
     @property
@@ -67,7 +66,7 @@ class Services:
     database: Database
     settings: Settings
     guard: Guard
-    node: Node | None = None
+    node: Process | None = None
     replica: Replica | None = None
 
     def loops(self) -> list[Vital]:
@@ -269,15 +268,3 @@ def _response(
         headers=headers,
         media_type=headers.pop("Content-Type", operation.media_type),
     )
-
-
-def aware(moment: datetime, field_name: str) -> datetime:
-    """An instant needs a zone: 09:00 alone could be anywhere."""
-    if moment.tzinfo is None:
-        raise InvalidField(
-            "naive_time",
-            f"{field_name} has no time zone",
-            field=field_name,
-            hint="such as 2026-06-08T13:00:00Z",
-        )
-    return moment

@@ -8,11 +8,12 @@ import msgspec
 from msgspec import Meta
 
 from sexton.api import examples, routes
-from sexton.api.operation import Answer, Call, aware, operation
+from sexton.api.operation import Answer, Call, operation
 from sexton.api.routes import CancelRequest, JobRunsQuery, LogQuery, RunsQuery
 from sexton.errors import InvalidField
 from sexton.jobs.change import find
 from sexton.model import RunStatus, Trigger
+from sexton.refusal import aware
 from sexton.runs import read as ledger
 from sexton.runs.trigger import cancel_run as cancel
 from sexton.runs.view import LogLine, RunDetail, RunView

@@ -17,12 +17,7 @@ from sexton.jobs.page import MOST_ROWS, Page
 from sexton.jobs.stored import encoded, fields_of, target_of
 from sexton.jobs.timing import make_schedule
 from sexton.jobs.view import JobView
-from sexton.model import (
-    JobStatus,
-    MissedWindow,
-    decode_id,
-    encode_id,
-)
+from sexton.model import JobStatus, MissedWindow, decode_id, encode_id
 from sexton.postgres.transaction import Context, query
 from sexton.refusal import not_found
 from sexton.schedules.zone import zone, zone_names
@@ -32,6 +27,11 @@ from sexton.targets.spec import Target, how_to_serve, lane_name
 from sexton.targets.template import occurrence_key
 
 RECENT = timedelta(days=2)
+# Columns that are shown as they are.
+SHOWN = (
+    "status", "revision", "last_outcome", "paused_reason", "paused_until", "app", "created_at", "updated_at",
+    "completed_at",
+)  # fmt: skip
 NEVER: dict[str, Any] = {"last_run_at": None, "last_outcome": None}
 
 
@@ -147,19 +147,11 @@ def show(row: Mapping[str, Any]) -> JobView:
         {
             **fields,
             "job_id": encode_id("j", row["id"]),
-            "status": row["status"],
-            "revision": row["revision"],
+            **{name: row[name] for name in SHOWN},
             "next_run_at": next_at,
             "next_run_local": next_at and _local(next_at, row["timezone"]),
             "last_run_at": max(runs, default=None),
-            "last_outcome": row["last_outcome"],
-            "paused_reason": row["paused_reason"],
-            "paused_until": row["paused_until"],
-            "app": row["app"],
             "problem": row["problem"] if row["status"] in (JobStatus.ACTIVE, JobStatus.PAUSED) else None,
-            "created_at": row["created_at"],
-            "updated_at": row["updated_at"],
-            "completed_at": row["completed_at"],
         },
         JobView,
     )

@@ -13,7 +13,7 @@ from sexton.jobs.read import view
 from sexton.jobs.view import JobView
 from sexton.model import JobStatus, encode_id
 from sexton.postgres.transaction import Context, command
-from sexton.refusal import check_text
+from sexton.refusal import aware, check_text
 
 log = logging.getLogger("sexton")
 
@@ -25,11 +25,8 @@ async def pause(
     """Stop firing. Runs that have fired go on; what falls due from here on is recorded as paused."""
     if reason is not None:
         check_text(reason, "reason", 1000)
-    if until is not None and until.tzinfo is None:
-        hint = "add Z or an offset"
-        raise InvalidField("naive_time", f"{until.isoformat()} has no time zone", field="until", hint=hint)
     held = await hold(context, ref)
-    if until is not None and until <= held.now:
+    if until is not None and aware(until, "until") <= held.now:
         raise InvalidField("in_the_past", "until is over already", field="until", hint="give a later time")
     if held.timer is None:
         raise Conflict("job_completed", f"job {ref} is completed: it does not fire any more")

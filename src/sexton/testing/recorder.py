@@ -11,7 +11,7 @@ from sexton.targets.run import RunContext
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class RecordedCall:
     """What a handler was given in one attempt."""
 
     job_name: str
@@ -29,12 +29,12 @@ class Recorder:
     is raised, anything else returned (`Retry`, `Snooze`, `Cancel` or a result); after the last, None."""
 
     def __init__(self, ends: Iterable[Any] = ()) -> None:
-        self.calls: list[Call] = []
+        self.calls: list[RecordedCall] = []
         self._ends = iter(ends)
 
     async def __call__(self, run: RunContext) -> Any:
         self.calls.append(
-            Call(
+            RecordedCall(
                 run.job_name,
                 run.run_id,
                 run.payload,
