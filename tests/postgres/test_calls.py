@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,10 +12,11 @@ from sexton.postgres.statement import load_all
 
 SOURCE = Path(sexton.__file__).parent
 STATEMENTS = load_all()
-# Those that run a statement; private methods that hand one on are looked at too.
+# What runs a statement. Other methods that are given the name of one hand it on.
 RUNNERS = ("fetch", "fetchrow", "fetchval", "execute", "prepared")
 # Keywords that are not parameters.
 OWN = {"on"}
+NAME = re.compile(r"[a-z]+/[a-z_]+")
 
 
 def trees() -> Iterator[tuple[str, ast.Module]]:
@@ -22,26 +24,27 @@ def trees() -> Iterator[tuple[str, ast.Module]]:
         yield str(file.relative_to(SOURCE)), ast.parse(file.read_text("utf-8"))
 
 
-def called(tree: ast.Module) -> Iterator[tuple[ast.Call, str]]:
-    """Calls of a method whose first argument is the name of a statement, such as `jobs/create`."""
+def called(tree: ast.Module) -> Iterator[tuple[ast.Call, str, str]]:
+    """Calls of a method whose first argument is the name of a statement, such as `jobs/create`; its name and
+    that of the method."""
     for node in ast.walk(tree):
         match node:
             case ast.Call(func=ast.Attribute(attr=method), args=[ast.Constant(value=str(name)), *_]):
-                if is_name(name) and (method in RUNNERS or method.startswith("_")):
-                    yield node, name
-
-
-def is_name(text: str) -> bool:
-    return text in STATEMENTS or (text.count("/") == 1 and text.replace("/", "").isidentifier())
+                if NAME.fullmatch(name) and (method in RUNNERS or method.startswith("_")):
+                    yield node, name, method
 
 
 def misfits(file: str, tree: ast.Module) -> Iterator[str]:
-    for call, name in called(tree):
+    for call, name, method in called(tree):
+        where = f"{file}:{call.lineno}: {name}"
         given = {keyword.arg for keyword in call.keywords}
         if name not in STATEMENTS:
-            yield f"{file}:{call.lineno}: there is no statement {name}"
-        elif len(call.args) == 1 and None not in given and given - OWN != {*STATEMENTS[name].parameters}:
-            yield f"{file}:{call.lineno}: {name} takes {STATEMENTS[name].parameters}"
+            yield f"{where} does not exist"
+        elif len(call.args) > 1:
+            if method in RUNNERS:
+                yield f"{where} takes its parameters by name"
+        elif None not in given and given - OWN != {*STATEMENTS[name].parameters}:
+            yield f"{where} takes {STATEMENTS[name].parameters}"
 
 
 def test_every_statement_gets_its_parameters() -> None:
@@ -55,9 +58,10 @@ context.fetchval("jobs/find", **parameters)
 connection.execute("select 1")
 context.fetchval("jobs/find", name="a")
 context.execute("jobs/fnid", name="a")
+context.fetchval("jobs/find", "default", "a")
 """
     found = [misfit.split(": ")[0] for misfit in misfits("file", ast.parse(calls))]
-    assert found == ["file:5", "file:6"]
+    assert found == ["file:5", "file:6", "file:7"]
 
 
 def test_every_statement_is_used() -> None:
