@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from sexton.config import Settings
-from sexton.engine.worker.worker import Worker
+from sexton.engine.worker.worker import LOOPS, Worker
 from sexton.postgres.database import Database
 from sexton.targets.handler import Handler
 
@@ -130,9 +130,9 @@ async def working(
     **changes: Any,
 ) -> AsyncIterator[Worker]:
     """A worker whose clock in SQL stands at `NOW`. Unless it works by itself, the test claims and watches."""
-    worker = Worker(database, msgspec.structs.replace(settings, **changes), handlers, now=now)
-    if not by_itself:
-        worker.loops = (worker.settler,)
+    changed = msgspec.structs.replace(settings, **changes)
+    loops = LOOPS if by_itself else ["outcome_writer"]
+    worker = Worker(database, changed, handlers, now=now, loops=loops)
     await worker.start()
     try:
         yield worker
@@ -142,27 +142,33 @@ async def working(
 
 async def settled(worker: Worker) -> None:
     """Wait until everything that was claimed has ended and its outcome is written."""
-    while worker.in_hand or worker.unsettled:
+    while worker.state.in_hand or worker.state.unwritten_outcomes:
         await worker.idle()
-        worker.settler.wake()
+        worker.outcome_writer.wake()
         await turn(worker)
 
 
 async def turn(worker: Worker) -> None:
     """Let the worker's loops do something: one statement's time, not a time on the clock."""
-    async with worker._database.connection() as connection:
+    async with worker.queue.connection() as connection:
         await connection.execute("select")
+
+
+async def claim(worker: Worker, lanes: Sequence[int] | None = None, limit: int = 100) -> None:
+    """Claim once, and start what was claimed."""
+    node = await worker.joined()
+    if lanes is None:
+        await worker.claimer.find_lanes()
+        lanes = worker.state.lanes
+    rows = await worker.queue.claim(node, lanes, limit, now=worker.state.now())
+    worker.runner.take(rows, node)
 
 
 async def drained(worker: Worker) -> None:
     """Claim until there is nothing left to claim now, and wait for all of it."""
-    await worker.joined()
-    await worker.find_lanes()
     while True:
         claimed = worker.telemetry.claimed._value.get()
-        node = await worker.joined()
-        rows = await worker.queue.claim(node, worker.lanes, worker.concurrency, now=worker.now())
-        worker.take(rows, node)
+        await claim(worker, limit=worker.state.concurrency)
         await settled(worker)
         if worker.telemetry.claimed._value.get() == claimed:
             return

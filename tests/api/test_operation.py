@@ -237,7 +237,7 @@ async def test_ready_means_that_every_loop_ticks(database: Database) -> None:
 @pytest.mark.asyncio
 async def test_what_only_makes_it_slower_is_a_warning(database: Database) -> None:
     process = Process(Round("scheduler", True))
-    process.problems = ["the queue redis cannot be reached"]
+    process.problems = ["the broker redis cannot be reached"]
     async with serve(database, Settings(), process) as api:
         reply = await api("GET", "/readyz")
         assert (reply.status, reply.json()["status"]) == (200, "ready")
@@ -279,7 +279,7 @@ async def test_readiness_sees_every_loop_of_a_node_and_the_heartbeat(database: D
             states = {each["name"]: each["healthy"] for each in (await api("GET", "/readyz")).json()["loops"]}
             assert set(states) == {
                 "scheduler", "leadership", "listener", "sweeper", "housekeeper", "replanner",
-                "claimer", "settler", "watcher", "heartbeat", "courier",
+                "claimer", "outcome_writer", "watcher", "heartbeat", "courier",
             }  # fmt: skip
             assert states["heartbeat"]
             await node.worker.heartbeat.stop()

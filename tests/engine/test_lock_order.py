@@ -195,7 +195,8 @@ async def test_a_deletion_and_a_batch_of_outcomes_lock_runs_in_one_order(
     )
     runs = sorted((row["id"] for row in rows), reverse=True)
     await execute(database, "insert into sexton.queues (name) values ('default')")
-    queue = await RunQueue.open(database)
+    queue = RunQueue(database)
+    await queue.open()
     async with database.transaction() as holder:
         await holder.fetch("select from sexton.runs where id = $1 for update", runs[1])
         deleting = asyncio.create_task(delete(Context(database), encode_id("j", job), cancel_running=True))

@@ -55,7 +55,7 @@ async def test_the_answer_is_lost(store: Store, proxy: Proxy, behind: Database) 
     traps: list[Trap] = []
     async with working(behind, {"work": pay}) as worker:
         await drained(worker)
-        assert worker.lost == 0
+        assert worker.telemetry.lost._value.get() == 0
     assert traps[0].sprung.is_set()
     ended = await store.history(run)
     assert (ended["status"], ended["result"], ended["attempt"]) == ("success", '{"paid": true}', 1)
@@ -112,5 +112,5 @@ async def test_a_connection_cut_off_in_the_middle_of_the_answer(
     run = await store.run()
     async with working(store.database, {"work": pay}) as worker:
         await drained(worker)
-        assert (worker.lost, worker.telemetry.succeeded._value.get()) == (0, 1)
+        assert (worker.telemetry.lost._value.get(), worker.telemetry.succeeded._value.get()) == (0, 1)
     assert (await store.history(run))["status"] == "success"

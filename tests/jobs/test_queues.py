@@ -210,12 +210,12 @@ async def test_a_paused_queue_keeps_its_runs(store: Store, database: Database) -
     async with working(database, {"work": work}) as worker:
         await worker.joined()
         await worker.claimer.tick()
-        assert worker.in_hand == 0
+        assert worker.state.in_hand == 0
         shown = await get_run(Context(database, now=NOW), run)
         assert shown.waiting_for == "the queue default is paused (the mail server moves)"
         resumed = await resume_queue(Context(database), "default")
         assert (resumed.paused, resumed.paused_at, resumed.paused_reason) == (False, None, None)
-        await worker.find_lanes()
+        await worker.claimer.find_lanes()
         await worker.claimer.tick()
         await settled(worker)
     assert await store.statuses() == {run: "success"}
@@ -231,10 +231,10 @@ async def test_workers_hear_of_a_pause_and_of_its_end(store: Store, database: Da
     async with several(database, 1, work, poll_seconds=1000) as [worker]:
         async with asyncio.timeout(60):
             await worker.joined()
-            while worker.lanes != [lane]:
+            while worker.state.lanes != [lane]:
                 await turn(worker)
             await pause_queue(Context(database), "default")
-            while worker.lanes:
+            while worker.state.lanes:
                 await turn(worker)
             run = await store.run()
             await store.execute("select pg_notify('sexton_runs', '')")
@@ -284,13 +284,13 @@ async def test_the_runs_of_a_dead_worker_hold_their_places_until_they_are_taken_
         await other.joined()
         claimed = await other.queue.claim_limited(gone, [await store.lane()], 10, now=NOW)
         assert len(claimed.rows) == 2
-        await other.find_lanes()
+        await other.claimer.find_lanes()
         await other.claimer.tick()
-        assert other.in_hand == 0
+        assert other.state.in_hand == 0
         await store.execute("update sexton.nodes set state = 'dead', running = 2 where id = $1", gone)
         await database.fetch("recording/reap", now=NOW, limit=100)
         await other.claimer.tick()
-        assert other.in_hand == 2
+        assert other.state.in_hand == 2
         await settled(other)
 
 
@@ -308,19 +308,19 @@ async def test_a_limit_counts_what_was_claimed_before_it(store: Store, database:
     async with working(database, {"work": work}, concurrency=4) as worker:
         await worker.joined()
         await worker.claimer.tick()
-        assert worker.in_hand == 4
+        assert worker.state.in_hand == 4
         await set_limits(Context(database), "default", Limits(concurrency=5))
-        await worker.find_lanes()
-        assert (worker.lanes, worker.limited) == ([], [lane])
+        await worker.claimer.find_lanes()
+        assert (worker.state.lanes, worker.state.limited) == ([], [lane])
         assert (await get_queue(Context(database), "default")).running == 4
-        worker.concurrency = 10
+        worker.state.concurrency = 10
         await worker.claimer.tick()
-        assert worker.in_hand == 5
+        assert worker.state.in_hand == 5
         await set_limits(Context(database), "default", Limits())
-        await worker.find_lanes()
-        assert (worker.lanes, worker.limited) == ([lane], [])
+        await worker.claimer.find_lanes()
+        assert (worker.state.lanes, worker.state.limited) == ([lane], [])
         await worker.claimer.tick()
-        assert worker.in_hand == 6
+        assert worker.state.in_hand == 6
         go.set()
         await settled(worker)
 
@@ -387,14 +387,14 @@ async def test_a_queue_with_many_waiting_runs_does_not_make_another_late(
         database, {"work": _nothing, "other": _nothing}, concurrency=100, claim_size=100
     ) as worker:
         node = await worker.joined()
-        await worker.find_lanes()
+        await worker.claimer.find_lanes()
         for _ in range(40):
             run = await store.run(job, lane=small)
             claims = 0
             while True:
                 claims += 1
                 rows = await worker.queue.claim(
-                    node, worker.claimer._rotated(worker.lanes), 100, now=worker.now()
+                    node, worker.claimer._rotated(worker.state.lanes), 100, now=worker.state.now()
                 )
                 if run in [row["id"] for row in rows]:
                     break
@@ -431,7 +431,7 @@ async def test_a_run_says_which_limit_it_waits_for(store: Store, database: Datab
 
         async def wait_for(**limits: Any) -> str | None:
             await set_limits(Context(database), "default", Limits(**limits))
-            await worker.find_lanes()
+            await worker.claimer.find_lanes()
             await worker.claimer.tick()
             return (await get_run(Context(database), second)).waiting_for
 

@@ -14,12 +14,12 @@ from tests.servers.address import address
 # Partitions and retention, firing and catching up, claiming, finishing and retries, limits, leading, the API.
 STORE = (
     "tests/postgres/test_partitions.py",
-    "tests/test_scheduler.py",
-    "tests/test_claimer.py",
-    "tests/test_settler.py",
+    "tests/engine/scheduler/test_scheduler.py",
+    "tests/engine/worker/test_claimer.py",
+    "tests/engine/worker/test_outcome_writer.py",
     "tests/test_maintenance.py",
-    "tests/queues/test_limits.py",
-    "tests/cluster/test_leadership.py",
+    "tests/engine/worker/test_limited_claims.py",
+    "tests/engine/cluster/test_leadership.py",
     "tests/api/test_jobs.py::test_the_example_of_the_documentation_makes_a_job",
     "tests/api/test_jobs.py::test_run_now_and_cancel",
     "tests/api/test_jobs.py::test_backfill_shows_first_what_it_would_do",

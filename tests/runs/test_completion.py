@@ -26,6 +26,7 @@ from tests.engine.test_lock_order import blocked_by
 from tests.seeding import (
     NOW,
     Store,
+    claim,
     settled,
     working,
 )
@@ -52,10 +53,9 @@ class Sent(Store):
 
     async def work(self, handler: Any) -> None:
         async with working(self.database, {"work": handler}) as worker:
-            node = await worker.joined()
-            worker.take(await worker.queue.claim(node, [await self.lane()], 10, now=NOW), node)
+            await claim(worker, [await self.lane()], 10)
             await settled(worker)
-            assert worker.lost == 0
+            assert worker.telemetry.lost._value.get() == 0
 
     async def complete(self, run: int, token: str, result: Any = None) -> str:
         told = await report.complete(Context(self.database, now=LATER), encode_id("r", run), token, result)

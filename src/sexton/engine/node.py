@@ -18,7 +18,7 @@ from sexton.engine import crash
 from sexton.engine.cluster.leadership import DatabaseClock, Leadership
 from sexton.engine.cluster.presence import Presence
 from sexton.engine.doorbells.choice import choose_broker
-from sexton.engine.doorbells.line import Line
+from sexton.engine.doorbells.connection import BrokerConnection
 from sexton.engine.doorbells.ringer import Ringer
 from sexton.engine.listener import Listener
 from sexton.engine.loop import Loop, Vital
@@ -73,8 +73,8 @@ class Node:
         if "worker" in roles:
             self.worker = Worker(database, settings, handlers or {}, app=app, telemetry=self.telemetry)
             self._own_loops.append(Courier(database, settings, self.worker.kinds, self.telemetry))
-        if self._lines():
-            self.telemetry.watch_queue(lambda: all(line.up for line in self._lines()))
+        if self._brokers():
+            self.telemetry.watch_queue(lambda: all(broker.up for broker in self._brokers()))
 
     @property
     def loops(self) -> tuple[Vital, ...]:
@@ -85,7 +85,7 @@ class Node:
 
     def warnings(self) -> list[str]:
         """What makes the node slower, but does not keep it from its work."""
-        return sorted({line.problem for line in self._lines() if line.problem})
+        return sorted({broker.problem for broker in self._brokers() if broker.problem})
 
     async def start(self) -> None:
         """Returns when it is at work; waits for the database as long as that takes."""
@@ -170,12 +170,12 @@ class Node:
             self._ringer = Ringer(
                 self.database,
                 self.settings,
-                Line(self.database, make_broker),
+                BrokerConnection(self.database, make_broker),
                 self.telemetry,
                 sweeping=lambda: FIRST_SHARD in leadership.led,
             )
         return self._ringer
 
-    def _lines(self) -> list[Line]:
+    def _brokers(self) -> list[BrokerConnection]:
         receiver = None if self.worker is None else self.worker.receiver
-        return [part.line for part in (self._ringer, receiver) if part is not None]
+        return [part.broker for part in (self._ringer, receiver) if part is not None]

@@ -104,13 +104,11 @@ class RunContext:
         "_logged",
         "_payload",
         "_record",
-        "alone",
         "claim",
+        "committed",
         "ended",
         "id",
         "policy",
-        "reason",
-        "settled",
         "started",
         "stop",
         "stopped",
@@ -129,10 +127,8 @@ class RunContext:
         self.started = 0.0
         self.stop: Stop | None = None
         self.stopped = 0.0
-        self.reason: str | None = None
-        self.settled = False
+        self.committed = False
         self.ended = False
-        self.alone = False
         self.task: asyncio.Task[None] | None = None
 
     def __repr__(self) -> str:
@@ -333,7 +329,7 @@ def stopped(run: RunContext) -> Outcome | None:
                 f"timeout: it was stopped after {run.policy.timeout_seconds:g} seconds", kind="timeout"
             )
         case "cancel":
-            return Cancel(run.reason or "cancelled")
+            return Cancel("cancelled")
         case "lost" | "shutdown":
             return None
         case None:

@@ -98,8 +98,7 @@ class Engine:
         self._again_at: datetime | None = None  # when a rate limit lets something go
         self._leadership = Leadership(database, settings, time, name="testing", version=__version__)
         self._scheduler = Scheduler(database, settings, self._leadership, time)
-        self._worker = Worker(database, settings, app.handlers, app=app.name)
-        self._worker.loops = (self._worker.watcher,)
+        self._worker = Worker(database, settings, app.handlers, app=app.name, loops=["watcher"])
         self._sweeper = Sweeper(
             database,
             settings,
@@ -192,17 +191,21 @@ class Engine:
     async def _work(self) -> int:
         worker = self._worker
         node = await worker.joined()
-        await worker.find_lanes()
-        rows = await worker.queue.claim(node, worker.lanes, worker.concurrency) if worker.lanes else []
-        if worker.limited:
-            under = await worker.queue.claim_limited(node, worker.limited, worker.concurrency)
+        await worker.claimer.find_lanes()
+        rows = (
+            await worker.queue.claim(node, worker.state.lanes, worker.state.concurrency)
+            if worker.state.lanes
+            else []
+        )
+        if worker.state.limited:
+            under = await worker.queue.claim_limited(node, worker.state.limited, worker.state.concurrency)
             rows += under.rows
             if under.seconds is not None:
                 self._again_at = self.clock.at + timedelta(seconds=under.seconds)
-        worker.take(rows, node)
-        while worker.in_hand or worker.unsettled:
+        worker.runner.take(rows, node)
+        while worker.state.in_hand or worker.state.unwritten_outcomes:
             await worker.idle()
-            await worker.settler.tick()
+            await worker.outcome_writer.tick()
         return len(rows)
 
     async def _ended(self, since: datetime) -> list[RunView]:

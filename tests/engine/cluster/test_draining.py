@@ -114,10 +114,10 @@ async def test_a_draining_worker_finishes_what_it_has_and_takes_no_more(database
         asked = await drain(Context(database), node)
         assert asked.nodes[0].state == "draining"
         other = await store.run(handler="work")
-        assert await worker.queue.claim(await worker.joined(), worker.lanes, 10, now=NOW) == []
+        assert await worker.queue.claim(await worker.joined(), worker.state.lanes, 10, now=NOW) == []
         await until(lambda: worker.heartbeat.draining)  # it was told: the next beat is far off
         end.set()
-        await until(lambda: not worker.in_hand and not worker.unsettled)
+        await until(lambda: not worker.state.in_hand and not worker.state.unwritten_outcomes)
         assert await store.statuses() == {long: "success"}
         assert (await store.live(other))["state"] == "pending"
         await drain(Context(database), node, undo=True)
@@ -136,8 +136,10 @@ async def test_a_worker_that_was_declared_dead_drains_on(database: Database) -> 
         await until(lambda: worker.heartbeat.draining)
         await store.execute("update sexton.nodes set state = 'dead'")
         worker.heartbeat.poke()
-        await until(lambda: worker.node not in (None, first))
-        assert await store.value("select state from sexton.nodes where id = $1", worker.node) == "draining"
+        await until(lambda: worker.state.node not in (None, first))
+        assert (
+            await store.value("select state from sexton.nodes where id = $1", worker.state.node) == "draining"
+        )
 
 
 async def until(condition: Callable[[], bool]) -> None:

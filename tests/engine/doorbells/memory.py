@@ -75,4 +75,4 @@ class MemoryBroker(Broker):
 
     def _check(self) -> None:
         if self._memory.down:
-            raise Unavailable("queue_unavailable", "the queue memory cannot be reached")
+            raise Unavailable("queue_unavailable", "the broker memory cannot be reached")

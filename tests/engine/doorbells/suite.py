@@ -28,7 +28,7 @@ from sexton.engine.doorbells.base import (
     Notice,
     notices_of,
 )
-from sexton.engine.doorbells.line import Line
+from sexton.engine.doorbells.connection import BrokerConnection
 from sexton.engine.doorbells.ringer import Ringer
 from sexton.engine.telemetry import Telemetry
 from sexton.engine.worker.receiver import Receiver, read_notice
@@ -74,8 +74,8 @@ class Stage:
         self.cluster = row["name"]
         return self
 
-    def line(self) -> Line:
-        return Line(self.database, self.suite.broker)
+    def connection(self) -> BrokerConnection:
+        return BrokerConnection(self.database, self.suite.broker)
 
     async def runs(self, count: int) -> list[int]:
         """Runs that can be claimed now."""
@@ -92,8 +92,7 @@ class Stage:
     async def worker(self, settings: Settings = QUIET, work: Any = None, **changes: Any) -> Worker:
         """One that hears the broker, if it is there to be heard."""
         changed = msgspec.structs.replace(settings, **changes)
-        worker = Worker(self.database, changed, {"work": work or self.work})
-        worker.receiver = Receiver(worker, self.line())
+        worker = Worker(self.database, changed, {"work": work or self.work}, broker=self.connection())
         await worker.start()
         self.stack.push_async_callback(worker.stop, 0)
         await worker.joined()
@@ -106,7 +105,7 @@ class Stage:
         return worker
 
     async def ringer(self, settings: Settings = QUIET, *, sweeping: bool = False) -> Ringer:
-        ringer = Ringer(self.database, settings, self.line(), Telemetry(), sweeping=lambda: sweeping)
+        ringer = Ringer(self.database, settings, self.connection(), Telemetry(), sweeping=lambda: sweeping)
         ringer.start()
         self.stack.push_async_callback(ringer.stop)
         return ringer
@@ -366,9 +365,9 @@ class BrokerSuite(ABC):
             await stage.hearing()
             await until(lambda: stage.done == Counter(rest))
             assert count(full.telemetry.rings_received) == received == 2
-            assert full.in_hand == 2
+            assert full.state.in_hand == 2
         else:
-            assert full.in_hand == 2
+            assert full.state.in_hand == 2
         slow.free.set()
         await stage.succeeded([*first, *rest])
 
@@ -381,7 +380,7 @@ class BrokerSuite(ABC):
         await until(lambda: len(slow.started) == 3)
         await (stage.hearing() if self.exact else stage.worker(LIVELY))
         await until(lambda: len(stage.done) == 57)
-        assert small.in_hand == 3
+        assert small.state.in_hand == 3
         slow.free.set()
         await stage.succeeded(runs)
 
@@ -407,7 +406,7 @@ class BrokerSuite(ABC):
             assert not receiver_of(worker).up
         finally:
             await self.start()
-        await until(lambda: receiver_of(worker).up and ringer.line.up)
+        await until(lambda: receiver_of(worker).up and ringer.broker.up)
         second = await stage.runs(100)
         await stage.succeeded([*first, *second])
 
@@ -419,12 +418,12 @@ class BrokerSuite(ABC):
         await until(lambda: stage.done == Counter(before))
         await self.stop()
         try:
-            await until(lambda: not receiver_of(worker).up and not ringer.line.up)
+            await until(lambda: not receiver_of(worker).up and not ringer.broker.up)
             meanwhile = await stage.runs(50)
             await until(lambda: stage.done == Counter([*before, *meanwhile]))
         finally:
             await self.start()
-        await until(lambda: receiver_of(worker).up and ringer.line.up)
+        await until(lambda: receiver_of(worker).up and ringer.broker.up)
         received = count(worker.telemetry.rings_received)
         after = await stage.runs(50)
         broker = await stage.broker()

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest_asyncio
 
 from sexton.config import Settings
-from sexton.engine.doorbells.line import Line
+from sexton.engine.doorbells.connection import BrokerConnection
 from sexton.engine.doorbells.ringer import WAITING_ROOM, Ringer
 from sexton.engine.telemetry import Telemetry
 from sexton.engine.worker.queue import CLAIM_DEFAULTS
@@ -25,9 +25,9 @@ async def store(database: Database) -> Store:
 
 
 def ringer_of(store: Store, memory: Memory, **settings: float) -> Ringer:
-    line = Line(store.database, lambda cluster: MemoryBroker(memory, cluster))
+    broker = BrokerConnection(store.database, lambda cluster: MemoryBroker(memory, cluster))
     changed = Settings(**{"poll_seconds": 1e-6, "sweep_seconds": 1e-6, **settings})  # type: ignore[arg-type]
-    return Ringer(store.database, changed, line, Telemetry(), sweeping=lambda: True)
+    return Ringer(store.database, changed, broker, Telemetry(), sweeping=lambda: True)
 
 
 def announced(memory: Memory) -> list[int]:

@@ -30,6 +30,7 @@ from sexton.targets.run import RunContext
 from tests.seeding import (
     NOW,
     Store,
+    claim,
     settled,
     working,
 )
@@ -166,8 +167,7 @@ async def test_a_crashed_run_is_run_again_by_another_worker(store: Store) -> Non
         attempts.append((run.attempt, run.crashes, run.claim))
 
     async with working(store.database, {"work": work}) as worker:
-        node = await worker.joined()
-        worker.take(await worker.queue.claim(node, [await store.lane()], 10, now=NOW), node)
+        await claim(worker, [await store.lane()], 10)
         await settled(worker)
     assert attempts == [(2, 1, 2)]
     assert await store.statuses() == {run: "success"}
@@ -177,7 +177,8 @@ async def test_a_worker_stopped_before_commit_does_not_keep_its_run(store: Store
     """A handler has finished its run in its own transaction, and COMMIT does not come any more."""
     node = await store.node(lease_until=NOW - timedelta(seconds=1))
     run = await store.run(state="running", node=node, claim=1, attempt=1)
-    queue, done = await RunQueue.open(store.database), Successes([run], [1], [1], [0.0], [0.0], [None])
+    queue, done = RunQueue(store.database), Successes([run], [1], [1], [0.0], [0.0], [None])
+    await queue.open()
 
     async def taken_back() -> bool:
         await reap(Context(store.database, now=NOW))

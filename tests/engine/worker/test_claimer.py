@@ -6,12 +6,10 @@ import asyncio
 from typing import Any
 
 import pytest
-import pytest_asyncio
 
 from sexton import clock
 from sexton.engine.worker.queue import RunQueue
 from sexton.errors import Unavailable
-from sexton.postgres.database import Database
 from sexton.targets.run import RunContext
 from tests.seeding import (
     NOW,
@@ -19,11 +17,6 @@ from tests.seeding import (
     settled,
     working,
 )
-
-
-@pytest_asyncio.fixture
-async def store(database: Database) -> Store:
-    return Store(database)
 
 
 async def succeed(run: RunContext) -> None:
@@ -37,7 +30,7 @@ async def test_a_twice_crashed_run_waits_until_it_can_run_alone(store: Store) ->
     running, go = asyncio.Event(), asyncio.Event()
 
     async def work(run: RunContext) -> None:
-        assert not order or not run.alone or worker.in_hand == 1
+        assert run.crashes < 2 or worker.state.in_hand == 1
         order.append(run.id)
         if run.id in (first, suspect):
             running.set()
@@ -51,7 +44,7 @@ async def test_a_twice_crashed_run_waits_until_it_can_run_alone(store: Store) ->
         suspect, later = await store.run(crashes=2), await store.run()
         worker.claimer._suspects_at = float("-inf")
         await worker.claimer.tick()
-        assert worker.in_hand == 1
+        assert worker.state.in_hand == 1
         assert (await store.live(later))["state"] == "pending"
         running.clear()
         go.set()
@@ -60,7 +53,7 @@ async def test_a_twice_crashed_run_waits_until_it_can_run_alone(store: Store) ->
         await worker.claimer.tick()
         await running.wait()
         await worker.claimer.tick()
-        assert [run.id for run in worker.running.values()] == [suspect]
+        assert [run.id for run in worker.state.running.values()] == [suspect]
         go.set()
         await settled(worker)
         await worker.claimer.tick()
@@ -90,28 +83,9 @@ async def test_a_worker_does_not_wait_forever_to_be_alone(store: Store) -> None:
         worker.claimer._giving_way_until = 0.0
         await worker.claimer.tick()
         while other not in await store.statuses():
-            worker.settler.wake()
+            worker.outcome_writer.wake()
             await worker.queue.suspects([])
     assert (await store.statuses()) == {other: "success"}
-
-
-async def test_a_fast_worker_claims_ahead_and_a_slow_one_does_not(store: Store) -> None:
-    async with working(store.database, {"work": succeed}, concurrency=10, claim_size=100) as worker:
-        await worker.joined()
-        claimer = worker.claimer
-        assert claimer.room() == 10
-        claimer._waiting = True
-        claimer.measured(1000, 0.1)
-        assert 10 < claimer.room() <= 10 + 2 * 100
-        for _ in range(20):
-            claimer.measured(1000, 0.1)
-        assert claimer.room() == 10 + 2 * 100
-        for _ in range(20):
-            claimer.measured(1, 10)
-        assert claimer.room() == 10
-        claimer.measured(1000, 0.1)
-        claimer.slow_down()
-        assert claimer.room() == 10
 
 
 async def test_new_lanes_are_found_and_only_those_it_can_serve(store: Store) -> None:
@@ -120,18 +94,18 @@ async def test_new_lanes_are_found_and_only_those_it_can_serve(store: Store) -> 
     await store.lane("unknown")
     async with working(store.database, {"work": succeed}, queues="default") as worker:
         await worker.joined()
-        await worker.find_lanes()
-        assert worker.lanes == [mine, http]
+        await worker.claimer.find_lanes()
+        assert worker.state.lanes == [mine, http]
     async with working(store.database, {"work": succeed}, queues="*") as worker:
         await worker.joined()
-        await worker.find_lanes()
-        assert len(worker.lanes) == 3
+        await worker.claimer.find_lanes()
+        assert len(worker.state.lanes) == 3
 
 
 async def test_every_lane_gets_its_turn(store: Store) -> None:
     async with working(store.database, {"work": succeed}) as worker:
-        worker.lanes = [1, 2, 3]
-        orders = {tuple(worker.claimer._rotated(worker.lanes)) for _ in range(200)}
+        worker.state.lanes = [1, 2, 3]
+        orders = {tuple(worker.claimer._rotated(worker.state.lanes)) for _ in range(200)}
     assert orders == {(1, 2, 3), (2, 3, 1), (3, 1, 2), (3, 2, 1), (1, 3, 2), (2, 1, 3)}
 
 

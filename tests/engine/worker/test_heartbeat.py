@@ -8,23 +8,17 @@ import threading
 from typing import Any
 
 import pytest
-import pytest_asyncio
 
 from sexton.engine.worker.worker import Worker
-from sexton.postgres.database import Database
 from sexton.targets.run import RunContext
 from tests.seeding import (
     NOW,
     Store,
+    claim,
     settled,
     turn,
     working,
 )
-
-
-@pytest_asyncio.fixture
-async def store(database: Database) -> Store:
-    return Store(database)
 
 
 async def succeed(run: RunContext) -> None:
@@ -132,9 +126,9 @@ async def test_what_a_dead_identity_has_claimed_is_not_run(store: Store) -> None
         rows = await worker.queue.claim(old, [await store.lane()], 10, now=NOW)
         await store.execute("update sexton.nodes set state = 'dead' where id = $1", old)
         worker.heartbeat.poke()
-        while worker.node in (old, None):
+        while worker.state.node in (old, None):
             await turn(worker)
-        worker.take(rows, old)
+        worker.runner.take(rows, old)
         await settled(worker)
     assert started == []
 
@@ -146,14 +140,14 @@ async def test_a_worker_that_cannot_beat_takes_no_work(store: Store) -> None:
         worker.heartbeat._trusted_until = 0.0
         run = await store.run()
         await worker.claimer.tick()
-        assert worker.in_hand == 0
+        assert worker.state.in_hand == 0
         assert (await store.live(run))["state"] == "pending"
         worker.heartbeat.poke()
         while not worker.heartbeat.trusted():
             await turn(worker)
         await worker.claimer.tick()
         await settled(worker)
-        assert worker.lanes == [lane]
+        assert worker.state.lanes == [lane]
     assert await store.statuses() == {run: "success"}
 
 
@@ -187,7 +181,7 @@ async def test_the_heartbeat_survives_its_connection(store: Store) -> None:
         while worker.heartbeat.beats == beats:
             worker.heartbeat.poke()
             await turn(worker)
-        assert worker.node == node
+        assert worker.state.node == node
 
 
 async def test_nothing_ends_the_heartbeat(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,5 +206,4 @@ async def test_nothing_ends_the_heartbeat(store: Store, monkeypatch: pytest.Monk
 
 
 async def claim_all(worker: Worker, store: Store) -> None:
-    node = await worker.joined()
-    worker.take(await worker.queue.claim(node, [await store.lane()], 10, now=NOW), node)
+    await claim(worker, [await store.lane()], 10)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -17,18 +16,6 @@ from tests.plans import explain, rows_read
 from tests.seeding import NOW, Store
 
 BEGAN = NOW.timestamp()
-
-
-@pytest_asyncio.fixture
-async def store(database: Database) -> Store:
-    return Store(database)
-
-
-@pytest_asyncio.fixture
-async def queue(database: Database) -> AsyncIterator[RunQueue]:
-    queue = await RunQueue.open(database)
-    yield queue
-    await queue.close()
 
 
 async def limit(store: Store, name: str = "default", **limits: Any) -> int:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 
 import msgspec
-import pytest_asyncio
 
 from sexton.engine.doorbells.base import Ring
 from sexton.engine.doorbells.postgres import PostgresDoorbell
@@ -19,18 +17,6 @@ from tests.seeding import NOW, Store
 
 SOON = NOW + timedelta(seconds=30)
 BEGAN = NOW.timestamp()
-
-
-@pytest_asyncio.fixture
-async def store(database: Database) -> Store:
-    return Store(database)
-
-
-@pytest_asyncio.fixture
-async def queue(database: Database) -> AsyncIterator[RunQueue]:
-    queue = await RunQueue.open(database)
-    yield queue
-    await queue.close()
 
 
 async def finish(queue: RunQueue, node: int, *runs: tuple[int, int], at: datetime = NOW) -> set[int]:

@@ -10,31 +10,26 @@ from typing import Any
 
 import msgspec
 import pytest
-import pytest_asyncio
 
 from sexton.engine.cluster.status import get_cluster
 from sexton.engine.worker.queue import RunQueue
+from sexton.engine.worker.runner import REUSE_LIMIT
 from sexton.engine.worker.watcher import STALE_SECONDS
-from sexton.engine.worker.worker import REUSE_LIMIT, Worker
+from sexton.engine.worker.worker import Worker
 from sexton.errors import Unavailable
 from sexton.model import Cancel, Retry, Snooze, encode_id
-from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
 from sexton.targets.run import LeaseLost, RunContext
 from tests.seeding import (
     NOW,
     QUIET,
     Store,
+    claim,
     drained,
     settled,
     turn,
     working,
 )
-
-
-@pytest_asyncio.fixture
-async def store(database: Database) -> Store:
-    return Store(database)
 
 
 async def succeed(run: RunContext) -> None:
@@ -85,7 +80,7 @@ async def test_runs_of_a_claim_without_an_answer_are_given_back(
     runs = [await store.run() for _ in range(3)]
     real, calls = RunQueue.claim, 0
 
-    async def claim(queue: RunQueue, *arguments: Any, **named: Any) -> Any:
+    async def lose(queue: RunQueue, *arguments: Any, **named: Any) -> Any:
         nonlocal calls
         calls += 1
         rows = await real(queue, *arguments, **named)
@@ -93,7 +88,7 @@ async def test_runs_of_a_claim_without_an_answer_are_given_back(
             raise Unavailable("database_unavailable", "the answer was lost")
         return rows
 
-    monkeypatch.setattr(RunQueue, "claim", claim)
+    monkeypatch.setattr(RunQueue, "claim", lose)
     async with working(store.database, {"work": succeed}, by_itself=True) as worker:
         while len(await store.statuses()) < len(runs):
             await turn(worker)
@@ -112,14 +107,13 @@ async def test_what_is_in_hand_is_not_given_back(store: Store) -> None:
             await go.wait()
 
     async with working(store.database, {"work": work}, concurrency=2) as worker:
-        worker.loops = ()
-        await worker.settler.stop()
-        await claimed(worker)
+        await worker.outcome_writer.stop()
+        await claim(worker)
         await running.wait()
-        assert (len(worker.running), worker.unsettled) == (2, 1)
-        await worker.release_unknown(await worker.joined())
+        assert (len(worker.state.running), worker.state.unwritten_outcomes) == (2, 1)
+        await worker.claimer.release_unknown(await worker.joined())
         go.set()
-        worker.settler.start()
+        worker.outcome_writer.start()
         await settled(worker)
     assert await store.statuses() == dict.fromkeys(runs, "success")
 
@@ -236,8 +230,7 @@ async def test_a_handler_can_ask_to_be_called_again(
         return value
 
     async with working(store.database, {"work": work}) as worker:
-        node = await worker.joined()
-        worker.take(await worker.queue.claim(node, [await store.lane()], 10, now=NOW), node)
+        await claim(worker, [await store.lane()], 10)
         await settled(worker)
     live = await store.live(run)
     assert (live["state"], live["attempt"]) == (state, attempt)
@@ -268,7 +261,7 @@ async def test_an_attempt_over_its_time_is_stopped(store: Store) -> None:
             stopped.set()
 
     async with working(store.database, {"work": work}) as worker:
-        await claimed(worker)
+        await claim(worker)
         while not stopped.is_set():
             worker.watcher.watch()
             await turn(worker)
@@ -289,7 +282,7 @@ async def test_a_function_in_a_thread_sees_that_its_time_is_over(store: Store) -
         over.set()
 
     async with working(store.database, {"work": work}) as worker:
-        await claimed(worker)
+        await claim(worker)
         await asyncio.to_thread(running.wait)
         worker.watcher.watch()
         await asyncio.to_thread(over.wait)
@@ -365,13 +358,13 @@ async def test_a_lost_run_is_dropped_and_counted(store: Store) -> None:
         await go.wait()
 
     async with working(store.database, {"work": work}) as worker:
-        await claimed(worker)
+        await claim(worker)
         await running.wait()
         await store.execute("update sexton.runs set claim = claim + 1, node = $1", await store.node())
         before = await store.live(run)
         go.set()
         await settled(worker)
-        assert worker.lost == 1
+        assert worker.telemetry.lost._value.get() == 1
     assert await store.live(run) == before
     assert await store.statuses() == {}
 
@@ -388,7 +381,7 @@ async def test_the_handlers_writes_and_the_success_commit_together(store: Store)
 
     async with working(store.database, {"work": work}) as worker:
         await drained(worker)
-        assert worker.lost == 0
+        assert worker.telemetry.lost._value.get() == 0
     assert (await store.history(run))["result"] == '{"written": 1}'
     assert await store.value("select run from public.ledger") == encode_id("r", run)
     assert await store.value("select message from sexton.run_logs") == "before"
@@ -408,7 +401,7 @@ async def test_handlers_in_transactions_keep_nobody_else_waiting(
             await go.wait()
 
     async with working(store.database, {"work": work}) as worker:
-        await claimed(worker)
+        await claim(worker)
         await inside.wait()
         async with asyncio.timeout(60):
             for _ in range(20):
@@ -449,7 +442,7 @@ async def test_a_lost_claim_rolls_the_handlers_writes_back(store: Store) -> None
             raise
 
     async with working(store.database, {"work": work}) as worker:
-        await claimed(worker)
+        await claim(worker)
         await settled(worker)
     assert raised == ["lease_lost"]
     assert await store.fetch("select from public.ledger") == []
@@ -482,7 +475,7 @@ async def test_what_runs_at_shutdown_is_given_back_uncharged(store: Store) -> No
         await asyncio.Event().wait()
 
     async with working(store.database, {"work": work}) as worker:
-        await claimed(worker)
+        await claim(worker)
         await running.wait()
     live = await store.live(run)
     assert (live["state"], live["attempt"], live["claim"], live["node"]) == ("pending", 0, 1, None)
@@ -500,7 +493,7 @@ async def test_what_ends_within_the_grace_is_recorded(store: Store) -> None:
 
     worker = Worker(store.database, QUIET, {"work": work}, now=lambda: NOW)
     await worker.start()
-    await claimed(worker)
+    await claim(worker)
     await running.wait()
     stopping = asyncio.create_task(worker.stop(1000))
     while await store.value("select state from sexton.nodes") != "draining":
@@ -521,14 +514,13 @@ async def test_claimed_runs_that_wait_too_long_are_given_back(
         await asyncio.Event().wait()
 
     async with working(store.database, {"work": work}, concurrency=1) as worker:
-        node = await worker.joined()
-        worker.take(await worker.queue.claim(node, [await store.lane()], 3, now=NOW), node)
+        await claim(worker, [await store.lane()], 3)
         await running.wait()
-        assert len(worker.backlog) == 2
-        worker.backlog_since -= STALE_SECONDS
+        assert len(worker.state.backlog) == 2
+        worker.state.backlog_since -= STALE_SECONDS
         worker.watcher.watch()
-        assert not worker.backlog
-        while worker.unsettled:
+        assert not worker.state.backlog
+        while worker.state.unwritten_outcomes:
             await turn(worker)
     states = {row["id"]: row["attempt"] for row in await store.fetch("select id, attempt from sexton.runs")}
     assert states == dict.fromkeys(runs, 0)
@@ -582,7 +574,7 @@ async def test_a_ring_starts_new_runs(store: Store) -> None:
     lane = await store.lane()
     async with working(store.database, {"work": work}, by_itself=True) as worker:
         await worker.joined()
-        while not worker.lanes:
+        while not worker.state.lanes:
             await turn(worker)
         run = await store.run()
         await store.execute("select pg_notify('sexton_runs', $1)", str(lane))
@@ -663,19 +655,11 @@ async def test_handlers_that_never_wait_share_a_task_and_nothing_else(store: Sto
             await asyncio.sleep(0)
 
     async with working(store.database, {"work": work}, concurrency=1) as worker:
-        node = await worker.joined()
-        worker.take(await worker.queue.claim(node, [await store.lane()], count, now=NOW), node)
+        await claim(worker, [await store.lane()], count)
         await settled(worker)
     assert len(seen) == len(set(seen)) == count
     assert marked < len(tasks) < count / 5
     assert await store.value("select count(*) from sexton.history where status = 'success'") == count
-
-
-async def claimed(worker: Worker) -> None:
-    """One claim of everything there is."""
-    node = await worker.joined()
-    await worker.find_lanes()
-    worker.take(await worker.queue.claim(node, worker.lanes, 100, now=worker.now()), node)
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,7 @@ from sexton.targets.spec import HttpTarget
 from tests.seeding import (
     NOW,
     Store,
+    claim,
     settled,
     working,
 )
@@ -54,8 +55,7 @@ async def send(store: Store, target: dict[str, Any], **job: Any) -> int:
         trigger="catch_up",
     )
     async with working(store.database, {}) as worker:
-        node = await worker.joined()
-        worker.take(await worker.queue.claim(node, [await store.lane(target="http")], 10, now=NOW), node)
+        await claim(worker, [await store.lane(target="http")], 10)
         await settled(worker)
     return run
 

@@ -21,6 +21,7 @@ from tests.api.conftest import Api, serve
 from tests.seeding import (
     NOW,
     Store,
+    claim,
     settled,
     working,
 )
@@ -49,10 +50,9 @@ async def send(store: Store, target: dict[str, Any], runs: int = 1, **job: Any) 
     number, lane = await store.job(target={"http": target}, **job), await store.lane(target="http")
     made = [await store.run(number, lane=lane) for _ in range(runs)]
     async with working(store.database, {}) as worker:
-        node = await worker.joined()
-        worker.take(await worker.queue.claim(node, [lane], runs, now=NOW), node)
+        await claim(worker, [lane], runs)
         await settled(worker)
-        assert worker.in_hand == 0
+        assert worker.state.in_hand == 0
     return made
 
 

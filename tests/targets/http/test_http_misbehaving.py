@@ -26,6 +26,7 @@ from tests.seeding import (
     NOW,
     QUIET,
     Store,
+    claim,
     settled,
     working,
 )
@@ -45,8 +46,7 @@ async def send(store: Store, target: dict[str, Any], runs: int = 1, **changes: A
     lane = await store.lane(target="http")
     made = [await store.run(job, lane=lane) for _ in range(runs)]
     async with working(store.database, {}, **changes) as worker:
-        node = await worker.joined()
-        worker.take(await worker.queue.claim(node, [lane], runs, now=NOW), node)
+        await claim(worker, [lane], runs)
         await settled(worker)
     return made
 
@@ -216,7 +216,7 @@ async def test_a_body_that_grows_out_of_hand_is_not_made(store: Store) -> None:
         async with working(store.database, {}) as worker:
             node = await worker.joined()
             lanes = [await store.lane(target="http")]
-            worker.take(await worker.queue.claim(node, lanes, 1, now=NOW), node)
+            worker.runner.take(await worker.queue.claim(node, lanes, 1, now=NOW), node)
             await settled(worker)
         assert service.requests == []
     assert (await store.history(run))["reason"] == "permanent"

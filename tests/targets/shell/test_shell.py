@@ -187,10 +187,12 @@ async def test_a_command_that_is_cancelled_is_gone_with_its_children(
     store, run = await waiting(database, {"shell": {"script": script}})
     async with shell_worker(database) as worker:
         node = await worker.joined()
-        await worker.find_lanes()
-        worker.take(await worker.queue.claim(node, worker.lanes, 10, now=worker.now()), node)
+        await worker.claimer.find_lanes()
+        worker.runner.take(
+            await worker.queue.claim(node, worker.state.lanes, 10, now=worker.state.now()), node
+        )
         await eventually(pids_in(tmp_path, 2))
-        worker.watcher.cancel([run])
+        worker.runner.cancel([run])
         await settled(worker)
     pids = [int(path.read_text()) for path in tmp_path.iterdir()]
     await eventually(lambda: not any(map(is_alive, pids)))

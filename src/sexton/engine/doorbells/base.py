@@ -124,6 +124,6 @@ def unreachable(name: str, error: BaseException, address: Address | None = None)
     """The one error for everything that a client library raises when its server does not answer."""
     return Unavailable(
         "queue_unavailable",
-        f"the queue {name} cannot be reached: {complaint(error, address)}",
+        f"the broker {name} cannot be reached: {complaint(error, address)}",
         hint="runs are claimed without it meanwhile",
     )

@@ -23,7 +23,7 @@ from datetime import datetime, timedelta
 from sexton import clock
 from sexton.config import Settings
 from sexton.engine.doorbells.base import Notice, notices_of
-from sexton.engine.doorbells.line import Line
+from sexton.engine.doorbells.connection import BrokerConnection
 from sexton.engine.loop import Loop
 from sexton.engine.telemetry import Telemetry
 from sexton.errors import Unavailable
@@ -58,7 +58,7 @@ class Ringer(Loop):
         self,
         database: Database,
         settings: Settings,
-        line: Line,
+        broker: BrokerConnection,
         telemetry: Telemetry,
         *,
         sweeping: Callable[[], bool],
@@ -66,7 +66,7 @@ class Ringer(Loop):
         super().__init__()
         self._database = database
         self._settings = settings
-        self.line = line
+        self.broker = broker
         self._telemetry = telemetry
         self._sweeping = sweeping
         self._fired: deque[Fired] = deque()
@@ -101,7 +101,7 @@ class Ringer(Loop):
         return max(0.0, min(self._look_at - clock.monotonic(), self._settings.poll_seconds))
 
     async def teardown(self) -> None:
-        await self.line.close()
+        await self.broker.close()
 
     async def _ring_for(self, fired: Fired) -> None:
         jobs, groups, times, count = fired
@@ -144,7 +144,7 @@ class Ringer(Loop):
         return now - OVERLAP
 
     async def _publish(self, notices: list[Notice]) -> None:
-        await self.line.publish(notices)
+        await self.broker.publish(notices)
         self._telemetry.rings_sent.inc(sum(len(notice.runs) for notice in notices))
 
     def _drop(self, count: int) -> None:

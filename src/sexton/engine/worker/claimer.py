@@ -1,7 +1,6 @@
 """Taking runs from the queue: when there is room, and as many as are worth a round trip.
 
-How far ahead a worker claims follows from how fast it has been lately: a few hundredths of a second of
-work, and nothing at all while its handlers are slow. With a broker it claims what it has notices of;
+How far ahead of its free slots it claims is in `pace`. With a broker it claims what it has notices of;
 looking by itself is then rare, unless the broker is away. A run that has crashed two workers is taken
 alone: the worker lets go of everything else first.
 """
@@ -9,23 +8,26 @@ alone: the worker lets go of everything else first.
 from __future__ import annotations
 
 import contextlib
+import logging
 import random
-from collections.abc import Awaitable
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Sequence
 
 import asyncpg
 
 from sexton import clock
 from sexton.engine import crash
-from sexton.engine.doorbells.base import Ring
+from sexton.engine.doorbells.base import Doorbell, Ring
+from sexton.engine.doorbells.connection import BrokerConnection
 from sexton.engine.loop import Loop
-from sexton.engine.worker.queue import Limited
+from sexton.engine.worker.heartbeat import Heartbeat
+from sexton.engine.worker.pace import Pace
+from sexton.engine.worker.queue import Limited, RunQueue
+from sexton.engine.worker.receiver import Receiver
+from sexton.engine.worker.state import WorkerState
 from sexton.errors import Unavailable
 
-if TYPE_CHECKING:
-    from sexton.engine.worker.worker import Worker
+log = logging.getLogger("sexton")
 
-AHEAD_SECONDS = 0.05
 LANES_SECONDS = 10.0
 SUSPECTS_SECONDS = 15.0
 UNKNOWN_SECONDS = 60.0
@@ -34,15 +36,33 @@ GIVE_WAY_AGAIN_SECONDS = 60.0
 
 
 class Claimer(Loop):
-    """Claims on a ring, when slots became free while there was more, and every `poll_seconds`."""
+    """Claims on a ring, when slots became free while there was more, and every `poll_seconds`. `take` starts
+    the runs that a node has claimed."""
 
     name = "claimer"
 
-    def __init__(self, worker: Worker) -> None:
+    def __init__(
+        self,
+        state: WorkerState,
+        pace: Pace,
+        queue: RunQueue,
+        heartbeat: Heartbeat,
+        doorbell: Doorbell,
+        *,
+        handlers: Sequence[str],
+        targets: Sequence[str],
+        take: Callable[[Sequence[asyncpg.Record], int], None],
+        broker: BrokerConnection | None = None,
+    ) -> None:
         super().__init__()
-        self._worker = worker
-        self._waiting = False
-        self._ahead = 0
+        self._state = state
+        self._pace = pace
+        self._queue = queue
+        self._heartbeat = heartbeat
+        self._doorbell = doorbell
+        self._handlers = handlers
+        self._targets = targets
+        self._start = take
         self._lanes_at = float("-inf")
         self._suspects_at = float("-inf")
         self._giving_way_until = float("-inf")
@@ -51,108 +71,126 @@ class Claimer(Loop):
         self._unknown_at = clock.monotonic() + UNKNOWN_SECONDS
         self._look_at = float("-inf")
         self._willing = False
+        pace.on_room = self.wake
+        self.receiver: Receiver | None = None
+        if broker is not None:
+            self.receiver = Receiver(state, broker, room=self.vacancies, on_notices=self.wake)
 
     async def setup(self) -> None:
-        await self._worker.doorbell.listen(self._rung)
+        await self._doorbell.listen(self._rung)
 
     async def tick(self) -> float:
-        worker, settings = self._worker, self._worker.settings
-        node = worker.node
-        heart = worker.heartbeat
-        if node is None or worker.batch is None or not heart.trusted() or heart.draining:
+        state, settings, node = self._state, self._state.settings, self._state.node
+        if node is None or not self._heartbeat.trusted() or self._heartbeat.draining:
             # Woken by the new identity; a lease in doubt is looked at again soon.
             self._willing = False
             return settings.poll_seconds
         await self._look_around()
         await self._give_back_unknown(node)
-        if not (worker.lanes or worker.limited) or await self._alone_or_giving_way(node):
+        if not (state.lanes or state.limited) or await self._alone_or_giving_way(node):
             self._willing = False
             return settings.poll_seconds
         self._willing = True
         room = self.room()
         if not self._worth(room):
-            self._waiting = True
+            self._pace.more = True
             return settings.poll_seconds
         limit = min(room, settings.claim_size)
-        if worker.limited:
+        if state.limited:
             return await self._claim_both(node, limit)
         full = await self._claim_freely(node, limit) == limit
-        self._waiting = full or self._hears()
+        self._pace.more = full or self._hears()
         return 0 if self._more(full) else settings.poll_seconds
 
     async def teardown(self) -> None:
-        node = self._worker.node
+        node = self._state.node
         if self._unknown_at == float("-inf") and node is not None:
             # Else they would count as runs of a crashed worker.
             with contextlib.suppress(Unavailable):
-                await self._worker.release_unknown(node)
+                await self.release_unknown(node)
+
+    async def find_lanes(self) -> None:
+        """Which lanes there are to claim from. Runs that were claimed freely count from now on, where there
+        are limits now."""
+        state = self._state
+        found = await self._queue.lanes(state.settings.queue_names(), self._handlers, self._targets)
+        if not set(found.limited) <= set(state.limited) and state.node is not None:
+            await self._queue.count_in(state.node, list(state.held()))
+        state.lanes, state.limited = found
+
+    async def release_unknown(self, node: int) -> None:
+        """Give back what the node holds in the database and not here: the answer to a claim was lost."""
+        state = self._state
+        given = await self._queue.release_unknown(node, list(state.held()), now=state.now())
+        if given:
+            log.warning("%d runs were given back: the answer to their claim was lost", given)
 
     async def _claim_both(self, node: int, limit: int) -> float:
         """Freely and under limits, taking turns at being first, so that neither keeps the other waiting."""
-        worker, taken, rest = self._worker, 0, Limited([])
+        state, taken, rest = self._state, 0, Limited([])
         self._limited_first = not self._limited_first
         for under_limits in (self._limited_first, not self._limited_first):
             if under_limits:
                 # Not ahead of time: what waits here would keep others from running elsewhere.
-                most = min(limit - taken, worker.concurrency - worker.in_hand)
+                most = min(limit - taken, state.concurrency - state.in_hand)
                 rest = await self._claim_limited(node, most) if most > 0 else Limited([], True)
                 taken += len(rest.rows)
-            elif worker.lanes and taken < limit:
+            elif state.lanes and taken < limit:
                 taken += await self._claim_freely(node, limit - taken)
-        self._waiting = taken == limit or rest.remaining or self._hears()
+        self._pace.more = taken == limit or rest.remaining or self._hears()
         if self._more(taken == limit):
             return 0
-        pause = worker.settings.poll_seconds
+        pause = state.settings.poll_seconds
         return pause if rest.seconds is None else min(pause, rest.seconds)
 
     async def _claim_limited(self, node: int, most: int, *, alone: bool = False) -> Limited:
-        worker, answer = self._worker, Limited([])
+        state, answer = self._state, Limited([])
 
         async def claim() -> list[asyncpg.Record]:
             nonlocal answer
-            lanes = self._rotated(worker.limited)
-            answer = await worker.queue.claim_limited(node, lanes, most, alone=alone, now=worker.now())
+            lanes = self._rotated(state.limited)
+            answer = await self._queue.claim_limited(node, lanes, most, alone=alone, now=state.now())
             return answer.rows
 
-        await self._take(claim(), node, alone=alone)
+        await self._take(claim(), node)
         return answer
 
     async def _claim_freely(self, node: int, limit: int) -> int:
         """From lanes without limits. With a broker, what it has notices of. Else what is there: without a
         broker or with one that is away, and now and then while no notice waits, for notices can be
         lost or late."""
-        worker, receiver = self._worker, self._worker.receiver
+        state, receiver = self._state, self.receiver
         began = clock.monotonic()
         if receiver is not None and receiver.up and (receiver.waiting or began < self._look_at):
             asked, claimed = receiver.peek(limit), 0
             if asked:
-                claim = worker.queue.claim_by_id(node, worker.lanes, asked, now=worker.now())
+                claim = self._queue.claim_by_id(node, state.lanes, asked, now=state.now())
                 claimed = await self._take(claim, node)
                 receiver.answered(asked, claimed)
             receiver.wake()
             return claimed
-        claim = worker.queue.claim(node, self._rotated(worker.lanes), limit, now=worker.now())
+        claim = self._queue.claim(node, self._rotated(state.lanes), limit, now=state.now())
         claimed = await self._take(claim, node)
-        self._look_at = began + (0 if claimed == limit else worker.settings.sweep_seconds)
+        self._look_at = began + (0 if claimed == limit else state.settings.sweep_seconds)
         return claimed
 
     def _hears(self) -> bool:
-        """Whether a broker tells what there is; it must be told when there is room."""
-        return self._worker.receiver is not None and self._worker.receiver.up
+        """Whether a broker says what there is; it must be told when there is room."""
+        return self.receiver is not None and self.receiver.up
 
     def _more(self, full: bool) -> bool:
         """Whether to go on at once."""
-        receiver = self._worker.receiver
+        receiver = self.receiver
         known = full or (receiver is not None and receiver.up and receiver.waiting > 0)
         return known and self._worth(self.room())
 
-    async def _take(self, claim: Awaitable[list[asyncpg.Record]], node: int, *, alone: bool = False) -> int:
+    async def _take(self, claim: Awaitable[list[asyncpg.Record]], node: int) -> int:
         """If the answer is lost, whatever was claimed is given back before anything else is."""
         try:
             rows = await claim
             if rows:
                 crash.point("claim.after")
-            self._worker.take(rows, node, alone=alone)
+            self._start(rows, node)
         except BaseException:
             self._unknown_at = float("-inf")
             raise
@@ -164,38 +202,24 @@ class Claimer(Loop):
         began = clock.monotonic()
         if began >= self._unknown_at:
             self._unknown_at = began + UNKNOWN_SECONDS
-            await self._worker.release_unknown(node)
+            await self.release_unknown(node)
             ended = clock.monotonic()
             self._unknown_at = ended + max(UNKNOWN_SECONDS, 100 * (ended - began))
 
     def room(self) -> int:
-        worker = self._worker
-        if worker.unsettled > 4 * worker.settings.claim_size:
+        state = self._state
+        if state.unwritten_outcomes > 4 * state.settings.claim_size:
             return 0
-        return worker.concurrency + self._ahead - worker.in_hand
+        return state.concurrency + self._pace.ahead - state.in_hand
 
     def vacancies(self) -> int:
         """How many runs may be taken from a broker now."""
         return self.room() if self._willing and self._worth(self.room()) else 0
 
-    def wake_if_waiting(self) -> None:
-        """There is room again; it matters only if there was more to claim."""
-        if self._waiting:
-            self.wake()
-
-    def measured(self, runs: int, seconds: float) -> None:
-        """How fast it goes; only a worker that could have had more tells."""
-        if self._waiting:
-            wanted = runs / max(seconds, 0.001) * AHEAD_SECONDS
-            self._ahead = int(min(2 * self._worker.settings.claim_size, (self._ahead + wanted) / 2))
-
-    def slow_down(self) -> None:
-        self._ahead = 0
-
     def _worth(self, room: int) -> bool:
         """A small claim costs a round trip as a big one does: with work in hand, wait for more room."""
-        if self._worker.backlog:
-            return room >= self._worker.settings.claim_size // 4
+        if self._state.backlog:
+            return room >= self._state.settings.claim_size // 4
         return room > 0
 
     def _rotated(self, lanes: list[int]) -> list[int]:
@@ -209,44 +233,44 @@ class Claimer(Loop):
         match ring:
             case "runs":
                 crash.point("wake.before")
-                if self._worker.limited or not self._hears():
+                if self._state.limited or not self._hears():
                     self.wake()
             case "lanes":
                 self._lanes_at = float("-inf")
                 self.wake()
             case "cancels":
-                self._worker.heartbeat.poke()
+                self._heartbeat.poke()
 
     async def _look_around(self) -> None:
         """Now and then: which lanes there are, whether the doorbell works, whether a run must run alone."""
-        worker, now = self._worker, clock.monotonic()
+        state, now = self._state, clock.monotonic()
         if now - self._lanes_at >= LANES_SECONDS:
             self._lanes_at = now
-            await worker.find_lanes()
-            await worker.doorbell.check()
-        lanes = worker.lanes + worker.limited
+            await self.find_lanes()
+            await self._doorbell.check()
+        lanes = state.lanes + state.limited
         if now - self._suspects_at >= SUSPECTS_SECONDS and lanes:
             self._suspects_at = now
-            if await worker.queue.suspects(lanes, now=worker.now()):
+            if await self._queue.suspects(lanes, now=state.now()):
                 self._giving_way_until = clock.monotonic() + GIVE_WAY_SECONDS
 
     async def _alone_or_giving_way(self, node: int) -> bool:
         """Whether nothing else may be claimed for the sake of a run that must run alone."""
-        worker, now = self._worker, clock.monotonic()
-        self._waiting = True
+        state, now = self._state, clock.monotonic()
+        self._pace.more = True
         if self._alone:
-            self._alone = worker.in_hand > 0
+            self._alone = state.in_hand > 0
             return self._alone
         if now >= self._giving_way_until:
             return False
-        if worker.in_hand:
+        if state.in_hand:
             # Not for too long: what runs here may take hours, and another worker may be idle.
             self._suspects_at = now + GIVE_WAY_AGAIN_SECONDS
             return True
         self._giving_way_until = self._suspects_at = float("-inf")
-        claim = worker.queue.claim_alone(node, worker.lanes, now=worker.now())
-        self._alone = await self._take(claim, node, alone=True) > 0
-        if not self._alone and worker.limited:
+        claim = self._queue.claim_alone(node, state.lanes, now=state.now())
+        self._alone = await self._take(claim, node) > 0
+        if not self._alone and state.limited:
             self._alone = bool((await self._claim_limited(node, 1, alone=True)).rows)
         if not self._alone:
             self._suspects_at = now

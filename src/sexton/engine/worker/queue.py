@@ -34,7 +34,7 @@ from sexton.runs.outcomes import AGAIN, END, Again, End, Successes, Waiting
 log = logging.getLogger("sexton")
 
 
-# A queue with limits is held for two statements; whoever is stopped between them does not hold it for longer.
+# A queue with limits is locked for two statements; a process that is stopped between them loses the lock.
 HOLD_SECONDS = 2
 BUSY_SECONDS = 0.1
 # A run that a handler finishes in its own transaction is held until COMMIT. Should that not arrive, as the
@@ -46,6 +46,13 @@ CLAIM_DEFAULTS: dict[str, Any] = {"timeout_seconds": DEFAULTS.timeout_seconds}
 
 # The latter is what a connection says that was cut off in the middle of something.
 CUT_OFF = (*LOST, asyncpg.InternalClientError)
+
+# Errors that the same row would meet again: too deep, too big, not what the column takes.
+REFUSALS = (
+    asyncpg.DataError,
+    asyncpg.ProgramLimitExceededError,
+    asyncpg.IntegrityConstraintViolationError,
+)
 
 
 class Lanes(NamedTuple):
@@ -65,21 +72,16 @@ class Limited(NamedTuple):
 
 
 class RunQueue:
-    """The connections that a worker claims and settles with, and those it lends to handlers. Neither are made
+    """The connections that a worker claims and writes with, and those it lends to handlers. Neither are made
     before they are needed."""
 
-    def __init__(
-        self,
-        database: Database,
-        pool: asyncpg.Pool[asyncpg.Record],
-        lent: asyncpg.Pool[asyncpg.Record],
-    ) -> None:
+    def __init__(self, database: Database, *, size: int = 4, lent: int = 10) -> None:
         self._database = database
-        self._pool = pool
-        self._lent = lent
+        self._sizes = size, lent
 
-    @classmethod
-    async def open(cls, database: Database, *, size: int = 4, lent: int = 10) -> RunQueue:
+    async def open(self) -> None:
+        database, (size, lent) = self._database, self._sizes
+
         async def pool(
             name: str, most: int, reset: Callable[[Connection], Awaitable[None]] | None, **settings: str
         ) -> asyncpg.Pool[asyncpg.Record]:
@@ -94,19 +96,11 @@ class RunQueue:
                 **database.connecting(name, **settings),
             )
 
+        hold = {"idle_in_transaction_session_timeout": f"{HOLD_SECONDS}s"}
         try:
-            # What a handler has set in its session must not meet the next one.
-            return cls(
-                database,
-                await pool(
-                    "sexton worker",
-                    size,
-                    keep_session,
-                    idle_in_transaction_session_timeout=f"{HOLD_SECONDS}s",
-                    **BY_KEY,
-                ),
-                await pool("sexton handlers", lent, None),
-            )
+            self._pool = await pool("sexton worker", size, keep_session, **hold, **BY_KEY)
+            # Without `keep_session`: what a handler has set in its session must not meet the next one.
+            self._lent = await pool("sexton handlers", lent, None)
         except (*LOST, asyncpg.PostgresError) as error:
             raise unavailable(error) from error
 
@@ -293,8 +287,8 @@ class RunQueue:
 
     @asynccontextmanager
     async def lent(self) -> AsyncIterator[Connection]:
-        """A connection for a handler: it waits for one as long as its own time allows, and keeps nobody else
-        waiting."""
+        """A connection for a handler: it waits for one as long as its own time allows, and keeps no claim and
+        no outcome waiting."""
         try:
             async with self._lent.acquire() as connection:
                 yield connection

@@ -11,25 +11,17 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections import deque
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from sexton import clock
-from sexton.engine.doorbells.base import (
-    NOTICE_SIZE,
-    Delivery,
-    Notice,
-    notices_of,
-)
-from sexton.engine.doorbells.line import Line
+from sexton.engine.doorbells.base import NOTICE_SIZE, Delivery, Notice, notices_of
+from sexton.engine.doorbells.connection import BrokerConnection
 from sexton.engine.loop import Loop
+from sexton.engine.worker.state import WorkerState
 from sexton.errors import Unavailable
-
-if TYPE_CHECKING:
-    from sexton.engine.worker.worker import Worker
 
 log = logging.getLogger("sexton")
 
@@ -42,7 +34,7 @@ read_notice = msgspec.json.Decoder(Notice).decode
 
 
 @dataclass(slots=True)
-class Held:
+class HeldNotice:
     """A notice, and those of its runs that were not claimed yet."""
 
     delivery: Delivery
@@ -52,21 +44,31 @@ class Held:
 
 
 class Receiver(Loop):
-    """Fills itself from the broker; the claimer takes the runs from it."""
+    """Takes notices from the broker; the claimer takes the runs from here. `room` says how many runs may be
+    taken, and `on_notices` is called when there are some."""
 
     name = "receiver"
 
-    def __init__(self, worker: Worker, line: Line) -> None:
+    def __init__(
+        self,
+        state: WorkerState,
+        broker: BrokerConnection,
+        *,
+        room: Callable[[], int],
+        on_notices: Callable[[], None],
+    ) -> None:
         super().__init__()
-        self._worker = worker
-        self.line = line
-        self._held: deque[Held] = deque()
+        self._state = state
+        self.broker = broker
+        self._room = room
+        self._on_notices = on_notices
+        self._held: deque[HeldNotice] = deque()
         self._done: list[Delivery] = []
         self._size = float(NOTICE_SIZE)
 
     @property
     def up(self) -> bool:
-        return self.line.up
+        return self.broker.up
 
     @property
     def waiting(self) -> int:
@@ -83,11 +85,11 @@ class Receiver(Loop):
         return list(dict.fromkeys(runs))
 
     def answered(self, runs: Collection[int], claimed: int) -> None:
-        """These were asked for; so many of them were ours to have."""
-        asked, told = set(runs), self.waiting
+        """These were asked for, and so many of them were claimed."""
+        asked, before = set(runs), self.waiting
         for held in self._held:
             held.left = [run for run in held.left if run not in asked]
-        self._worker.telemetry.rings_empty.inc(max(0, told - self.waiting - claimed))
+        self._state.telemetry.rings_empty.inc(max(0, before - self.waiting - claimed))
         while self._held and not self._held[0].left:
             self._done.append(self._held.popleft().delivery)
 
@@ -101,49 +103,47 @@ class Receiver(Loop):
             raise
 
     async def _fill(self) -> float:
-        await self._settle()
-        worker = self._worker
-        room = worker.claimer.vacancies() - self.waiting
-        if room <= 0 or not worker.lanes:
+        await self._pass_on()
+        lanes, room = self._state.lanes, self._room() - self.waiting
+        if room <= 0 or not lanes:
             return FULL_SECONDS
-        deliveries = await self.line.receive(worker.lanes, max(1, int(room / self._size)), WAIT_SECONDS)
-        for delivery in deliveries:
+        for delivery in await self.broker.receive(lanes, max(1, int(room / self._size)), WAIT_SECONDS):
             self._read(delivery)
         if self._held:
-            worker.claimer.wake()
+            self._on_notices()
         return 0.0
 
     async def teardown(self) -> None:
-        """What is held here is somebody else's to answer."""
+        """What is held here is for other workers to answer."""
         # If that fails, it is rung for again.
         with contextlib.suppress(Unavailable):
-            await self._settle(hold=0.0)
-        await self.line.close()
+            await self._pass_on(hold=0.0)
+        await self.broker.close()
 
     def _read(self, delivery: Delivery) -> None:
         try:
             notice = read_notice(delivery.body)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            log.warning("the queue carried something that is no notice; it is dropped: %s", error)
+            log.warning("the broker carried something that is no notice; it is dropped: %s", error)
             self._done.append(delivery)
             return
         self._size = max(1.0, (self._size + len(notice.runs)) / 2)
-        self._worker.telemetry.rings_received.inc(len(notice.runs))
+        self._state.telemetry.rings_received.inc(len(notice.runs))
         if notice.runs:
-            self._held.append(Held(delivery, notice.lane, notice.runs, clock.monotonic()))
+            self._held.append(HeldNotice(delivery, notice.lane, notice.runs, clock.monotonic()))
         else:
             self._done.append(delivery)
 
-    async def _settle(self, hold: float = HOLD_SECONDS) -> None:
-        """Pass on what was held for too long, and acknowledge what is done with."""
+    async def _pass_on(self, hold: float = HOLD_SECONDS) -> None:
+        """Give back what was held for too long, and acknowledge what is done with."""
         overdue = clock.monotonic() - hold
         passed = [held for held in self._held if held.since <= overdue]
         if passed:
-            await self.line.publish(
+            await self.broker.publish(
                 [notice for held in passed for notice in notices_of(held.lane, held.left)]
             )
             self._done += [held.delivery for held in passed]
             self._held = deque(held for held in self._held if held.since > overdue)
         if self._done:
             done, self._done = self._done, []
-            await self.line.acknowledge(done)
+            await self.broker.acknowledge(done)

@@ -1,6 +1,6 @@
 """What a worker can carry out: from the target and the options of a run to what is called, and how.
 
-Jobs alike have the same texts, so that what was read once is looked up.
+Jobs alike have the same texts, so a text that was read once is looked up.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ CACHE_LIMIT = 10_000
 read_target = msgspec.json.Decoder(Target).decode
 
 
-class Repertoire:
-    """By the kinds of targets it was given."""
+class Steps:
+    """Of the kinds of targets that the worker serves."""
 
     def __init__(self, kinds: Mapping[str, TargetKind]) -> None:
         self._kinds = kinds

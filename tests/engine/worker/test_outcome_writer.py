@@ -8,31 +8,24 @@ from typing import Any
 
 import asyncpg
 import pytest
-import pytest_asyncio
 
 from sexton.engine.worker.queue import RunQueue
 from sexton.errors import Unavailable
 from sexton.model import Cancel, Failure, Outcome, Retry, Snooze
-from sexton.postgres.database import Database
 from sexton.targets.run import RunContext
 from tests.seeding import (
-    NOW,
     Store,
+    claim,
     settled,
     working,
 )
-
-
-@pytest_asyncio.fixture
-async def store(database: Database) -> Store:
-    return Store(database)
 
 
 async def succeed(run: RunContext) -> None:
     """Returns nothing."""
 
 
-class Line:
+class LostAnswer:
     """Doctors the queue: the statement is carried out, or not, and then the connection is said to be lost."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, name: str, *, carried_out: bool) -> None:
@@ -55,13 +48,13 @@ async def test_a_finish_without_an_answer_is_looked_up_first(
     store: Store, monkeypatch: pytest.MonkeyPatch, carried_out: bool
 ) -> None:
     run = await store.run()
-    line = Line(monkeypatch, "finish", carried_out=carried_out)
+    lost = LostAnswer(monkeypatch, "finish", carried_out=carried_out)
     async with working(store.database, {"work": succeed}) as worker:
         await claim_all(worker, store)
         await settled(worker)
-        assert worker.lost == 0
+        assert worker.telemetry.lost._value.get() == 0
         assert worker.telemetry.succeeded._value.get() == 1
-    assert line.calls == (1 if carried_out else 2)
+    assert lost.calls == (1 if carried_out else 2)
     assert await store.statuses() == {run: "success"}
     assert await store.value("select count(*) from sexton.history") == 1
 
@@ -71,11 +64,11 @@ async def test_a_death_without_an_answer_is_looked_up_first(
     store: Store, monkeypatch: pytest.MonkeyPatch, carried_out: bool
 ) -> None:
     run = await store.run(await store.job("sexton.fail", max_retries=0))
-    Line(monkeypatch, "end", carried_out=carried_out)
+    LostAnswer(monkeypatch, "end", carried_out=carried_out)
     async with working(store.database, {"work": succeed}) as worker:
         await claim_all(worker, store)
         await settled(worker)
-        assert worker.lost == 0
+        assert worker.telemetry.lost._value.get() == 0
     assert await store.statuses() == {run: "dead"}
     assert await store.value("select count(*) from sexton.dead") == 1
 
@@ -84,7 +77,7 @@ async def test_a_retry_without_an_answer_is_not_done_twice(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = await store.run(await store.job("sexton.fail"))
-    Line(monkeypatch, "retry", carried_out=True)
+    LostAnswer(monkeypatch, "retry", carried_out=True)
     async with working(store.database, {"work": succeed}) as worker:
         await claim_all(worker, store)
         await settled(worker)
@@ -99,7 +92,7 @@ async def test_log_lines_are_not_lost_with_an_answer(store: Store, monkeypatch: 
         await run.log("two", level="warning")
 
     run = await store.run()
-    Line(monkeypatch, "log", carried_out=False)
+    LostAnswer(monkeypatch, "log", carried_out=False)
     async with working(store.database, {"work": work}) as worker:
         await claim_all(worker, store)
         await settled(worker)
@@ -123,7 +116,7 @@ async def test_the_last_outcomes_of_a_worker_survive_a_deadlock(
 
     async with working(store.database, {"work": succeed}) as worker:
         monkeypatch.setattr(RunQueue, "finish", finish)
-        worker.settler.nudge = lambda: None  # type: ignore[method-assign]
+        worker.state.on_outcome = lambda: None
         await claim_all(worker, store)
         await worker.idle()
     assert met == [run]
@@ -145,7 +138,7 @@ async def test_outcomes_wait_for_a_database_that_is_away(
     async with working(store.database, {"work": work}) as worker:
         await claim_all(worker, store)
         await settled(worker)
-        assert worker.lost == 0
+        assert worker.telemetry.lost._value.get() == 0
     assert (await store.history(run))["result"] == '"kept"'
 
 
@@ -266,5 +259,4 @@ async def test_a_refused_line_does_not_take_the_others_with_it(
 
 
 async def claim_all(worker: Any, store: Store) -> None:
-    node = await worker.joined()
-    worker.take(await worker.queue.claim(node, [await store.lane()], 10, now=NOW), node)
+    await claim(worker, [await store.lane()], 10)

@@ -1,4 +1,5 @@
-"""The line to a broker, as one process sees it: bounded waits, and whether anybody answers."""
+"""The connection of a process to its broker: every wait has a deadline, and it is known whether the broker
+answers."""
 
 from __future__ import annotations
 
@@ -8,12 +9,7 @@ import logging
 from collections.abc import Awaitable, Sequence
 from typing import TypeVar
 
-from sexton.engine.doorbells.base import (
-    Broker,
-    Delivery,
-    Notice,
-    unreachable,
-)
+from sexton.engine.doorbells.base import Broker, Delivery, Notice, unreachable
 from sexton.engine.doorbells.choice import MakeBroker
 from sexton.errors import Unavailable
 from sexton.postgres.database import Database
@@ -27,16 +23,15 @@ PATIENCE = 5.0
 CLOSE_SECONDS = 10.0
 
 
-class Line:
-    """The same calls as a broker's. A call that fails or takes too long ends the connection, and the next
-    one makes a new one."""
+class BrokerConnection:
+    """The same calls as a broker's. After a call that fails or takes too long, the next one connects anew."""
 
     def __init__(self, database: Database, make: MakeBroker) -> None:
         self._database = database
         self._make = make
         self._broker: Broker | None = None
         self.up = False
-        self.problem: str | None = "the queue has not been reached yet"
+        self.problem: str | None = "the broker has not been reached yet"
 
     async def publish(self, notices: Sequence[Notice]) -> None:
         broker = await self._connected()
@@ -72,7 +67,7 @@ class Line:
                 raise Unavailable("queue_unavailable", self.problem) from error
             raise
         if not self.up:
-            log.info("the queue answers")
+            log.info("the broker answers")
         self.up, self.problem = True, None
         return answer
 
@@ -86,7 +81,7 @@ class Line:
     async def _disconnect(self) -> None:
         broker, self._broker = self._broker, None
         if broker is not None:
-            # What is broken may fail to close as well; it is not needed any more.
+            # A broken connection may fail to close as well; it is not needed any more.
             with contextlib.suppress(Exception):
                 async with asyncio.timeout(CLOSE_SECONDS):
                     await broker.close()

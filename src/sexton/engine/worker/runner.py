@@ -1,0 +1,199 @@
+"""Carrying runs out: from the rows of a claim to one task per run, and from its end to an outcome.
+
+As many run at a time as the worker has slots; the others wait in the backlog.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable, Sequence
+from contextvars import copy_context
+
+import asyncpg
+
+from sexton import clock
+from sexton.engine.worker.feedback import WorkerFeedback
+from sexton.engine.worker.pace import Pace
+from sexton.engine.worker.state import WorkerState
+from sexton.engine.worker.steps import Steps
+from sexton.model import Cancel, Failure, Outcome, Success, encode_id
+from sexton.targets.run import SUCCESS, RunContext, Step, Stop, describe, execute, stopped
+
+log = logging.getLogger("sexton")
+
+NO_HANDLER_SECONDS = 30.0
+REUSE_LIMIT = 200
+
+
+class Runner:
+    """Takes runs, starts them, stops them, and collects what they end with."""
+
+    def __init__(self, state: WorkerState, pace: Pace, steps: Steps, feedback: WorkerFeedback) -> None:
+        self._state = state
+        self._pace = pace
+        self._steps = steps
+        self._feedback = feedback
+        self._turn = 0
+        self._context = copy_context()
+        #: Set while nothing runs here.
+        self.idle = asyncio.Event()
+        self.idle.set()
+
+    def start(self) -> None:
+        """Runs get the context of the caller, and its event loop."""
+        self._loop = asyncio.get_running_loop()
+        self._context = copy_context()
+
+    def take(self, rows: Sequence[asyncpg.Record], node: int) -> None:
+        """Start what this node has claimed, as far as there are slots."""
+        state, batch = self._state, self._state.batch
+        if not rows or batch is None or batch.node != node:
+            # Declared dead while the claim was under way: these are not ours.
+            return
+        state.telemetry.claimed.inc(len(rows))
+        if not state.backlog:
+            state.backlog_since = clock.monotonic()
+        self.idle.clear()
+        append, step_of, policy_of = state.backlog.append, self._steps.step, self._steps.policy
+        for row in rows:
+            try:
+                step = step_of(row["target"])
+                run = RunContext(row, self._feedback, policy_of(row["options"]))
+                if run.policy.idempotency_key_template is not None and run.has_new_key:
+                    self._feedback.fix_key(node, run)
+            except Exception:
+                # Such as options of a newer version: another worker may understand them.
+                log.exception("%s cannot be read here; it is given back", encode_id("r", row["id"]))
+                batch.released.append((row["id"], row["claim"], NO_HANDLER_SECONDS, None))
+                state.on_outcome()
+                continue
+            if step is not None:
+                append((run, step))
+            elif row["name"] is None:
+                now = run.started = clock.monotonic()
+                self._keep(run, Failure("its job is gone", permanent=True), now)
+            else:
+                # The job was given another target before its first attempt, or the handler went away.
+                self._release([run], NO_HANDLER_SECONDS)
+        self.launch()
+
+    def launch(self) -> None:
+        """Start what waits, as far as there are slots."""
+        state = self._state
+        backlog, running, concurrency = state.backlog, state.running, state.concurrency
+        while backlog and len(running) < concurrency:
+            run, step = backlog.popleft()
+            running[run.id] = run
+            run.task = asyncio.Task(self._attempt(run, step), loop=self._loop, context=self._context.copy())
+        if not running:
+            self.idle.set()
+            self._pace.room_again()
+
+    async def _attempt(self, run: RunContext, step: Step) -> None:
+        """Carry a run out, and as long as handlers end without ever waiting, the next ones as well.
+
+        A task of its own for a run that never waits would cost as much as all the rest. One that waits, or
+        that has left something in the task's context, keeps the task to itself.
+        """
+        # A task that waits lets this happen first.
+        self._loop.call_soon(self._turn_over)
+        turn, context, task = self._turn, self._context, run.task
+        state, left = self._state, REUSE_LIMIT
+        backlog, running = state.backlog, state.running
+        while True:
+            run.started = clock.monotonic()
+            outcome = await execute(run, step)
+            if not run.ended:
+                self._collect(run, outcome)
+            left -= 1
+            if self._turn != turn or not left or copy_context() != context:
+                break
+            if not backlog or len(running) >= state.concurrency:
+                break
+            run, step = backlog.popleft()
+            running[run.id] = run
+            run.task = task
+        self.launch()
+
+    def _turn_over(self) -> None:
+        self._turn += 1
+
+    # Stopping runs.
+
+    def stop_run(self, run: RunContext, why: Stop) -> None:
+        """Make a run stop where it is; what it ends with says why."""
+        run.stop = why
+        run.stopped = clock.monotonic()
+        if run.task is not None:
+            run.task.cancel()
+        if not run.started:
+            # A task that is cancelled before its first step never runs, and would never collect its run.
+            run.started = run.stopped
+            self.leave_behind([run])
+
+    def leave_behind(self, runs: Iterable[RunContext]) -> None:
+        """Do not wait any longer for runs that were stopped."""
+        for run in runs:
+            self._collect(run, stopped(run))
+        self.launch()
+
+    def cancel(self, numbers: Sequence[int]) -> None:
+        """A caller asked for it; the reason is recorded with the request."""
+        state = self._state
+        waiting = {run.id: (run, step) for run, step in state.backlog}
+        for number in numbers:
+            run = state.running.get(number)
+            if run is not None and run.stop is None:
+                self.stop_run(run, "cancel")
+            elif number in waiting and state.batch is not None:
+                state.backlog.remove(waiting[number])
+                run = waiting[number][0]
+                run.started = clock.monotonic()
+                self._keep(run, Cancel("cancelled"), run.started)
+
+    def release_backlog(self) -> None:
+        """Give back what was claimed and has not started."""
+        self._release([run for run, _ in self._state.backlog])
+        self._state.backlog.clear()
+
+    # Collecting outcomes.
+
+    def _collect(self, run: RunContext, outcome: Outcome | None) -> None:
+        """A run has ended; its outcome counts, unless it was taken over."""
+        finished = clock.monotonic()
+        run.ended = True
+        self._state.running.pop(run.id, None)
+        if self._state.batch is not None and run.stop != "lost":
+            if run.committed:
+                self._count_committed(run, outcome)
+            else:
+                self._keep(run, outcome, finished)
+
+    def _keep(self, run: RunContext, outcome: Outcome | None, finished: float) -> None:
+        """Put the outcome with the others."""
+        state, batch = self._state, self._state.batch
+        assert batch is not None
+        started = run.started + state.offset
+        state.telemetry.late_seconds.observe(started - run.due_seconds)
+        if outcome is SUCCESS:
+            batch.done.add(run, started, finished + state.offset)
+        else:
+            try:
+                batch.add(run, outcome, started, finished + state.offset)
+            except Exception as error:
+                # Something like Retry(after="soon").
+                batch.add(run, Failure(describe(error)), started, finished + state.offset)
+        state.on_outcome()
+
+    def _count_committed(self, run: RunContext, outcome: Outcome | None) -> None:
+        """The handler's own transaction has recorded the success."""
+        self._state.telemetry.succeeded.inc()
+        if not isinstance(outcome, Success):
+            log.warning("%r had committed its success; what came after it is dropped: %s", run, outcome)
+
+    def _release(self, runs: Iterable[RunContext], seconds: float = 0.0) -> None:
+        batch = self._state.batch
+        if batch is not None:
+            batch.released.extend((run.id, run.claim, seconds, None) for run in runs)
+            self._state.on_outcome()

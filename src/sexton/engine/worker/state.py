@@ -1,0 +1,104 @@
+"""What the parts of a worker share: its identity, the runs it holds, and the outcomes not written yet.
+
+Each part is given this, and not the worker. Everything here belongs to the worker's event loop; only `node`
+and `offset` are read from other threads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable
+from datetime import datetime
+
+from sexton.config import Settings
+from sexton.engine.telemetry import Telemetry
+from sexton.runs.outcomes import OutcomeBatch
+from sexton.targets.run import RunContext, Step
+
+log = logging.getLogger("sexton")
+
+
+class WorkerState:
+    """A run is in `backlog`, then in `running`, then its outcome is in `batch`, then in one of `unwritten`:
+    always in exactly one of them, until its outcome is in the database."""
+
+    def __init__(
+        self, settings: Settings, telemetry: Telemetry, now: Callable[[], datetime | None] = lambda: None
+    ) -> None:
+        self.settings = settings
+        self.telemetry = telemetry
+        #: The time to pass to statements; None for the database's own clock.
+        self.now = now
+        self.concurrency = settings.concurrency
+        #: The lanes to claim from: freely, and under the limits of their queues.
+        self.lanes: list[int] = []
+        self.limited: list[int] = []
+        self.backlog: deque[tuple[RunContext, Step]] = deque()
+        self.backlog_since = 0.0
+        self.running: dict[int, RunContext] = {}
+        #: Outcomes under the present identity; None without one.
+        self.batch: OutcomeBatch | None = None
+        #: Batches that are closed: no outcome is added to them any more.
+        self.unwritten: list[OutcomeBatch] = []
+        #: What to add to the monotonic clock for the seconds since 1970 on the database's.
+        self.offset = 0.0
+        self.joined = asyncio.Event()
+        #: Called when there is something to write. The outcome writer sets it.
+        self.on_outcome: Callable[[], None] = lambda: None
+
+    @property
+    def node(self) -> int | None:
+        """The identity under which it claims and writes."""
+        batch = self.batch
+        return None if batch is None else batch.node
+
+    @property
+    def in_hand(self) -> int:
+        """Runs that have not ended."""
+        return len(self.running) + len(self.backlog)
+
+    @property
+    def unwritten_outcomes(self) -> int:
+        closed = sum(map(len, self.unwritten))
+        return closed if self.batch is None else closed + len(self.batch)
+
+    def held(self) -> set[int]:
+        """Every run that it holds, those whose outcomes are not written yet included."""
+        held = {*self.running, *(run.id for run, _ in self.backlog)}
+        for batch in (*self.unwritten, *([self.batch] if self.batch is not None else [])):
+            held.update(batch.runs())
+        return held
+
+    def become(self, node: int, offset: float) -> None:
+        """Work as this node from now on."""
+        self.batch = OutcomeBatch(node)
+        self.offset = offset
+        self.telemetry.identities.inc()
+        self.joined.set()
+
+    def leave(self) -> None:
+        """The identity is gone. Outcomes that are ready may still be tried: they name it, and find their runs
+        only if no other worker has claimed them yet. What waits is not ours any more."""
+        self.joined.clear()
+        self.backlog.clear()
+        if self.batch:
+            self.unwritten.append(self.batch)
+        self.batch = None
+        self.on_outcome()
+
+    def close_batch(self) -> None:
+        """What has gathered can be written; new outcomes go into a new batch."""
+        if self.batch:
+            self.unwritten.append(self.batch)
+            self.batch = OutcomeBatch(self.batch.node)
+
+    def count_lost(self, lost: set[int]) -> None:
+        if lost:
+            self.telemetry.lost.inc(len(lost))
+            log.warning("%d outcomes dropped: their runs had been taken over", len(lost))
+
+    def database_seconds(self, moment: float) -> float:
+        """A moment of the monotonic clock as seconds since 1970 on the database's clock."""
+        return moment + self.offset
