@@ -17,7 +17,7 @@ STORE = (
     "tests/engine/scheduler/test_scheduler.py",
     "tests/engine/worker/test_claimer.py",
     "tests/engine/worker/test_outcome_writer.py",
-    "tests/test_maintenance.py",
+    "tests/engine/upkeep/test_sweeper.py",
     "tests/engine/worker/test_limited_claims.py",
     "tests/engine/cluster/test_leadership.py",
     "tests/api/test_jobs.py::test_the_example_of_the_documentation_makes_a_job",
