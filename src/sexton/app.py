@@ -60,8 +60,9 @@ from sexton.runs.read import list_runs, require_job
 from sexton.runs.view import RunView, Why
 from sexton.runs.why import why
 from sexton.targets.handler import BUILT_IN, Handler
+from sexton.targets.http.kind import HttpTarget
 from sexton.targets.run import RunContext
-from sexton.targets.spec import HttpTarget, Target
+from sexton.targets.table import load_kinds
 
 log = logging.getLogger("sexton")
 
@@ -90,7 +91,7 @@ class JobFields(TypedDict, total=False):
     starts_at: datetime | str | None
     ends_at: datetime | str | None
     exclude: Ids
-    target: Target | Mapping[str, Any] | None
+    target: Mapping[str, Any] | None
     queue: str
     priority: int
     max_retries: int
@@ -109,7 +110,7 @@ class JobFields(TypedDict, total=False):
     max_runs: int | None
     idempotency_key_template: str | None
     concurrency_key: str | None
-    dead_letter_target: Target | Mapping[str, Any] | None
+    dead_letter_target: Mapping[str, Any] | None
     keep_completed_seconds: int
     labels: dict[str, str]
     description: str | None
@@ -138,7 +139,9 @@ class Sexton:
     @cached_property
     def settings(self) -> Settings:
         """What was given, over the environment, over sexton.toml."""
-        return load(self._given)
+        settings = load(self._given)
+        load_kinds(settings)
+        return settings
 
     def job(
         self, schedule: str, *, name: str | None = None, payload: Any = None, **fields: Unpack[JobFields]
@@ -154,7 +157,7 @@ class Sexton:
 
         def register(function: AnyHandler) -> AnyHandler:
             own = name or _name_of(function)
-            spec = read_spec({"name": own, "schedule": schedule, "payload": payload, **fields})
+            spec = self._read({"name": own, "schedule": schedule, "payload": payload, **fields})
             read_schedule(spec, clock.now())
             self._register(own, function)
             self.jobs[own] = spec
@@ -395,6 +398,11 @@ class Sexton:
             raise InvalidField("bad_target", "no handler was given", field="target", hint="pass a handler")
         if fields.get("name") is None:
             fields["name"] = f"{self._ref(handler) if handler else 'http'}-{secrets.token_hex(6)}"
+        return self._read(fields)
+
+    def _read(self, fields: Mapping[str, Any]) -> JobSpec:
+        if fields.get("target") or fields.get("dead_letter_target"):
+            load_kinds(self.settings)
         return read_spec(fields)
 
     def _ref(self, job: str | Handler) -> str:

@@ -47,6 +47,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     roles: str = ",".join(ROLES)
     workers: int | None = None
     app: str | None = None
+    targets: str = ""
     allow_shell: bool = False
     shell_commands: str = ""
     secret_key: str | None = None
@@ -111,6 +112,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         self.role_names()
         self.queue_names()
         self.allowed_commands()
+        self.target_paths()
         return self
 
     def private_egress(self) -> bool:
@@ -130,6 +132,20 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
                 hint="list programs as jobs write them: --shell-commands /usr/bin/rsync,backup",
             )
         return names
+
+    def target_paths(self) -> list[str]:
+        """The dotted paths of target kinds beside those of Sexton and of installed packages."""
+        paths = [path.strip() for path in self.targets.split(",") if path.strip()]
+        for path in paths:
+            module, colon, name = path.partition(":")
+            if not colon or not all(part.isidentifier() for part in (*module.split("."), *name.split("."))):
+                raise InvalidField(
+                    "bad_config",
+                    f"{path!r} is not the path of a target kind",
+                    field="targets",
+                    hint="write package.module:Name, several with commas",
+                )
+        return paths
 
     def role_names(self) -> list[str]:
         """What a process does: some of api, scheduler, worker."""

@@ -13,7 +13,7 @@ from sexton.jobs.payload import LARGEST_PAYLOAD
 from sexton.jobs.spec import JobSpec
 from sexton.jobs.validation import read_changes, read_spec
 from sexton.model import MissedWindow, Overlap
-from sexton.targets.spec import Target
+from sexton.targets.http.kind import HttpTarget
 
 JOB = {"name": "report", "schedule": "0 9 * * 1"}
 
@@ -46,9 +46,11 @@ def test_the_example_of_the_documentation() -> None:
 
 def test_python_values_are_taken_too() -> None:
     at = datetime(2026, 7, 1, tzinfo=UTC)
-    spec = read_spec({**JOB, "overlap": Overlap.SKIP, "starts_at": at, "target": Target(handler="x")})
-    assert (spec.overlap, spec.starts_at, spec.target) == (Overlap.SKIP, at, Target(handler="x"))
+    target = {"http": HttpTarget("http://x")}
+    spec = read_spec({**JOB, "overlap": Overlap.SKIP, "starts_at": at, "target": target})
+    assert (spec.overlap, spec.starts_at, spec.target) == (Overlap.SKIP, at, {"http": {"url": "http://x"}})
     assert read_spec(spec) is spec
+    assert read_spec(JobSpec(name="x", schedule="@daily", target=target)).target == spec.target
 
 
 @pytest.mark.parametrize(

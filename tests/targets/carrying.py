@@ -5,21 +5,19 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import msgspec
-
 from sexton.jobs.change import lane_id
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
-from sexton.targets.spec import Target
+from sexton.targets.table import read_target
 from tests.seeding import Store, drained, working
 
 
 async def waiting(database: Database, target: dict[str, Any], **job: Any) -> tuple[Store, int]:
     """A run of a job with this target, due now."""
     store = Store(database)
-    read = msgspec.convert(target, Target)
+    read = read_target(target)
     number = await store.job(target=target, **{"max_retries": 0, **job})
-    lane = await lane_id(Context(database), ("default", read.kind, read.need, False))
+    lane = await lane_id(Context(database), ("default", read.kind.name, read.need, False))
     return store, await store.run(number, lane=lane)
 
 

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from sexton.targets.handler import BUILT_IN, PythonTarget, is_coroutine_function
-from sexton.targets.spec import Target
+from sexton.targets.handler import BUILT_IN, OpenHandlers, is_coroutine_function
 
 
 async def coroutine(run: Any) -> str:
@@ -42,8 +41,8 @@ class Callable:
     ],
 )
 async def test_every_form_of_handler_is_called(handler: Any, expected: str) -> None:
-    target = PythonTarget({"mine": handler}, threads=1)
-    step = target.step(Target(handler="mine"))
+    target = OpenHandlers({"mine": handler}, threads=1)
+    step = target.step("mine")
     assert step is not None
     run: Any = None
     assert await step(run) == expected
@@ -57,10 +56,10 @@ def test_only_coroutine_functions_run_in_the_loop() -> None:
 
 
 async def test_unknown_handlers_are_left_alone_and_built_in_ones_known() -> None:
-    target = PythonTarget({})
-    assert target.step(Target(handler="nobody")) is None
+    target = OpenHandlers({})
+    assert target.step("nobody") is None
     for name in BUILT_IN:
-        assert target.step(Target(handler=name)) is not None
+        assert target.step(name) is not None
     await target.close()
 
 
@@ -71,8 +70,8 @@ async def test_a_thread_that_does_not_end_takes_no_others_place() -> None:
         started.set()
         go.wait(60)
 
-    target = PythonTarget({"stuck": stuck, "mine": function}, threads=1)
-    step, mine = target.step(Target(handler="stuck")), target.step(Target(handler="mine"))
+    target = OpenHandlers({"stuck": stuck, "mine": function}, threads=1)
+    step, mine = target.step("stuck"), target.step("mine")
     assert step is not None
     assert mine is not None
     run: Any = None

@@ -9,7 +9,8 @@ import pytest
 
 from sexton.errors import InvalidField
 from sexton.model import encode_id
-from sexton.targets.template import check_template, manual_key, occurrence_key
+from sexton.targets.key import manual_key, occurrence_key
+from sexton.targets.template import check_template
 
 MONDAY = datetime(2026, 6, 8, 13, 0, tzinfo=UTC)
 

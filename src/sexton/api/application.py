@@ -15,6 +15,7 @@ from sexton.api.problems import answer_error
 from sexton.config import Settings
 from sexton.postgres.database import Database
 from sexton.postgres.replica import Replica
+from sexton.targets.table import load_kinds
 
 
 class App(Litestar):
@@ -41,6 +42,7 @@ def make_app(
     only: tuple[str, ...] | None = None,
 ) -> Litestar:
     """The application, or these paths of it. Refuses settings under which anybody could use it."""
+    load_kinds(settings)
     services = Services(database, settings, Guard(settings), node, replica)
     every = (*operations(), *pages.operations(operations))
     routes: list[ControllerRouterHandler] = [

@@ -12,13 +12,13 @@ from sexton.api.operation import Answer, Call, operation
 from sexton.api.routes import DeadFilter, DeadQuery, DeadTarget, GroupsQuery, RedriveRequest
 from sexton.errors import InvalidField
 from sexton.jobs.change import find
-from sexton.jobs.validation import read_dead_letter_target
 from sexton.refusal import aware
 from sexton.runs import dead_letters as ledger
 from sexton.runs import redrive as commands
 from sexton.runs.dead_letter_target import dead_letter_target, set_dead_letter_target
 from sexton.runs.read import run_number
 from sexton.runs.view import DeadGroup, DeadLetter
+from sexton.targets.table import check_dead_letter_target
 
 
 class RedriveAnswer(msgspec.Struct, frozen=True):
@@ -73,7 +73,7 @@ async def list_dead_groups(call: Call) -> Answer:
 )  # fmt: skip
 async def get_dead_target(call: Call) -> Answer:
     """The target that also receives every dead letter of jobs without a `dead_letter_target` of their own."""
-    return Answer(DeadTarget(msgspec.to_builtins(await dead_letter_target(call.context))))
+    return Answer(DeadTarget(await dead_letter_target(call.context)))
 
 
 @operation(
@@ -85,9 +85,9 @@ async def set_dead_target(call: Call) -> Answer:
     """An http or message target, or null for none. It also receives the letters of runs that die from now on,
     at least once; the letters stay where they are."""
     wish = call.json(DeadTarget)
-    target = None if wish.target is None else read_dead_letter_target(wish.target)
+    target = None if wish.target is None else check_dead_letter_target(wish.target, "target").to_json()
     await set_dead_letter_target(call.context, target)
-    return Answer(DeadTarget(msgspec.to_builtins(target)))
+    return Answer(DeadTarget(target))
 
 
 @operation(routes.GET_DEAD, answer=DeadLetter, errors=(404,), answer_example=examples.DEAD_DETAIL)

@@ -10,11 +10,12 @@ from typing import Any
 import msgspec
 
 from sexton import __version__
-from sexton.api import examples, fields
+from sexton.api import examples
 from sexton.api.operation import Operation
 from sexton.api.problems import MEDIA_TYPE, Problem
 from sexton.api.routes import PATH_PARAMETERS
 from sexton.targets.run import TOKEN_HEADER
+from sexton.targets.table import kinds
 
 REFERENCE = "#/components/schemas/{name}"
 
@@ -27,25 +28,14 @@ same body gets the same answer for 24 hours and has no second effect. Unknown fi
 refused. Errors are `application/problem+json` with a stable `code`.
 """
 
-# Which fields of which types are described in a table instead of beside their type.
-DESCRIBED = {
-    "Target": fields.TARGET,
-    "HttpTarget": fields.HTTP,
-    "HttpTls": fields.TLS,
-    "SecretRef": fields.SECRET,
-    "MessageTarget": fields.MESSAGE,
-    "CeleryTarget": fields.CELERY,
-    "ShellTarget": fields.SHELL,
-}
-
 
 def document(operations: Sequence[Operation], *, keys: bool) -> dict[str, Any]:
     """The whole document; `keys`: whether requests need one."""
     types = [each for one in operations for each in (one.body, one.answer) if each is not None]
-    schemas, components = msgspec.json.schema_components([*types, Problem], ref_template=REFERENCE)
-    for name, descriptions in DESCRIBED.items():
-        _describe(components.get(name, {}), descriptions)
-    known = dict(zip(map(_key, [*types, Problem]), schemas, strict=True))
+    targets = [kind.spec for kind in kinds().values()]
+    schemas, components = msgspec.json.schema_components([*types, Problem, *targets], ref_template=REFERENCE)
+    components["Target"] = _target(schemas[len(types) + 1 :], components)
+    known = dict(zip(map(_key, [*types, Problem]), schemas, strict=False))
     paths: dict[str, dict[str, Any]] = {}
     for one in operations:
         paths.setdefault(one.template, {})[one.method.lower()] = _operation(one, known)
@@ -60,6 +50,23 @@ def document(operations: Sequence[Operation], *, keys: bool) -> dict[str, Any]:
         found["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
         found["security"] = [{"key": []}]
     return found
+
+
+def _target(schemas: Sequence[dict[str, Any]], components: dict[str, Any]) -> dict[str, Any]:
+    """An object with one key, the name of a kind."""
+    properties = {}
+    for (name, kind), schema in zip(kinds().items(), schemas, strict=True):
+        described = components.get(schema.get("$ref", "").rpartition("/")[2], schema)
+        properties[name] = {**schema, "description": described["description"], "examples": [kind.example]}
+    return {
+        "title": "Target",
+        "description": "Who carries a run out: exactly one of these.",
+        "type": "object",
+        "properties": properties,
+        "minProperties": 1,
+        "maxProperties": 1,
+        "additionalProperties": False,
+    }
 
 
 def _operation(one: Operation, known: dict[str, Any]) -> dict[str, Any]:
@@ -153,11 +160,6 @@ def _header_parameters(one: Operation) -> Iterable[dict[str, Any]]:
         yield header("Idempotency-Key", "The same key and body get the same answer for 24 hours.")
     if one.method in ("PATCH", "PUT"):
         yield header("If-Match", "The job's ETag: refuse with 412 if it has been edited since.")
-
-
-def _describe(schema: dict[str, Any], descriptions: dict[str, str]) -> None:
-    for name, property_ in schema.get("properties", {}).items():
-        property_.setdefault("description", descriptions.get(name, ""))
 
 
 def _key(type_: Any) -> str:

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from sexton.jobs.spec import JobSpec, LimitChanges, Limits
-from sexton.targets.spec import LONGEST_TRIAL
+from sexton.targets.base import LONGEST_TRIAL
 
 PREFIX = "/api/v1"
 

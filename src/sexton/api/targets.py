@@ -9,7 +9,6 @@ from sexton.errors import InvalidField
 from sexton.jobs.read import get
 from sexton.jobs.stored import target_of
 from sexton.jobs.validation import read_target
-from sexton.targets.spec import Target
 from sexton.targets.trial import Trial, try_target
 
 
@@ -30,7 +29,7 @@ async def send_test(call: Call) -> Answer:
         raise InvalidField(
             "bad_target", "give either a target or a job", field="target", hint='write {"job": "name"}'
         )
-    payload, name, target = wish.payload, "test", Target()
+    payload, name = wish.payload, "test"
     if wish.job is not None:
         job = await get(call.context, wish.job)
         payload, name, target = wish.payload or job.payload, job.name, target_of(job)

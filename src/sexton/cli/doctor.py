@@ -16,7 +16,7 @@ from sexton.postgres.database import Database
 from sexton.postgres.migrate import pending
 from sexton.postgres.transaction import Context
 from sexton.schedules.zone import zone_version
-from sexton.targets.spec import how_to_serve
+from sexton.targets.table import how_to_serve
 
 # A takeover waits half a second for the old leader's open firing before it ends that backend.
 TAKEOVER_SECONDS = 0.5

@@ -12,6 +12,7 @@ from cyclopts import Parameter
 from sexton.config import Settings, load
 from sexton.errors import Unavailable
 from sexton.postgres.database import Database
+from sexton.targets.table import load_kinds
 
 T = TypeVar("T")
 
@@ -27,6 +28,7 @@ def with_database(
 ) -> T:
     """Do it on the configured database, or on this user's private one, started if need be."""
     settings = load({"database_url": database_url, "data": data.absolute() if data else None, **given})
+    load_kinds(settings)
     if settings.database_url is not None:
         return asyncio.run(_on(settings.database_url, settings, work))
     from sexton.postgres.server import default_data_directory, private_server

@@ -10,7 +10,8 @@ from typing import Any
 
 from sexton.errors import InvalidField
 from sexton.schedules.zone import EPOCH
-from sexton.targets.template import check_template, occurrence_key
+from sexton.targets.key import occurrence_key
+from sexton.targets.template import check_template
 
 FIELD = "concurrency_key"
 LONGEST = 200

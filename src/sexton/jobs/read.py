@@ -22,9 +22,9 @@ from sexton.postgres.transaction import Context, query
 from sexton.refusal import not_found
 from sexton.schedules.zone import zone, zone_names
 from sexton.security.placeholder import named_secrets
-from sexton.targets.http.rules import BODY_PLACES, strange_places
-from sexton.targets.spec import Target, how_to_serve, lane_name
-from sexton.targets.template import occurrence_key
+from sexton.targets.base import Target
+from sexton.targets.key import occurrence_key
+from sexton.targets.table import how_to_serve, kinds, read_target
 
 RECENT = timedelta(days=2)
 # Columns that are shown as they are.
@@ -68,7 +68,7 @@ async def list_jobs(
         raise InvalidField("bad_cursor", f"{cursor!r} is not a cursor", field="cursor", hint=hint)
     label_name, has_value, label_value = (label or "").partition("=")
     pattern = _beginning(name[:-1]) if name is not None and name.endswith("*") else None
-    kind = target if target in Target.__struct_fields__ else None
+    kind = target if target in kinds() else None
     async with context.open.transaction():
         await context.open.execute("set local plan_cache_mode = force_custom_plan")
         rows = await context.fetch(
@@ -175,10 +175,15 @@ def _problem_of(job: JobView, next_at: datetime) -> str | None:
 
 async def warnings_of(context: Context, job: JobView) -> list[str]:
     """What is allowed but probably not meant."""
-    workers = await _worker_warnings(context, job)
+    try:
+        target = read_target(target_of(job))
+    except InvalidField as error:
+        # Of a kind that another process has loaded, or of another version.
+        return [f"this process cannot read the target: {error}"]
+    workers = await _worker_warnings(context, target)
     limits = await _limit_warnings(context, job)
     secrets = await _secret_warnings(context, job)
-    return workers + limits + secrets + _key_warnings(job) + _body_warnings(job)
+    return workers + limits + secrets + _key_warnings(job) + _target_warnings(target)
 
 
 async def _limit_warnings(context: Context, job: JobView) -> list[str]:
@@ -191,30 +196,29 @@ async def _limit_warnings(context: Context, job: JobView) -> list[str]:
 
 
 async def _secret_warnings(context: Context, job: JobView) -> list[str]:
-    named = named_secrets([msgspec.to_builtins(each) for each in (target_of(job), job.dead_letter_target)])
+    named = named_secrets([target_of(job), job.dead_letter_target])
     if not named:
         return []
     known = {row["name"] for row in await context.fetch("list_secrets")}
     return [f"there is no secret {name} yet (sexton secret set {name})" for name in sorted(named - known)]
 
 
-async def _worker_warnings(context: Context, job: JobView) -> list[str]:
-    target = target_of(job)
-    handlers = [target.handler] if target.handler is not None else []
-    served = lane_name(target.kind, target.need)
-    row = await context.fetchrow("jobs/find_workers", handlers=handlers, target=served, now=context.now)
+async def _worker_warnings(context: Context, target: Target) -> list[str]:
+    handler = target.need if target.kind.name == "handler" else None
+    handlers = [] if handler is None else [handler]
+    row = await context.fetchrow("jobs/find_workers", handlers=handlers, target=target.lane, now=context.now)
     assert row is not None
-    if target.handler is not None and target.handler not in row["known"]:
+    if handler is not None and handler not in row["known"]:
         return [
-            f"no live worker has the handler {target.handler}: runs stay pending until one does"
+            f"no live worker has the handler {handler}: runs stay pending until one does"
             if row["workers"]
-            else f"no worker is running: runs stay pending until one with the handler {target.handler} is"
+            else f"no worker is running: runs stay pending until one with the handler {handler} is"
         ]
     if not row["workers"]:
         return ["no worker is running: runs stay pending until one is"]
-    if target.handler is None and not row["served"]:
-        how = how_to_serve(target.kind, target.need)
-        return [f"no live worker serves {served}: runs stay pending until one does ({how})"]
+    if handler is None and not row["served"]:
+        how = how_to_serve(target.kind.name, target.need)
+        return [f"no live worker serves {target.lane}: runs stay pending until one does ({how})"]
     return []
 
 
@@ -241,10 +245,5 @@ def _key_warnings(job: JobView) -> list[str]:
     return [f"these occurrences share an idempotency key: {iso(job.next_run_at)} and {iso(following)}"]
 
 
-def _body_warnings(job: JobView) -> list[str]:
-    http = target_of(job).http
-    strange = [] if http is None else strange_places(http)
-    if not strange:
-        return []
-    names = ", ".join(f"{{{{{name}}}}}" for name in dict.fromkeys(strange))
-    return [f"target.http.body: {names} is sent as it is; what is filled in: {', '.join(BODY_PLACES)}"]
+def _target_warnings(target: Target) -> list[str]:
+    return target.kind.warnings(target.spec, f"target.{target.kind.name}")

@@ -10,7 +10,7 @@ import msgspec
 from sexton.errors import InvalidField
 from sexton.jobs.spec import JobSpec
 from sexton.refusal import explained, plain_name, unknown_field
-from sexton.targets.rules import HINT
+from sexton.targets.table import hint_of
 
 # What other schedulers call it.
 OTHER_NAMES = {
@@ -46,8 +46,6 @@ OTHER_NAMES = {
 EXAMPLES = {
     "name": "give the job a name",
     "schedule": "write for example 0 9 * * 1-5, or every 15m",
-    "target": HINT,
-    "target.shell.command": 'write ["program", "argument"]',
 }
 
 
@@ -59,7 +57,8 @@ def explain(data: Any, error: msgspec.ValidationError) -> InvalidField:
         check_names(data)
     except InvalidField as named:
         return named
-    return explained(error, JobSpec, data, examples=EXAMPLES)
+    examples = {**EXAMPLES, "target": hint_of(), "dead_letter_target": hint_of(dead_letters=True)}
+    return explained(error, JobSpec, data, examples=examples)
 
 
 def not_an_object() -> InvalidField:

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from sexton.model import LONGEST_QUEUE, Backoff, MissedWindow, Overlap, RetryJitter, about
-from sexton.targets.spec import Target
+from sexton.targets.base import TargetJson
 
 TEN_YEARS = 10 * 366 * 86_400
 MONTH = 30 * 86_400
@@ -69,7 +69,7 @@ class JobSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
         ),
     ] = []
     target: Annotated[
-        Target | None,
+        TargetJson | None,
         Meta(description="Who carries it out, such as a handler. Default: the handler with the job's name."),
     ] = None
     payload: Annotated[Any, Meta(description="What the handler gets: any JSON up to 256 KiB.")] = None
@@ -132,7 +132,7 @@ class JobSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
         Meta(description="So many at a time share it as their queue says: `{{payload.customer}}`."),
     ] = None
     dead_letter_target: Annotated[
-        Target | None,
+        TargetJson | None,
         Meta(description="Also receives every dead letter of the job: an http or message target."),
     ] = None
     keep_completed_seconds: Annotated[

@@ -23,9 +23,9 @@ from sexton.model import (
     jitter_of,
 )
 from sexton.schedules import Schedule
+from sexton.targets.key import occurrence_key
 from sexton.targets.run import AttemptPolicy
-from sexton.targets.spec import Target
-from sexton.targets.template import occurrence_key
+from sexton.targets.table import read_target
 
 _COLUMNS = frozenset(COLUMNS)
 _ATTEMPTS = {name: getattr(DEFAULTS, name) for name in AttemptPolicy.__struct_fields__}
@@ -168,16 +168,16 @@ def attempt_policy(options: str) -> AttemptPolicy:
     return msgspec.convert(_ATTEMPTS | msgspec.json.decode(options), AttemptPolicy)
 
 
-def target_of(spec: JobSpec) -> Target:
-    """None given: the handler with the job's name."""
-    return spec.target or Target(handler=spec.name)
+def target_of(spec: JobSpec) -> dict[str, Any]:
+    """As JSON. Without one, the handler with the job's name."""
+    return spec.target or {"handler": spec.name}
 
 
 def lane_of(spec: JobSpec) -> tuple[str, str, str, bool]:
     """Queue, kind of target, and what of this kind it needs: what a worker can claim by; and whether its runs
     have a concurrency key."""
-    target = target_of(spec)
-    return spec.queue, target.kind, target.need, spec.concurrency_key is not None
+    target = read_target(target_of(spec))
+    return spec.queue, target.kind.name, target.need, spec.concurrency_key is not None
 
 
 def jitter(job_id: int, spec: JobSpec) -> timedelta:

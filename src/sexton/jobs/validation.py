@@ -18,8 +18,7 @@ from sexton.jobs.refusal import check_names, explain, not_an_object
 from sexton.jobs.spec import JobSpec
 from sexton.model import decode_id
 from sexton.refusal import UNREADABLE, bad_json, check_text, types_at
-from sexton.targets.rules import check_dead_letter_target, check_target
-from sexton.targets.spec import Target
+from sexton.targets.table import check_dead_letter_target, check_target
 from sexton.targets.template import check_template
 
 # Jobs are found by their names in paths; these are taken there.
@@ -65,21 +64,23 @@ def read_changes(spec: JobSpec, changes: Mapping[str, Any]) -> JobSpec:
 
 def check_spec(spec: JobSpec) -> JobSpec:
     """A specification made in code is checked as one that was read."""
-    _convert(_plain(spec))
-    return spec
+    checked = _convert(_plain(spec))
+    return spec if checked == spec else checked
 
 
 def _check(spec: JobSpec) -> JobSpec:
-    """What its types do not say: names, texts, targets, payload, templates."""
+    """What its types do not say: names, texts, targets, payload, templates. Targets become as they are
+    stored."""
     _check_name(spec.name)
     for field, longest in _LENGTHS.items():
         text = getattr(spec, field)
         if text is not None:
             check_text(text, field, longest)
+    targets = {}
     if spec.target is not None:
-        check_target(spec.target, spec.payload)
+        targets["target"] = check_target(spec.target, spec.payload).to_json()
     if spec.dead_letter_target is not None:
-        check_dead_letter_target(spec.dead_letter_target)
+        targets["dead_letter_target"] = check_dead_letter_target(spec.dead_letter_target).to_json()
     if spec.labels:
         _check_labels(spec.labels)
     if spec.payload is not None:
@@ -88,26 +89,14 @@ def _check(spec: JobSpec) -> JobSpec:
         check_template(spec.idempotency_key_template, spec.payload)
     if spec.concurrency_key is not None:
         check_concurrency_key(spec.concurrency_key, spec.payload)
-    return spec
+    return msgspec.structs.replace(spec, **targets) if targets else spec
 
 
-def read_target(data: Any, payload: Any) -> Target:
+def read_target(data: Any, payload: Any) -> dict[str, Any]:
     """A target alone, checked as that of a job is."""
     target = read_spec({"name": "target", "schedule": "@daily", "target": data, "payload": payload}).target
     assert target is not None
     return target
-
-
-def read_dead_letter_target(data: Any) -> Target:
-    """One alone, checked as that of a job is; whoever gives it alone calls it `target`."""
-    try:
-        spec = read_spec({"name": "target", "schedule": "@daily", "dead_letter_target": data})
-    except InvalidField as error:
-        error.field = error.field.replace("dead_letter_target", "target", 1)
-        error.message = error.message.replace("dead_letter_target", "target", 1)
-        raise
-    assert spec.dead_letter_target is not None
-    return spec.dead_letter_target
 
 
 def _check_name(name: str) -> None:

@@ -1,21 +1,22 @@
-"""Where all dead letters of a namespace go beside their table."""
+"""The target, as JSON, that all dead letters of a namespace are sent to beside their table."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import msgspec
 
 from sexton.postgres.transaction import Context
-from sexton.targets.spec import Target
 
 NAME = "dead_letter_target/"
 
 
-async def dead_letter_target(context: Context) -> Target | None:
+async def dead_letter_target(context: Context) -> dict[str, Any] | None:
     value = await context.fetchval("cluster/get_setting", name=NAME + context.namespace)
-    return None if value is None else msgspec.json.decode(value, type=Target | None)
+    return None if value is None else msgspec.json.decode(value, type=dict[str, Any] | None)
 
 
-async def set_dead_letter_target(context: Context, target: Target | None) -> None:
+async def set_dead_letter_target(context: Context, target: dict[str, Any] | None) -> None:
     """For the letters of runs that die from now on."""
     value = msgspec.json.encode(target).decode()
     await context.execute("cluster/set_setting", name=NAME + context.namespace, value=value)

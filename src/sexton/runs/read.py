@@ -26,7 +26,7 @@ from sexton.postgres.transaction import Context, query
 from sexton.refusal import not_found
 from sexton.runs.situation import Situation, worker_of
 from sexton.runs.view import LOG_LINES, Attempt, LogLine, RunDetail, RunView
-from sexton.targets.template import occurrence_key
+from sexton.targets.key import occurrence_key
 
 LIVE = (RunStatus.PENDING, RunStatus.RUNNING, RunStatus.FAILED, RunStatus.WAITING)
 ENDED = (RunStatus.SUCCESS, RunStatus.DEAD, RunStatus.CANCELLED, RunStatus.EXPIRED)

@@ -14,7 +14,8 @@ from sexton.model import RunStatus, encode_id
 from sexton.postgres.transaction import Context
 from sexton.runs.view import NodeView
 from sexton.runs.words import span
-from sexton.targets.spec import how_to_serve, lane_name
+from sexton.targets.base import lane_name
+from sexton.targets.table import how_to_serve
 
 # What a node tells of itself with every beat.
 TOLD = ("skew_ms", "lag_ms", "fenced", "elector", "elector_ok", "elector_error")

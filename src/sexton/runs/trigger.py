@@ -16,7 +16,7 @@ from sexton.model import JobStatus, Overlap, encode_id
 from sexton.postgres.transaction import Context, command
 from sexton.refusal import not_found
 from sexton.runs.read import run_number
-from sexton.targets.template import manual_key
+from sexton.targets.key import manual_key
 
 LARGEST_BACKFILL = 10_000
 MICROSECOND = timedelta(microseconds=1)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
 from sexton.errors import InvalidField
+from sexton.model import about
 
 SECRET_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 SECRET_PLACE = re.compile(r"\$\{secret:(.*?)\}")
@@ -16,7 +17,7 @@ SECRET_PLACE = re.compile(r"\$\{secret:(.*?)\}")
 class SecretRef(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A secret by its name, in the place of a text."""
 
-    secret: str
+    secret: Annotated[str, about("The name it was stored under with `sexton secret set`.")]
 
 
 def secret_names(text: str, field: str) -> list[str]:

@@ -1,143 +1,117 @@
-"""What a kind of target is to the worker, and what most of them need: templates and secrets filled in."""
+"""A kind of target: all that Sexton knows of it, from the fields of its specification to the step of a run.
+
+A kind is registered in `sexton.targets.table`, or comes from another package: by an entry point of the group
+`sexton.targets`, or by its dotted path in the setting `targets`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import Any, Protocol
-from urllib.parse import quote
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Protocol, TypeVar
 
 import msgspec
+from msgspec import Meta
 
-from sexton.errors import SextonError, Unavailable
-from sexton.model import (
-    Cancel,
-    Failure,
-    Outcome,
-    Success,
-)
-from sexton.postgres.database import Database
-from sexton.security.placeholder import SECRET_PLACE, SecretRef
-from sexton.security.secrets import SecretError, Secrets
-from sexton.targets.run import RunContext, Step, describe
-from sexton.targets.spec import Target
-from sexton.targets.template import fill, names_wall_clock
+if TYPE_CHECKING:
+    from sexton.config import Settings
+    from sexton.postgres.database import Database
+    from sexton.targets.handler import Handler
+    from sexton.targets.http.outbound import Outbound
+    from sexton.targets.renderer import Renderer
+    from sexton.targets.run import Step
 
-ZONES = 10_000
+# Seconds that trying a target out may take.
+LONGEST_TRIAL = 60.0
+
+# A target in a job, as JSON: an object with one key, the name of its kind.
+TargetJson = Annotated[dict[str, Any], Meta(extra_json_schema={"$ref": "#/components/schemas/Target"})]
+Spec = TypeVar("Spec")
 
 
-class TargetKind(Protocol):
-    """Turns a job's target into the step that carries its runs out."""
+class Refused(Exception):
+    """The other side has said no, and would say it again: the run is not tried again."""
 
-    def step(self, target: Target) -> Step | None:
-        """None: this worker cannot serve it."""
+
+class TargetKind(ABC, Generic[Spec]):
+    """One kind of target. In a job it is `{name: spec}`, as JSON."""
+
+    name: ClassVar[str]
+    #: The type under the name. Every field has a description, `Annotated[…, Meta(description=…)]`: the
+    #: documentation, the OpenAPI schema and the hints of refusals follow from it.
+    spec: ClassVar[Any]
+    #: A value of `spec` as JSON has it, for hints and documentation.
+    example: ClassVar[Any]
+    #: What to do where no worker serves such a target; `{need}` is what is needed.
+    how_to_serve: ClassVar[str] = "start one"
+    #: Whether dead letters can be sent to it.
+    takes_dead_letters: ClassVar[bool] = False
+
+    @abstractmethod
+    def open(self, services: TargetServices) -> OpenKind:
+        """What carries runs out in this process. Called once per process; what costs is imported here."""
+
+    def check(self, spec: Spec, payload: Any, field: str) -> None:
+        """Refuse, with `InvalidField`, what the type lets through and no run could carry out. `field` is the
+        path of the specification, such as `target.http`."""
+
+    def warnings(self, spec: Spec, field: str) -> list[str]:
+        """What is allowed but probably not meant."""
+        return []
+
+    def need(self, spec: Spec) -> str:
+        """What of its kind a worker must have to carry it out, such as the client of a broker; "": nothing
+        beside the kind. Together they are the lane that a worker serves."""
+        return ""
+
+    def served(self, settings: Settings) -> Collection[str]:
+        """The needs that a worker with these settings can meet."""
+        return ("",)
+
+
+class OpenKind(Protocol):
+    """A kind of target in a process that carries runs out."""
+
+    def step(self, spec: Any) -> Step | None:
+        """What carries a run out; None: this process cannot. The steps of a worker are kept by target."""
         ...
 
     async def close(self) -> None: ...
 
 
-class Refused(Exception):
-    """The other side has said no, and would say it again."""
+@dataclass(frozen=True, slots=True)
+class TargetServices:
+    """What a process lends to the kinds of target that it opens."""
+
+    settings: Settings
+    database: Database
+    #: The guarded way out, for requests over HTTP.
+    outbound: Outbound
+    renderer: Renderer
+    handlers: Mapping[str, Handler]
 
 
-class Filler:
-    """Fills in what a target leaves open: places from the run, and secrets."""
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A target that was read: its kind, and the value under the name of the kind."""
 
-    def __init__(self, database: Database, secrets: Secrets) -> None:
-        self.secrets = secrets
-        self._database = database
-        self._zones: dict[tuple[int, int], str] = {}
+    kind: TargetKind[Any]
+    spec: Any
 
-    async def text(self, template: str | SecretRef, run: RunContext) -> str:
-        """Secrets last: what the payload holds is data, not a place."""
-        if isinstance(template, SecretRef) or "{{" not in template:
-            return await self.secrets.reveal(template)
-        zone = await self._zone(run) if names_wall_clock(template) else "UTC"
-        parts = template.split("${secret:")
-        done = self._fill(parts[0], run, zone)
-        for part in parts[1:]:
-            name, _, rest = part.partition("}")
-            done += await self.secrets.value(name) + self._fill(rest, run, zone)
-        return done
+    @property
+    def need(self) -> str:
+        return self.kind.need(self.spec)
 
-    async def address(self, template: str | SecretRef, run: RunContext) -> str:
-        """The same for an address. A secret that is only a part of one, such as its password, is encoded as
-        it must be there."""
-        if isinstance(template, SecretRef) or SECRET_PLACE.fullmatch(template):
-            return await self.secrets.reveal(template)
-        values = {name: await self.secrets.value(name) for name in set(SECRET_PLACE.findall(template))}
-        return SECRET_PLACE.sub(lambda found: quote(values[found[1]], safe=""), template)
+    @property
+    def lane(self) -> str:
+        return lane_name(self.kind.name, self.need)
 
-    async def value(self, value: Any, run: RunContext) -> Any:
-        """The same for every text inside a JSON value."""
-        match value:
-            case str():
-                return await self.text(value, run)
-            case list():
-                return [await self.value(item, run) for item in value]
-            case dict():
-                return {name: await self.value(item, run) for name, item in value.items()}
-        return value
-
-    def guarded(self, step: Callable[[RunContext], Awaitable[Outcome]]) -> Step:
-        """The step with its secrets masked in whatever comes of it."""
-
-        async def carry_out(run: RunContext) -> Outcome:
-            return self.masked(await judged(step, run))
-
-        return carry_out
-
-    def masked(self, outcome: Outcome) -> Outcome:
-        match outcome:
-            case Success(result) if result is not None:
-                return Success(self.secrets.mask_all(result))
-            case Failure(error):
-                return msgspec.structs.replace(outcome, error=self.secrets.mask(error))
-            case Cancel(reason):
-                return Cancel(self.secrets.mask(reason))
-        return outcome
-
-    def _fill(self, template: str, run: RunContext, zone: str) -> str:
-        return fill(
-            template, run_names(run), scheduled_at=run.scheduled_at, timezone=zone, payload=run.payload
-        )
-
-    async def _zone(self, run: RunContext) -> str:
-        """The claim does not bring it along, as few need it."""
-        key = (run.job, run.revision)
-        if key not in self._zones:
-            if len(self._zones) >= ZONES:
-                self._zones.clear()
-            rows = await self._database.fetch("zone_of_revision", *key)
-            self._zones[key] = rows[0]["timezone"] if rows else "UTC"
-        return self._zones[key]
+    def to_json(self) -> dict[str, Any]:
+        """As it is stored: without defaults."""
+        return {self.kind.name: msgspec.to_builtins(self.spec)}
 
 
-async def judged(step: Callable[[RunContext], Awaitable[Outcome]], run: RunContext) -> Outcome:
-    """What the step says; errors are worth a retry, unless they are refusals."""
-    try:
-        return await step(run)
-    except Refused as error:
-        return Failure(str(error), permanent=True)
-    except Unavailable:
-        raise
-    except SecretError as error:
-        # It is mended by setting the secret, not by editing the job.
-        return Failure(str(error))
-    except SextonError as error:
-        return Failure(str(error), permanent=True)
-    except TimeoutError as error:
-        return Failure(f"timeout: {error}" if str(error) else "timeout", kind="timeout")
-    except Exception as error:
-        return Failure(describe(error))
-
-
-def run_names(run: RunContext) -> dict[str, str]:
-    """What the templates of targets may name of a run."""
-    return {
-        "job_id": run.job_id,
-        "job_name": run.job_name,
-        "run_id": run.run_id,
-        "attempt": str(run.attempt),
-        "trigger": str(run.trigger),
-        "idempotency_key": run.idempotency_key,
-    }
+def lane_name(kind: str, need: str) -> str:
+    """What a worker serves, in a word: `http`, `message:redis`, `shell:/bin/sh`."""
+    return f"{kind}:{need}" if need else kind

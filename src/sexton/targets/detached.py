@@ -13,7 +13,6 @@ from sexton.errors import InvalidField
 from sexton.model import Backoff, RetryJitter
 from sexton.postgres.database import Connection
 from sexton.targets.run import AttemptPolicy, RunContext
-from sexton.targets.spec import Target
 
 MOST_LINES = 1000
 
@@ -24,8 +23,8 @@ class Detached:
     def __init__(self) -> None:
         self.lines: list[str] = []
 
-    def run(self, target: Target, payload: Any, seconds: float, **columns: Any) -> RunContext:
-        """As a claim brings one; unless the columns say otherwise, with ids that no run has."""
+    def run(self, target: str, payload: Any, seconds: float, **columns: Any) -> RunContext:
+        """As a claim brings one, with its target as JSON, and with ids that no run has unless given."""
         now = clock.now()
         record: Any = {
             "id": 0,
@@ -40,7 +39,7 @@ class Detached:
             "missed": False,
             "idempotency_key": f"test:{uuid4()}",
             "revision": 1,
-            "target": msgspec.json.encode(target).decode(),
+            "target": target,
             "payload": None if payload is None else msgspec.json.encode(payload).decode(),
             "timezone": None,
             **columns,

@@ -10,10 +10,13 @@ import inspect
 import logging
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from typing import Annotated, Any
 
+from sexton.config import Settings
+from sexton.model import about
+from sexton.refusal import check_text
+from sexton.targets.base import TargetKind, TargetServices
 from sexton.targets.run import RunContext, Step
-from sexton.targets.spec import Target
 
 log = logging.getLogger("sexton.handlers")
 
@@ -41,7 +44,28 @@ async def fail(run: RunContext) -> None:
 BUILT_IN: Mapping[str, Handler] = {"sexton.noop": noop, "sexton.log": log_payload, "sexton.fail": fail}
 
 
-class PythonTarget:
+class HandlerKind(TargetKind[str]):
+    """`{"handler": "name"}`: a Python function of the worker's application."""
+
+    name = "handler"
+    spec = Annotated[str, about("The name of a handler that some worker knows.")]
+    example = "name"
+
+    def check(self, spec: str, payload: Any, field: str) -> None:
+        check_text(spec, field, 200)
+
+    def need(self, spec: str) -> str:
+        return spec
+
+    def served(self, settings: Settings) -> tuple[str, ...]:
+        """A worker lists its handlers by themselves."""
+        return ()
+
+    def open(self, services: TargetServices) -> OpenHandlers:
+        return OpenHandlers(services.handlers, threads=services.settings.concurrency)
+
+
+class OpenHandlers:
     """The handlers of a worker by name; those of Sexton are always among them."""
 
     def __init__(self, handlers: Mapping[str, Handler], threads: int = 32) -> None:
@@ -51,8 +75,8 @@ class PythonTarget:
         self._pool = ThreadPoolExecutor(threads + LEFT_BEHIND, thread_name_prefix="sexton-handler")
         self.left_behind = 0
 
-    def step(self, target: Target) -> Step | None:
-        handler = self.handlers.get(target.handler or "")
+    def step(self, spec: str) -> Step | None:
+        handler = self.handlers.get(spec)
         if handler is None:
             return None
         if is_coroutine_function(handler):

@@ -31,7 +31,7 @@ from sexton.model import (
     Wait,
     encode_id,
 )
-from sexton.targets.template import manual_key, occurrence_key
+from sexton.targets.key import manual_key, occurrence_key
 
 if TYPE_CHECKING:
     import asyncpg

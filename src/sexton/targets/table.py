@@ -1,40 +1,181 @@
-"""The kinds of target beside handlers, and which of them a process can serve."""
+"""The table of target kinds, and how a target of a job is read by it.
+
+Sexton's own kinds are listed here. Installed packages add theirs by entry points of the group
+`sexton.targets`, and the setting `targets` names others by their dotted paths. Which kinds there are is a
+matter of the process, as its modules are: a kind that was loaded stays.
+"""
 
 from __future__ import annotations
 
+import json
+import logging
+from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import entry_points
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
 from sexton.config import Settings
-from sexton.connections.scheme import is_installed, servers
-from sexton.postgres.database import Database
-from sexton.security.secrets import Secrets
-from sexton.targets.base import Filler, TargetKind
-from sexton.targets.celery.step import CeleryTargetKind
-from sexton.targets.http.outbound import Outbound
-from sexton.targets.http.step import HttpTargetKind
-from sexton.targets.message.step import MessageTargetKind, Pool
-from sexton.targets.shell.step import ShellTargetKind
-from sexton.targets.spec import lane_name
+from sexton.errors import InvalidField
+from sexton.refusal import explained, unknown_field
+from sexton.targets.base import OpenKind, Target, TargetKind, TargetServices, lane_name
+from sexton.targets.celery.kind import CeleryKind
+from sexton.targets.handler import Handler, HandlerKind
+from sexton.targets.http.kind import HttpKind
+from sexton.targets.message.kind import MessageKind
+from sexton.targets.shell.kind import ShellKind
 
-CELERY_BROKERS = ("redis", "rabbitmq")
+if TYPE_CHECKING:
+    from sexton.postgres.database import Database
+    from sexton.targets.http.outbound import Outbound
+
+log = logging.getLogger("sexton")
+
+GROUP = "sexton.targets"
+BUILT_IN: tuple[TargetKind[Any], ...] = (
+    HandlerKind(),
+    HttpKind(),
+    MessageKind(),
+    CeleryKind(),
+    ShellKind(),
+)
+NO_HANDLERS: Mapping[str, Handler] = {}
+
+# What the templates of a dead_letter_target find as their payload.
+LETTER = dict.fromkeys(
+    ("run_id", "job_id", "job_name", "died_at", "reason", "error", "error_group", "scheduled_at", "trigger",
+     "missed", "attempt", "idempotency_key", "parent_run", "payload"),
+    "",
+)  # fmt: skip
 
 
-def make_kinds(database: Database, settings: Settings, outbound: Outbound) -> dict[str, TargetKind]:
-    """All but handlers. Close them before `outbound`, which is the caller's."""
-    filler = Filler(database, Secrets(database, settings))
-    private = settings.private_egress()
-    return {
-        "http": HttpTargetKind(outbound, filler, database),
-        "message": MessageTargetKind(filler, Pool(private=private)),
-        "celery": CeleryTargetKind(filler, Pool(private=private)),
-        "shell": ShellTargetKind(filler, settings.allowed_commands()),
-    }
+def kinds() -> Mapping[str, TargetKind[Any]]:
+    """Every kind that this process knows, by name."""
+    return _table()
+
+
+def load_kinds(settings: Settings) -> None:
+    """Add the kinds that the setting `targets` names. Raises `InvalidField` for one that cannot be loaded."""
+    for path in settings.target_paths():
+        try:
+            _add(_table(), resolve_name(path))
+        except Exception as error:
+            raise InvalidField(
+                "bad_config",
+                f"the target kind {path} cannot be loaded: {error}",
+                field="targets",
+                hint="write package.module:Name of a subclass of sexton.targets.base.TargetKind",
+            ) from error
+
+
+@cache
+def _table() -> dict[str, TargetKind[Any]]:
+    table = {kind.name: kind for kind in BUILT_IN}
+    for entry in entry_points(group=GROUP):
+        try:
+            _add(table, entry.load())
+        except Exception:
+            # The kinds of one broken package must not keep those of others from working.
+            log.exception(
+                "the target kind %s of the entry point %s cannot be loaded", entry.value, entry.name
+            )
+    return table
+
+
+def _add(table: dict[str, TargetKind[Any]], found: Any) -> None:
+    kind = found() if isinstance(found, type) else found
+    if not isinstance(kind, TargetKind):
+        raise TypeError(f"{found!r} is not a TargetKind")
+    if type(table.setdefault(kind.name, kind)) is not type(kind):
+        raise ValueError(f"there is another target kind {kind.name}")
+
+
+def read_target(data: Mapping[str, Any], field: str = "target") -> Target:
+    """A target from its JSON: an object with exactly one key, the name of its kind."""
+    known = kinds()
+    given = {name: value for name, value in data.items() if value is not None}
+    for name in given:
+        if name not in known:
+            raise unknown_field(name, list(known), under=field)
+    if len(given) != 1:
+        what = f"both {' and '.join(given)}" if given else f"none of {', '.join(known)}"
+        raise InvalidField("bad_target", f"the target has {what}", field=field, hint=hint_of())
+    [(name, value)] = given.items()
+    spec = known[name].spec
+    try:
+        return Target(known[name], msgspec.convert(value, spec))
+    except msgspec.ValidationError as error:
+        raise explained(error, spec, value, under=f"{field}.{name}") from None
+
+
+def check_target(data: Mapping[str, Any], payload: Any, field: str = "target") -> Target:
+    """A target that can be carried out. What would make its runs fail at night is refused."""
+    return _checked(read_target(data, field), payload, field)
+
+
+def check_dead_letter_target(data: Mapping[str, Any], field: str = "dead_letter_target") -> Target:
+    """A target that takes dead letters, and says at once whether it has one."""
+    target = read_target(data, field)
+    if not target.kind.takes_dead_letters:
+        raise InvalidField(
+            "bad_target",
+            f"dead letters are not sent to a {target.kind.name}",
+            field=field,
+            hint=hint_of(dead_letters=True),
+        )
+    if getattr(target.spec, "mode", None) == "async":
+        raise InvalidField(
+            "bad_mode",
+            "a dead letter has no run that a receiver could report to",
+            field=f"{field}.{target.kind.name}.mode",
+            hint="leave it out",
+        )
+    return _checked(target, LETTER, field)
+
+
+def _checked(target: Target, payload: Any, field: str) -> Target:
+    target.kind.check(target.spec, payload, f"{field}.{target.kind.name}")
+    return target
+
+
+def hint_of(*, dead_letters: bool = False) -> str:
+    """What a target looks like, by an example of each kind."""
+    examples = [
+        json.dumps({name: kind.example}, ensure_ascii=False)
+        for name, kind in kinds().items()
+        if kind.takes_dead_letters or not dead_letters
+    ]
+    return f"write {', '.join(examples[:-1])} or {examples[-1]}"
+
+
+def how_to_serve(kind: str, need: str) -> str:
+    """What to do where no worker serves a lane."""
+    known = kinds().get(kind)
+    return "start one that knows it" if known is None else known.how_to_serve.format(need=need)
 
 
 def served(settings: Settings) -> list[str]:
-    """What lanes a worker may claim from, beside those of its handlers."""
-    installed = [broker for broker in servers("message") if is_installed(broker)]
-    return [
-        "http",
-        *(lane_name("message", broker) for broker in installed),
-        *(lane_name("celery", broker) for broker in installed if broker in CELERY_BROKERS),
-        *(lane_name("shell", program) for program in settings.allowed_commands()),
-    ]
+    """The lanes that a worker may claim from, beside those of its handlers."""
+    load_kinds(settings)
+    return [lane_name(name, need) for name, kind in kinds().items() for need in kind.served(settings)]
+
+
+def open_kinds(services: TargetServices) -> dict[str, OpenKind]:
+    """All kinds, ready to carry runs out. Close them before `services.outbound`, which is the caller's."""
+    load_kinds(services.settings)
+    return {name: kind.open(services) for name, kind in kinds().items()}
+
+
+def make_services(
+    database: Database,
+    settings: Settings,
+    outbound: Outbound,
+    handlers: Mapping[str, Handler] = NO_HANDLERS,
+) -> TargetServices:
+    from sexton.security.secrets import Secrets
+    from sexton.targets.renderer import Renderer
+
+    renderer = Renderer(database, Secrets(database, settings))
+    return TargetServices(settings, database, outbound, renderer, handlers)

@@ -1,8 +1,4 @@
-"""Idempotency keys: the name under which a run's effect counts once, whoever carries it out and how often.
-
-An occurrence has one key, `{job_id}:{unix}` unless the job has a template; retries, catch-up, backfill and
-redrive keep it. A manual run is an effect of its own: its key ends with `manual:{run_id}`.
-"""
+"""Templates: text in which `{{name}}` stands for something of a run, its time or its payload."""
 
 from __future__ import annotations
 
@@ -15,12 +11,12 @@ import msgspec
 
 from sexton.clock import iso
 from sexton.errors import InvalidField
-from sexton.model import encode_id
 from sexton.schedules.zone import zone
+from sexton.security.placeholder import SECRET_PLACE, secret_names
 
 FIELD = "idempotency_key_template"
 LONGEST = 500
-_PLACE = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
+_PLACEHOLDER = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
 
 # What a template may name, as text; `at` is the scheduled time in the job's zone.
 _TIMES: Mapping[str, Callable[[datetime], str]] = {
@@ -38,51 +34,10 @@ NAMES = ("job_id", "job_name", *_TIMES, "payload.…")
 RUN_NAMES = ("run_id", "attempt", "trigger", "idempotency_key", *NAMES)
 
 
-def occurrence_key(
-    template: str | None,
-    *,
-    job_id: int,
-    job_name: str,
-    scheduled_at: datetime,
-    timezone: str,
-    payload: Any = None,
-) -> str:
-    """The key of an occurrence."""
-    if template is None:
-        return f"{encode_id('j', job_id)}:{int(scheduled_at.timestamp())}"
-    names = {"job_id": encode_id("j", job_id), "job_name": job_name}
-    return fill(template, names, scheduled_at=scheduled_at, timezone=timezone, payload=payload)
-
-
-def manual_key(
-    template: str | None,
-    *,
-    job_id: int,
-    job_name: str,
-    scheduled_at: datetime,
-    timezone: str,
-    run_id: int,
-    payload: Any = None,
-) -> str:
-    """The key of a run that somebody asked for: never that of an occurrence."""
-    suffix = f"manual:{encode_id('r', run_id)}"
-    if template is None:
-        return f"{encode_id('j', job_id)}:{suffix}"
-    key = occurrence_key(
-        template,
-        job_id=job_id,
-        job_name=job_name,
-        scheduled_at=scheduled_at,
-        timezone=timezone,
-        payload=payload,
-    )
-    return f"{key}:{suffix}"
-
-
 def fill(
     template: str, names: Mapping[str, str], *, scheduled_at: datetime, timezone: str, payload: Any
 ) -> str:
-    """The template with `names`, times and what it takes from the payload in their places."""
+    """The template with its placeholders filled in: from `names`, the time and the payload."""
     local = scheduled_at.astimezone(zone(timezone).info)
 
     def put(match: re.Match[str]) -> str:
@@ -91,12 +46,12 @@ def fill(
             return _TIMES[name](local)
         return names[name] if name in names else _text(_lookup(payload, name))
 
-    return _PLACE.sub(put, template)
+    return _PLACEHOLDER.sub(put, template)
 
 
 def names_wall_clock(template: str) -> bool:
     """Whether it takes the zone of the job to fill it in."""
-    found = {match[1].strip() for match in _PLACE.finditer(template)}
+    found = {match[1].strip() for match in _PLACEHOLDER.finditer(template)}
     return not found.isdisjoint(_TIMES.keys() - {"scheduled_at", "unix"})
 
 
@@ -112,17 +67,23 @@ def check_template(
         raise refuse("the template is empty", "leave it out for {job_id}:{unix}")
     if len(template) > LONGEST:
         raise refuse(f"the template is longer than {LONGEST} characters", "shorten it")
-    for match in _PLACE.finditer(template):
+    for match in _PLACEHOLDER.finditer(template):
         name = match[1].strip()
         if name.startswith("payload."):
             _lookup(payload, name, field)
         elif name not in names[:-1]:
             raise refuse(f"{{{{{name}}}}} is not known", f"use one of: {', '.join(names)}")
-    rest = _PLACE.sub("", template)
+    rest = _PLACEHOLDER.sub("", template)
     if "{{" in rest or "}}" in rest:
         raise refuse("a pair of braces is not closed", "write {{name}}")
     if any(not character.isprintable() for character in rest):
         raise refuse("the template has a control character", "remove it")
+
+
+def check_run_template(template: str, payload: Any, field: str) -> None:
+    """The same for a template that is filled in for each attempt, and may name secrets."""
+    secret_names(template, field)
+    check_template(SECRET_PLACE.sub("", template) or "x", payload, field=field, names=RUN_NAMES)
 
 
 def _lookup(payload: Any, name: str, field: str = FIELD) -> Any:

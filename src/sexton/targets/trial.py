@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import msgspec
@@ -20,11 +21,11 @@ from sexton.model import (
     Wait,
 )
 from sexton.postgres.database import Database
+from sexton.targets.base import LONGEST_TRIAL
 from sexton.targets.detached import Detached
 from sexton.targets.http.outbound import Outbound
 from sexton.targets.run import execute
-from sexton.targets.spec import LONGEST_TRIAL, Target, how_to_serve, lane_name
-from sexton.targets.table import make_kinds
+from sexton.targets.table import how_to_serve, make_services, read_target
 
 
 class Trial(msgspec.Struct, frozen=True):
@@ -43,14 +44,16 @@ class Trial(msgspec.Struct, frozen=True):
 async def try_target(
     database: Database,
     settings: Settings,
-    target: Target,
+    data: Mapping[str, Any],
     payload: Any = None,
     *,
     job_name: str = "test",
     seconds: float = LONGEST_TRIAL,
 ) -> Trial:
-    """Send what a run would send. Raises `InvalidField` where this process cannot."""
-    if target.handler is not None:
+    """Send what a run with this target (as JSON) would send. Raises `InvalidField` where this process
+    cannot."""
+    target = read_target(data)
+    if target.kind.name == "handler":
         raise InvalidField(
             "no_trial",
             "a handler is not called from here",
@@ -58,34 +61,34 @@ async def try_target(
             hint="run the job instead: sexton jobs run JOB --wait",
         )
     outbound = Outbound(settings)
-    kinds = make_kinds(database, settings, outbound)
+    opened = target.kind.open(make_services(database, settings, outbound))
     try:
-        step = kinds[target.kind].step(target)
+        step = opened.step(target.spec)
         if step is None:
             raise InvalidField(
                 "not_served",
-                f"this process does not serve {lane_name(target.kind, target.need)}",
+                f"this process does not serve {target.lane}",
                 field="target",
-                hint=how_to_serve(target.kind, target.need),
+                hint=how_to_serve(target.kind.name, target.need),
             )
         limit = min(seconds, LONGEST_TRIAL)
         detached = Detached()
-        run = detached.run(target, payload, seconds, name=job_name)
+        run = detached.run(msgspec.json.encode(data).decode(), payload, seconds, name=job_name)
         try:
             async with asyncio.timeout(limit):
                 outcome = await execute(run, step)
         except TimeoutError:
             outcome = Failure(f"timeout: no end after {limit:g} seconds", kind="timeout")
-        return _told(outcome, clock.monotonic() - run.started, detached.lines)
+        return _trial_of(outcome, clock.monotonic() - run.started, detached.lines)
     finally:
-        for kind in kinds.values():
-            await kind.close()
+        await opened.close()
         await outbound.close()
 
 
-def _told(outcome: Outcome | None, seconds: float, lines: list[str]) -> Trial:
-    def trial(how: str, error: str | None = None, result: Any = None) -> Trial:
-        return Trial(how in ("success", "waiting"), how, error, result, round(seconds, 3), lines)
+def _trial_of(outcome: Outcome | None, seconds: float, lines: list[str]) -> Trial:
+    def trial(ended_as: str, error: str | None = None, result: Any = None) -> Trial:
+        success = ended_as in ("success", "waiting")
+        return Trial(success, ended_as, error, result, round(seconds, 3), lines)
 
     match outcome:
         case Success(result):

@@ -14,14 +14,14 @@ from sexton.config import Settings
 from sexton.engine.telemetry import Telemetry
 from sexton.engine.upkeep.dead_letters import LEASE_SECONDS, Courier, wait_before
 from sexton.errors import InvalidField
-from sexton.jobs.validation import read_dead_letter_target, read_spec
+from sexton.jobs.validation import read_spec
 from sexton.model import encode_id
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
 from sexton.runs.dead_letter_target import dead_letter_target, set_dead_letter_target
 from sexton.runs.dead_letters import get_dead
 from sexton.targets.http.outbound import Outbound
-from sexton.targets.table import make_kinds
+from sexton.targets.table import check_dead_letter_target, make_services, open_kinds
 from tests.seeding import (
     NOW,
     Store,
@@ -68,7 +68,7 @@ class Round(Courier):
     def __init__(self, database: Database) -> None:
         self.at = NOW
         self.outbound = Outbound(SETTINGS)
-        kinds = make_kinds(database, SETTINGS, self.outbound)
+        kinds = open_kinds(make_services(database, SETTINGS, self.outbound))
         super().__init__(database, SETTINGS, kinds, Telemetry(), now=lambda: self.at)
 
 
@@ -117,11 +117,8 @@ async def test_letters_of_all_jobs_go_where_the_namespace_says(
 ) -> None:
     before = await die(database)
     assert await courier.deliver() == 1
-    await set_dead_letter_target(Context(database), read_dead_letter_target({"http": {"url": office.url}}))
-    found = await dead_letter_target(Context(database))
-    assert found is not None
-    assert found.http is not None
-    assert found.http.url == office.url
+    await set_dead_letter_target(Context(database), {"http": {"url": office.url}})
+    assert await dead_letter_target(Context(database)) == {"http": {"url": office.url}}
     run = await die(database)
     assert await courier.deliver() == 1
     assert [letter["run_id"] for letter in office.letters] == [encode_id("r", run)]
@@ -206,6 +203,4 @@ def test_what_cannot_work_is_refused(target: dict[str, Any], field: str) -> None
 
 def test_templates_find_the_letter() -> None:
     message = {"broker": "redis", "url": "redis://x", "topic": "dead", "key": "{{payload.job_name}}"}
-    target = read_dead_letter_target({"message": message})
-    assert target.message is not None
-    assert target.message.key == "{{payload.job_name}}"
+    assert check_dead_letter_target({"message": message}).spec.key == "{{payload.job_name}}"

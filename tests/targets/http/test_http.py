@@ -17,6 +17,7 @@ from standardwebhooks.webhooks import Webhook
 from sexton import clock
 from sexton.model import Failure, Success, encode_id
 from sexton.postgres.database import Database
+from sexton.targets.http.kind import HttpTarget
 from sexton.targets.http.outbound import Reply
 from sexton.targets.http.step import (
     judge,
@@ -26,7 +27,6 @@ from sexton.targets.http.step import (
     signature_headers,
     signing_secret,
 )
-from sexton.targets.spec import HttpTarget
 from tests.seeding import (
     NOW,
     Store,

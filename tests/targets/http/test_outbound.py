@@ -15,6 +15,7 @@ from aiohttp import web
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from sexton.config import Settings
+from sexton.targets.http.kind import HttpTls
 from sexton.targets.http.outbound import (
     LARGEST_REQUEST,
     BadRedirect,
@@ -26,7 +27,6 @@ from sexton.targets.http.outbound import (
     check_address,
     origin,
 )
-from sexton.targets.spec import HttpTls
 from tests.targets.services import Service, make_authority, serving
 
 NEVER = [

@@ -62,7 +62,7 @@ async def test_private_addresses_are_refused_where_the_policy_says_so(database: 
 async def test_a_broker_without_its_client_is_not_served(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sexton.targets.table.is_installed", lambda broker: broker != "nats")
+    monkeypatch.setattr("sexton.targets.message.kind.is_installed", lambda broker: broker != "nats")
     store, run = await waiting(
         database, {"message": {"broker": "nats", "url": "nats://127.0.0.1:1", "topic": "a"}}
     )

@@ -24,7 +24,7 @@ from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
 from sexton.runs import completion as report
 from sexton.security import secrets
-from sexton.targets.message.step import MessageTargetKind
+from sexton.targets.message.step import OpenMessage
 from tests.seeding import NOW, drained, working
 from tests.servers.address import address
 from tests.targets.carrying import carry_out, end_of, waiting
@@ -240,7 +240,7 @@ async def test_a_connection_is_shared_and_made_again_when_it_is_lost(database: D
     options: dict[str, Any] = {"max_retries": 5, "retry_base_seconds": 0}
     async with case.receiver(url, topic) as receive, working(database, {}) as worker:
         kind = worker.kinds["message"]
-        assert isinstance(kind, MessageTargetKind)
+        assert isinstance(kind, OpenMessage)
         for number in range(3):
             store, run = await waiting(database, target, payload=number, **options)
             await drained(worker)

@@ -39,7 +39,7 @@ class Backlog(msgspec.Struct, frozen=True, kw_only=True):
     """Runs that could start now and wait for a worker."""
 
     queue: Annotated[str, about("The queue.")]
-    target: Annotated[str, about("handler, http, message, celery or shell.")]
+    target: Annotated[str, about("The kind of target: handler, http, …")]
     handler: Annotated[str | None, about("The handler, broker or program they need.")] = None
     waiting: Annotated[int, about(f"How many, counted up to {MOST_COUNTED}.")]
     oldest_available_at: Annotated[datetime | None, about("Since when the oldest waits.")] = None

@@ -20,6 +20,7 @@ from sexton.clock import iso
 from sexton.config import Settings
 from sexton.engine.loop import Loop
 from sexton.engine.telemetry import Telemetry
+from sexton.errors import InvalidField
 from sexton.model import (
     Cancel,
     Failure,
@@ -30,10 +31,10 @@ from sexton.model import (
 )
 from sexton.postgres.database import Database
 from sexton.runs.read import key_of
-from sexton.targets.base import TargetKind
+from sexton.targets.base import OpenKind
 from sexton.targets.detached import Detached
 from sexton.targets.run import clean, execute
-from sexton.targets.spec import Target
+from sexton.targets.table import read_target
 
 log = logging.getLogger("sexton")
 
@@ -52,7 +53,7 @@ class Courier(Loop):
         self,
         database: Database,
         settings: Settings,
-        kinds: Mapping[str, TargetKind],
+        kinds: Mapping[str, OpenKind],
         telemetry: Telemetry,
         *,
         now: Callable[[], datetime | None] = lambda: None,
@@ -88,14 +89,14 @@ class Courier(Loop):
     async def _take(self, row: asyncpg.Record) -> str | None:
         """What kept it from arriving."""
         try:
-            target = msgspec.json.decode(row["target"], type=Target)
-            step = self._kinds[target.kind].step(target)
-        except (msgspec.ValidationError, KeyError) as error:
+            target = read_target(msgspec.json.decode(row["target"]), "dead_letter_target")
+            step = self._kinds[target.kind.name].step(target.spec)
+        except (InvalidField, KeyError) as error:
             return clean(f"dead_letter_target cannot be read: {error}", 1000)
         if step is None:
-            return f"this worker cannot send to {target.kind} {target.need}".rstrip()
+            return f"this worker cannot send to {target.lane}"
         run = Detached().run(
-            target,
+            row["target"],
             letter_of(row),
             DELIVERY_SECONDS,
             id=row["run_id"],

@@ -9,20 +9,19 @@ from collections.abc import Mapping
 
 import msgspec
 
+from sexton.errors import InvalidField
 from sexton.jobs.stored import attempt_policy
-from sexton.targets.base import TargetKind
+from sexton.targets.base import OpenKind
 from sexton.targets.run import AttemptPolicy, Step
-from sexton.targets.spec import Target
+from sexton.targets.table import read_target
 
 CACHE_LIMIT = 10_000
-
-read_target = msgspec.json.Decoder(Target).decode
 
 
 class Steps:
     """Of the kinds of targets that the worker serves."""
 
-    def __init__(self, kinds: Mapping[str, TargetKind]) -> None:
+    def __init__(self, kinds: Mapping[str, OpenKind]) -> None:
         self._kinds = kinds
         self._steps: dict[str, Step | None] = {}
         self._policies: dict[str, AttemptPolicy] = {}
@@ -36,11 +35,12 @@ class Steps:
         except KeyError:
             pass
         try:
-            read = read_target(target)
-        except msgspec.ValidationError:
+            read = read_target(msgspec.json.decode(target))
+        except InvalidField:
             step = None
         else:
-            step = self._kinds[read.kind].step(read)
+            opened = self._kinds.get(read.kind.name)
+            step = None if opened is None else opened.step(read.spec)
         if len(self._steps) >= CACHE_LIMIT:
             self._steps.clear()
         self._steps[target] = step

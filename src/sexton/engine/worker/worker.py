@@ -29,10 +29,9 @@ from sexton.engine.worker.steps import Steps
 from sexton.engine.worker.watcher import STOP_PATIENCE_SECONDS, Watcher
 from sexton.errors import Unavailable
 from sexton.postgres.database import Database
-from sexton.targets.base import TargetKind
-from sexton.targets.handler import Handler, PythonTarget
+from sexton.targets.handler import BUILT_IN, Handler
 from sexton.targets.http.outbound import Outbound
-from sexton.targets.table import make_kinds, served
+from sexton.targets.table import make_services, open_kinds, served
 
 log = logging.getLogger("sexton")
 
@@ -65,18 +64,14 @@ class Worker:
         self.state = state = WorkerState(settings, self.telemetry, now)
         self.queue = RunQueue(database, lent=min(state.concurrency, TRANSACTIONS))
         self.served = served(settings)
-        self._python = PythonTarget(handlers, threads=state.concurrency)
         self._outbound = Outbound(settings)
-        self.kinds: dict[str, TargetKind] = {
-            "handler": self._python,
-            **make_kinds(database, settings, self._outbound),
-        }
+        self.kinds = open_kinds(make_services(database, settings, self._outbound, handlers))
         self._feedback = WorkerFeedback(state, self.queue, database)
         self._database = database
         self._doorbell = doorbell or PostgresDoorbell(database)
         pace = Pace(most=2 * settings.claim_size)
         self.runner = Runner(state, pace, Steps(self.kinds), self._feedback)
-        names = sorted(self._python.handlers)
+        names = sorted({**BUILT_IN, **handlers})
         self.heartbeat = Heartbeat(
             database,
             lease_seconds=settings.worker_lease_seconds,

@@ -26,38 +26,37 @@ from sexton.model import (
     Outcome,
     Success,
 )
-from sexton.targets.base import Filler
+from sexton.targets.base import TargetServices
+from sexton.targets.celery.kind import CeleryTarget
 from sexton.targets.message.brokers.base import Message
 from sexton.targets.message.step import Pool
 from sexton.targets.run import RunContext, Step, clean
-from sexton.targets.spec import CeleryTarget, Target
 
 LISTEN_SECONDS = 5.0
 META = "celery-task-meta-"
 
 
-class CeleryTargetKind:
-    def __init__(self, filler: Filler, pool: Pool) -> None:
-        self._filler = filler
-        self._pool = pool
+class OpenCelery:
+    def __init__(self, services: TargetServices) -> None:
+        self._renderer = services.renderer
+        self._pool = Pool(private=services.settings.private_egress())
 
-    def step(self, target: Target) -> Step | None:
-        celery = target.celery
-        if celery is None or not is_installed(celery.broker) or (celery.wait and not is_installed("redis")):
+    def step(self, spec: CeleryTarget) -> Step | None:
+        if not is_installed(spec.broker) or (spec.wait and not is_installed("redis")):
             return None
-        return self._filler.guarded(partial(self._send, celery))
+        return self._renderer.guarded(partial(self._send, spec))
 
     async def close(self) -> None:
         await self._pool.close()
 
     async def _send(self, target: CeleryTarget, run: RunContext) -> Outcome:
-        url = await self._filler.address(target.url, run)
+        url = await self._renderer.address(target.url, run)
         args, kwargs = await self._arguments(target, run)
         message = task_message(target, run, args, kwargs)
         if not target.wait:
             return await self._pool.publish(target.broker, url, message)
         backend = Address.read(
-            await self._filler.address(target.result_url or target.url, run), field="result_url"
+            await self._renderer.address(target.result_url or target.url, run), field="result_url"
         )
         await self._pool.check(backend)
         return await self._send_and_wait(target, url, backend, message)
@@ -65,8 +64,8 @@ class CeleryTargetKind:
     async def _arguments(self, target: CeleryTarget, run: RunContext) -> tuple[list[Any], dict[str, Any]]:
         """As the target says; else the payload: an object as names, anything else as the only one."""
         if target.args is not None or target.kwargs is not None:
-            args = await self._filler.value(target.args or [], run)
-            return args, await self._filler.value(target.kwargs or {}, run)
+            args = await self._renderer.value(target.args or [], run)
+            return args, await self._renderer.value(target.kwargs or {}, run)
         payload = run.payload
         if isinstance(payload, dict):
             return [], payload
@@ -163,19 +162,19 @@ def task_message(target: CeleryTarget, run: RunContext, args: list[Any], kwargs:
 
 def read_result(data: bytes) -> Outcome | None:
     """What the result backend says of a task; None while it is under way."""
-    told = msgspec.json.decode(data)
-    match told.get("status"):
+    answer = msgspec.json.decode(data)
+    match answer.get("status"):
         case "SUCCESS":
-            return Success(told.get("result"))
+            return Success(answer.get("result"))
         case "FAILURE":
-            error = told.get("result") or {}
+            error = answer.get("result") or {}
             if isinstance(error, dict):
                 said = error.get("exc_message")
                 words = " ".join(map(str, said)) if isinstance(said, list) else str(said or "")
                 text = f"{error.get('exc_type', 'the task failed')}: {words}"
             else:
                 text = str(error)
-            trace = told.get("traceback")
+            trace = answer.get("traceback")
             return Failure(clean(f"{text}\n\n{trace}" if trace else text, 8000))
         case "REVOKED":
             return Cancel("the task was revoked")

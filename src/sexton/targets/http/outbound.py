@@ -29,7 +29,7 @@ from sexton import __version__, clock
 from sexton.config import Settings
 from sexton.connections.tls import PEM, make_context
 from sexton.targets.http.hosts import Hosts, Permit
-from sexton.targets.spec import HttpTls
+from sexton.targets.http.kind import HttpTls
 
 CONNECT_SECONDS = 10.0
 LARGEST_REQUEST = 1024 * 1024

@@ -29,21 +29,19 @@ from sexton.model import (
     Wait,
 )
 from sexton.postgres.database import Database
-from sexton.targets.base import Filler
+from sexton.targets.base import TargetServices
 from sexton.targets.http.hosts import HostBusy
+from sexton.targets.http.kind import BODY_NAMES, BODY_PLACEHOLDER, HttpTarget, HttpTls
 from sexton.targets.http.outbound import (
     LARGEST_REQUEST,
     BadRedirect,
     BadTls,
-    Outbound,
     RefusedAddress,
     Reply,
     Request,
     TooLarge,
 )
-from sexton.targets.http.rules import BODY_PLACE, BODY_PLACES
 from sexton.targets.run import TOKEN_HEADER, RunContext, Step, clean
-from sexton.targets.spec import HttpTarget, HttpTls, Target
 
 SECRET_SECONDS = 30.0
 ERROR_BYTES = 2000
@@ -52,29 +50,27 @@ ACCEPTED = 202
 RETRYABLE = frozenset({408, 425, 429})
 
 
-class HttpTargetKind:
+class OpenHttp:
     """Turns runs into requests, and answers into outcomes."""
 
-    def __init__(self, outbound: Outbound, filler: Filler, database: Database) -> None:
-        self._outbound = outbound
-        self._filler = filler
-        self._database = database
+    def __init__(self, services: TargetServices) -> None:
+        self._outbound = services.outbound
+        self._renderer = services.renderer
+        self._database = services.database
         self._secrets: list[bytes] = []
         self._secrets_at = float("-inf")
 
-    def step(self, target: Target) -> Step | None:
-        if target.http is None:
-            return None
-        if b"${secret:" in msgspec.json.encode(target.http):
-            return self._filler.guarded(partial(self._send_revealed, target.http))
-        return partial(self._send, target.http)
+    def step(self, spec: HttpTarget) -> Step:
+        if b"${secret:" in msgspec.json.encode(spec):
+            return self._renderer.guarded(partial(self._send_revealed, spec))
+        return partial(self._send, spec)
 
     async def close(self) -> None:
-        """The session belongs to the worker."""
+        """The session is the caller's."""
 
     async def _send_revealed(self, target: HttpTarget, run: RunContext) -> Outcome:
-        """With secrets in their places: before the places of the payload are filled in, which is not ours."""
-        reveal, tls = self._filler.secrets.reveal, target.tls
+        """Secrets are put in before the template is filled: what the payload holds is data."""
+        reveal, tls = self._renderer.secrets.reveal, target.tls
         if tls is not None:
             shown = {name: getattr(tls, name) for name in tls.__struct_fields__}
             tls = HttpTls(**{name: text and await reveal(text) for name, text in shown.items()})
@@ -163,12 +159,12 @@ def read_secrets(value: str | Sequence[str]) -> list[bytes]:
 
 
 def render(target: HttpTarget, run: RunContext) -> bytes:
-    """The body: the payload as JSON, or the target's own text with its few places filled in."""
+    """The body: the payload as JSON, or the target's own text with what it names filled in."""
     if target.body is None:
         if target.method in ("GET", "DELETE"):
             return b""
         return (run.payload_json or "null").encode()
-    places = {
+    values = {
         "payload": lambda: run.payload_json or "null",
         "job_id": lambda: run.job_id,
         "job_name": lambda: run.job_name,
@@ -183,14 +179,14 @@ def render(target: HttpTarget, run: RunContext) -> bytes:
 
     def fill(found: re.Match[str]) -> str:
         nonlocal size
-        text = places[found[1]]() if found[1] in BODY_PLACES else found[0]
+        text = values[found[1]]() if found[1] in BODY_NAMES else found[0]
         size += len(text)
         if size > LARGEST_REQUEST:
             # Before a small template with the payload in it many times has taken all the memory.
             raise TooLarge(f"the body has more than {LARGEST_REQUEST:,} characters once it is filled in")
         return text
 
-    return BODY_PLACE.sub(fill, target.body).encode()
+    return BODY_PLACEHOLDER.sub(fill, target.body).encode()
 
 
 def request_headers(

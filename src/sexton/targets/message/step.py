@@ -24,7 +24,7 @@ from sexton.model import (
     Success,
     Wait,
 )
-from sexton.targets.base import Filler, Refused
+from sexton.targets.base import Refused, TargetServices
 from sexton.targets.message.brokers.base import (
     CONNECT_SECONDS,
     PUBLISH_SECONDS,
@@ -33,8 +33,8 @@ from sexton.targets.message.brokers.base import (
     check_hosts,
     connect,
 )
+from sexton.targets.message.kind import MessageTarget
 from sexton.targets.run import TOKEN_HEADER, RunContext, Step, clean
-from sexton.targets.spec import MessageTarget, Target
 
 log = logging.getLogger("sexton")
 
@@ -42,22 +42,21 @@ MOST_CONNECTIONS = 200
 CLOSE_SECONDS = 5.0
 
 
-class MessageTargetKind:
-    def __init__(self, filler: Filler, pool: Pool) -> None:
-        self._filler = filler
-        self._pool = pool
+class OpenMessage:
+    def __init__(self, services: TargetServices) -> None:
+        self._renderer = services.renderer
+        self._pool = Pool(private=services.settings.private_egress())
 
-    def step(self, target: Target) -> Step | None:
-        message = target.message
-        if message is None or not is_installed(message.broker):
+    def step(self, spec: MessageTarget) -> Step | None:
+        if not is_installed(spec.broker):
             return None
-        return self._filler.guarded(partial(self._send, message))
+        return self._renderer.guarded(partial(self._send, spec))
 
     async def close(self) -> None:
         await self._pool.close()
 
     async def _send(self, target: MessageTarget, run: RunContext) -> Outcome:
-        text = self._filler.text
+        text = self._renderer.text
         token = await run.token() if target.mode == "async" else None
         message = Message(
             topic=await text(target.topic, run),
@@ -75,7 +74,7 @@ class MessageTargetKind:
             redis_type=target.redis_type,
         )
         outcome = await self._pool.publish(
-            target.broker, await self._filler.address(target.url, run), message
+            target.broker, await self._renderer.address(target.url, run), message
         )
         if token is not None and isinstance(outcome, Success):
             return Wait(target.wait_seconds or run.policy.timeout_seconds)
@@ -164,7 +163,7 @@ async def _close(publisher: Publisher) -> None:
 def envelope(run: RunContext, token: str | None = None) -> bytes:
     """The payload and everything a receiver may want to know of the run; with `token` it reports its end."""
     payload = msgspec.Raw((run.payload_json or "null").encode())
-    told: dict[str, Any] = {
+    content: dict[str, Any] = {
         "payload": payload,
         "job_id": run.job_id,
         "job_name": run.job_name,
@@ -178,8 +177,8 @@ def envelope(run: RunContext, token: str | None = None) -> bytes:
     if token is not None:
         path = f"/api/v1/runs/{run.run_id}"
         reply = {verb: f"{path}/{verb}" for verb in ("complete", "fail", "heartbeat")}
-        told |= {"token": token, "reply": reply}
-    return msgspec.json.encode(told)
+        content |= {"token": token, "reply": reply}
+    return msgspec.json.encode(content)
 
 
 def id_headers(run: RunContext) -> dict[str, str]:

@@ -14,14 +14,14 @@ import os
 import shutil
 import signal
 from collections import deque
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from functools import partial
 
 from sexton.clock import iso
 from sexton.model import Failure, Outcome, Success
-from sexton.targets.base import Filler, Refused
+from sexton.targets.base import Refused, TargetServices
 from sexton.targets.run import RunContext, Step, clean
-from sexton.targets.spec import ShellTarget, Target
+from sexton.targets.shell.kind import ShellTarget
 
 INHERITED = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR")
 # A worker waits ten seconds for a run that was stopped.
@@ -31,18 +31,16 @@ LAST_LINES = 50
 LAST_BYTES = 16 * 1024
 
 
-class ShellTargetKind:
-    """`allowed` are the programs, written as jobs write them."""
+class OpenShell:
+    def __init__(self, services: TargetServices) -> None:
+        self._secrets = services.renderer.secrets
+        self._guarded = services.renderer.guarded
+        self._allowed = frozenset(services.settings.allowed_commands())
 
-    def __init__(self, filler: Filler, allowed: Collection[str]) -> None:
-        self._filler = filler
-        self._allowed = frozenset(allowed)
-
-    def step(self, target: Target) -> Step | None:
-        shell = target.shell
-        if shell is None or shell.words[0] not in self._allowed:
+    def step(self, spec: ShellTarget) -> Step | None:
+        if spec.words[0] not in self._allowed:
             return None
-        return self._filler.guarded(partial(self._run, shell))
+        return self._guarded(partial(self._run, spec))
 
     async def close(self) -> None:
         """Nothing is kept between runs."""
@@ -50,9 +48,9 @@ class ShellTargetKind:
     async def _run(self, shell: ShellTarget, run: RunContext) -> Outcome:
         environment = {name: os.environ[name] for name in INHERITED if name in os.environ}
         for name, value in shell.environment.items():
-            environment[name] = await self._filler.secrets.reveal(value)
+            environment[name] = await self._secrets.reveal(value)
         environment |= run_environment(run)
-        mask = self._filler.secrets.mask
+        mask = self._secrets.mask
         command = Command(lambda line, level: run.log(mask(line), level))
         # Cancelled half-way, asyncio would kill the command alone and wait for its children.
         starting = asyncio.ensure_future(_start(shell, environment, command))
@@ -188,7 +186,7 @@ async def _start(
 
 
 def _feed(transport: asyncio.SubprocessTransport, data: bytes) -> None:
-    """Whoever does not read it is not interested in it."""
+    """A command that does not read its input does not need it."""
     pipe = transport.get_pipe_transport(0)
     assert isinstance(pipe, asyncio.WriteTransport)
     pipe.write(data)

@@ -1,0 +1,217 @@
+"""The kind of target `http`: what people write, and what is refused when a job is made."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from typing import Annotated, Any, ClassVar, Literal
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec import Meta
+
+from sexton.errors import InvalidField
+from sexton.model import about
+from sexton.refusal import check_text
+from sexton.security.placeholder import secret_names
+from sexton.targets.base import OpenKind, TargetKind, TargetServices
+
+LARGEST_BODY = 64 * 1024
+# What the template of a body may name. Anything else in braces is sent as it is: it may be meant for others.
+BODY_PLACEHOLDER = re.compile(r"\{\{\s*([\w.]+)\s*\}\}")
+BODY_NAMES = (
+    "payload", "job_id", "job_name", "run_id", "attempt", "scheduled_at", "idempotency_key", "trigger",
+)  # fmt: skip
+
+_HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+
+WaitSeconds = Annotated[
+    Annotated[int, Meta(ge=1, le=366 * 86_400)] | None,
+    about("How long it may take to report. Default: the job's timeout_seconds."),
+]
+
+
+class HttpTls(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Files on the worker's machine, in the PEM form: what is shown to the service, and what is trusted."""
+
+    cert: Annotated[str | None, about("The file of the certificate that is shown to the service.")] = None
+    key: Annotated[str | None, about("The file of its key, unless it is in the same file.")] = None
+    ca: Annotated[
+        str | None,
+        about(
+            "The file of the authorities that the service's certificate must be from. Default: the system's."
+        ),
+    ] = None
+
+
+class HttpTarget(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A signed HTTP request."""
+
+    url: Annotated[str, about("Where to; http or https.")]
+    method: Annotated[
+        Literal["GET", "POST", "PUT", "PATCH", "DELETE"], about("GET, POST, PUT, PATCH or DELETE.")
+    ] = "POST"
+    headers: Annotated[dict[str, str], about("Sent along. Those that Sexton sets cannot be changed.")] = {}
+    body: Annotated[str | None, about("A template of the body. Default: the payload as JSON.")] = None
+    success_codes: Annotated[list[int] | None, about("Which statuses are a success. Default: 2xx.")] = None
+    capture: Annotated[bool, about("Whether the body of the answer is kept with the run.")] = True
+    capture_bytes: Annotated[int, Meta(ge=0, le=49_152, description="How much of it is kept.")] = 16_384
+    capture_headers: Annotated[list[str], about("Which headers of the answer are kept.")] = []
+    redirects: Annotated[int, Meta(ge=0, le=10, description="How many redirects are followed.")] = 0
+    connect_timeout_seconds: Annotated[
+        float, Meta(ge=0.1, le=300, description="How long connecting may take.")
+    ] = 10
+    read_timeout_seconds: Annotated[
+        Annotated[float, Meta(ge=0.1, le=30 * 86_400)] | None,
+        about("How long the service may say nothing. Default: the job's timeout_seconds."),
+    ] = None
+    tls: Annotated[HttpTls | None, about("Certificates of one's own, for https.")] = None
+    mode: Annotated[
+        Literal["sync", "async"],
+        about("sync, or async: the service answers 202 and reports later how it went."),
+    ] = "sync"
+    wait_seconds: WaitSeconds = None
+
+
+class HttpKind(TargetKind[HttpTarget]):
+    name = "http"
+    spec = HttpTarget
+    example: ClassVar[Any] = {"url": "https://host/path"}
+    takes_dead_letters = True
+
+    def check(self, spec: HttpTarget, payload: Any, field: str) -> None:
+        _check_url(spec.url, f"{field}.url")
+        _check_headers(spec.headers, f"{field}.headers")
+        if spec.body is not None and (len(spec.body) > LARGEST_BODY or "\0" in spec.body):
+            raise InvalidField(
+                "bad_body",
+                f"the body template is longer than {LARGEST_BODY} characters or contains a NUL character",
+                field=f"{field}.body",
+                hint="use the payload instead",
+            )
+        codes = spec.success_codes
+        if codes is not None and (not codes or not all(100 <= code <= 599 for code in codes)):
+            raise InvalidField(
+                "out_of_range",
+                f"success_codes is {codes}",
+                field=f"{field}.success_codes",
+                hint="list HTTP statuses, for example [200, 204], or leave it out for 2xx",
+            )
+        if len(spec.capture_headers) > 50 or not all(map(_HEADER.fullmatch, spec.capture_headers)):
+            raise InvalidField(
+                "bad_header",
+                "capture_headers has more than 50 names, or one that is not the name of a header",
+                field=f"{field}.capture_headers",
+                hint='write for example ["content-type", "x-request-id"]',
+            )
+        for name, text in (("url", spec.url), ("body", spec.body or "")):
+            secret_names(text, f"{field}.{name}")
+        for name, text in spec.headers.items():
+            secret_names(text, f"{field}.headers.{name}")
+        check_wait(spec.mode, spec.wait_seconds, field)
+        if spec.tls is not None:
+            _check_tls(spec, spec.tls, f"{field}.tls")
+
+    def warnings(self, spec: HttpTarget, field: str) -> list[str]:
+        found = dict.fromkeys(BODY_PLACEHOLDER.findall(spec.body or ""))
+        strange = [f"{{{{{name}}}}}" for name in found if name not in BODY_NAMES]
+        if not strange:
+            return []
+        return [
+            f"{field}.body: {', '.join(strange)} is sent as it is; what is filled in: {', '.join(BODY_NAMES)}"
+        ]
+
+    def open(self, services: TargetServices) -> OpenKind:
+        from sexton.targets.http.step import OpenHttp
+
+        return OpenHttp(services)
+
+
+def check_wait(mode: str, wait_seconds: int | None, field: str) -> None:
+    if wait_seconds is not None and mode != "async":
+        raise InvalidField(
+            "bad_mode",
+            "wait_seconds is for the asynchronous mode",
+            field=f"{field}.wait_seconds",
+            hint='add "mode": "async", or leave it out',
+        )
+
+
+def _check_url(url: str, field: str) -> None:
+    check_text(url, field, 2048)
+    if re.search(r"[\s\\]", url):
+        raise InvalidField(
+            "bad_url",
+            "the URL has a space, a line end or a backslash",
+            field=field,
+            hint="encode it as %20",
+        )
+    try:
+        parts = urlsplit(url)
+        valid = parts.scheme.lower() in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        valid = False
+    if not valid:
+        raise InvalidField(
+            "bad_url",
+            f"{url!r} is not an http or https URL",
+            field=field,
+            hint="write https://host/path",
+        )
+    if _is_never_reached(parts.hostname or ""):
+        raise InvalidField(
+            "bad_url",
+            f"{parts.hostname} is an address that is never reached: link-local, metadata or multicast",
+            field=field,
+            hint="name the host of a service",
+        )
+
+
+def _check_headers(headers: dict[str, str], field: str) -> None:
+    for name, value in headers.items():
+        if not _HEADER.fullmatch(name) or re.search(r"[\r\n\0]", value):
+            raise InvalidField(
+                "bad_header",
+                f"{name!r} is not a header",
+                field=field,
+                hint="no line ends, no spaces",
+            )
+        if name.lower() in ("content-length", "transfer-encoding", "connection", "idempotency-key"):
+            raise InvalidField("bad_header", f"{name} is set by Sexton", field=field, hint="leave it out")
+
+
+def _is_never_reached(host: str) -> bool:
+    """Whether it is such an address itself; names are looked up when a request is sent."""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return address.is_link_local or address.is_multicast or address.is_unspecified
+
+
+def _check_tls(http: HttpTarget, tls: HttpTls, field: str) -> None:
+    if not http.url.lower().startswith("https:"):
+        raise InvalidField(
+            "bad_tls",
+            "tls is for https URLs",
+            field=field,
+            hint="write https://, or leave tls out",
+        )
+    for name in tls.__struct_fields__:
+        path, where = getattr(tls, name), f"{field}.{name}"
+        if path is None:
+            continue
+        if not check_text(path, where, 1000).startswith("/") and not secret_names(path, where):
+            raise InvalidField(
+                "bad_tls",
+                f"{path!r} is not the path of a file",
+                field=where,
+                hint="write the whole path on the worker's machine, beginning with /, or ${secret:name}",
+            )
+    if tls.key is not None and tls.cert is None:
+        raise InvalidField(
+            "bad_tls",
+            "there is a key without a certificate",
+            field=f"{field}.cert",
+            hint="add the certificate that the key belongs to",
+        )

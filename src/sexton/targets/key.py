@@ -1,0 +1,54 @@
+"""Idempotency keys: the name under which the effect of a run counts once, however often it is carried out.
+
+An occurrence has one key, `{job_id}:{unix}` unless the job has a template; retries, catch-up, backfill and
+redrive keep it. A manual run is an effect of its own: its key ends with `manual:{run_id}`.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from sexton.model import encode_id
+from sexton.targets.template import fill
+
+
+def occurrence_key(
+    template: str | None,
+    *,
+    job_id: int,
+    job_name: str,
+    scheduled_at: datetime,
+    timezone: str,
+    payload: Any = None,
+) -> str:
+    """The key of an occurrence."""
+    if template is None:
+        return f"{encode_id('j', job_id)}:{int(scheduled_at.timestamp())}"
+    names = {"job_id": encode_id("j", job_id), "job_name": job_name}
+    return fill(template, names, scheduled_at=scheduled_at, timezone=timezone, payload=payload)
+
+
+def manual_key(
+    template: str | None,
+    *,
+    job_id: int,
+    job_name: str,
+    scheduled_at: datetime,
+    timezone: str,
+    run_id: int,
+    payload: Any = None,
+) -> str:
+    """The key of a run that was started by hand: never that of an occurrence."""
+    suffix = f"manual:{encode_id('r', run_id)}"
+    if template is None:
+        return f"{encode_id('j', job_id)}:{suffix}"
+    key = occurrence_key(
+        template,
+        job_id=job_id,
+        job_name=job_name,
+        scheduled_at=scheduled_at,
+        timezone=timezone,
+        payload=payload,
+    )
+    return f"{key}:{suffix}"

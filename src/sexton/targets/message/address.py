@@ -1,0 +1,43 @@
+"""The address of a broker in a target: it leads to that broker, and holds no password that people can see."""
+
+from __future__ import annotations
+
+import re
+
+from sexton.connections.address import Address
+from sexton.connections.scheme import examples
+from sexton.errors import InvalidField
+from sexton.refusal import check_text
+from sexton.security.placeholder import SECRET_PLACE, SecretRef, check_secret_name, secret_names
+
+# Stands for a secret while an address is checked; it can also be a port.
+HIDDEN = "1"
+
+
+def check_broker_address(url: str | SecretRef, broker: str, field: str) -> None:
+    """An address, a secret that holds one, or an address that names secrets inside."""
+    if isinstance(url, SecretRef):
+        check_secret_name(url.secret, f"{field}.secret")
+        return
+    check_text(url, field, 2048)
+    secret_names(url, field)
+    if SECRET_PLACE.fullmatch(url):
+        return
+    known = examples("message", broker)
+    if url.partition("://")[0] not in known or re.search(r"[\s\\]", url):
+        raise InvalidField(
+            "bad_url",
+            f"this is not the address of a {broker}",
+            field=field,
+            hint=f"write {', '.join(known.values())}",
+        )
+    address = Address.read(SECRET_PLACE.sub(HIDDEN, url), field=field)
+    # Of a NATS without a password, the user is a token.
+    shown = address.user if broker == "nats" and address.password is None else address.password
+    if shown not in (None, "", HIDDEN, "guest"):
+        raise InvalidField(
+            "bad_url",
+            "the address holds a password that everybody who sees the job would see",
+            field=field,
+            hint='keep it as a secret: sexton secret set NAME, then {"secret": "NAME"} or ${secret:NAME}',
+        )

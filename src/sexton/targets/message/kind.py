@@ -1,0 +1,106 @@
+"""The kind of target `message`: what people write, and what is refused when a job is made."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, ClassVar, Literal
+
+import msgspec
+
+from sexton.config import Settings
+from sexton.connections.scheme import is_installed, servers
+from sexton.errors import InvalidField
+from sexton.model import about
+from sexton.refusal import check_text
+from sexton.security.placeholder import SecretRef
+from sexton.targets.base import OpenKind, TargetKind, TargetServices
+from sexton.targets.http.kind import WaitSeconds, check_wait
+from sexton.targets.message.address import check_broker_address
+from sexton.targets.template import check_run_template
+
+# SQS takes ten attributes; Sexton has seven of its own.
+MOST_HEADERS = {"sqs": 3}
+
+
+class MessageTarget(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A message to a broker."""
+
+    broker: Annotated[
+        Literal["kafka", "rabbitmq", "nats", "redis", "sqs", "mqtt"],
+        about("kafka, rabbitmq, nats, redis, sqs or mqtt."),
+    ]
+    url: Annotated[str | SecretRef, about("Where the broker is; a text, or a secret.")]
+    topic: Annotated[str, about("A template of the topic, queue, subject, stream or routing key.")]
+    key: Annotated[str | None, about("A template of the key that keeps messages together.")] = None
+    headers: Annotated[dict[str, str], about("Templates that are sent along.")] = {}
+    format: Annotated[
+        Literal["envelope", "payload"], about("envelope: payload, ids and times; or the payload alone.")
+    ] = "envelope"
+    exchange: Annotated[str, about("For rabbitmq; the default one if it is empty.")] = ""
+    redis_type: Annotated[
+        Literal["stream", "list", "channel"], about("For redis: stream, list or channel.")
+    ] = "stream"
+    mode: Annotated[
+        Literal["sync", "async"], about("sync, or async: the receiver reports later how it went.")
+    ] = "sync"
+    wait_seconds: WaitSeconds = None
+
+
+class MessageKind(TargetKind[MessageTarget]):
+    name = "message"
+    spec = MessageTarget
+    example: ClassVar[Any] = {"broker": "redis", "url": "redis://host:6379/0", "topic": "orders"}
+    how_to_serve = "pip install 'sexton[{need}]' where workers run"
+    takes_dead_letters = True
+
+    def check(self, spec: MessageTarget, payload: Any, field: str) -> None:
+        check_broker_address(spec.url, spec.broker, f"{field}.url")
+        for name, template in (("topic", spec.topic), ("key", spec.key)):
+            if template is not None:
+                check_text(template, f"{field}.{name}", 500)
+                check_run_template(template, payload, f"{field}.{name}")
+        most = MOST_HEADERS.get(spec.broker, 50)
+        if len(spec.headers) > most:
+            raise InvalidField(
+                "too_many",
+                f"{spec.broker} takes {most} headers beside those of Sexton",
+                field=f"{field}.headers",
+                hint="leave some out, or put them into the payload",
+            )
+        for name, value in spec.headers.items():
+            if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}", name):
+                raise InvalidField(
+                    "bad_header",
+                    f"{name!r} is not the name of a header",
+                    field=f"{field}.headers",
+                    hint="use letters, digits, dots, dashes and underscores",
+                )
+            if name.lower().startswith("sexton-") or name.lower() == "idempotency-key":
+                raise InvalidField(
+                    "bad_header", f"{name} is set by Sexton", field=f"{field}.headers", hint="leave it out"
+                )
+            if value:
+                check_text(value, f"{field}.headers.{name}", 2000)
+                check_run_template(value, payload, f"{field}.headers.{name}")
+        if spec.exchange:
+            check_text(spec.exchange, f"{field}.exchange", 255)
+        check_wait(spec.mode, spec.wait_seconds, field)
+        for name, broker, default in (("exchange", "rabbitmq", ""), ("redis_type", "redis", "stream")):
+            if spec.broker != broker and getattr(spec, name) != default:
+                raise InvalidField(
+                    "bad_target",
+                    f"{name} is for {broker}, not for {spec.broker}",
+                    field=f"{field}.{name}",
+                    hint="leave it out",
+                )
+
+    def need(self, spec: MessageTarget) -> str:
+        return spec.broker
+
+    def served(self, settings: Settings) -> list[str]:
+        return [broker for broker in servers("message") if is_installed(broker)]
+
+    def open(self, services: TargetServices) -> OpenKind:
+        from sexton.targets.message.step import OpenMessage
+
+        return OpenMessage(services)

@@ -1,0 +1,123 @@
+"""What a target leaves open is filled in when a run is carried out: templates from the run, and secrets."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+
+from sexton.errors import SextonError, Unavailable
+from sexton.model import Cancel, Failure, Outcome, Success
+from sexton.postgres.database import Database
+from sexton.security.placeholder import SECRET_PLACE, SecretRef
+from sexton.security.secrets import SecretError, Secrets
+from sexton.targets.base import Refused
+from sexton.targets.run import RunContext, Step, describe
+from sexton.targets.template import fill, names_wall_clock
+
+ZONES = 10_000
+
+
+class Renderer:
+    """Fills in templates and secrets for the runs of a process."""
+
+    def __init__(self, database: Database, secrets: Secrets) -> None:
+        self.secrets = secrets
+        self._database = database
+        self._zones: dict[tuple[int, int], str] = {}
+
+    async def text(self, template: str | SecretRef, run: RunContext) -> str:
+        """Secrets are put in last: what the payload holds is data, never a placeholder."""
+        if isinstance(template, SecretRef) or "{{" not in template:
+            return await self.secrets.reveal(template)
+        zone = await self._zone(run) if names_wall_clock(template) else "UTC"
+        parts = template.split("${secret:")
+        done = self._fill(parts[0], run, zone)
+        for part in parts[1:]:
+            name, _, rest = part.partition("}")
+            done += await self.secrets.value(name) + self._fill(rest, run, zone)
+        return done
+
+    async def address(self, template: str | SecretRef, run: RunContext) -> str:
+        """The same for an address. A secret that is only a part of it, such as its password, is encoded."""
+        if isinstance(template, SecretRef) or SECRET_PLACE.fullmatch(template):
+            return await self.secrets.reveal(template)
+        values = {name: await self.secrets.value(name) for name in set(SECRET_PLACE.findall(template))}
+        return SECRET_PLACE.sub(lambda found: quote(values[found[1]], safe=""), template)
+
+    async def value(self, value: Any, run: RunContext) -> Any:
+        """The same for every text inside a JSON value."""
+        match value:
+            case str():
+                return await self.text(value, run)
+            case list():
+                return [await self.value(item, run) for item in value]
+            case dict():
+                return {name: await self.value(item, run) for name, item in value.items()}
+        return value
+
+    def guarded(self, step: Callable[[RunContext], Awaitable[Outcome]]) -> Step:
+        """The step with its errors turned into outcomes, and with its secrets masked in every outcome."""
+
+        async def carry_out(run: RunContext) -> Outcome:
+            return self._mask(await outcome_of(step, run))
+
+        return carry_out
+
+    def _mask(self, outcome: Outcome) -> Outcome:
+        match outcome:
+            case Success(result) if result is not None:
+                return Success(self.secrets.mask_all(result))
+            case Failure(error):
+                return msgspec.structs.replace(outcome, error=self.secrets.mask(error))
+            case Cancel(reason):
+                return Cancel(self.secrets.mask(reason))
+        return outcome
+
+    def _fill(self, template: str, run: RunContext, zone: str) -> str:
+        return fill(
+            template, run_names(run), scheduled_at=run.scheduled_at, timezone=zone, payload=run.payload
+        )
+
+    async def _zone(self, run: RunContext) -> str:
+        """The zone of the run's job. A claim does not read it, as few targets need it."""
+        key = (run.job, run.revision)
+        if key not in self._zones:
+            if len(self._zones) >= ZONES:
+                self._zones.clear()
+            rows = await self._database.fetch("zone_of_revision", *key)
+            self._zones[key] = rows[0]["timezone"] if rows else "UTC"
+        return self._zones[key]
+
+
+async def outcome_of(step: Callable[[RunContext], Awaitable[Outcome]], run: RunContext) -> Outcome:
+    """What the step returns; errors are worth a retry, unless they are refusals."""
+    try:
+        return await step(run)
+    except Refused as error:
+        return Failure(str(error), permanent=True)
+    except Unavailable:
+        raise
+    except SecretError as error:
+        # Setting the secret mends it; the job need not be edited.
+        return Failure(str(error))
+    except SextonError as error:
+        return Failure(str(error), permanent=True)
+    except TimeoutError as error:
+        return Failure(f"timeout: {error}" if str(error) else "timeout", kind="timeout")
+    except Exception as error:
+        return Failure(describe(error))
+
+
+def run_names(run: RunContext) -> dict[str, str]:
+    """What the templates of targets may name of a run."""
+    return {
+        "job_id": run.job_id,
+        "job_name": run.job_name,
+        "run_id": run.run_id,
+        "attempt": str(run.attempt),
+        "trigger": str(run.trigger),
+        "idempotency_key": run.idempotency_key,
+    }

@@ -1,0 +1,109 @@
+"""The kind of target `shell`: what people write, and what is refused when a job is made."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, ClassVar
+
+import msgspec
+from msgspec import Meta
+
+from sexton.config import Settings
+from sexton.errors import InvalidField
+from sexton.model import about
+from sexton.refusal import check_text
+from sexton.security.placeholder import secret_names
+from sexton.targets.base import OpenKind, TargetKind, TargetServices
+
+SHELL = "/bin/sh"
+LARGEST_SCRIPT = 64 * 1024
+
+
+class ShellTarget(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A command, on workers that were told which ones they may run."""
+
+    command: Annotated[
+        list[str] | None,
+        Meta(description="The program and its arguments.", examples=[["program", "argument"]]),
+    ] = None
+    script: Annotated[str | None, about("Instead of `command`: a script for /bin/sh.")] = None
+    environment: Annotated[dict[str, str], about("Variables that are set for it.")] = {}
+    directory: Annotated[str | None, about("Where it runs. Default: where the worker does.")] = None
+    success_codes: Annotated[list[int] | None, about("Which exit codes are a success. Default: 0.")] = None
+    permanent_codes: Annotated[list[int], about("Which exit codes are not worth another try.")] = []
+
+    @property
+    def words(self) -> list[str]:
+        return self.command or [SHELL, "-c", self.script or ""]
+
+
+class ShellKind(TargetKind[ShellTarget]):
+    name = "shell"
+    spec = ShellTarget
+    example: ClassVar[Any] = {"command": ["program", "argument"]}
+    how_to_serve = "start one with --allow-shell --shell-commands {need}"
+
+    def check(self, spec: ShellTarget, payload: Any, field: str) -> None:
+        if (spec.command is None) == (spec.script is None):
+            raise InvalidField(
+                "bad_target",
+                "it takes either a command or a script",
+                field=f"{field}.command",
+                hint='write "command": ["program", "argument"]',
+            )
+        if spec.command is not None:
+            if not spec.command or not spec.command[0].strip() or len(spec.command[0]) > 200:
+                raise InvalidField(
+                    "bad_target",
+                    "the command has no program, or one with more than 200 characters",
+                    field=f"{field}.command",
+                    hint='write "command": ["program", "argument"]',
+                )
+            if len(spec.command) > 1000 or sum(map(len, spec.command)) > LARGEST_SCRIPT:
+                raise InvalidField(
+                    "too_long",
+                    f"the command has more than 1000 words or {LARGEST_SCRIPT} characters",
+                    field=f"{field}.command",
+                    hint="pass the data in the payload: the command gets it on its standard input",
+                )
+        else:
+            check_text(spec.script or "", f"{field}.script", LARGEST_SCRIPT)
+        for name, value in spec.environment.items():
+            if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,199}", name) or name.startswith("SEXTON_"):
+                raise InvalidField(
+                    "bad_environment",
+                    f"{name!r} cannot be the name of a variable here",
+                    field=f"{field}.environment",
+                    hint="use letters, digits and underscores; SEXTON_… is set by Sexton",
+                )
+            secret_names(value, f"{field}.environment.{name}")
+        for words in (*(spec.command or ()), *spec.environment.values(), spec.directory or ""):
+            if "\0" in words:
+                raise InvalidField("nul_character", "it has a NUL character", field=field, hint="remove it")
+        if spec.directory is not None and not spec.directory.startswith("/"):
+            raise InvalidField(
+                "bad_target",
+                f"{spec.directory!r} is not an absolute path",
+                field=f"{field}.directory",
+                hint="write /srv/reports",
+            )
+        for name in ("success_codes", "permanent_codes"):
+            codes = getattr(spec, name)
+            if not all(0 <= code <= 255 for code in codes or ()):
+                raise InvalidField(
+                    "out_of_range",
+                    f"{name} is {codes}",
+                    field=f"{field}.{name}",
+                    hint="list codes from 0 to 255",
+                )
+
+    def need(self, spec: ShellTarget) -> str:
+        return spec.words[0]
+
+    def served(self, settings: Settings) -> list[str]:
+        return settings.allowed_commands()
+
+    def open(self, services: TargetServices) -> OpenKind:
+        from sexton.targets.shell.step import OpenShell
+
+        return OpenShell(services)
