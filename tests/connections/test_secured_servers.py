@@ -112,7 +112,7 @@ async def use_queue(server: Secured) -> str:
     assert read_notice(got.body) == Notice(1, [7])
     await queue.acknowledge([got])
     await queue.close()
-    return queue.place(1)
+    return queue.name_of(1)
 
 
 async def use_queue_without(server: Secured, folder: Path, caplog: pytest.LogCaptureFixture) -> None:

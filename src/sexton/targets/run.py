@@ -273,7 +273,7 @@ class RunContext:
         return DONE
 
     async def token(self) -> str:
-        """What somebody else needs to report how this attempt ended, after the handler has returned `Wait`:
+        """What a service needs to report how this attempt ended, after the handler has returned `Wait`:
         with it, and without an API key, they may POST to /api/v1/runs/{run}/complete, /fail or /heartbeat."""
         return await self._feedback.token(self)
 

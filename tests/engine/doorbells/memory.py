@@ -13,7 +13,7 @@ from sexton.errors import Unavailable
 
 @dataclass
 class Memory:
-    """What a server would keep. `down`: nobody answers."""
+    """What a server would keep. `down`: it does not answer."""
 
     lanes: dict[str, deque[bytes]] = field(default_factory=dict)
     changed: asyncio.Condition = field(default_factory=asyncio.Condition)
@@ -33,12 +33,12 @@ class MemoryBroker(Broker):
         self._check()
         async with self._memory.changed:
             for notice in notices:
-                self._lane(self.place(notice.lane)).append(self.encode(notice))
+                self._lane(self.name_of(notice.lane)).append(self.encode(notice))
             self._memory.changed.notify_all()
 
     async def receive(self, lanes: Sequence[int], limit: int, seconds: float) -> list[Delivery]:
         self._check()
-        places = [self.place(lane) for lane in lanes]
+        places = [self.name_of(lane) for lane in lanes]
         async with self._memory.changed:
             try:
                 async with asyncio.timeout(seconds):

@@ -174,7 +174,7 @@ class BrokerSuite(ABC):
 
     @asynccontextmanager
     async def pair(self) -> AsyncIterator[tuple[Broker, Broker]]:
-        """Two of a cluster that nobody else is in; what is not acknowledged comes again soon."""
+        """Two of a cluster that has no others; what is not acknowledged comes again soon."""
         cluster = secrets.token_hex(8)
         brokers = self.broker(cluster), self.broker(cluster)
         for broker in brokers:
@@ -321,7 +321,7 @@ class BrokerSuite(ABC):
 
     async def test_lost_notices_are_made_good_by_the_sweep(self, stage: Stage) -> None:
         worker = await stage.hearing()
-        runs = await stage.runs(150)  # nobody is told
+        runs = await stage.runs(150)  # without a ring
         await stage.ringer(LIVELY, sweeping=True)
         await stage.succeeded(runs)
         assert count(worker.telemetry.rings_received) >= 150
@@ -332,7 +332,7 @@ class BrokerSuite(ABC):
         await stage.succeeded(runs)
         assert count(worker.telemetry.rings_received) == 0
 
-    async def test_what_nobody_fires_is_rung_for(self, stage: Stage) -> None:
+    async def test_what_is_not_fired_is_rung_for(self, stage: Stage) -> None:
         """A retry, when its time has come; a manual run."""
         await stage.ringer(LIVELY, sweeping=True)
         tried: Counter[int] = Counter()
@@ -361,7 +361,7 @@ class BrokerSuite(ABC):
         rest = await stage.runs(40)
         await broker.publish([Notice(stage.lane, [run]) for run in rest])
         if self.exact:
-            # Everything is still there for whoever has room.
+            # Everything is still there for a worker that has room.
             await stage.hearing()
             await until(lambda: stage.done == Counter(rest))
             assert count(full.telemetry.rings_received) == received == 2

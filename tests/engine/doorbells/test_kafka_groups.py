@@ -96,7 +96,7 @@ async def test_members_share_the_partitions_and_take_them_over() -> None:
 
 
 async def test_what_is_in_hand_belongs_to_one_assignment() -> None:
-    """What is acknowledged of an earlier one could have been dealt with by somebody else, and go back."""
+    """What is acknowledged of an earlier one could have been dealt with by another worker, and go back."""
     url, cluster = address("SEXTON_TEST_KAFKA_GROUPS_URL"), secrets.token_hex(8)
     seen: Counter[int] = Counter()
     async with AsyncExitStack() as stack:
@@ -115,7 +115,7 @@ async def test_what_is_in_hand_belongs_to_one_assignment() -> None:
                 again += await patiently(lambda: ours.receive([1], 20, 0.5))
         await ours.acknowledge(held)
         assert ours._in_hand.keys() <= ours._consumer.assignment()
-        # Nobody has acknowledged them before the group changed: they come to whoever has them now.
+        # They were not acknowledged before the group changed: they come to the worker that has them now.
         async with asyncio.timeout(PATIENCE):
             while len(seen) < 20:
                 seen.update(read_notice(one.body).runs[0] for one in again)

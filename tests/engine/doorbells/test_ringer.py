@@ -1,4 +1,4 @@
-"""What is announced, what is not, and that nobody waits for it."""
+"""What is announced, what is not, and that a firing never waits for it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest_asyncio
 
 from sexton.config import Settings
 from sexton.engine.doorbells.connection import BrokerConnection
-from sexton.engine.doorbells.ringer import WAITING_ROOM, Ringer
+from sexton.engine.doorbells.ringer import MOST_WAITING, Ringer
 from sexton.engine.telemetry import Telemetry
 from sexton.engine.worker.queue import CLAIM_DEFAULTS
 from sexton.engine.worker.receiver import read_notice
@@ -39,7 +39,7 @@ def announced(memory: Memory) -> list[int]:
 
 async def test_a_firing_does_not_wait_and_what_does_not_fit_is_counted(store: Store) -> None:
     ringer = ringer_of(store, Memory())
-    for _ in range(WAITING_ROOM + 3):
+    for _ in range(MOST_WAITING + 3):
         ringer.fired(array_text([1]), array_text([1]), [NOW], 7)
     assert count(ringer._telemetry.rings_dropped) == 3 * 7
 

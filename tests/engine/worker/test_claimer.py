@@ -113,7 +113,7 @@ async def test_every_lane_gets_its_turn(store: Store) -> None:
 async def test_a_lost_claim_is_given_back_though_there_is_no_room(
     store: Store, monkeypatch: pytest.MonkeyPatch, alone: bool
 ) -> None:
-    """All slots are taken for hours: what a lost answer has claimed goes to somebody else."""
+    """All slots are taken for hours: what a lost answer has claimed goes to another worker."""
     long, name = await store.run(), "claim_alone" if alone else "claim"
     running = asyncio.Event()
 

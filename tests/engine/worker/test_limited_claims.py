@@ -333,9 +333,7 @@ async def test_who_waited_for_the_queue_counts_what_was_taken_meanwhile(
     assert all(each.remaining for each in taken)
 
 
-async def test_a_queue_that_somebody_holds_is_left_for_later(
-    store: Store, claims: Claims, database: Database
-) -> None:
+async def test_a_locked_queue_is_left_for_later(store: Store, claims: Claims, database: Database) -> None:
     await limit(store, concurrency=3)
     run = await store.run()
     async with database.transaction() as holding:

@@ -70,7 +70,7 @@ async def test_higher_priorities_come_first_and_older_ones_within(store: Store, 
     assert [row["id"] for row in rows] == [high, other, old, young, low]
 
 
-async def test_a_lane_nobody_serves_is_in_nobodys_way(store: Store, queue: RunQueue) -> None:
+async def test_a_lane_that_no_worker_serves_is_in_no_ones_way(store: Store, queue: RunQueue) -> None:
     job = await store.job("nobody")
     await store.execute(
         """insert into sexton.runs (job_id, lane, priority, available_at, scheduled_at, due_at, revision)
@@ -276,7 +276,7 @@ async def test_the_end_of_a_run_lets_the_queued_one_go(store: Store, queue: RunQ
     for _, queued in (done, dead, cancelled):
         live = await store.live(queued)
         assert (live["slot"], live["available_at"]) == (0, NOW)
-    # A retry is not an end, and another job's queued run is nobody's business.
+    # A retry is not an end, and another job's queued run stays.
     for queued in (waiting[1], bystander):
         live = await store.live(queued)
         assert (live["slot"], live["available_at"]) == (1, far)

@@ -387,7 +387,7 @@ async def test_the_handlers_writes_and_the_success_commit_together(store: Store)
     assert await store.value("select message from sexton.run_logs") == "before"
 
 
-async def test_handlers_in_transactions_keep_nobody_else_waiting(
+async def test_handlers_in_transactions_keep_no_claim_waiting(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """More of them than there are connections for all else: they come one after the other."""
@@ -556,11 +556,11 @@ async def test_a_handler_that_cancels_itself_has_failed(store: Store) -> None:
 
 async def test_built_in_handlers_are_always_there(store: Store) -> None:
     ok = await store.run(await store.job("sexton.noop"), handler="sexton.noop")
-    told = await store.run(await store.job("sexton.log", payload={"a": 1}), handler="sexton.log")
+    logged = await store.run(await store.job("sexton.log", payload={"a": 1}), handler="sexton.log")
     bad = await store.run(await store.job("sexton.fail", max_retries=0), handler="sexton.fail")
     async with working(store.database, {}) as worker:
         await drained(worker)
-    assert await store.statuses() == {ok: "success", told: "success", bad: "dead"}
+    assert await store.statuses() == {ok: "success", logged: "success", bad: "dead"}
     assert await store.value("select message from sexton.run_logs") == '{"a": 1}'
 
 

@@ -1,10 +1,4 @@
-"""The contracts of what stands between schedulers and workers: it rings, PostgreSQL decides.
-
-A doorbell tells workers that there may be something to claim. A broker carries more: the ids of the runs.
-Either way a run is had only by claiming it in PostgreSQL, so losing, doubling, delaying or reordering costs
-time, never correctness: a notice of a run that cannot be claimed is dropped, and a run that nobody claims
-is rung for again.
-"""
+"""The contracts of a doorbell and of a broker, and what a broker carries."""
 
 from __future__ import annotations
 
@@ -57,8 +51,8 @@ class Delivery:
 
 
 class Broker(ABC):
-    """Every lane is a place of its own in the broker, named after the cluster and the lane, and made when
-    it is first used; so workers take only what they can run.
+    """Every lane has a queue, topic, stream or subject of its own in the broker, named after the cluster and
+    the lane, and made when it is first used; so workers take only what they can run.
 
     Calls come one at a time, from one task, and each may be cancelled. Connections are made when needed.
     What cannot be reached is `Unavailable`, and the next call starts afresh; what was handed out before may
@@ -81,7 +75,7 @@ class Broker(ABC):
 
     @abstractmethod
     async def publish(self, notices: Sequence[Notice]) -> None:
-        """Returns when the broker has taken them into its care."""
+        """Returns when the broker has stored them."""
 
     @abstractmethod
     async def receive(self, lanes: Sequence[int], limit: int, seconds: float) -> list[Delivery]:
@@ -90,11 +84,11 @@ class Broker(ABC):
 
     @abstractmethod
     async def acknowledge(self, deliveries: Sequence[Delivery]) -> None:
-        """These need not come again. Of those that the broker has forgotten, nothing is said."""
+        """These need not come again. Those that the broker does not know any more are ignored."""
 
     @abstractmethod
     async def close(self) -> None:
-        """Disconnect. What was not acknowledged comes again, sooner or later, to somebody."""
+        """Disconnect. What was not acknowledged comes again, sooner or later, to some worker."""
 
     @contextlib.contextmanager
     def reached(self) -> Iterator[None]:
@@ -109,8 +103,8 @@ class Broker(ABC):
     def encode(self, notice: Notice) -> bytes:
         return msgspec.json.encode(notice)
 
-    def place(self, lane: int) -> str:
-        """What the place of a lane is called."""
+    def name_of(self, lane: int) -> str:
+        """What a lane is called in the broker."""
         return f"sexton.{self.cluster}.{lane}"
 
 

@@ -25,12 +25,7 @@ from aiokafka.errors import (
 
 from sexton.connections.address import Address
 from sexton.connections.kafka import kafka_options
-from sexton.engine.doorbells.base import (
-    FIELD,
-    Broker,
-    Delivery,
-    Notice,
-)
+from sexton.engine.doorbells.base import FIELD, Broker, Delivery, Notice
 from sexton.errors import InvalidField
 
 PARTITIONS = 12
@@ -67,18 +62,18 @@ class KafkaBroker(Broker):
     async def publish(self, notices: Sequence[Notice]) -> None:
         with self.reached():
             producer = await self._publisher()
-            await self._make_topics({self.place(notice.lane) for notice in notices})
+            await self._make_topics({self.name_of(notice.lane) for notice in notices})
             if not notices:
                 await producer.client.fetch_all_metadata()
-            sent = [await producer.send(self.place(notice.lane), self.encode(notice)) for notice in notices]
+            sent = [await producer.send(self.name_of(notice.lane), self.encode(notice)) for notice in notices]
             await asyncio.gather(*sent)
 
     async def receive(self, lanes: Sequence[int], limit: int, seconds: float) -> list[Delivery]:
         with self.reached():
-            consumer = await self._member(frozenset(self.place(lane) for lane in lanes))
+            consumer = await self._member(frozenset(self.name_of(lane) for lane in lanes))
             answer: dict[Any, Any] = {}
             # Joining the group waits for its other members, which may take longer than this call. To give up
-            # then would make them all join anew, and again nobody would be done in time.
+            # then would make them all join anew, and again none would be done in time.
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(seconds + GRACE_SECONDS):
                     answer = await consumer.getmany(timeout_ms=int(seconds * 1000), max_records=limit)
@@ -89,7 +84,7 @@ class KafkaBroker(Broker):
                     self._after[partition] = record.offset + 1
                     found.append(Delivery(record.value or b"", (partition, record.offset)))
             if not found:
-                # Without an answer nothing would tell whether anybody is there.
+                # Without an answer it is not known whether a server is there.
                 await consumer._client.fetch_all_metadata()
             return found
 
@@ -102,7 +97,7 @@ class KafkaBroker(Broker):
             waiting = self._in_hand.get(partition)
             if waiting is not None:
                 waiting.discard(offset)
-                # One that somebody else has by now is theirs to acknowledge.
+                # A partition that another worker has by now is for that worker to acknowledge.
                 if partition in ours:
                     done[partition] = min(waiting, default=self._after[partition])
         if done:
@@ -148,7 +143,7 @@ class KafkaBroker(Broker):
 
     def _begin_anew(self) -> None:
         """Partitions were assigned, perhaps such as we had before. Each begins where it was last
-        acknowledged, by whomever: what we had in hand of it comes again, or has been dealt with."""
+        acknowledged, by any worker: what we had in hand of it comes again, or has been dealt with."""
         self._in_hand.clear()
         self._after.clear()
 

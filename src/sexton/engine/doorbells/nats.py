@@ -20,12 +20,7 @@ from nats.js.api import ConsumerConfig, DiscardPolicy, RetentionPolicy, StorageT
 
 from sexton.connections.address import Address
 from sexton.connections.nats import nats_client
-from sexton.engine.doorbells.base import (
-    FIELD,
-    Broker,
-    Delivery,
-    Notice,
-)
+from sexton.engine.doorbells.base import FIELD, Broker, Delivery, Notice
 
 CONNECT_SECONDS = 5
 ANSWER_SECONDS = 4
@@ -54,7 +49,7 @@ class NatsBroker(Broker):
             await client.flush(ANSWER_SECONDS)
             await asyncio.gather(
                 *(
-                    stream.publish(self.place(notice.lane), self.encode(notice), timeout=ANSWER_SECONDS)
+                    stream.publish(self.name_of(notice.lane), self.encode(notice), timeout=ANSWER_SECONDS)
                     for notice in notices
                 )
             )
@@ -114,7 +109,7 @@ class NatsBroker(Broker):
                 self._stream_name,
                 ConsumerConfig(
                     durable_name=f"lane_{lane}",
-                    filter_subject=self.place(lane),
+                    filter_subject=self.name_of(lane),
                     ack_wait=self.redeliver_seconds,
                     max_ack_pending=-1,
                 ),
@@ -134,7 +129,7 @@ class NatsBroker(Broker):
         `first`: until one has come."""
         client, _ = await self._open()
         found: list[Msg] = []
-        waiting, count = len(lanes), dict.fromkeys(map(self.place, lanes), 0)
+        waiting, count = len(lanes), dict.fromkeys(map(self.name_of, lanes), 0)
         async with self._answers(client) as (inbox, answers):
             for lane in lanes:
                 subject = f"$JS.API.CONSUMER.MSG.NEXT.{self._stream_name}.lane_{lane}"

@@ -18,16 +18,11 @@ from pamqp.common import FieldValue
 
 from sexton.connections.address import Address
 from sexton.connections.rabbitmq import rabbitmq_connection
-from sexton.engine.doorbells.base import (
-    FIELD,
-    Broker,
-    Delivery,
-    Notice,
-)
+from sexton.engine.doorbells.base import FIELD, Broker, Delivery, Notice
 
 CONNECT_SECONDS = 5.0
 
-# A queue that nobody reads must not fill the disk: the oldest notices are dropped, and rung for again.
+# A queue that no worker reads must not fill the disk: the oldest notices are dropped, and rung for again.
 ARGUMENTS: dict[str, FieldValue] = {"x-queue-type": "quorum", "x-max-length": 100_000}
 
 
@@ -52,7 +47,7 @@ class RabbitBroker(Broker):
                 await self._queue(lane)
             publish = channel.default_exchange.publish
             await asyncio.gather(
-                *(publish(self._message(notice), self.place(notice.lane)) for notice in notices)
+                *(publish(self._message(notice), self.name_of(notice.lane)) for notice in notices)
             )
 
     async def receive(self, lanes: Sequence[int], limit: int, seconds: float) -> list[Delivery]:
@@ -109,7 +104,7 @@ class RabbitBroker(Broker):
         if lane not in self._queues:
             channel = await self._open()
             self._queues[lane] = await channel.declare_queue(
-                self.place(lane), durable=True, arguments=ARGUMENTS
+                self.name_of(lane), durable=True, arguments=ARGUMENTS
             )
         return self._queues[lane]
 

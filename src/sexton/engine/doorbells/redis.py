@@ -1,9 +1,9 @@
 """Redis Streams: a stream per lane, with one consumer group that all workers share.
 
 What was acknowledged is deleted, so the length of a stream is the number of notices that wait or are in
-hand. What a vanished worker had in hand is taken over by whoever reads the stream next. A stream is capped:
-one that nobody reads must not fill the memory, and the oldest notices are the ones to lose, for their runs
-are rung for again.
+hand. What a vanished worker had in hand is taken over by the next worker that reads the stream. A stream is
+capped: one that no worker reads must not fill the memory, and the oldest notices are the ones to lose, for
+their runs are rung for again.
 """
 
 from __future__ import annotations
@@ -18,12 +18,7 @@ from redis.exceptions import RedisError, ResponseError
 from sexton import clock
 from sexton.connections.address import Address
 from sexton.connections.redis import redis_client
-from sexton.engine.doorbells.base import (
-    FIELD,
-    Broker,
-    Delivery,
-    Notice,
-)
+from sexton.engine.doorbells.base import FIELD, Broker, Delivery, Notice
 
 GROUP = "workers"
 LONGEST = 100_000
@@ -61,7 +56,7 @@ class RedisBroker(Broker):
         self._groups: set[str] = set()
         self._tidy_at = float("-inf")
 
-    def place(self, lane: int) -> str:
+    def name_of(self, lane: int) -> str:
         return f"sexton:{{{self.cluster}}}:lane:{lane}"
 
     async def publish(self, notices: Sequence[Notice]) -> None:
@@ -69,12 +64,12 @@ class RedisBroker(Broker):
             async with self._connected().pipeline(transaction=False) as pipeline:
                 pipeline.execute_command("PING")
                 for notice in notices:
-                    key, body = self.place(notice.lane), self.encode(notice)
+                    key, body = self.name_of(notice.lane), self.encode(notice)
                     pipeline.execute_command("XADD", key, "MAXLEN", "~", LONGEST, "*", "notice", body)
                 await pipeline.execute()
 
     async def receive(self, lanes: Sequence[int], limit: int, seconds: float) -> list[Delivery]:
-        keys = [self.place(lane) for lane in lanes]
+        keys = [self.name_of(lane) for lane in lanes]
         with self.reached():
             try:
                 await self._make_groups(keys)
@@ -124,7 +119,7 @@ class RedisBroker(Broker):
                 self._groups.add(key)
 
     async def _take_over(self, keys: Sequence[str], limit: int) -> list[Delivery]:
-        """Now and then: what somebody has had in hand for too long; and consumers that are gone are
+        """Now and then: what a worker has had in hand for too long; and consumers that are gone are
         forgotten."""
         if clock.monotonic() < self._tidy_at:
             return []

@@ -3,14 +3,14 @@
 A firing hands its jobs over after its commit and goes on; it never waits for the broker, and never fails
 with it. The ids of the runs are read here, by (job, scheduled_at) on the index that `why` uses: the firing
 statement answers with one small row on purpose, and the range of ids between two firings is not ours alone,
-for every session takes its ids from the sequence in blocks. What does not fit into the waiting room is
-dropped and counted.
+for every session takes its ids from the sequence in blocks. Firings beyond `MOST_WAITING` are dropped and
+counted.
 
-What nobody fires, such as a retry, a manual run or a redrive, becomes available by itself: once a second
-the runs that became available since the last look are rung for. And runs that nobody answers are rung for
-again, when they have waited for a sweep, for two, four, eight sweeps and so on, so that a long backlog is
-not rung for all the time. One scheduler does both, the leader of the first shard; two at a time would do no
-harm.
+Runs that are not fired, such as a retry, a manual run or a redrive, become available by themselves: once a
+second the runs that became available since the last look are rung for. And runs that no worker claims are
+rung for again, when they have waited for a sweep, for two, four, eight sweeps and so on, so that a long
+backlog is not rung for all the time. One scheduler does both, the leader of the first shard; two at a time
+would do no harm.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from sexton.postgres.database import Database
 log = logging.getLogger("sexton")
 
 # Firings of up to `batch_size` jobs each; more than these wait only if the broker is slow or away.
-WAITING_ROOM = 200
+MOST_WAITING = 200
 
 # A run is not rung for again after about a day of waiting: workers that have nothing to do look by
 # themselves.
@@ -74,16 +74,16 @@ class Ringer(Loop):
         self._swept: datetime | None = None
         self._look_at = self._sweep_at = float("-inf")
 
-    def fired(self, jobs: str, places: str, scheduled: Sequence[datetime], count: int) -> None:
+    def fired(self, jobs: str, groups: str, times: Sequence[datetime], count: int) -> None:
         """A firing was committed. Returns at once."""
-        if len(self._fired) >= WAITING_ROOM:
+        if len(self._fired) >= MOST_WAITING:
             self._drop(count)
             return
-        self._fired.append((jobs, places, scheduled, count))
+        self._fired.append((jobs, groups, times, count))
         self.wake()
 
     def became_available(self) -> None:
-        """Somebody says that a run can be claimed that was not fired."""
+        """A run that was not fired can be claimed now."""
         self._look_at = float("-inf")
         self.wake()
 

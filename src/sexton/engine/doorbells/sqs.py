@@ -19,12 +19,7 @@ from aiohttp import ClientError as HttpError
 from botocore.exceptions import BotoCoreError, ClientError
 
 from sexton.connections.address import Address
-from sexton.engine.doorbells.base import (
-    FIELD,
-    Broker,
-    Delivery,
-    Notice,
-)
+from sexton.engine.doorbells.base import FIELD, Broker, Delivery, Notice
 
 T = TypeVar("T")
 
@@ -54,7 +49,7 @@ class SqsBroker(Broker):
         self._client: Any = None
         self._urls: dict[int, str] = {}
 
-    def place(self, lane: int) -> str:
+    def name_of(self, lane: int) -> str:
         return f"sexton-{self.cluster}-{lane}"
 
     async def publish(self, notices: Sequence[Notice]) -> None:
@@ -124,7 +119,7 @@ class SqsBroker(Broker):
     async def _queue(self, lane: int) -> str:
         if lane not in self._urls:
             attributes = {"MessageRetentionPeriod": str(RETENTION_SECONDS)}
-            answer = await self._client.create_queue(QueueName=self.place(lane), Attributes=attributes)
+            answer = await self._client.create_queue(QueueName=self.name_of(lane), Attributes=attributes)
             self._urls[lane] = answer["QueueUrl"]
         return self._urls[lane]
 

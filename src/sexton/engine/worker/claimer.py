@@ -175,7 +175,7 @@ class Claimer(Loop):
         return claimed
 
     def _hears(self) -> bool:
-        """Whether a broker says what there is; it must be told when there is room."""
+        """Whether a broker answers: then its notices say what there is to claim."""
         return self.receiver is not None and self.receiver.up
 
     def _more(self, full: bool) -> bool:
