@@ -9,7 +9,8 @@ import asyncpg
 
 from sexton.config import Settings
 from sexton.engine.cluster.electors.base import Elector
-from sexton.engine.cluster.leadership import DatabaseClock, Leadership
+from sexton.engine.cluster.leadership import Leadership
+from sexton.engine.cluster.membership import Membership
 from sexton.engine.scheduler.scheduler import Scheduler
 from sexton.jobs.create import create
 from sexton.jobs.validation import read_spec
@@ -27,11 +28,11 @@ class Stage:
         Stage.made.append(self)
         self.database = database
         self.settings = Settings(**settings)
-        self.clock = DatabaseClock()
-        self.leadership = Leadership(
-            database, self.settings, self.clock, name="test:1:aaaaaa", version="0", elector=elector
+        self.membership = Membership(
+            roles=["scheduler"], lease_seconds=self.settings.lease_seconds, name="test:1:aaaaaa"
         )
-        self.scheduler = Scheduler(database, self.settings, self.leadership, self.clock)
+        self.leadership = Leadership(database, self.settings, self.membership, elector=elector)
+        self.scheduler = Scheduler(database, self.settings, self.leadership)
 
     async def lead(self) -> Stage:
         """Join and take every shard that is free."""

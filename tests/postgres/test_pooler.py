@@ -17,7 +17,8 @@ import pytest_asyncio
 
 from sexton import Run, Sexton, clock
 from sexton.config import Settings
-from sexton.engine.cluster.leadership import DatabaseClock, Leadership
+from sexton.engine.cluster.leadership import Leadership
+from sexton.engine.cluster.membership import Membership
 from sexton.engine.cluster.reshard import reshard
 from sexton.engine.node import Node
 from sexton.engine.upkeep.housekeeper import Housekeeper
@@ -197,9 +198,8 @@ async def test_old_partitions_are_dropped(database_behind: Database) -> None:
 
 @pytest.mark.servers
 async def test_the_advisory_elector_is_refused(database_behind: Database) -> None:
-    leadership = Leadership(
-        database_behind, Settings(elector="advisory"), DatabaseClock(), name="test:1:a", version="0"
-    )
+    membership = Membership(roles=["scheduler"], lease_seconds=4)
+    leadership = Leadership(database_behind, Settings(elector="advisory"), membership)
     with pytest.raises(InvalidField) as refused:
         await leadership.open_elector()
     assert refused.value.code == "pooled_elector"

@@ -69,7 +69,17 @@ async def test_a_beat_reads_only_what_is_to_be_cancelled(store: Store, analyze_f
     node = await store.node()
     for _ in range(3):
         await store.run(state="running", node=node, claim=1, cancel_requested_at=NOW)
-    assert await read(store.database, "heartbeat", BY_KEY, node, 15.0, 3, NOW, "{}") == {"runs_cancelling": 3}
+    ways = await read(
+        store.database,
+        "cluster/renew",
+        BY_KEY,
+        node=node,
+        lease_seconds=15.0,
+        running=3,
+        backend_pids=[],
+        detail="{}",
+    )
+    assert ways == {"runs_cancelling": 3}
 
 
 @pytest.mark.parametrize("analyze_first", [True, False])

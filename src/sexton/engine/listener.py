@@ -7,7 +7,7 @@ everything that listens also polls; `alive` says which of the two is needed.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import asyncpg
@@ -19,17 +19,15 @@ log = logging.getLogger("sexton")
 
 
 class Listener(Loop):
-    """Calls `on_notify(channel, payload)` for every notification of its channels."""
+    """Calls the handler of a channel with the payload of every notification; with an empty one after it has
+    connected, for what was notified before is not known."""
 
     name = "listener"
 
-    def __init__(
-        self, database: Database, channels: list[str], on_notify: Callable[[str, str], None]
-    ) -> None:
+    def __init__(self, database: Database, channels: Mapping[str, Callable[[str], None]]) -> None:
         super().__init__()
         self._database = database
         self._channels = channels
-        self._on_notify = on_notify
         self._connection: asyncpg.Connection[asyncpg.Record] | None = None
 
     @property
@@ -39,7 +37,7 @@ class Listener(Loop):
     async def tick(self) -> float:
         """Connect if need be, and see that the connection still answers."""
         if self._database.pooled:
-            return 60.0  # notifications are lost on their way: whoever listens polls
+            return 60.0  # notifications are lost on their way: what listens also polls
         try:
             if not self.alive:
                 self._connection = await asyncpg.connect(
@@ -50,9 +48,8 @@ class Listener(Loop):
                 )
                 for channel in self._channels:
                     await self._connection.add_listener(channel, self._received)
-                # What was said while nobody listened is not known: look once.
-                for channel in self._channels:
-                    self._on_notify(channel, "")
+                for handle in self._channels.values():
+                    handle("")
             assert self._connection is not None
             await self._connection.execute("select 1", timeout=10)
         except LOST as error:
@@ -66,4 +63,4 @@ class Listener(Loop):
             self._connection = None
 
     def _received(self, _connection: Any, _pid: int, channel: str, payload: object) -> None:
-        self._on_notify(channel, str(payload))
+        self._channels[channel](str(payload))

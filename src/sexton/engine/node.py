@@ -1,21 +1,25 @@
-"""One process of Sexton: the one place that puts its parts together.
+"""One process of Sexton: the one module that puts its parts together.
 
-A node has some of the roles scheduler and worker. (Serving HTTP is a face on top of it: see `sexton.api`.)
-Inside an existing asyncio program the same node runs with the same guarantees.
+    role        what the process gets
+    scheduler   a member of the cluster that leads some shards (`Leadership`) and fires what is due in them
+                (`Scheduler`); notifications (`Listener`); a `Ringer`, if a broker tells workers of new runs;
+                and upkeep: `Sweeper`, `Housekeeper`, `Replanner`
+    worker      a second member, which claims runs and carries them out (`Worker`); dead letters (`Courier`)
+    api         with a scheduler, nothing more; else a member that only shows itself (`Presence`)
+
+Serving HTTP is a face on top of it (`sexton.api`). Inside an existing asyncio program the same node runs with
+the same guarantees.
 """
 
 from __future__ import annotations
 
 import logging
-import os
-import secrets
-import socket
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 
-from sexton import __version__
 from sexton.config import Settings
 from sexton.engine import crash
-from sexton.engine.cluster.leadership import DatabaseClock, Leadership
+from sexton.engine.cluster.leadership import Leadership
+from sexton.engine.cluster.membership import Membership
 from sexton.engine.cluster.presence import Presence
 from sexton.engine.doorbells.choice import choose_broker
 from sexton.engine.doorbells.connection import BrokerConnection
@@ -38,12 +42,12 @@ from sexton.targets.handler import Handler
 
 log = logging.getLogger("sexton")
 
-# Its leader looks for runs that nobody has rung for, or answered.
+# Its leader looks for runs of which no worker was told.
 FIRST_SHARD = 0
 
 
 class Node:
-    """Make it, `start` it, and `stop` it when the time has come."""
+    """Make it, `start` it, and `stop` it in the end."""
 
     def __init__(
         self,
@@ -59,29 +63,71 @@ class Node:
         self.database = database
         self.roles = tuple(roles)
         self.telemetry = Telemetry()
-        self.name = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(3)}"
-        self.worker: Worker | None = None
-        self.scheduler: Scheduler | None = None
         self.leadership: Leadership | None = None
-        self._own_loops: list[Loop] = []
+        self.scheduler: Scheduler | None = None
+        self.worker: Worker | None = None
+        self._loops: list[Loop] = []
         # Not among the loops that must tick: without it, runs are only claimed later.
         self._ringer: Ringer | None = None
         if "scheduler" in roles:
             self._add_scheduler()
         elif "api" in roles:
-            self._own_loops = [Presence(database, settings, name=self.name, version=__version__)]
+            self._add_presence()
         if "worker" in roles:
-            self.worker = Worker(database, settings, handlers or {}, app=app, telemetry=self.telemetry)
-            self._own_loops.append(Courier(database, settings, self.worker.kinds, self.telemetry))
+            self._add_worker(handlers or {}, app)
         if self._brokers():
             self.telemetry.watch_queue(lambda: all(broker.up for broker in self._brokers()))
+
+    def _add_scheduler(self) -> None:
+        database, settings, telemetry = self.database, self.settings, self.telemetry
+        membership = Membership(
+            roles=[role for role in self.roles if role != "worker"], lease_seconds=settings.lease_seconds
+        )
+        leadership = Leadership(database, settings, membership)
+        scheduler = Scheduler(database, settings, leadership)
+        channels: dict[str, Callable[[str], None]] = {
+            "sexton_shards": lambda _: leadership.wake(),
+            "sexton_timers": scheduler.timers_changed,
+        }
+        if (make_broker := choose_broker(settings)) is not None:
+            broker = BrokerConnection(database, make_broker)
+            ringer = Ringer(
+                database, settings, broker, telemetry, sweeping=lambda: FIRST_SHARD in leadership.led
+            )
+            scheduler.on_fired = ringer.fired
+            # A firing names no lane, and the scheduler tells the ringer of it.
+            channels["sexton_runs"] = lambda lane: ringer.became_available() if lane else None
+            self._ringer = ringer
+        listener = Listener(database, channels)
+        scheduler.listening = lambda: listener.alive
+        sweeper = Sweeper(
+            database,
+            settings,
+            telemetry,
+            steady=lambda: membership.steady(settings.worker_lease_seconds),
+            resume=lambda: resume_due(Context(database)),
+        )
+        housekeeper = Housekeeper(database, settings)
+        replanner = Replanner(database, telemetry, node=membership.name)
+        telemetry.watch_scheduler(scheduler, leadership)
+        self.leadership, self.scheduler = leadership, scheduler
+        # They stop in this order: first nothing more is fired, then the shards are handed over.
+        self._loops += [scheduler, leadership, listener, sweeper, housekeeper, replanner]
+
+    def _add_presence(self) -> None:
+        membership = Membership(roles=["api"], lease_seconds=self.settings.worker_lease_seconds)
+        self._loops.append(Presence(self.database, self.settings, membership))
+
+    def _add_worker(self, handlers: Mapping[str, Handler], app: str | None) -> None:
+        self.worker = Worker(self.database, self.settings, handlers, app=app, telemetry=self.telemetry)
+        self._loops.append(Courier(self.database, self.settings, self.worker.kinds, self.telemetry))
 
     @property
     def loops(self) -> tuple[Vital, ...]:
         """Everything that must tick for the node to be ready."""
         if self.worker is None:
-            return tuple(self._own_loops)
-        return (*self._own_loops, *self.worker.loops, self.worker.heartbeat)
+            return tuple(self._loops)
+        return (*self._loops, *self.worker.loops, self.worker.heartbeat)
 
     def warnings(self) -> list[str]:
         """What makes the node slower, but does not keep it from its work."""
@@ -100,7 +146,7 @@ class Node:
         if self.leadership is not None:
             await patiently(self.leadership.open_elector)
         try:
-            for loop in self._own_loops:
+            for loop in self._loops:
                 loop.start()
             if self._ringer is not None:
                 self._ringer.start()
@@ -112,69 +158,13 @@ class Node:
             raise
 
     async def stop(self) -> None:
-        """Stop firing first, hand the shards over, then let runs finish."""
-        for loop in self._own_loops:
+        """Stop firing, hand the shards over, then let runs finish."""
+        for loop in self._loops:
             await loop.stop()
         if self._ringer is not None:
             await self._ringer.stop()
         if self.worker is not None:
             await self.worker.stop()
-
-    def _add_scheduler(self) -> None:
-        time = DatabaseClock()
-        leadership = Leadership(
-            self.database,
-            self.settings,
-            time,
-            name=self.name,
-            version=__version__,
-            roles=[role for role in self.roles if role != "worker"],
-        )
-        scheduler = Scheduler(self.database, self.settings, leadership, time)
-        ringer = self._make_ringer(leadership)
-        if ringer is not None:
-            scheduler.on_fired = ringer.fired
-
-        def notified(channel: str, payload: str) -> None:
-            match channel:
-                case "sexton_shards":
-                    leadership.wake()
-                case "sexton_timers":
-                    scheduler.timers_changed(payload)
-                case _ if ringer is not None and payload:
-                    # A firing, which is rung for anyway, does not say of which lane.
-                    ringer.became_available()
-
-        listener = Listener(
-            self.database,
-            ["sexton_timers", "sexton_shards", *(["sexton_runs"] if ringer else [])],
-            notified,
-        )
-        scheduler.listening = lambda: listener.alive
-        sweeper = Sweeper(
-            self.database,
-            self.settings,
-            self.telemetry,
-            steady=lambda: leadership.steady(self.settings.worker_lease_seconds),
-            resume=lambda: resume_due(Context(self.database)),
-        )
-        housekeeper = Housekeeper(self.database, self.settings)
-        replanner = Replanner(self.database, self.telemetry, node=self.name)
-        self.leadership, self.scheduler = leadership, scheduler
-        self._own_loops = [scheduler, leadership, listener, sweeper, housekeeper, replanner]
-        self.telemetry.watch_scheduler(scheduler, leadership)
-
-    def _make_ringer(self, leadership: Leadership) -> Ringer | None:
-        make_broker = choose_broker(self.settings)
-        if make_broker is not None:
-            self._ringer = Ringer(
-                self.database,
-                self.settings,
-                BrokerConnection(self.database, make_broker),
-                self.telemetry,
-                sweeping=lambda: FIRST_SHARD in leadership.led,
-            )
-        return self._ringer
 
     def _brokers(self) -> list[BrokerConnection]:
         receiver = None if self.worker is None else self.worker.receiver

@@ -202,7 +202,7 @@ class Telemetry:
                 (
                     "sexton_clock_skew_seconds",
                     "How far this machine's clock is ahead of the database's.",
-                    lambda: leadership.skew_seconds,
+                    lambda: leadership.membership.time.skew_seconds,
                 ),
             ],
         )

@@ -16,10 +16,10 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from sexton import __version__, clock
 from sexton.app import Sexton
 from sexton.config import Settings
 from sexton.engine.cluster.leadership import Leadership
+from sexton.engine.cluster.membership import Membership
 from sexton.engine.scheduler.scheduler import Scheduler
 from sexton.engine.telemetry import Telemetry
 from sexton.engine.upkeep.sweeper import Sweeper
@@ -96,9 +96,10 @@ class Engine:
         self.runs: list[RunView] = []
         self._seen: set[str] = set()
         self._again_at: datetime | None = None  # when a rate limit lets something go
-        self._leadership = Leadership(database, settings, time, name="testing", version=__version__)
-        self._scheduler = Scheduler(database, settings, self._leadership, time)
-        self._worker = Worker(database, settings, app.handlers, app=app.name, loops=["watcher"])
+        membership = Membership(roles=["scheduler"], lease_seconds=settings.lease_seconds, time=time)
+        self._leadership = Leadership(database, settings, membership)
+        self._scheduler = Scheduler(database, settings, self._leadership)
+        self._worker = Worker(database, settings, app.handlers, app=app.name, time=time, loops=["watcher"])
         self._sweeper = Sweeper(
             database,
             settings,
@@ -163,7 +164,6 @@ class Engine:
         if self.clock.at.date() != before:
             await make_partitions(self.database, days=0)
         # What a worker records as start and end follows the clock, too.
-        self._worker.heartbeat.offset = self.clock.at.timestamp() - clock.monotonic()
         self._worker.watcher.watch()
 
     async def _settle(self) -> None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from sexton.engine.cluster.leadership import DatabaseClock
+from sexton import clock
+from sexton.engine.cluster.database_clock import DatabaseClock
 from sexton.postgres.database import Connection
 
 # In front of pg_catalog, these take the place of PostgreSQL's own; without a row they give the true time.
@@ -36,6 +37,7 @@ class ManualClock(DatabaseClock):
         if _aware(at) < self.at:
             raise ValueError(f"time only goes forward: it is {self.at.isoformat()}, not {at.isoformat()}")
         self.at = at.astimezone(UTC)
+        self.offset = self.at.timestamp() - clock.monotonic()
         await connection.execute(SET, self.at)
 
     def sample(self, said: datetime, before: float, after: float) -> None:

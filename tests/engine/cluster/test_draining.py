@@ -80,18 +80,20 @@ async def test_a_draining_scheduler_hands_its_shards_over_and_gets_them_back(dat
         await stage.leadership.tick()
     share = dict(first.leadership.led)
     assert share
-    asked = await drain(Context(database), encode_id("n", first.leadership.node or 0))
+    asked = await drain(Context(database), encode_id("n", first.leadership.membership.node or 0))
     assert [each.state for each in asked.nodes] == ["draining"]
     assert asked.warnings == []
     for stage in (first, second):
         await stage.leadership.tick()
     assert first.leadership.led == {}
     assert len(second.leadership.led) == 4
-    assert (await drain(Context(database), encode_id("n", second.leadership.node or 0))).warnings == [
-        "no other scheduler is live: nothing fires meanwhile"
-    ]
+    assert (
+        await drain(Context(database), encode_id("n", second.leadership.membership.node or 0))
+    ).warnings == ["no other scheduler is live: nothing fires meanwhile"]
     for stage in (first, second):
-        back = await drain(Context(database), encode_id("n", stage.leadership.node or 0), undo=True)
+        back = await drain(
+            Context(database), encode_id("n", stage.leadership.membership.node or 0), undo=True
+        )
         assert [each.state for each in back.nodes] == ["live"]
     for stage in (second, first, second):
         await stage.leadership.tick()
@@ -115,13 +117,13 @@ async def test_a_draining_worker_finishes_what_it_has_and_takes_no_more(database
         assert asked.nodes[0].state == "draining"
         other = await store.run(handler="work")
         assert await worker.queue.claim(await worker.joined(), worker.state.lanes, 10, now=NOW) == []
-        await until(lambda: worker.heartbeat.draining)  # it was told: the next beat is far off
+        await until(lambda: worker.membership.draining)  # it was told: the next beat is far off
         end.set()
         await until(lambda: not worker.state.in_hand and not worker.state.unwritten_outcomes)
         assert await store.statuses() == {long: "success"}
         assert (await store.live(other))["state"] == "pending"
         await drain(Context(database), node, undo=True)
-        await until(lambda: not worker.heartbeat.draining)
+        await until(lambda: not worker.membership.draining)
         async with asyncio.timeout(60):
             while other not in await store.statuses():
                 await asyncio.sleep(0.01)
@@ -133,7 +135,7 @@ async def test_a_worker_that_was_declared_dead_drains_on(database: Database) -> 
         first = await worker.joined()
         await drain(Context(database), encode_id("n", first))
         worker.heartbeat.poke()
-        await until(lambda: worker.heartbeat.draining)
+        await until(lambda: worker.membership.draining)
         await store.execute("update sexton.nodes set state = 'dead'")
         worker.heartbeat.poke()
         await until(lambda: worker.state.node not in (None, first))

@@ -10,7 +10,7 @@ import pytest
 
 from sexton import clock
 from sexton.engine.cluster.electors.base import Elector, View, unreachable
-from sexton.engine.cluster.guard import Guard
+from sexton.engine.cluster.guard import ElectorGuard
 from sexton.errors import InvalidField
 
 VIEW = View(node=1, epochs={0: 5, 1: 5}, holders={0: None, 1: 7}, live=frozenset({7}))
@@ -59,11 +59,11 @@ def moody() -> Moody:
 
 
 @pytest.fixture
-def guard(moody: Moody) -> Guard:
-    return Guard(moody, lease_seconds=0.04)
+def guard(moody: Moody) -> ElectorGuard:
+    return ElectorGuard(moody, lease_seconds=0.04)
 
 
-async def test_answers_are_passed_on(moody: Moody, guard: Guard) -> None:
+async def test_answers_are_passed_on(moody: Moody, guard: ElectorGuard) -> None:
     assert not guard.trusted()
     assert await guard.renew(VIEW) == {0}
     assert await guard.acquire({1}, VIEW) == {1}
@@ -71,7 +71,7 @@ async def test_answers_are_passed_on(moody: Moody, guard: Guard) -> None:
     assert guard.health.ok
 
 
-async def test_nothing_is_asked_about_nothing(moody: Moody, guard: Guard) -> None:
+async def test_nothing_is_asked_about_nothing(moody: Moody, guard: ElectorGuard) -> None:
     assert await guard.acquire(set(), VIEW) == set()
     await guard.release([])
     assert moody.calls == 0
@@ -85,7 +85,7 @@ async def test_nothing_is_asked_about_nothing(moody: Moody, guard: Guard) -> Non
     ],
 )
 async def test_a_failure_is_said_once_and_shown_until_it_is_over(
-    moody: Moody, guard: Guard, mood: Exception, said: str, caplog: pytest.LogCaptureFixture
+    moody: Moody, guard: ElectorGuard, mood: Exception, said: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert await guard.renew(VIEW) == {0}
     moody.mood = mood
@@ -108,7 +108,7 @@ async def test_a_failure_is_said_once_and_shown_until_it_is_over(
     assert caplog.messages[-1] == "elector moody: answers again"
 
 
-async def test_no_answer_is_a_failure_too(moody: Moody, guard: Guard) -> None:
+async def test_no_answer_is_a_failure_too(moody: Moody, guard: ElectorGuard) -> None:
     moody.silent = True
     assert await guard.renew(VIEW) is None
     assert guard.health.error == "no answer in time"
@@ -116,7 +116,7 @@ async def test_no_answer_is_a_failure_too(moody: Moody, guard: Guard) -> None:
 
 
 async def test_when_its_leases_have_run_out_it_is_asked_more_and_more_rarely(
-    moody: Moody, guard: Guard, caplog: pytest.LogCaptureFixture
+    moody: Moody, guard: ElectorGuard, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING)
     moody.mood = unreachable("moody", OSError("gone"))
@@ -130,7 +130,9 @@ async def test_when_its_leases_have_run_out_it_is_asked_more_and_more_rarely(
     assert not guard.trusted()
 
 
-async def test_an_elector_that_has_something_to_tell_is_asked_at_once(moody: Moody, guard: Guard) -> None:
+async def test_an_elector_that_has_something_to_tell_is_asked_at_once(
+    moody: Moody, guard: ElectorGuard
+) -> None:
     told: list[bool] = []
     await guard.open("cluster", lambda: told.append(True))
     moody.mood = unreachable("moody", OSError("gone"))
@@ -140,7 +142,7 @@ async def test_an_elector_that_has_something_to_tell_is_asked_at_once(moody: Moo
     assert len(told) >= 18
 
 
-async def test_what_can_never_work_is_raised_when_it_is_opened(moody: Moody, guard: Guard) -> None:
+async def test_what_can_never_work_is_raised_when_it_is_opened(moody: Moody, guard: ElectorGuard) -> None:
     moody.mood = InvalidField("pooled_elector", "not here", field="elector")
     with pytest.raises(InvalidField):
         await guard.open("cluster", lambda: None)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 import pytest
 
-from sexton import clock
 from sexton.engine.cluster.electors.advisory import AdvisoryElector
 from sexton.engine.cluster.leadership import wanted
 from sexton.postgres.database import Database
@@ -39,7 +36,7 @@ async def test_a_dead_nodes_shards_are_taken_with_new_epochs(database: Database)
     await execute(
         database,
         "update sexton.nodes set lease_until = now() - interval '1 second' where id = $1",
-        first.leadership.node,
+        first.leadership.membership.node,
     )
     await second.leadership.tick()
     assert set(second.leadership.led.values()) == {2}
@@ -51,23 +48,22 @@ async def test_a_dead_nodes_shards_are_taken_with_new_epochs(database: Database)
 
 async def test_nobody_takes_what_a_live_node_holds(database: Database) -> None:
     await Stage(database).lead()
-    row = await database.fetchrow("take_shard", 0, 12345, 1, False)
-    assert row is None
+    assert await take(database, epoch=1, final=False) is None
 
 
 async def test_a_takeover_from_an_old_view_fails(database: Database) -> None:
     stage = await Stage(database).lead()
     await execute(database, "update sexton.nodes set lease_until = now() - interval '1 second'")
-    assert await database.fetchrow("take_shard", 0, 12345, 0, False) is None
-    assert await database.fetchrow("take_shard", 0, 12345, stage.leadership.led[0], False) is not None
+    assert await take(database, epoch=0, final=False) is None
+    assert await take(database, epoch=stage.leadership.led[0], final=False) is not None
 
 
 async def test_a_node_that_was_declared_dead_joins_under_a_new_identity(database: Database) -> None:
     stage = await Stage(database).lead()
-    before = stage.leadership.node
+    before = stage.leadership.membership.node
     await execute(database, "update sexton.nodes set state = 'dead'")
     await stage.leadership.tick()
-    assert stage.leadership.node != before
+    assert stage.leadership.membership.node != before
     assert stage.leadership.led == {}
     await stage.leadership.tick()
     assert set(stage.leadership.led.values()) == {2}
@@ -83,25 +79,6 @@ async def test_a_clean_stop_hands_everything_over_at_once(database: Database) ->
     assert nodes == 1
 
 
-async def test_a_leader_judges_others_only_after_a_steady_lease(database: Database) -> None:
-    stage = await Stage(database).lead()
-    assert stage.leadership.steady(0)
-    assert not stage.leadership.steady(15)
-    stage.leadership._steady_since -= 20
-    assert stage.leadership.steady(15)
-    stage.leadership._trusted_until = 0  # the lease ran out, as in an outage of the database
-    await stage.leadership.tick()
-    assert not stage.leadership.steady(15)
-
-
-async def test_the_clock_is_never_ahead_of_the_database(database: Database) -> None:
-    stage = await Stage(database).lead()
-    for _ in range(20):
-        believed = stage.clock.now()
-        [[said]] = await fetch(database, "select clock_timestamp()")
-        assert believed <= said.timestamp() + timedelta(microseconds=1).total_seconds()
-
-
 def test_rendezvous_moves_only_what_it_must() -> None:
     nodes = [3, 7, 11, 19]
     before = {node: wanted(node, [other for other in nodes if other != node], 64) for node in nodes}
@@ -114,31 +91,12 @@ def test_rendezvous_moves_only_what_it_must() -> None:
     assert min(len(shards) for shards in before.values()) > 4
 
 
-async def test_a_clock_that_is_wrong_is_said_once_and_shown(
-    database: Database, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    stage = await Stage(database).lead()
-    assert abs(stage.leadership.describe()["skew_ms"]) < 500
-    right = clock.now
-    monkeypatch.setattr(clock, "now", lambda: right() - timedelta(seconds=90))
-    for _ in range(3):
-        await stage.leadership.tick()
-    assert -91_000 < stage.leadership.describe()["skew_ms"] < -89_000
-    assert [message for message in caplog.messages if "behind the database's" in message] == caplog.messages
-    assert len(caplog.messages) == 1
-    [[shown]] = await fetch(database, "select (detail ->> 'skew_ms')::int from sexton.nodes")
-    assert -91_000 < shown < -89_000
-    monkeypatch.setattr(clock, "now", right)
-    await stage.leadership.tick()
-    assert caplog.messages[-1] == "the clock of this machine agrees with the database's again"
-
-
 async def test_a_node_that_cannot_reach_its_elector_is_to_lead_nothing(database: Database) -> None:
     first, second = await Stage(database).lead(), await Stage(database).lead()
     await execute(
         database,
         """update sexton.nodes set detail = '{"elector": "redis", "elector_ok": false}' where id = $1""",
-        second.leadership.node,
+        second.leadership.membership.node,
     )
     await first.leadership.tick()
     assert len(first.leadership.led) == 4
@@ -157,6 +115,12 @@ async def test_nodes_with_different_electors_are_warned_of(
 
 async def test_the_word_of_another_elector_is_enough(database: Database) -> None:
     await Stage(database).lead()
-    row = await database.fetchrow("take_shard", 0, 12345, 1, True)
-    assert row is not None
-    assert row["epoch"] == 2
+    assert await take(database, epoch=1, final=True) == 2
+
+
+async def take(database: Database, *, epoch: int, final: bool) -> int | None:
+    """Another node tries to take the first shard."""
+    taken: int | None = await database.fetchval(
+        "cluster/take_shard", shard=0, node=12345, epoch=epoch, final=final
+    )
+    return taken

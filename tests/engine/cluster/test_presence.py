@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from sexton import __version__
 from sexton.config import Settings
+from sexton.engine.cluster.membership import Membership
 from sexton.engine.cluster.presence import Presence
 from sexton.engine.cluster.status import get_cluster
 from sexton.engine.node import Node
@@ -12,11 +14,17 @@ from tests.scheduling import execute
 
 
 async def test_it_is_seen_comes_back_and_leaves(database: Database) -> None:
-    presence = Presence(database, Settings(), name="api-1:1:aaaaaa", version="0.1")
+    membership = Membership(roles=["api"], lease_seconds=15, name="api-1:1:aaaaaa")
+    presence = Presence(database, Settings(), membership)
     await presence.tick()
     await presence.tick()
     [node] = (await get_cluster(Context(database))).nodes
-    assert (node.name, node.roles, node.state, node.version) == ("api-1:1:aaaaaa", ["api"], "live", "0.1")
+    assert (node.name, node.roles, node.state, node.version) == (
+        "api-1:1:aaaaaa",
+        ["api"],
+        "live",
+        __version__,
+    )
     assert node.skew_ms is not None
     await execute(database, "delete from sexton.nodes")
     await presence.tick()

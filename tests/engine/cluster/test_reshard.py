@@ -132,7 +132,7 @@ async def test_a_leader_that_slept_through_it_cannot_fire(own: Database) -> None
     stage = await Stage(own, lease_seconds=1, renew_seconds=0.5).lead()
     before = dict(stage.leadership.led)
     await reshard(own, 8)  # waits until its lease is over
-    stage.leadership._trusted_until += 1000  # it has not noticed that yet
+    stage.leadership.membership.lease.trusted_until += 1000  # it has not noticed that yet
     await stage.round()
     assert await runs_of(own, job) == []
     assert stage.leadership.fenced == 1

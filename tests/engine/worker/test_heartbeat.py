@@ -32,7 +32,7 @@ async def test_a_worker_registers_what_it_can_do(store: Store) -> None:
     assert (row["roles"], row["state"], row["capacity"]) == (["worker"], "live", 7)
     assert set(row["handlers"]) == {"work", "sexton.noop", "sexton.log", "sexton.fail"}
     assert row["queues"] == ["default", "slow"]
-    assert row["name"] == worker.heartbeat.node_name
+    assert row["name"] == worker.membership.name
 
 
 async def test_it_is_healthy_while_its_thread_lives_and_the_lease_is_held(
@@ -43,7 +43,7 @@ async def test_it_is_healthy_while_its_thread_lives_and_the_lease_is_held(
         await worker.joined()
         assert beat.healthy()
         with monkeypatch.context() as late:
-            late.setattr(beat, "_trusted_until", 0.0)
+            late.setattr(worker.membership.lease, "trusted_until", 0.0)
             assert not beat.healthy()
         assert beat.healthy()
         await beat.stop()
@@ -72,7 +72,7 @@ async def test_the_lease_is_renewed_while_a_handler_blocks_the_loop(
         ) as worker:
             await claim_all(worker, store)
             await settled(worker)
-            assert worker.heartbeat.trusted()
+            assert worker.membership.trusted()
     finally:
         logging.getLogger("sexton").removeHandler(listener)
     assert await store.statuses() == {run: "success"}
@@ -106,7 +106,7 @@ async def test_a_worker_that_was_declared_dead_takes_a_new_identity(store: Store
         while (new := await worker.joined()) == old:
             await turn(worker)
         await settled(worker)
-        assert worker.heartbeat.trusted()
+        assert worker.membership.trusted()
         # The run is as it was: taking it back is the sweeper's business.
         live = await store.live(run)
         assert (live["state"], live["node"], live["claim"]) == ("running", old, 1)
@@ -137,37 +137,18 @@ async def test_a_worker_that_cannot_beat_takes_no_work(store: Store) -> None:
     lane = await store.lane()
     async with working(store.database, {"work": succeed}) as worker:
         await worker.joined()
-        worker.heartbeat._trusted_until = 0.0
+        worker.membership.lease.trusted_until = 0.0
         run = await store.run()
         await worker.claimer.tick()
         assert worker.state.in_hand == 0
         assert (await store.live(run))["state"] == "pending"
         worker.heartbeat.poke()
-        while not worker.heartbeat.trusted():
+        while not worker.membership.trusted():
             await turn(worker)
         await worker.claimer.tick()
         await settled(worker)
         assert worker.state.lanes == [lane]
     assert await store.statuses() == {run: "success"}
-
-
-async def test_only_a_lease_without_gaps_is_steady(store: Store) -> None:
-    async with working(store.database, {}, worker_lease_seconds=100, heartbeat_seconds=30) as worker:
-        await worker.joined()
-        heartbeat = worker.heartbeat
-        assert heartbeat.trusted()
-        assert not heartbeat.steady()
-        assert heartbeat._steady_since is not None
-        heartbeat._steady_since -= 100
-        assert heartbeat.steady()
-        # A renewal that comes after the lease was in doubt begins anew.
-        heartbeat._trusted_until = 0.0
-        beats = heartbeat.beats
-        heartbeat.poke()
-        while heartbeat.beats == beats:
-            await turn(worker)
-        assert heartbeat.trusted()
-        assert not heartbeat.steady()
 
 
 async def test_the_heartbeat_survives_its_connection(store: Store) -> None:

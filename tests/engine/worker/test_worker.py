@@ -708,7 +708,7 @@ async def test_a_worker_that_has_left_is_shown_as_stopped_not_as_dead(store: Sto
     async with working(store.database, {}, now=lambda: None) as worker:
         await drained(worker)
         [node] = (await get_cluster(Context(store.database))).nodes
-        assert (node.name, node.state) == (worker.heartbeat.node_name, "live")
+        assert (node.name, node.state) == (worker.membership.name, "live")
     [node] = (await get_cluster(Context(store.database))).nodes
     assert node.state == "stopped"
     await store.execute("update sexton.nodes set detail = '{}'")

@@ -31,7 +31,7 @@ class ElectorHealth:
     since: datetime
 
 
-class Guard:
+class ElectorGuard:
     """Calls an elector. Nothing but `open` raises: a call that fails answers with nothing."""
 
     def __init__(self, elector: Elector, *, lease_seconds: float) -> None:

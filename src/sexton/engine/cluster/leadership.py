@@ -19,71 +19,25 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections import deque
-from collections.abc import Callable, Collection, Sequence
-from datetime import datetime
+from collections.abc import Callable, Collection
 from functools import lru_cache
 from typing import Any
 
 import asyncpg
-import msgspec
 
-from sexton import clock
 from sexton.config import Settings
-from sexton.engine.cluster.electors.base import MARGIN, Elector, View
+from sexton.engine.cluster.electors.base import Elector, View
 from sexton.engine.cluster.electors.choice import choose_elector
-from sexton.engine.cluster.guard import ElectorHealth, Guard
+from sexton.engine.cluster.guard import ElectorGuard, ElectorHealth
+from sexton.engine.cluster.membership import Membership
 from sexton.engine.loop import Loop
 from sexton.errors import Unavailable
 from sexton.postgres.database import Database
 
 log = logging.getLogger("sexton")
 
-# A wall clock that is further off than this is worth a warning.
-SKEW_SECONDS = 0.5
-
 # How soon a shard whose leader has gone is asked for again, and the shortest pause between two beats.
 RETRY_SECONDS = 0.1
-
-
-class DatabaseClock:
-    """The database's time, estimated from the monotonic clock and recent samples: never ahead of it."""
-
-    def __init__(self) -> None:
-        self._offsets: deque[float] = deque(maxlen=30)
-        self._skewed = False
-        self.skew_seconds = 0.0
-
-    def sample(self, said: datetime, before: float, after: float) -> None:
-        """What the database said, and the monotonic clock when it was asked and when its answer had come. The
-        answer was under way for a while, so the sample that took least is nearest to the truth: the largest
-        offset. The wall clock is compared with the middle, and what the way may have cost is not held
-        against it."""
-        self._offsets.append(said.timestamp() - after)
-        doubt = (after - before) / 2
-        ahead = clock.now().timestamp() - doubt - said.timestamp()
-        self.skew_seconds = max(0.0, abs(ahead) - doubt) * (1 if ahead > 0 else -1)
-
-    def watch(self) -> None:
-        """Say so if the wall clock is wrong, and when it is right again."""
-        skewed = abs(self.skew_seconds) > SKEW_SECONDS
-        if skewed and not self._skewed:
-            log.warning(
-                "the clock of this machine is %d ms %s the database's, whose time counts: set it right",
-                abs(self.skew_seconds * 1000),
-                "ahead of" if self.skew_seconds > 0 else "behind",
-            )
-        elif self._skewed and not skewed:
-            log.warning("the clock of this machine agrees with the database's again")
-        self._skewed = skewed
-
-    @property
-    def known(self) -> bool:
-        return bool(self._offsets)
-
-    def now(self) -> float:
-        """Seconds since 1970."""
-        return clock.monotonic() + max(self._offsets)
 
 
 class Leadership(Loop):
@@ -95,37 +49,28 @@ class Leadership(Loop):
         self,
         database: Database,
         settings: Settings,
-        time: DatabaseClock,
+        membership: Membership,
         *,
-        name: str,
-        version: str,
-        roles: Sequence[str] = ("scheduler",),
         elector: Elector | None = None,
     ) -> None:
         super().__init__()
         self._database = database
         self._settings = settings
-        self._time = time
-        self._node_name = name
-        self._version = version
-        self._roles = list(roles)
-        self._guard = Guard(
+        self._guard = ElectorGuard(
             elector or choose_elector(settings, database), lease_seconds=settings.lease_seconds
         )
-        self._trusted_until = 0.0
-        self._steady_since = 0.0
         self._own: Database | None = None
         self._opened = False
         self._mixed: set[str] = set()
+        self.membership = membership
+        # Those of the scheduler, which whoever takes over ends.
         self.backend_pids: list[int] = []
-        self.node: int | None = None
         self.led: dict[int, int] = {}
         # The epoch with which this node led each shard when it last handed it over.
         self.handed_over: dict[int, int] = {}
         # Firings that were refused since another node leads, and shards that another one has taken from us.
         self.fenced = 0
         self.shards_lost = 0
-        self.draining = False
         self.on_change: Callable[[], None] = lambda: None
         self.wheel_entries: Callable[[], int] = lambda: 0
         self.wheel_sizes: Callable[[], dict[str, int]] = dict
@@ -134,28 +79,17 @@ class Leadership(Loop):
     def elector_health(self) -> ElectorHealth:
         return self._guard.health
 
-    @property
-    def skew_seconds(self) -> float:
-        """How far this machine's wall clock is ahead of the database's."""
-        return self._time.skew_seconds
-
     def trusted(self) -> bool:
         """Whether the lease and the shards are surely still ours."""
-        return self._lease_trusted() and self._guard.trusted()
-
-    def steady(self, seconds: float) -> bool:
-        """Whether the lease was renewed without a gap for so long: only then may others be judged dead, for
-        after an outage of the database everybody's lease has ended."""
-        return self._lease_trusted() and clock.monotonic() - self._steady_since >= seconds
+        return self.membership.trusted() and self._guard.trusted()
 
     def describe(self) -> dict[str, Any]:
-        """How this node is; its row in `nodes` shows it to everybody."""
+        """How this scheduler is; its row in `nodes` shows it to the others."""
         health = self._guard.health
         return {
             "elector": health.name,
             "elector_ok": health.ok,
             "elector_error": health.error,
-            "skew_ms": round(self.skew_seconds * 1000),
             "wheel": self.wheel_entries(),
             "wheels": self.wheel_sizes(),
             "fenced": self.fenced,
@@ -164,9 +98,7 @@ class Leadership(Loop):
     async def open_elector(self) -> None:
         """Raises `InvalidField` if the elector can never work here. Done by the first round at last."""
         if not self._opened:
-            row = await self._database.fetchrow("cluster_name")
-            assert row is not None
-            await self._guard.open(row["name"], self._elector_lost)
+            await self._guard.open(await self._database.fetchval("cluster/name"), self._elector_lost)
             self._opened = True
 
     async def setup(self) -> None:
@@ -181,68 +113,39 @@ class Leadership(Loop):
                 settings={"lock_timeout": "500ms"},
             )
         await self.open_elector()
-        # Nobody hands a shard to a node that could not hold it: ask before joining.
+        # No node hands a shard to one that could not hold it: ask before joining.
         await self._guard.renew(View(node=0))
-        before = self._steady_since = clock.monotonic()
-        row = await self._own.fetchrow(
-            "join",
-            self._node_name,
-            self._roles,
-            None,
-            [],
-            [],
-            self._settings.lease_seconds,
-            0,
-            self._version,
-            msgspec.json.encode(self.describe()).decode(),
-            "draining" if self.draining else "live",
-        )
-        assert row is not None
-        self.node = row["id"]
-        self._time.sample(row["now"], before, clock.monotonic())
-        self._trusted_until = before + self._settings.lease_seconds - MARGIN
+        await self.membership.join(self._own, detail=self.describe())
 
     async def tick(self) -> float:
         assert self._own is not None
-        before = clock.monotonic()
-        row = await self._own.fetchrow(
-            "beat",
-            self.node,
-            self._settings.lease_seconds,
-            [*self.backend_pids, *self._guard.backend_pids],
-            msgspec.json.encode(self.describe()).decode(),
+        row = await self.membership.renew(
+            self._own,
+            "cluster/beat",
+            backend_pids=[*self.backend_pids, *self._guard.backend_pids],
+            detail=self.describe(),
         )
-        assert row is not None
-        self._time.sample(row["now"], before, clock.monotonic())
-        self._time.watch()
-        if row["state"] is None:
+        if row is None:
             await self._lose_everything()
             await self.setup()
             return 0
-        if before >= self._trusted_until:
-            self._steady_since = before
-        self._trusted_until = before + self._settings.lease_seconds - MARGIN
-        self._watch_state(row["state"])
         self._watch_electors(row["electors"])
         waiting = await self._settle(self._view(row), row["candidates"])
         if waiting:
             return min(RETRY_SECONDS, self._settings.renew_seconds)
-        # Who does not renew its lease is replaced when it ends, not up to a beat later.
+        # A node that does not renew its lease is replaced when it ends, not up to a beat later.
         end = row["next_end_seconds"]
         return self._settings.renew_seconds if end is None else self._pause(end)
 
     async def teardown(self) -> None:
         """A clean stop hands everything over at once."""
-        shards = self._stop_leading(list(self.led))
-        self._trusted_until = 0.0
+        shards, node = self._stop_leading(list(self.led)), self.membership.node
         if self._own is None:
             return
         try:
             async with self._own.transaction() as connection:
-                await connection.execute(self._database.statement("give_shards"), shards, self.node)
-                await connection.execute(
-                    self._database.sql("delete from sexton.nodes where id = $1"), self.node
-                )
+                await self._own.execute("cluster/give_shards", on=connection, shards=shards, node=node)
+                await self.membership.leave(self._own, on=connection)
         except Unavailable as error:
             log.warning("leadership: could not hand over: %s; the lease ends by itself", error.message)
         finally:
@@ -251,13 +154,10 @@ class Leadership(Loop):
             await self._own.close()
             self._own = None
 
-    def _lease_trusted(self) -> bool:
-        return self.node is not None and clock.monotonic() < self._trusted_until
-
     def _view(self, row: asyncpg.Record) -> View:
-        assert self.node is not None
+        assert self.membership.node is not None
         return View(
-            node=self.node,
+            node=self.membership.node,
             epochs=dict(zip(row["shards"], row["epochs"], strict=True)),
             holders=dict(zip(row["shards"], row["holders"], strict=True)),
             live=frozenset(row["live"]),
@@ -268,7 +168,9 @@ class Leadership(Loop):
         that is ours to lead was left by its leader but is not to be had yet."""
         before = dict(self.led)
         mine = view.epochs.keys() & (
-            frozenset() if self.draining else wanted(view.node, candidates, max(view.epochs, default=0) + 1)
+            frozenset()
+            if self.membership.draining
+            else wanted(view.node, candidates, max(view.epochs, default=0) + 1)
         )
         held = await self._guard.renew(view)
         self._lose(view, held)
@@ -309,7 +211,7 @@ class Leadership(Loop):
         self._stop_leading(given & self.led.keys())
         if given:
             try:
-                await self._own.fetch("give_shards", sorted(given), view.node)
+                await self._own.execute("cluster/give_shards", shards=sorted(given), node=view.node)
             except asyncpg.LockNotAvailableError:
                 return  # tried again at the next beat
         await self._guard.release(held - mine)
@@ -322,17 +224,19 @@ class Leadership(Loop):
             holder = view.holders[shard]
             final = self._guard.final and holder != view.node
             try:
-                row = await self._own.fetchrow("take_shard", shard, view.node, view.epochs[shard], final)
+                epoch = await self._own.fetchval(
+                    "cluster/take_shard", shard=shard, node=view.node, epoch=view.epochs[shard], final=final
+                )
             except asyncpg.LockNotAvailableError:
                 # An open firing of the old leader is in the way, though it holds the shard no longer: it was
                 # stopped in the middle. Its backend is ended, which rolls the firing back.
                 log.warning(
                     "the takeover of shard %d is blocked by its old leader: ending its backend", shard
                 )
-                await self._own.fetch("end_backends", holder, final)
+                await self._own.execute("cluster/end_backends", node=holder, final=final)
                 return
-            if row is not None:
-                self.led[shard] = row["epoch"]
+            if epoch is not None:
+                self.led[shard] = epoch
 
     def _stop_leading(self, shards: Collection[int]) -> list[int]:
         for shard in shards:
@@ -341,14 +245,6 @@ class Leadership(Loop):
 
     def _pause(self, next_end_seconds: float) -> float:
         return min(self._settings.renew_seconds, max(next_end_seconds + 0.01, RETRY_SECONDS))
-
-    def _watch_state(self, state: str) -> None:
-        draining = state == "draining"
-        if draining and not self.draining:
-            log.warning("draining: this node hands its shards over and takes no others")
-        elif self.draining and not draining:
-            log.warning("this node is not draining any more")
-        self.draining = draining
 
     def _watch_electors(self, names: list[str]) -> None:
         mixed = set(names) - {self._guard.health.name}
@@ -368,8 +264,6 @@ class Leadership(Loop):
     async def _lose_everything(self) -> None:
         self.shards_lost += len(self.led)
         self.led = {}
-        self.node = None
-        log.warning("fenced: this node was declared dead; joining again under a new identity")
         await self._guard.close()
         self._opened = False
 

@@ -1,15 +1,16 @@
-"""A node that only serves the api: no lease that anybody waits for, but everybody can see it."""
+"""A node that only serves the api: no other node waits for its lease, but all of them see it."""
 
 from __future__ import annotations
 
-import msgspec
+import logging
 
-from sexton import clock
 from sexton.config import Settings
-from sexton.engine.cluster.leadership import DatabaseClock
+from sexton.engine.cluster.membership import Membership
 from sexton.engine.loop import Loop
 from sexton.errors import Unavailable
 from sexton.postgres.database import Database
+
+log = logging.getLogger("sexton")
 
 
 class Presence(Loop):
@@ -17,50 +18,20 @@ class Presence(Loop):
 
     name = "presence"
 
-    def __init__(self, database: Database, settings: Settings, *, name: str, version: str) -> None:
+    def __init__(self, database: Database, settings: Settings, membership: Membership) -> None:
         super().__init__()
         self._database = database
         self._settings = settings
-        self._name = name
-        self._version = version
-        self._time = DatabaseClock()
-        self.node: int | None = None
+        self._membership = membership
 
     async def tick(self) -> float:
-        before = clock.monotonic()
-        row = None
-        if self.node is not None:
-            row = await self._database.fetchrow(
-                "stay", self.node, self._settings.worker_lease_seconds, self._detail()
-            )
-        if row is None:
-            row = await self._database.fetchrow(
-                "join",
-                self._name,
-                ["api"],
-                None,
-                [],
-                [],
-                self._settings.worker_lease_seconds,
-                0,
-                self._version,
-                self._detail(),
-                "live",
-            )
-        assert row is not None
-        self.node = row["id"]
-        self._time.sample(row["now"], before, clock.monotonic())
-        self._time.watch()
+        membership = self._membership
+        if membership.node is None or await membership.renew(self._database) is None:
+            await membership.join(self._database)
         return self._settings.heartbeat_seconds
 
     async def teardown(self) -> None:
         try:
-            async with self._database.connection() as connection:
-                await connection.execute(
-                    self._database.sql("delete from sexton.nodes where id = $1"), self.node
-                )
-        except Unavailable:
-            return  # its row tells that it was not heard of
-
-    def _detail(self) -> str:
-        return msgspec.json.encode({"skew_ms": round(self._time.skew_seconds * 1000)}).decode()
+            await self._membership.leave(self._database)
+        except Unavailable as error:
+            log.warning("presence: could not leave: %s; the lease ends by itself", error.message)

@@ -28,7 +28,7 @@ import asyncpg
 from sexton import clock
 from sexton.config import Settings
 from sexton.engine import crash
-from sexton.engine.cluster.leadership import DatabaseClock, Leadership
+from sexton.engine.cluster.leadership import Leadership
 from sexton.engine.loop import Loop
 from sexton.engine.scheduler import catch_up
 from sexton.engine.scheduler.due_batch import DueBatch
@@ -60,14 +60,12 @@ class Scheduler(Loop):
 
     name = "scheduler"
 
-    def __init__(
-        self, database: Database, settings: Settings, leadership: Leadership, time: DatabaseClock
-    ) -> None:
+    def __init__(self, database: Database, settings: Settings, leadership: Leadership) -> None:
         super().__init__()
         self._database = database
         self._settings = settings
         self._leadership = leadership
-        self._time = time
+        self._time = leadership.membership.time
         self._connection: asyncpg.Connection[asyncpg.Record] | None = None
         self._horizon = Horizon(database, settings, self._now)
         self._set_aside = SetAside(database)

@@ -114,7 +114,7 @@ async def joined(url: str, schema: str, pids: list[int]) -> bool:
     except Unavailable:
         return False
     try:
-        rows = await database.fetch("live_names")
+        rows = await database.fetch("cluster/live_names")
     except Unavailable:
         return False
     finally:

@@ -81,7 +81,8 @@ class Claimer(Loop):
 
     async def tick(self) -> float:
         state, settings, node = self._state, self._state.settings, self._state.node
-        if node is None or not self._heartbeat.trusted() or self._heartbeat.draining:
+        membership = self._heartbeat.membership
+        if node is None or not membership.trusted() or membership.draining:
             # Woken by the new identity; a lease in doubt is looked at again soon.
             self._willing = False
             return settings.poll_seconds

@@ -1,10 +1,9 @@
-"""A worker's sign of life, from a thread with its own event loop and its own connection.
+"""Keeps a worker among the nodes, from a thread with its own event loop and its own connection.
 
 A handler that blocks the worker's event loop must not cost the worker its lease, so the renewal does not
-depend on that loop. Each beat renews the lease and brings back the runs that somebody asked to cancel, in
-one statement. A worker that was declared dead meanwhile finds nothing to renew: it takes a new identity,
-and its runs are not its own any more. The thread also notices when the worker's loop does not answer, and
-names what blocks it.
+depend on that loop. Each beat renews the lease (`cluster.membership`) and brings back the runs that are to be
+cancelled, in one statement. The thread also notices when the worker's loop does not answer, and names what
+blocks it.
 """
 
 from __future__ import annotations
@@ -12,21 +11,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import os
-import secrets
-import socket
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable
 from typing import Any
 
 import asyncpg
-import msgspec
 
 from sexton import clock
-from sexton.engine.cluster.leadership import DatabaseClock
+from sexton.engine.cluster.membership import Membership
 from sexton.postgres.database import BY_KEY, LOST, Database, close_connection
 
 log = logging.getLogger("sexton")
@@ -43,15 +37,9 @@ class Heartbeat:
     def __init__(
         self,
         database: Database,
+        membership: Membership,
         *,
-        lease_seconds: float,
         beat_seconds: float,
-        app: str | None,
-        handlers: Sequence[str],
-        targets: Sequence[str],
-        queues: Sequence[str],
-        capacity: int,
-        version: str,
         running: Callable[[], int],
         on_identity: Callable[[int], None],
         on_lost: Callable[[int], None],
@@ -60,11 +48,8 @@ class Heartbeat:
         name_of: Callable[[asyncio.Task[Any] | None], str],
     ) -> None:
         self._database = database
-        self._lease = lease_seconds
-        self._beat = min(beat_seconds, lease_seconds / 3)
-        self._margin = lease_seconds * 0.1
-        self._facts = (app, list(handlers), list(queues), capacity, version)
-        self._targets = list(targets)
+        self.membership = membership
+        self._beat = min(beat_seconds, membership.lease.seconds / 3)
         self._running = running
         self._on_identity = on_identity
         self._on_lost = on_lost
@@ -75,15 +60,8 @@ class Heartbeat:
         self._own: asyncio.AbstractEventLoop | None = None
         self._poked = asyncio.Event()
         self._stopping = False
-        self._trusted_until = 0.0
-        self._steady_since: float | None = None
         self._answered = 0.0
-        self.node: int | None = None
-        self.node_name = ""
-        self.offset = 0.0
         self.lag_seconds = 0.0
-        self.draining = False
-        self._time = DatabaseClock()
         self.beats = 0
 
     def start(self) -> None:
@@ -94,29 +72,15 @@ class Heartbeat:
 
     def healthy(self) -> bool:
         """Whether the thread lives, and has renewed the lease in time."""
-        return self._thread is not None and self._thread.is_alive() and self.trusted()
-
-    def trusted(self) -> bool:
-        """Whether the lease is surely still ours; it ends here a little before it ends in the database."""
-        return self.node is not None and clock.monotonic() < self._trusted_until
-
-    def steady(self) -> bool:
-        """Whether the lease has been renewed without a gap for a whole lease: who may judge others."""
-        since = self._steady_since
-        return self.trusted() and since is not None and clock.monotonic() - since >= self._lease
+        return self._thread is not None and self._thread.is_alive() and self.membership.trusted()
 
     def poke(self) -> None:
         """Beat now."""
         if self._own is not None and not self._own.is_closed():
             self._own.call_soon_threadsafe(lambda: self._poked.set())
 
-    def leave_node(self) -> int | None:
-        """No more work under this identity; what it was."""
-        node, self.node = self.node, None
-        self._trusted_until = 0.0
-        return node
-
     async def stop(self) -> None:
+        """No renewal is under way after it."""
         self._stopping = True
         self.poke()
         if self._thread is not None:
@@ -159,80 +123,30 @@ class Heartbeat:
 
     async def _connect(self) -> asyncpg.Connection[asyncpg.Record]:
         # A renewal that takes longer than the lease is worth nothing.
+        patience = self.membership.lease.seconds / 2
         return await asyncpg.connect(
             self._database.url,
-            timeout=self._lease / 2,
-            command_timeout=self._lease / 2,
+            timeout=patience,
+            command_timeout=patience,
             **self._database.connecting("sexton heartbeat", **BY_KEY),
         )
 
     async def _renew(self, connection: asyncpg.Connection[asyncpg.Record]) -> None:
-        node, before = self.node, clock.monotonic()
-        if node is None:
-            if not self._stopping:
-                await self._join(connection)
-            return
-        detail = {"skew_ms": round(self._time.skew_seconds * 1000), "lag_ms": round(self.lag_seconds * 1000)}
-        row = await connection.fetchrow(
-            self._database.statement("heartbeat"),
-            node,
-            self._lease,
-            self._running(),
-            None,
-            msgspec.json.encode(detail).decode(),
-        )
-        if self.node != node:
-            return
-        if row is None:
-            log.warning("this worker (%s) was declared dead; it takes a new identity", self.node_name)
-            self.leave_node()
-            self._steady_since = None
+        membership = self.membership
+        if (node := membership.node) is not None:
+            row = await membership.renew(
+                self._database,
+                on=connection,
+                running=self._running(),
+                detail={"lag_ms": round(self.lag_seconds * 1000)},
+            )
+            if row is not None:
+                self.beats += 1
+                if row["cancelled"]:
+                    self._tell(self._on_cancel, list(row["cancelled"]))
+                return
             self._tell(self._on_lost, node)
-            await self._join(connection)
-            return
-        after = clock.monotonic()
-        self.offset = row["now"] - after
-        self._time.sample(datetime.fromtimestamp(row["now"], UTC), before, after)
-        self._time.watch()
-        self._watch_state(row["state"])
-        if before > self._trusted_until:
-            self._steady_since = before
-        self._trusted_until = before + self._lease - self._margin
-        self.beats += 1
-        if row["cancelled"]:
-            self._tell(self._on_cancel, list(row["cancelled"]))
-
-    async def _join(self, connection: asyncpg.Connection[asyncpg.Record]) -> None:
-        app, handlers, queues, capacity, version = self._facts
-        self.node_name = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(3)}"
-        before = clock.monotonic()
-        row = await connection.fetchrow(
-            self._database.statement("worker_join"),
-            self.node_name,
-            app,
-            handlers,
-            queues,
-            self._lease,
-            capacity,
-            version,
-            None,
-            "draining" if self.draining else "live",
-            self._targets,
-        )
-        assert row is not None
-        self.offset = row["now"] - clock.monotonic()
-        self.node = row["id"]
-        self._steady_since = before
-        self._trusted_until = before + self._lease - self._margin
-        self._tell(self._on_identity, row["id"])
-
-    def _watch_state(self, state: str) -> None:
-        draining = state == "draining"
-        if draining and not self.draining and not self._stopping:
-            log.warning("draining: this worker takes no more runs, and finishes those it has")
-        elif self.draining and not draining:
-            log.warning("this worker is not draining any more")
-        self.draining = draining
+        self._tell(self._on_identity, await membership.join(self._database, on=connection))
 
     def _probe(self) -> None:
         """See that the worker's loop answers; if it has not since the last probe, say what it is doing."""
@@ -269,5 +183,5 @@ class Heartbeat:
         try:
             self._worker_loop.call_soon_threadsafe(callback, *arguments)
         except RuntimeError:
-            # The worker's loop is closed: nobody is left to tell.
+            # The worker's loop is closed.
             self._stopping = True

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from datetime import datetime
 from typing import Any
 
-from sexton import __version__
 from sexton.config import Settings
+from sexton.engine.cluster.database_clock import DatabaseClock
+from sexton.engine.cluster.membership import Membership
 from sexton.engine.doorbells.base import Doorbell
 from sexton.engine.doorbells.choice import choose_broker
 from sexton.engine.doorbells.connection import BrokerConnection
@@ -57,6 +58,7 @@ class Worker:
         telemetry: Telemetry | None = None,
         doorbell: Doorbell | None = None,
         broker: BrokerConnection | None = None,
+        time: DatabaseClock | None = None,
         now: Callable[[], datetime | None] = lambda: None,
         loops: Collection[str] = LOOPS,
     ) -> None:
@@ -72,16 +74,20 @@ class Worker:
         pace = Pace(most=2 * settings.claim_size)
         self.runner = Runner(state, pace, Steps(self.kinds), self._feedback)
         names = sorted({**BUILT_IN, **handlers})
-        self.heartbeat = Heartbeat(
-            database,
+        self.membership = Membership(
+            roles=["worker"],
             lease_seconds=settings.worker_lease_seconds,
-            beat_seconds=settings.heartbeat_seconds,
+            time=time,
             app=app,
             handlers=names,
             targets=self.served,
             queues=settings.queue_names() or ["*"],
             capacity=state.concurrency,
-            version=__version__,
+        )
+        self.heartbeat = Heartbeat(
+            database,
+            self.membership,
+            beat_seconds=settings.heartbeat_seconds,
             running=lambda: state.in_hand,
             on_identity=self._become,
             on_lost=self._abandon,
@@ -103,7 +109,7 @@ class Worker:
             take=self.runner.take,
             broker=broker,
         )
-        self.watcher = Watcher(state, pace, self.runner, offset=lambda: self.heartbeat.offset)
+        self.watcher = Watcher(state, pace, self.runner, offset=lambda: self.membership.time.offset)
         self.outcome_writer = OutcomeWriter(state, pace, self.queue, self._feedback)
         all_loops: tuple[Loop, ...] = (self.claimer, self.outcome_writer, self.watcher)
         self.loops = tuple(loop for loop in all_loops if loop.name in loops)
@@ -131,7 +137,7 @@ class Worker:
         if self.receiver is not None:
             await self.receiver.stop()
         await self._doorbell.close()
-        await self._leave("draining")
+        await self._announce(self.membership.drain)
         self.runner.release_backlog()
         if not await self._wait_until_idle(state.settings.grace_seconds if grace is None else grace):
             for run in list(state.running.values()):
@@ -140,10 +146,9 @@ class Worker:
                 self.runner.leave_behind(list(state.running.values()))
         await self.watcher.stop()
         await self.outcome_writer.stop()
-        await self._leave("dead")
-        self.heartbeat.leave_node()
-        state.leave()
         await self.heartbeat.stop()
+        await self._announce(self.membership.leave)
+        state.leave()
         for kind in self.kinds.values():
             await kind.close()
         await self._outbound.close()
@@ -162,7 +167,7 @@ class Worker:
     # Its identity.
 
     def _become(self, node: int) -> None:
-        self.state.become(node, self.heartbeat.offset)
+        self.state.become(node, self.membership.time.offset)
         self.claimer.wake()
 
     def _abandon(self, node: int) -> None:
@@ -181,19 +186,11 @@ class Worker:
                 return f"the handler of {run.job_name} ({run.run_id})"
         return task.get_name() if task is not None else "something"
 
-    async def _leave(self, state: str) -> None:
-        node = self.state.node
-        if node is None:
-            return
+    async def _announce(self, step: Callable[..., Awaitable[None]]) -> None:
+        """Show the other nodes that this one drains, or leaves."""
         try:
             async with self.queue.connection() as connection:
-                await connection.execute(
-                    self._database.statement("worker_leave"),
-                    node,
-                    state,
-                    self.state.in_hand,
-                    self.state.now(),
-                )
+                await step(self._database, on=connection)
         except Unavailable as error:
             log.warning("worker: could not say that it leaves: %s; its lease ends by itself", error.message)
 

@@ -109,9 +109,15 @@ class Cluster:
             rows = await fetch(self.database, SHARDS_IN_USE)
             if not all(node.leadership.trusted() for node in nodes):
                 return False
-            ids = [node.leadership.node for node in nodes if node.leadership.node is not None]
+            ids = [
+                node.leadership.membership.node
+                for node in nodes
+                if node.leadership.membership.node is not None
+            ]
             led = [
-                (shard, epoch, node.leadership.node) for node in nodes for shard, epoch in node.led.items()
+                (shard, epoch, node.leadership.membership.node)
+                for node in nodes
+                for shard, epoch in node.led.items()
             ]
             # Who has not heard of a new one yet will still hand over to it.
             due = [
@@ -125,7 +131,7 @@ class Cluster:
         try:
             await until(agreed)
         except TimeoutError:
-            led = {node.leadership.node: (node.leadership.trusted(), node.led) for node in nodes}
+            led = {node.leadership.membership.node: (node.leadership.trusted(), node.led) for node in nodes}
             rows = await fetch(self.database, SHARDS_IN_USE)
             pytest.fail(f"not settled: {led}\nin PostgreSQL: {[tuple(row) for row in rows]}")
 
@@ -137,7 +143,7 @@ class Cluster:
             self.database,
             """select detail ->> 'elector' as elector, (detail ->> 'elector_ok')::boolean as ok,
             detail ->> 'elector_error' as error from sexton.nodes where id = $1""",
-            node.leadership.node,
+            node.leadership.membership.node,
         )
         return dict(row)
 
@@ -189,8 +195,8 @@ class ElectorSuite(ABC):
     async def test_renewal_keeps_what_is_held(self, cluster: Cluster) -> None:
         nodes = await cluster.running(2, **STEADY)
         before = [dict(node.led) for node in nodes]
-        later = max(node.leadership._trusted_until for node in nodes) + 1
-        await until(lambda: all(node.leadership._trusted_until > later for node in nodes))
+        later = max(node.leadership.membership.lease.trusted_until for node in nodes) + 1
+        await until(lambda: all(node.leadership.membership.lease.trusted_until > later for node in nodes))
         assert [node.led for node in nodes] == before
         assert all(node.leadership.trusted() and node.leadership.fenced == 0 for node in nodes)
 
@@ -281,7 +287,7 @@ class ElectorSuite(ABC):
         await stopped.round()
         assert await runs_of(cluster.database, job) == []
         # And even if it thought otherwise, it would be refused.
-        stopped.leadership._trusted_until = stopped.elector.trusted_until = math.inf
+        stopped.leadership.membership.lease.trusted_until = stopped.elector.trusted_until = math.inf
         stopped.scheduler._horizon.epochs.clear()
         for _ in range(3):
             await stopped.round()
@@ -314,13 +320,13 @@ class ElectorSuite(ABC):
         await execute(
             cluster.database,
             "update sexton.nodes set state = 'draining' where id = $1",
-            first.leadership.node,
+            first.leadership.membership.node,
         )
         await cluster.settled(second)
         await second.stop()
         beats = clock.monotonic()
         await until(lambda: (first.leadership.last_tick or 0) > beats)
-        assert first.leadership.draining
+        assert first.leadership.membership.draining
         assert first.led == {}
         await execute(cluster.database, "update sexton.nodes set state = 'live'")
         await cluster.settled(first)
@@ -334,7 +340,14 @@ class ElectorSuite(ABC):
 
 async def view_of(node: Node) -> View:
     """What a beat tells a node now."""
-    row = await node.database.fetchrow("beat", node.leadership.node, 3600, [], "{}")
+    row = await node.database.fetchrow(
+        "cluster/beat",
+        node=node.leadership.membership.node,
+        lease_seconds=3600,
+        running=0,
+        backend_pids=[],
+        detail="{}",
+    )
     assert row is not None
     return node.leadership._view(row)
 

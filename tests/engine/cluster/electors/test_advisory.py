@@ -7,7 +7,8 @@ import pytest
 
 from sexton.config import Settings
 from sexton.engine.cluster.electors.advisory import AdvisoryElector
-from sexton.engine.cluster.leadership import DatabaseClock, Leadership
+from sexton.engine.cluster.leadership import Leadership
+from sexton.engine.cluster.membership import Membership
 from sexton.errors import InvalidField
 from sexton.postgres.database import Database
 from tests.engine.cluster.electors.suite import (
@@ -66,9 +67,8 @@ class TestAdvisory(ElectorSuite):
 @pytest.mark.servers
 async def test_it_is_refused_behind_a_pooler_of_transactions(database: Database) -> None:
     elector = AdvisoryElector(database, lease_seconds=4, url=address("SEXTON_TEST_PGBOUNCER_URL"))
-    leadership = Leadership(
-        database, Settings(), DatabaseClock(), name="test:1:aaaaaa", version="0", elector=elector
-    )
+    membership = Membership(roles=["scheduler"], lease_seconds=4)
+    leadership = Leadership(database, Settings(), membership, elector=elector)
     with pytest.raises(InvalidField, match="PgBouncer in transaction mode") as refused:
         await leadership.open_elector()
     assert refused.value.field == "elector"

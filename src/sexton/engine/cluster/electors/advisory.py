@@ -14,12 +14,12 @@ import asyncpg
 
 from sexton import clock
 from sexton.engine.cluster.electors.base import (
-    MARGIN,
     Elector,
     View,
     patience,
     unreachable,
 )
+from sexton.engine.cluster.lease import trusted_until
 from sexton.errors import InvalidField, Unavailable
 from sexton.postgres.database import LOST, Database
 
@@ -51,21 +51,23 @@ class AdvisoryElector(Elector):
     async def renew(self, view: View) -> set[int]:
         before = clock.monotonic()
         connection = self._connection or await self._connect()
-        rows = await self._fetch(connection, "held_locks", self._space)
-        self.trusted_until = before + self._lease - MARGIN
+        rows = await self._fetch(connection, "cluster/held_locks")
+        self.trusted_until = trusted_until(before, self._lease)
         return {row["shard"] for row in rows} & view.epochs.keys()
 
     async def acquire(self, shards: Collection[int], view: View) -> set[int]:
         connection = self._connection or await self._connect()
         got = await self._try(connection, shards)
         stuck = [shard for shard in shards if shard not in got]
-        if stuck and await self._fetch(connection, "end_lock_holders", self._space, stuck, self._lease):
+        if stuck and await self._fetch(
+            connection, "cluster/end_lock_holders", shards=stuck, lease_seconds=self._lease
+        ):
             got |= await self._try(connection, stuck)
         return got
 
     async def release(self, shards: Collection[int]) -> None:
         if self._connection is not None:
-            await self._fetch(self._connection, "unlock_shards", self._space, list(shards))
+            await self._fetch(self._connection, "cluster/unlock_shards", shards=list(shards))
 
     async def close(self) -> None:
         self.trusted_until = -math.inf
@@ -76,7 +78,7 @@ class AdvisoryElector(Elector):
             await _close(connection)
 
     async def _try(self, connection: asyncpg.Connection[asyncpg.Record], shards: Collection[int]) -> set[int]:
-        rows = await self._fetch(connection, "lock_shards", self._space, list(shards))
+        rows = await self._fetch(connection, "cluster/lock_shards", shards=list(shards))
         return {row["shard"] for row in rows}
 
     async def _connect(self) -> asyncpg.Connection[asyncpg.Record]:
@@ -126,10 +128,10 @@ class AdvisoryElector(Elector):
         return pid
 
     async def _fetch(
-        self, connection: asyncpg.Connection[asyncpg.Record], statement: str, *arguments: object
+        self, connection: asyncpg.Connection[asyncpg.Record], statement: str, **parameters: object
     ) -> list[asyncpg.Record]:
         try:
-            return await connection.fetch(self._database.statement(statement), *arguments)
+            return await self._database.fetch(statement, on=connection, space=self._space, **parameters)
         except BaseException as error:
             # Also if it was given up waiting: our locks may stay with the session for long, so the node must
             # not vouch for it any more, and whoever should lead next may end it.

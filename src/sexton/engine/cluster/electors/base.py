@@ -16,9 +16,6 @@ from dataclasses import dataclass, field
 from sexton.connections.address import Address, complaint
 from sexton.errors import Unavailable
 
-# A lease is trusted until this long before its end: clocks do not run alike on all machines.
-MARGIN = 0.25
-
 # Where the address of an elector stands.
 FIELD = "elector"
 

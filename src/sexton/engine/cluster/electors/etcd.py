@@ -23,12 +23,12 @@ from sexton.connections.address import Address
 from sexton.connections.tls import context_of, files_of
 from sexton.engine.cluster.electors.base import (
     FIELD,
-    MARGIN,
     Elector,
     View,
     patience,
     unreachable,
 )
+from sexton.engine.cluster.lease import trusted_until
 from sexton.errors import InvalidField
 
 # etcd refuses transactions of more than 128 operations.
@@ -74,7 +74,7 @@ class EtcdElector(Elector):
         if found.TTL <= 0:
             self._lease = None
             return set()
-        self.trusted_until = before + self._lease.ttl - MARGIN
+        self.trusted_until = trusted_until(before, self._lease.ttl)
         held = {int(key.decode().removeprefix(self._prefix)) for key in found.keys}
         return held & view.epochs.keys()
 

@@ -21,12 +21,12 @@ from sexton.connections.redis import redis_client
 from sexton.connections.tls import context_of
 from sexton.engine.cluster.electors.base import (
     FIELD,
-    MARGIN,
     Elector,
     View,
     patience,
     unreachable,
 )
+from sexton.engine.cluster.lease import trusted_until
 
 RENEW = """
 local ours = {}
@@ -72,7 +72,7 @@ class RedisElector(Elector):
         before = clock.monotonic()
         shards = sorted(view.epochs)
         places = await self._eval(RENEW, shards, self._holder, str(self._milliseconds))
-        self.trusted_until = before + self._lease - MARGIN
+        self.trusted_until = trusted_until(before, self._lease)
         self._held = {shards[place - 1] for place in places}
         return set(self._held)
 

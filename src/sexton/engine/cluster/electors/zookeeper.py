@@ -26,11 +26,11 @@ from sexton import clock
 from sexton.connections.address import Address
 from sexton.engine.cluster.electors.base import (
     FIELD,
-    MARGIN,
     Elector,
     View,
     unreachable,
 )
+from sexton.engine.cluster.lease import trusted_until
 from sexton.errors import InvalidField
 
 
@@ -68,7 +68,7 @@ class ZooKeeperElector(Elector):
         found = await self._all(client.exists_async(self._path(shard)) for shard in view.epochs)
         if self._losses != losses or not client.connected:
             raise unreachable(self.name, KazooException("the connection was lost"))
-        self.trusted_until = before + self._lease - MARGIN
+        self.trusted_until = trusted_until(before, self._lease)
         session = client.client_id[0]
         return {
             shard

@@ -1,4 +1,4 @@
--- A name for this cluster that no other has, made once: what it keeps elsewhere is kept under it.
+-- The name of this cluster, which no other has; made once. It names what the cluster keeps on other servers.
 insert into sexton.settings (name, value)
 values ('cluster', to_jsonb(gen_random_uuid()::text))
 on conflict (name) do update set value = settings.value

@@ -1,7 +1,6 @@
--- End the database sessions of a scheduler whose lease is over, or whose shards the elector has given to us.
--- $1 node, $2 whether the elector's word is enough
+-- End the database sessions of a scheduler whose lease is over, or whose shards the elector has given to us (:final).
 -- After a restart of PostgreSQL another program's session may have the number of one: ours have names.
 select pg_terminate_backend(session.pid)
 from sexton.nodes n
 join pg_stat_activity session on session.pid = any (n.backend_pids) and session.application_name like 'sexton %'
-where n.id = $1 and ($2 or n.state = 'dead' or n.lease_until < clock_timestamp())
+where n.id = :node and (:final or n.state = 'dead' or n.lease_until < clock_timestamp())

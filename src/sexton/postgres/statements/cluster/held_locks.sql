@@ -1,6 +1,6 @@
--- The shards whose advisory lock this session has. $1 the cluster's space of locks
+-- The shards whose advisory lock this session has. :space is the cluster's space of locks.
 select objid::int as shard
 from pg_locks
 where locktype = 'advisory' and granted and pid = pg_backend_pid()
   and database = (select oid from pg_database where datname = current_database())
-  and classid = $1::int::oid and objsubid = 2
+  and classid = :space::int::oid and objsubid = 2

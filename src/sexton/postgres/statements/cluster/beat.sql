@@ -1,18 +1,12 @@
--- Renew a scheduler's lease, tell how it is, and learn who lives and who holds which shard: one statement a second. A
--- node that was declared dead finds nothing to renew. Who is draining or cannot reach its elector lives, but is to
--- lead nothing. While the number of shards is being changed there are none to lead, and those beyond it are left over.
--- $1 node, $2 lease in seconds, $3 backend pids, $4 detail
-with renewed as (
-    update sexton.nodes
-    set lease_until = clock_timestamp() + $2 * interval '1 second', heartbeat_at = clock_timestamp(), backend_pids = $3,
-        detail = $4::jsonb
-    where id = $1 and state <> 'dead'
-    returning state
-),
+-- A scheduler's beat, once a second: the renewal, and who lives and who holds which shard. `state` is null if the node
+-- was declared dead. A node that is draining or cannot reach its elector lives, but is no candidate to lead. While the
+-- number of shards is being changed there are none to lead, and those beyond it are left over.
+with
+-- include: renewed
 living as materialized (
     select n.id, n.state, n.lease_until, n.detail
     from sexton.nodes n
-    where 'scheduler' = any (n.roles) and n.state <> 'dead' and n.lease_until > clock_timestamp() and n.id <> $1
+    where 'scheduler' = any (n.roles) and n.state <> 'dead' and n.lease_until > clock_timestamp() and n.id <> :node
 ),
 ours as materialized (
     select s.id, s.epoch, s.holder
@@ -23,7 +17,7 @@ ours as materialized (
             where name = 'resharding' and value::float8 > extract(epoch from clock_timestamp())
         )
 )
-select (select state from renewed) as state, clock_timestamp() as now,
+select clock_timestamp() as now, (select state from renewed) as state,
        array(select id from living) as live,
        array(
            select id from living

@@ -1,0 +1,156 @@
+"""Being a node: a row in `nodes`, with a lease that its process renews.
+
+A scheduler, a worker and an api are nodes in the same way. A node trusts its lease (`lease`) until a margin
+before its end, and takes on nothing after that. Only one whose lease was steady for a whole lease may judge
+others: after an outage of the database the lease of every node has ended, and that makes none of them dead.
+
+A node that was declared dead finds no row to renew. It forgets its number, and joins again with a new one;
+what it held under the old number is not its own any more.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import socket
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import asyncpg
+import msgspec
+
+from sexton import __version__, clock
+from sexton.engine.cluster.database_clock import DatabaseClock
+from sexton.engine.cluster.lease import Lease
+from sexton.postgres.database import Connection, Database
+
+log = logging.getLogger("sexton")
+
+# How a node is, for `sexton cluster` and the other nodes.
+Detail = Mapping[str, Any]
+NONE: Detail = MappingProxyType({})
+
+
+class Membership:
+    """Joins, renews the lease, samples the database's clock, watches whether to drain, and leaves. `node` is
+    the number of this node while it is one."""
+
+    def __init__(
+        self,
+        *,
+        roles: Sequence[str],
+        lease_seconds: float,
+        time: DatabaseClock | None = None,
+        name: str | None = None,
+        app: str | None = None,
+        handlers: Sequence[str] = (),
+        targets: Sequence[str] = (),
+        queues: Sequence[str] = (),
+        capacity: int = 0,
+    ) -> None:
+        self.name = name or f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(3)}"
+        self.time = time or DatabaseClock()
+        self.lease = Lease(lease_seconds)
+        self.node: int | None = None
+        self.draining = False
+        self._facts = {
+            "name": self.name,
+            "roles": list(roles),
+            "version": __version__,
+            "app": app,
+            "handlers": list(handlers),
+            "targets": list(targets),
+            "queues": list(queues),
+            "capacity": capacity,
+        }
+
+    def trusted(self) -> bool:
+        """Whether the lease is surely still ours."""
+        return self.node is not None and self.lease.trusted()
+
+    def steady(self, seconds: float) -> bool:
+        """Whether the lease was renewed without a gap for so long: only then may others be judged dead."""
+        return self.node is not None and self.lease.steady(seconds)
+
+    async def join(self, database: Database, *, on: Connection | None = None, detail: Detail = NONE) -> int:
+        """Become a node, with a new number, which is returned."""
+        before = clock.monotonic()
+        row = await database.fetchrow(
+            "cluster/join",
+            on=on,
+            **self._facts,
+            lease_seconds=self.lease.seconds,
+            state="draining" if self.draining else "live",
+            detail=self._detail(detail),
+        )
+        assert row is not None
+        self.time.sample(row["now"], before, clock.monotonic())
+        self.lease.lost()
+        self.lease.renewed(before)
+        self.node = number = int(row["id"])
+        return number
+
+    async def renew(
+        self,
+        database: Database,
+        statement: str = "cluster/renew",
+        *,
+        on: Connection | None = None,
+        running: int = 0,
+        backend_pids: Sequence[int] = (),
+        detail: Detail = NONE,
+    ) -> asyncpg.Record | None:
+        """Renew the lease; what the statement answers, or None if this node was declared dead: join again."""
+        before = clock.monotonic()
+        row = await database.fetchrow(
+            statement,
+            on=on,
+            node=self.node,
+            lease_seconds=self.lease.seconds,
+            running=running,
+            backend_pids=list(backend_pids),
+            detail=self._detail(detail),
+        )
+        assert row is not None
+        self.time.sample(row["now"], before, clock.monotonic())
+        self.time.watch()
+        if row["state"] is None:
+            log.warning("this node (%s) was declared dead; it takes a new identity", self.name)
+            self._forget()
+            return None
+        self.lease.renewed(before)
+        self._watch_state(row["state"])
+        return row
+
+    async def drain(self, database: Database, *, on: Connection | None = None) -> None:
+        """Show the others that this node is about to leave."""
+        if self.node is not None:
+            await database.execute(
+                "cluster/set_node_state", on=on, nodes=[self.node], state="draining", before="live"
+            )
+
+    async def leave(self, database: Database, *, on: Connection | None = None) -> None:
+        """Not while a renewal is under way."""
+        node = self.node
+        self._forget()
+        if node is not None:
+            await database.execute("cluster/leave", on=on, node=node)
+
+    def _forget(self) -> None:
+        self.node = None
+        self.lease.lost()
+
+    def _watch_state(self, state: str) -> None:
+        draining = state == "draining"
+        if draining and not self.draining:
+            log.warning(
+                "draining: this node hands its shards over, takes no more runs and finishes those it has"
+            )
+        elif self.draining and not draining:
+            log.warning("this node is not draining any more")
+        self.draining = draining
+
+    def _detail(self, more: Detail) -> str:
+        return msgspec.json.encode({"skew_ms": round(self.time.skew_seconds * 1000), **more}).decode()

@@ -1,0 +1,9 @@
+-- One statement per beat: renew the lease, and fetch the runs of this node that are to be cancelled. `state` is null if
+-- the node was declared dead.
+with
+-- include: renewed
+cancelled as (
+    select run.id from sexton.runs as run where run.node = :node and run.cancel_requested_at is not null
+)
+select clock_timestamp() as now, (select state from renewed) as state,
+       array(select id from cancelled order by id) as cancelled
