@@ -542,7 +542,7 @@ async def _fire_again(database: Database, stage: Stage, job: int) -> None:
 async def _pass(stage: Stage, seconds: float) -> None:
     """Let the scheduler believe that time has passed, without waiting for it."""
     said = await now(stage.database)
-    stage.membership.time._offsets.append(said.timestamp() + seconds - asyncio.get_running_loop().time())
+    stage.membership.time.offset = said.timestamp() + seconds - asyncio.get_running_loop().time()
     await execute(
         stage.database,
         """update sexton.timers set due_at = due_at - $1 * interval '1 second',
