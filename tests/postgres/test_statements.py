@@ -151,6 +151,7 @@ async def test_one_offs_whose_time_has_not_come_are_not_looked_at(store: Store) 
         from generate_series(1, 5000) as n""",
         NOW,
     )
+    await store.execute("analyze sexton.jobs")
     ways = await read(store.database, "remove_completed", BY_KEY, NOW, 5000, 90, table="jobs")
     assert ways.pop("jobs_completed") == 3
     assert sum(ways.values()) <= 3
