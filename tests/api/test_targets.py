@@ -8,6 +8,7 @@ import pytest
 
 from sexton.config import Settings
 from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
 from sexton.security import secrets
 from tests.api.conftest import Api, serve
 from tests.seeding import Store
@@ -76,7 +77,7 @@ async def test_a_missing_client_is_named_with_what_to_install(
 
 async def test_no_answer_tells_a_secret(database: Database) -> None:
     settings = Settings(allow_shell=True, shell_commands="/bin/sh", secret_key=secrets.new_key())
-    await secrets.keep(database, settings, "token", "hunter22")
+    await secrets.keep(Context(database), settings, "token", "hunter22")
     shell = {"script": "echo $T; exit 1", "environment": {"T": "${secret:token}"}}
     async with serve(database, settings) as api:
         reply = await api("POST", "/targets/test", {"target": {"shell": shell}})

@@ -24,6 +24,7 @@ from sexton.engine.doorbells.choice import choose_broker
 from sexton.engine.worker.receiver import read_notice
 from sexton.errors import Unavailable
 from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
 from sexton.security import secrets
 from tests.engine.doorbells.server import own_server
 from tests.engine.doorbells.suite import collect, patiently
@@ -132,9 +133,9 @@ async def use_target(
 ) -> None:
     """The password, and what would be in the files, come from secrets."""
     settings = Settings(secret_key=secrets.new_key())
-    await secrets.keep(database, settings, "password", PASSWORD)
-    await secrets.keep(database, settings, "ca", server.authority.ca.read_text())
-    await secrets.keep(database, settings, "cert", server.authority.client.read_text())
+    await secrets.keep(Context(database), settings, "password", PASSWORD)
+    await secrets.keep(Context(database), settings, "ca", server.authority.ca.read_text())
+    await secrets.keep(Context(database), settings, "cert", server.authority.client.read_text())
     url = server.bare.replace(LOGIN, f"{USER}:${{secret:password}}")
     # A stream of the queue is not for others in Redis.
     message = {"broker": kind, "topic": "orders" if kind == "redis" else topic}

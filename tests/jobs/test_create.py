@@ -221,7 +221,7 @@ async def test_secrets_that_are_not_there_yet_are_warned_of(database: Database) 
         "headers": {"a": "${secret:known}"},
     }
     settings = Settings(secret_key=secrets.new_key())
-    await secrets.keep(database, settings, "known", "x")
+    await secrets.keep(Context(database), settings, "known", "x")
     job = await make(
         database,
         name="secretive",
@@ -233,7 +233,7 @@ async def test_secrets_that_are_not_there_yet_are_warned_of(database: Database) 
         "there is no secret token yet (sexton secret set token)",
     ]
     for name in ("redis", "token"):
-        await secrets.keep(database, settings, name, "x")
+        await secrets.keep(Context(database), settings, name, "x")
     assert len((await get(Context(database, now=NOW), "secretive")).warnings) == 1
 
 

@@ -152,7 +152,9 @@ async def test_one_offs_whose_time_has_not_come_are_not_looked_at(store: Store) 
         NOW,
     )
     await store.execute("analyze sexton.jobs")
-    ways = await read(store.database, "remove_completed", BY_KEY, NOW, 5000, 90, table="jobs")
+    ways = await read(
+        store.database, "jobs/remove_completed", BY_KEY, now=NOW, limit=5000, keep_days=90, table="jobs"
+    )
     assert ways.pop("jobs_completed") == 3
     assert sum(ways.values()) <= 3
     assert await store.value("select count(*) from sexton.jobs") == 4997

@@ -10,6 +10,7 @@ import pytest
 from sexton.config import Settings
 from sexton.errors import InvalidField, NotFound
 from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
 from sexton.security import secrets
 from sexton.security.placeholder import SecretRef
 from sexton.security.secrets import SecretError, Secrets
@@ -22,24 +23,24 @@ def settings() -> Settings:
 
 async def test_what_is_kept_is_encrypted_and_comes_back(database: Database) -> None:
     mine = settings()
-    assert await secrets.keep(database, mine, "db", "pä$$ word")
-    assert not await secrets.keep(database, mine, "db", "pä$$ word 2")
+    assert await secrets.keep(Context(database), mine, "db", "pä$$ word")
+    assert not await secrets.keep(Context(database), mine, "db", "pä$$ word 2")
     sealed = await Store(database).value("select value from sexton.secrets")
     assert b"word" not in sealed
     found = Secrets(database, mine)
     assert await found.reveal(SecretRef("db")) == "pä$$ word 2"
     assert await found.reveal("a ${secret:db} b ${secret:db}") == "a pä$$ word 2 b pä$$ word 2"
     assert await found.reveal("plain") == "plain"
-    assert [each["name"] for each in await secrets.names(database)] == ["db"]
-    await secrets.delete(database, "db")
+    assert [each["name"] for each in await secrets.names(Context(database))] == ["db"]
+    await secrets.delete(Context(database), "db")
     with pytest.raises(NotFound):
-        await secrets.delete(database, "db")
+        await secrets.delete(Context(database), "db")
 
 
 async def test_values_cannot_be_swapped_and_need_their_key(database: Database) -> None:
     mine = settings()
-    await secrets.keep(database, mine, "one", "first")
-    await secrets.keep(database, mine, "two", "second")
+    await secrets.keep(Context(database), mine, "one", "first")
+    await secrets.keep(Context(database), mine, "two", "second")
     with pytest.raises(SecretError, match="another key"):
         await Secrets(database, settings()).value("one")
     await Store(database).execute(
@@ -54,7 +55,7 @@ async def test_values_cannot_be_swapped_and_need_their_key(database: Database) -
 
 async def test_an_address_is_masked_in_all_its_parts(database: Database) -> None:
     mine = settings()
-    await secrets.keep(database, mine, "broker", "amqp://user:p%40ssword@host/x?token=abcdef")
+    await secrets.keep(Context(database), mine, "broker", "amqp://user:p%40ssword@host/x?token=abcdef")
     found = Secrets(database, mine)
     await found.value("broker")
     for said in (
@@ -72,13 +73,13 @@ async def test_an_address_is_masked_in_all_its_parts(database: Database) -> None
 @pytest.mark.parametrize("name", ["", "a b", "../x", "-a", "a" * 101, "ä"])
 async def test_names_that_cannot_be_are_refused(database: Database, name: str) -> None:
     with pytest.raises(InvalidField):
-        await secrets.keep(database, settings(), name, "x")
+        await secrets.keep(Context(database), settings(), name, "x")
 
 
 @pytest.mark.parametrize("value", ["", "a\0b", "x" * 70_000])
 async def test_values_that_cannot_be_are_refused(database: Database, value: str) -> None:
     with pytest.raises(InvalidField):
-        await secrets.keep(database, settings(), "name", value)
+        await secrets.keep(Context(database), settings(), "name", value)
 
 
 def test_a_key_is_read_from_a_file_of_its_own(tmp_path: Path) -> None:

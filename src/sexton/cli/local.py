@@ -12,6 +12,8 @@ from cyclopts import Parameter
 from sexton.config import Settings, load
 from sexton.errors import Unavailable
 from sexton.postgres.database import Database
+from sexton.postgres.migrate import require_migrated
+from sexton.postgres.transaction import Context
 from sexton.targets.table import load_kinds
 
 T = TypeVar("T")
@@ -42,6 +44,18 @@ def with_database(
         )
     with private_server(directory) as url:
         return asyncio.run(_on(url, settings, work))
+
+
+def with_context(
+    database_url: str | None, data: Path | None, work: Callable[[Context, Settings], Awaitable[T]]
+) -> T:
+    """The same for work that needs a migrated database."""
+
+    async def run(database: Database, settings: Settings) -> T:
+        await require_migrated(database)
+        return await work(Context(database), settings)
+
+    return with_database(database_url, data, run)
 
 
 async def _on(url: str, settings: Settings, work: Callable[[Database, Settings], Awaitable[T]]) -> T:

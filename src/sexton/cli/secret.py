@@ -10,16 +10,15 @@ import msgspec
 from cyclopts import Parameter
 
 from sexton.cli import DONE, NOT_DONE
-from sexton.cli.local import Data, DatabaseUrl, with_database
+from sexton.cli.local import Data, DatabaseUrl, with_context
 from sexton.cli.output import Table, console, write, write_json
 from sexton.cli.remote import Json, Yes, confirm, short_time
 from sexton.clock import iso
 from sexton.config import Settings
-from sexton.postgres.database import Database
-from sexton.postgres.migrate import require_migrated
 from sexton.postgres.server import default_data_directory
+from sexton.postgres.transaction import Context
 from sexton.security import secrets
-from sexton.targets.http.step import new_secret, signing_secret
+from sexton.targets.http.step import WEBHOOK_SECRET, new_secret, signing_secret
 
 Name = Annotated[str, Parameter(help="The secret's name.")]
 
@@ -31,12 +30,11 @@ def set_(name: Name, /, *, database_url: DatabaseUrl = None, data: Data = None, 
     end is left out. On a terminal it is asked for.
     """
     value = getpass.getpass(f"{name}: ") if sys.stdin.isatty() else sys.stdin.read().removesuffix("\n")
-
-    async def work(database: Database, settings: Settings) -> bool:
-        await require_migrated(database)
-        return await secrets.keep(database, _with_key(settings), name, value)
-
-    made = with_database(database_url, data, work)
+    made = with_context(
+        database_url,
+        data,
+        lambda context, settings: secrets.keep(context, _with_key(settings), name, value),
+    )
     if json:
         write_json({"name": name, "made": made})
     else:
@@ -46,12 +44,7 @@ def set_(name: Name, /, *, database_url: DatabaseUrl = None, data: Data = None, 
 
 def list_(*, database_url: DatabaseUrl = None, data: Data = None, json: Json = False) -> int:
     """List the names of secrets. No value is shown."""
-
-    async def work(database: Database, _: Settings) -> list[dict[str, Any]]:
-        await require_migrated(database)
-        return await secrets.names(database)
-
-    found = with_database(database_url, data, work)
+    found = with_context(database_url, data, lambda context, _: secrets.names(context))
     if json:
         write_json(msgspec.to_builtins(found))
     elif not found:
@@ -76,12 +69,7 @@ def delete(
     """Delete a secret. Runs of targets that name it fail until it is set again."""
     if not confirm(f"Delete the secret {name}?", yes):
         return NOT_DONE
-
-    async def work(database: Database, _: Settings) -> None:
-        await require_migrated(database)
-        await secrets.delete(database, name)
-
-    with_database(database_url, data, work)
+    with_context(database_url, data, lambda context, _: secrets.delete(context, name))
     if json:
         write_json({"deleted": name})
     else:
@@ -108,12 +96,8 @@ def show(*, database_url: DatabaseUrl = None, data: Data = None, json: Json = Fa
     Give it to the services that verify them. While it is being rotated there
     are two: requests are signed with both, the newer one first.
     """
-
-    async def work(database: Database, _: Settings) -> list[str]:
-        await require_migrated(database)
-        return _listed(await signing_secret(database))
-
-    return _show(with_database(database_url, data, work), json)
+    found = with_context(database_url, data, lambda context, _: signing_secret(context.database))
+    return _show(_listed(found), json)
 
 
 def rotate(
@@ -127,18 +111,14 @@ def rotate(
     if not confirm("Make a new secret, and forget the one before the present one?", yes):
         return NOT_DONE
 
-    async def work(database: Database, _: Settings) -> list[str]:
-        await require_migrated(database)
-        present = _listed(await signing_secret(database))
+    async def work(context: Context, _: Settings) -> list[str]:
+        present = _listed(await signing_secret(context.database))
         both = [new_secret(), present[0]]
-        async with database.connection() as connection:
-            await connection.execute(
-                database.sql("update sexton.settings set value = $1::jsonb where name = 'webhook_secret'"),
-                msgspec.json.encode(both).decode(),
-            )
+        value = msgspec.json.encode(both).decode()
+        await context.execute("cluster/set_setting", name=WEBHOOK_SECRET, value=value)
         return both
 
-    return _show(with_database(database_url, data, work), json)
+    return _show(with_context(database_url, data, work), json)
 
 
 def _with_key(settings: Settings) -> Settings:

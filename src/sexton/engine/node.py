@@ -4,7 +4,7 @@
     scheduler   a member of the cluster that leads some shards (`Leadership`) and fires what is due in them
                 (`Scheduler`); notifications (`Listener`); a `Ringer`, if a broker tells workers of new runs;
                 and upkeep: `Sweeper`, `Housekeeper`, `Replanner`
-    worker      a second member, which claims runs and carries them out (`Worker`); dead letters (`Courier`)
+    worker      a second member, which claims runs and carries them out (`Worker`); `DeadLetterSender`
     api         with a scheduler, nothing more; else a member that only shows itself (`Presence`)
 
 Serving HTTP is a face on top of it (`sexton.api`). Inside an existing asyncio program the same node runs with
@@ -28,7 +28,7 @@ from sexton.engine.listener import Listener
 from sexton.engine.loop import Loop, Vital
 from sexton.engine.scheduler.scheduler import Scheduler
 from sexton.engine.telemetry import Telemetry
-from sexton.engine.upkeep.dead_letters import Courier
+from sexton.engine.upkeep.dead_letter_sender import DeadLetterSender
 from sexton.engine.upkeep.housekeeper import Housekeeper
 from sexton.engine.upkeep.replanner import Replanner
 from sexton.engine.upkeep.sweeper import Sweeper
@@ -120,7 +120,7 @@ class Node:
 
     def _add_worker(self, handlers: Mapping[str, Handler], app: str | None) -> None:
         self.worker = Worker(self.database, self.settings, handlers, app=app, telemetry=self.telemetry)
-        self._loops.append(Courier(self.database, self.settings, self.worker.kinds, self.telemetry))
+        self._loops.append(DeadLetterSender(self.database, self.settings, self.worker.kinds, self.telemetry))
 
     @property
     def loops(self) -> tuple[Vital, ...]:

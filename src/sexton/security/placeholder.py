@@ -1,4 +1,4 @@
-"""The places of secrets in a text: `${secret:name}`."""
+"""Placeholders for secrets in a text: `${secret:name}`."""
 
 from __future__ import annotations
 
@@ -11,23 +11,26 @@ from sexton.errors import InvalidField
 from sexton.model import about
 
 SECRET_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
-SECRET_PLACE = re.compile(r"\$\{secret:(.*?)\}")
+PLACEHOLDER = re.compile(r"\$\{secret:(.*?)\}")
 
 
 class SecretRef(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A secret by its name, in the place of a text."""
+    """The name of a secret, written instead of a text."""
 
     secret: Annotated[str, about("The name it was stored under with `sexton secret set`.")]
 
 
 def secret_names(text: str, field: str) -> list[str]:
     """The secrets that a text names; names that cannot be are refused."""
-    names = SECRET_PLACE.findall(text)
+    names = PLACEHOLDER.findall(text)
     for name in names:
         check_secret_name(name, field)
-    if "${secret" in SECRET_PLACE.sub("", text):
+    if "${secret" in PLACEHOLDER.sub("", text):
         raise InvalidField(
-            "bad_secret", f"{field}: a secret's place is not closed", field=field, hint="write ${secret:name}"
+            "bad_secret",
+            f"{field}: a placeholder of a secret is not closed",
+            field=field,
+            hint="write ${secret:name}",
         )
     return names
 
@@ -47,7 +50,7 @@ def named_secrets(target: Any) -> set[str]:
     """The secrets that a target names anywhere, given as JSON has it."""
     match target:
         case str():
-            return set(SECRET_PLACE.findall(target))
+            return set(PLACEHOLDER.findall(target))
         case dict():
             whole = {each["secret"] for name, each in target.items() if _is_secret(name, each)}
             return whole.union(*map(named_secrets, target.values()))

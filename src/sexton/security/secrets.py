@@ -1,9 +1,9 @@
-"""Secrets by name: what targets need to know and nobody is to see.
+"""Secrets by name: passwords and addresses that targets need and no answer shows.
 
-They are kept encrypted (AES-GCM) under a key that is not in the database: `secret_key`, or a file beside the
-data directory of the private PostgreSQL. A target names them, as `{"secret": "name"}` or `${secret:name}`;
-their values are put in by the process that carries the run out, and masked in everything it says about it.
-Nothing gives a value back.
+They are stored encrypted (AES-GCM) under a key that is not in the database: `secret_key`, or a file beside
+the data directory of the private PostgreSQL. A target names them, as `{"secret": "name"}` or
+`${secret:name}`. The process that carries the run out puts their values in, and masks them in all that it
+records of the run. No command returns a value.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import base64
 import binascii
 import os
 import re
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
@@ -24,8 +23,9 @@ from sexton import clock
 from sexton.config import Settings
 from sexton.errors import InvalidField, SextonError
 from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
 from sexton.refusal import not_found
-from sexton.security.placeholder import SECRET_PLACE, SecretRef, check_secret_name
+from sexton.security.placeholder import PLACEHOLDER, SecretRef, check_secret_name
 
 KEY_BYTES = 32
 NONCE_BYTES = 12
@@ -37,7 +37,7 @@ SHORTEST_MASKED = 4
 
 
 class SecretError(SextonError):
-    """A secret that cannot be had: there is none of the name, no key, or another key."""
+    """A secret that cannot be read: it does not exist, or there is no key, or another key."""
 
 
 class Secrets:
@@ -56,20 +56,20 @@ class Secrets:
             return await self.value(text.secret)
         if "${secret:" not in text:
             return text
-        values = {name: await self.value(name) for name in set(SECRET_PLACE.findall(text))}
-        return SECRET_PLACE.sub(lambda found: values[found[1]], text)
+        values = {name: await self.value(name) for name in set(PLACEHOLDER.findall(text))}
+        return PLACEHOLDER.sub(lambda found: values[found[1]], text)
 
     async def value(self, name: str) -> str:
         now = clock.monotonic()
         known = self._values.get(name)
         if known is not None and now - known[1] < KEPT_SECONDS:
             return known[0]
-        rows = await self._database.fetch("get_secret", name)
-        if not rows:
+        sealed = await self._database.fetchval("secrets/get", name=name)
+        if sealed is None:
             raise SecretError(
                 "no_secret", f"there is no secret {name}", hint=f"make it: sexton secret set {name}"
             )
-        value = decrypt(self._key(), name, rows[0]["value"])
+        value = decrypt(self._key(), name, sealed)
         self._values[name] = (value, now)
         self._remember(value)
         return value
@@ -95,7 +95,7 @@ class Secrets:
         return value
 
     def _remember(self, value: str) -> None:
-        """Clients speak of the parts of an address, and in their own way of writing."""
+        """Mask also the parts of an address, and other spellings: the errors of clients quote those."""
         parts = [value, *value.splitlines()]
         if "://" in value:
             try:
@@ -116,10 +116,8 @@ class Secrets:
         return self._cipher
 
 
-async def keep(
-    database: Database, settings: Settings, name: str, value: str, *, now: datetime | None = None
-) -> bool:
-    """Set a secret; whether there was none of the name before."""
+async def keep(context: Context, settings: Settings, name: str, value: str) -> bool:
+    """Set a secret; whether it is new."""
     check_secret_name(name, "name")
     if not value or len(value.encode()) > LARGEST or "\0" in value:
         raise InvalidField(
@@ -131,17 +129,16 @@ async def keep(
     cipher = AESGCM(read_key(settings.secret_key))
     nonce = os.urandom(NONCE_BYTES)
     sealed = nonce + cipher.encrypt(nonce, value.encode(), name.encode())
-    rows = await database.fetch("set_secret", name, sealed, now)
-    return bool(rows[0]["made"])
+    return bool(await context.fetchval("secrets/set", name=name, value=sealed, now=context.now))
 
 
-async def names(database: Database) -> list[dict[str, Any]]:
+async def names(context: Context) -> list[dict[str, Any]]:
     """Every secret's name, and when it was made and changed."""
-    return [dict(row) for row in await database.fetch("list_secrets")]
+    return [dict(row) for row in await context.fetch("secrets/list")]
 
 
-async def delete(database: Database, name: str) -> None:
-    if not await database.fetch("delete_secret", name):
+async def delete(context: Context, name: str) -> None:
+    if await context.fetchval("secrets/delete", name=name) is None:
         raise not_found("secret", name)
 
 
@@ -197,7 +194,7 @@ def key_file(data: Path) -> Path:
 
 
 def make_key_file(path: Path) -> None:
-    """Unless there is one."""
+    """Make a key file, unless it exists."""
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

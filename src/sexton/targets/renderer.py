@@ -11,7 +11,7 @@ import msgspec
 from sexton.errors import SextonError, Unavailable
 from sexton.model import Cancel, Failure, Outcome, Success
 from sexton.postgres.database import Database
-from sexton.security.placeholder import SECRET_PLACE, SecretRef
+from sexton.security.placeholder import PLACEHOLDER, SecretRef
 from sexton.security.secrets import SecretError, Secrets
 from sexton.targets.base import Refused
 from sexton.targets.run import RunContext, Step, describe
@@ -42,10 +42,10 @@ class Renderer:
 
     async def address(self, template: str | SecretRef, run: RunContext) -> str:
         """The same for an address. A secret that is only a part of it, such as its password, is encoded."""
-        if isinstance(template, SecretRef) or SECRET_PLACE.fullmatch(template):
+        if isinstance(template, SecretRef) or PLACEHOLDER.fullmatch(template):
             return await self.secrets.reveal(template)
-        values = {name: await self.secrets.value(name) for name in set(SECRET_PLACE.findall(template))}
-        return SECRET_PLACE.sub(lambda found: quote(values[found[1]], safe=""), template)
+        values = {name: await self.secrets.value(name) for name in set(PLACEHOLDER.findall(template))}
+        return PLACEHOLDER.sub(lambda found: quote(values[found[1]], safe=""), template)
 
     async def value(self, value: Any, run: RunContext) -> Any:
         """The same for every text inside a JSON value."""

@@ -12,7 +12,7 @@ import msgspec
 from sexton.clock import iso
 from sexton.errors import InvalidField
 from sexton.schedules.zone import zone
-from sexton.security.placeholder import SECRET_PLACE, secret_names
+from sexton.security.placeholder import PLACEHOLDER, secret_names
 
 FIELD = "idempotency_key_template"
 LONGEST = 500
@@ -83,7 +83,7 @@ def check_template(
 def check_run_template(template: str, payload: Any, field: str) -> None:
     """The same for a template that is filled in for each attempt, and may name secrets."""
     secret_names(template, field)
-    check_template(SECRET_PLACE.sub("", template) or "x", payload, field=field, names=RUN_NAMES)
+    check_template(PLACEHOLDER.sub("", template) or "x", payload, field=field, names=RUN_NAMES)
 
 
 def _lookup(payload: Any, name: str, field: str = FIELD) -> Any:

@@ -144,7 +144,7 @@ async def test_a_leader_that_slept_through_it_cannot_fire(own: Database) -> None
     assert len(await runs_of(own, job)) == 1
 
 
-async def test_leaders_put_their_shards_down_at_once(own: Database) -> None:
+async def test_leaders_give_their_shards_up_at_once(own: Database) -> None:
     stage = await Stage(own).lead()
     await execute(
         own, "insert into sexton.settings values ('resharding', to_jsonb(extract(epoch from now()) + 60))"
@@ -230,7 +230,7 @@ asyncio.run(main())
 """
 
 
-@pytest.mark.parametrize(("point", "shards"), [("put theirs down", 4), ("timers looked at", 4), ("after", 8)])
+@pytest.mark.parametrize(("point", "shards"), [("give theirs up", 4), ("timers looked at", 4), ("after", 8)])
 async def test_one_that_is_killed_can_be_run_again(own: Database, point: str, shards: int) -> None:
     """Whenever it was: nothing is fired twice or never, and nobody has to wait for the pause to run out."""
     jobs = [await add_job(own, name=f"job-{number}") for number in range(8)]

@@ -382,7 +382,7 @@ async def test_what_was_cut_off_is_gone_on_with(database: Database, monkeypatch:
     before = [(await place(database, job))[0] for job in jobs]
     first = replanner(database)
     calls = 0
-    real = first._move_held
+    real = first._move_locked
 
     async def cut_off(*arguments: Any, **options: Any) -> int | None:
         nonlocal calls
@@ -391,7 +391,7 @@ async def test_what_was_cut_off_is_gone_on_with(database: Database, monkeypatch:
             raise ConnectionResetError("the database went away")
         return await real(*arguments, **options)
 
-    monkeypatch.setattr(first, "_move_held", cut_off)
+    monkeypatch.setattr(first, "_move_locked", cut_off)
     with pytest.raises(Exception, match="went away"):
         await first.tick()
     row = await zone_row(database)

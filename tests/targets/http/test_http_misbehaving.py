@@ -21,6 +21,7 @@ from sexton import clock
 from sexton.errors import InvalidField
 from sexton.jobs.validation import read_spec
 from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
 from sexton.security.secrets import keep
 from tests.seeding import (
     NOW,
@@ -248,7 +249,7 @@ async def test_secrets_are_put_in_where_they_are_named_and_nowhere_shown(
     settings = msgspec.structs.replace(QUIET, secret_key=base64.b64encode(b"k" * 32).decode())
     values = {"api": "s3cret-value", "pem": files.client.read_text(), "ca": files.ca.read_text()}
     for name, value in values.items():
-        await keep(store.database, settings, name, value)
+        await keep(Context(store.database), settings, name, value)
     async with serving(tls=files.context(client_needed=True)) as service:
         service.answer = lambda: web.Response(text="you said s3cret-value")
         [run] = await send(

@@ -12,6 +12,7 @@ from sexton.connections.scheme import servers
 from sexton.errors import InvalidField
 from sexton.jobs.validation import read_spec
 from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
 from sexton.security import secrets
 from tests.seeding import drained, working
 from tests.targets.carrying import carry_out, end_of, waiting
@@ -82,7 +83,7 @@ async def test_a_missing_secret_is_worth_a_retry_and_names_what_to_type(database
 
 async def test_a_secret_in_an_address_is_never_told(database: Database) -> None:
     settings = Settings(secret_key=secrets.new_key())
-    await secrets.keep(database, settings, "broker", "redis://:hunter22@no-such-host.invalid:6379/0")
+    await secrets.keep(Context(database), settings, "broker", "redis://:hunter22@no-such-host.invalid:6379/0")
     target = {"message": {"broker": "redis", "url": {"secret": "broker"}, "topic": "orders"}}
     store, run = await carry_out(database, target, {"secret_key": settings.secret_key}, max_retries=3)
     error = (await store.live(run))["error"]

@@ -191,7 +191,7 @@ def a_topic(case: Case) -> str:
 async def test_a_run_arrives_with_everything_it_takes(database: Database, case: Case) -> None:
     url, topic = address(case.variable), a_topic(case)
     settings = Settings(secret_key=secrets.new_key())
-    await secrets.keep(database, settings, "broker", url)
+    await secrets.keep(Context(database), settings, "broker", url)
     message = {
         "broker": case.broker,
         "url": {"secret": "broker"},
@@ -288,7 +288,7 @@ async def test_what_redis_would_refuse_again_is_permanent(database: Database) ->
 async def test_a_wrong_password_is_permanent_and_not_told(database: Database) -> None:
     url = address("SEXTON_TEST_RABBITMQ_URL").replace("guest:guest", "guest:hunter22")
     settings = Settings(secret_key=secrets.new_key())
-    await secrets.keep(database, settings, "broker", url)
+    await secrets.keep(Context(database), settings, "broker", url)
     target = {"message": {"broker": "rabbitmq", "url": {"secret": "broker"}, "topic": "x"}}
     store, run = await carry_out(database, target, {"secret_key": settings.secret_key}, max_retries=3)
     status, _, error = await end_of(store, run)

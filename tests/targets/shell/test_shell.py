@@ -136,7 +136,7 @@ async def test_both_streams_are_in_the_log_and_the_result_is_capped(database: Da
 
 async def test_secrets_reach_the_environment_and_are_masked_in_what_it_says(database: Database) -> None:
     settings = Settings(secret_key=secrets.new_key())
-    await secrets.keep(database, settings, "mail", "s3cret-value")
+    await secrets.keep(Context(database), settings, "mail", "s3cret-value")
     script = "echo got $TOKEN; echo bad $TOKEN >&2; exit 1"
     store, run = await waiting(
         database,

@@ -1,10 +1,10 @@
 """Another number of shards, while everything runs.
 
-First the leaders put their shards down, which they are told and see at their next beat. Then, in one
-transaction: nobody who writes timers is under way (an advisory lock that they share), every shard gets a new
-epoch and no holder (a leader that slept through it all is refused), every timer is put into the shard where
-it belongs now, and the new number is written. Rows of shards that are no longer needed stay, since epochs
-never go back; nobody leads them.
+First the leaders give their shards up: they are notified, and see it at their next beat. Then, in one
+transaction: an advisory lock that all writers of timers share keeps them out, every shard gets a new epoch
+and no holder (so a leader that was stopped meanwhile is refused), every timer is put into the shard where it
+belongs now, and the new number is written. Rows of shards that are no longer needed stay, since epochs never
+go back; they have no leader.
 
 Nothing fires meanwhile; what fell due fires, late, when the leaders are back. If the process dies, all or
 nothing is done, and the leaders go on when the pause has run out, or at once when it is run again.
@@ -62,7 +62,7 @@ async def reshard(
     if before == shards:
         await _end_pause(database)  # of one that was killed when all was written
         return Resharded(before, shards, 0, 0, 0.0)
-    progress(f"from {before} to {shards} shards: the schedulers put theirs down")
+    progress(f"from {before} to {shards} shards: the schedulers give theirs up")
     async with _paused(database), database.transaction() as connection:
         before, seen, moved = await _rewrite(database, connection, shards, progress)
     return Resharded(before, shards, seen, moved, clock.monotonic() - began)
@@ -70,13 +70,13 @@ async def reshard(
 
 @asynccontextmanager
 async def _paused(database: Database) -> AsyncIterator[None]:
-    """Nobody leads for as long as the block runs."""
-    await database.fetchrow("pause_leaders", PAUSE_SECONDS)
+    """No scheduler leads for as long as the block runs."""
+    await database.execute("cluster/pause_leaders", seconds=PAUSE_SECONDS)
     renewing = asyncio.create_task(_renew(database))
     try:
         async with database.connection() as connection:
-            since = await connection.fetchval("select clock_timestamp()")
-        while await database.fetch("leaders_since", since):
+            since = await database.time(connection)
+        while await database.fetch("cluster/list_leaders_since", since=since):
             await clock.sleep(LOOK_SECONDS)
         yield
     finally:
@@ -95,7 +95,7 @@ async def _renew(database: Database) -> None:
     while True:
         await clock.sleep(RENEW_SECONDS)
         with contextlib.suppress(Unavailable):  # the pause is longer than one that fails
-            await database.fetchrow("pause_leaders", PAUSE_SECONDS)
+            await database.execute("cluster/pause_leaders", seconds=PAUSE_SECONDS)
 
 
 async def _rewrite(
@@ -109,9 +109,8 @@ async def _rewrite(
         await _take_all(database, connection, progress)
         last, seen, moved = -1, 0, 0
         while last is not None:
-            row = await connection.fetchrow(
-                database.statement("move_shards"), last, BATCH, shards, timeout=LONGEST_SECONDS
-            )
+            text, given = database.prepared("cluster/move_shards", after=last, limit=BATCH, shards=shards)
+            row = await connection.fetchrow(text, *given, timeout=LONGEST_SECONDS)
             assert row is not None
             last, seen, moved = row["last"], seen + row["seen"], moved + row["moved"]
             if row["seen"]:
@@ -135,12 +134,12 @@ async def _take_all(database: Database, connection: Connection, progress: Callab
         try:
             async with connection.transaction():
                 await connection.execute(f"set local lock_timeout = '{LOCK_SECONDS}s'")
-                await connection.execute(database.statement("bump_epochs"))
+                await database.execute("cluster/bump_epochs", on=connection)
                 await connection.execute("set local lock_timeout = default")
             return
         except asyncpg.LockNotAvailableError:
             progress("a firing is still open; waiting for it")
-            for row in await connection.fetch(database.statement("end_stopped_leaders")):
+            for row in await database.fetch("cluster/end_stopped_leaders", on=connection):
                 progress(f"{row['name']} was stopped in the middle of one: its backend is ended")
     raise Conflict(
         "shards_busy",

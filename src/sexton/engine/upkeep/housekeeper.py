@@ -1,4 +1,4 @@
-"""Partitions, retention, and what nothing needs any longer."""
+"""Makes partitions ahead, and deletes what has outlived its retention."""
 
 from __future__ import annotations
 
@@ -9,17 +9,15 @@ from sexton.config import Settings
 from sexton.engine.loop import Loop
 from sexton.engine.scheduler.set_aside import forget_solved
 from sexton.postgres import locks
-from sexton.postgres.database import LOCALLY_BY_KEY, Connection, Database
+from sexton.postgres.database import LOCALLY_BY_KEY, Database
 from sexton.postgres.partitions import drop_old_partitions, make_partitions
-from sexton.postgres.transaction import Context
+from sexton.postgres.transaction import Context, command
 
 BATCH = 5000
 HOUSEKEEPING_SECONDS = 600.0
 
 
 class Housekeeper(Loop):
-    """Partitions, retention, and what is not needed any longer."""
-
     name = "housekeeper"
 
     def __init__(
@@ -39,23 +37,23 @@ class Housekeeper(Loop):
         await make_partitions(self._database, now=now)
         async with self._database.alone(locks.HOUSEKEEPING) as connection:
             if connection is not None:
-                await self._clean(connection, now)
+                await self._clean(Context(self._database, now=now, connection=connection))
         return HOUSEKEEPING_SECONDS
 
-    async def _clean(self, connection: Connection, now: datetime | None) -> None:
-        await drop_old_partitions(
-            self._database, connection, keep_days=self._settings.retention_days, now=now
-        )
-        while await self._remove_completed(connection, now) >= BATCH:
+    async def _clean(self, context: Context) -> None:
+        keep_days, now = self._settings.retention_days, context.now
+        await drop_old_partitions(self._database, context.open, keep_days=keep_days, now=now)
+        while await remove_completed(context, keep_days) >= BATCH:
             pass
-        await connection.execute(self._database.statement("remove_requests"), now)
-        await forget_solved(Context(self._database, now=now, connection=connection))
-        await connection.execute(self._database.statement("remove_nodes"), now)
+        await context.execute("jobs/remove_requests", now=now)
+        await forget_solved(context)
+        await context.execute("cluster/remove_nodes", now=now)
 
-    async def _remove_completed(self, connection: Connection, now: datetime | None) -> int:
-        async with connection.transaction():
-            await connection.execute(LOCALLY_BY_KEY)
-            removed: int = await connection.fetchval(
-                self._database.statement("remove_completed"), now, BATCH, self._settings.retention_days
-            )
-        return removed
+
+@command
+async def remove_completed(context: Context, keep_days: int) -> int:
+    """Delete jobs that are completed or deleted and whose time is over; how many."""
+    await context.open.execute(LOCALLY_BY_KEY)
+    return int(
+        await context.fetchval("jobs/remove_completed", now=context.now, limit=BATCH, keep_days=keep_days)
+    )

@@ -1,10 +1,10 @@
-"""When the zone database changes, due times that were stored under the old one are worked out again.
+"""When the zone database changes, due times that were stored under the old one are computed again.
 
 What a zone was like when its jobs were planned is kept in `zones`, from its first job on. A scheduler that
 finds other clock changes in its own, newer zone database moves the timers of that zone's jobs to where they
 belong now (`planning.replan`), a batch per transaction, and says what it moved. Only a newer database wins: a
-node with an older one leaves everything alone and says that it is behind. One node does it, whoever gets the
-advisory lock; how far it has come is written with each batch, so that another can go on.
+node with an older one leaves everything alone and says that it is behind. One node does it, that which gets
+the advisory lock; how far it has come is written with each batch, so that another can go on.
 
 A node that is behind still fires the shards it leads, and plans what comes next by the old rules. So the jobs
 of a zone that changed are looked at again every day for a month.
@@ -31,7 +31,8 @@ from sexton.jobs.change import HORIZON_SECONDS
 from sexton.jobs.planning import replan, schedule_of
 from sexton.model import encode_id
 from sexton.postgres import locks
-from sexton.postgres.database import Connection, Database
+from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
 from sexton.schedules import Schedule
 from sexton.schedules.zone import RecordedZone, Zone, zone, zone_version
 
@@ -82,22 +83,18 @@ class Replanner(Loop):
         self._warned: set[str] = set()
 
     async def tick(self) -> float:
-        async with self._database.connection() as connection:
-            joined = await connection.execute(
-                self._database.sql("update sexton.nodes set zone_version = $2 where name = $1"),
-                self._node,
-                self._version,
-            )
-            sleep = JOIN_SECONDS if joined == "UPDATE 0" else LOOK_SECONDS
+        joined = await self._database.fetchval(
+            "cluster/set_zone_version", node=self._node, version=self._version
+        )
         async with self._database.alone(locks.REPLAN) as alone:
             if alone is not None:
-                await self._look(alone)
-        return sleep
+                actor = self._node or "sexton"
+                await self._look(Context(self._database, actor=actor, now=self._now(), connection=alone))
+        return JOIN_SECONDS if joined is None else LOOK_SECONDS
 
-    async def _look(self, connection: Connection) -> None:
+    async def _look(self, context: Context) -> None:
         again = clock.monotonic() >= self._look_again_at
-        rows = await connection.fetch(self._database.statement("zones_in_use"), self._now(), UNSETTLED)
-        for row in rows:
+        for row in await context.fetch("zones/list_in_use", now=context.now, recent=UNSETTLED):
             if row["version"] is not None and row["version"] > self._version:
                 self._say_behind(row["name"], row["version"])
                 continue
@@ -106,19 +103,19 @@ class Replanner(Loop):
             except SextonError as error:
                 log.error("jobs in the zone %s cannot be planned: %s", row["name"], error)
                 continue
-            await self._compare(connection, row, mine, again=again)
+            await self._compare(context, row, mine, again=again)
         if again:
             self._look_again_at = clock.monotonic() + DAY_SECONDS
 
-    async def _compare(self, connection: Connection, row: asyncpg.Record, mine: Zone, *, again: bool) -> None:
+    async def _compare(self, context: Context, row: asyncpg.Record, mine: Zone, *, again: bool) -> None:
         fingerprint = await zones.fingerprint(mine)
         if row["fingerprint"] == fingerprint or row["version"] is None:
             if row["version"] != self._version:
-                await self._keep(connection, mine, fingerprint)
+                await self._keep(context, mine, fingerprint)
             if again and row["recent"]:
-                moved = await self._move(connection, mine, row["previous"], None)
+                moved = await self._move(context, mine, row["previous"], None)
                 if moved.jobs:
-                    await self._report(connection, row["name"], row["previous_version"], moved)
+                    await self._report(context, row["name"], row["previous_version"], moved)
         elif row["version"] == self._version:
             # The files were replaced under a running process: the next start has it all.
             log.warning(
@@ -127,59 +124,63 @@ class Replanner(Loop):
                 self._version,
             )
         else:
-            moved = await self._move(connection, mine, row["changes"], row["through"] or 0)
-            await self._keep(connection, mine, fingerprint)
+            moved = await self._move(context, mine, row["changes"], row["through"] or 0)
+            await self._keep(context, mine, fingerprint)
             if row["used"]:
-                await self._report(connection, row["name"], row["version"], moved)
+                await self._report(context, row["name"], row["version"], moved)
 
-    async def _keep(self, connection: Connection, mine: Zone, fingerprint: str) -> None:
-        changes = zones.changes(mine)
-        await connection.execute(
-            self._database.statement("keep_zone"), mine.name, self._version, fingerprint, changes, self._now()
+    async def _keep(self, context: Context, mine: Zone, fingerprint: str) -> None:
+        await context.execute(
+            "zones/keep",
+            name=mine.name,
+            version=self._version,
+            fingerprint=fingerprint,
+            changes=zones.changes(mine),
+            now=context.now,
         )
 
-    async def _move(self, connection: Connection, mine: Zone, changes: str, through: int | None) -> Moved:
+    async def _move(self, context: Context, mine: Zone, changes: str, through: int | None) -> Moved:
         """Move the timers of a zone's jobs from what they were under the changes. Without `through`: those
         that a node with an older zone database has planned since."""
         before = RecordedZone(mine.name, msgspec.json.decode(changes))
         moved, last, again = Moved(), through or 0, through is None
-        while (batch := await self._move_batch(connection, before, last, moved, again=again)) is not None:
+        while (batch := await self._move_batch(context, before, last, moved, again=again)) is not None:
             last = batch
         return moved
 
     async def _move_batch(
-        self, connection: Connection, before: RecordedZone, after: int, moved: Moved, *, again: bool
+        self, context: Context, before: RecordedZone, after: int, moved: Moved, *, again: bool
     ) -> int | None:
-        """One batch; the last job in it, or None if there was none. What an edit or a firing holds is waited
-        for briefly, and then tried again, so that nobody waits for us."""
+        """One batch; the last job in it, or None if there was none. It waits only briefly for the locks of an
+        edit or a firing, and then tries again, so that they do not wait for it."""
         for attempt in range(LOCK_TRIES):
             try:
-                async with connection.transaction():
-                    await connection.execute("set local lock_timeout = '200ms'")
-                    return await self._move_held(connection, before, after, moved, again=again)
+                async with context.open.transaction():
+                    await context.open.execute("set local lock_timeout = '200ms'")
+                    return await self._move_locked(context, before, after, moved, again=again)
             except (asyncpg.LockNotAvailableError, asyncpg.DeadlockDetectedError):
                 if attempt == LOCK_TRIES - 1:
                     raise
                 await clock.sleep(0.05 * (attempt + 1))
         raise AssertionError("the last try returns or raises")
 
-    async def _move_held(
-        self, connection: Connection, before: RecordedZone, after: int, moved: Moved, *, again: bool
+    async def _move_locked(
+        self, context: Context, before: RecordedZone, after: int, moved: Moved, *, again: bool
     ) -> int | None:
-        rows = await connection.fetch(self._database.statement("lock_zone_timers"), before.name, after, BATCH)
+        rows = await context.fetch("zones/lock_timers", zone=before.name, after=after, limit=BATCH)
         if not rows:
             return None
         places = await asyncio.to_thread(_places, rows, before, again)
         others = [(row, at) for row, at in zip(rows, places, strict=True) if at != row["scheduled_at"]]
         if others or not again:
-            await connection.execute(
-                self._database.statement("replan"),
-                [row["id"] for row, _ in others],
-                [at for _, at in others],
-                HORIZON_SECONDS,
-                self._now(),
-                before.name,
-                None if again else rows[-1]["id"],
+            await context.execute(
+                "zones/replan",
+                jobs=[row["id"] for row, _ in others],
+                next_at=[at for _, at in others],
+                horizon_seconds=HORIZON_SECONDS,
+                zone=before.name,
+                through=None if again else rows[-1]["id"],
+                now=context.now,
             )
         moved.jobs += len(others)
         for row, at in others[: EXAMPLES - len(moved.examples)]:
@@ -187,7 +188,7 @@ class Replanner(Loop):
             moved.examples.append(example)
         return int(rows[-1]["id"])
 
-    async def _report(self, connection: Connection, name: str, version: str, moved: Moved) -> None:
+    async def _report(self, context: Context, name: str, version: str, moved: Moved) -> None:
         self._telemetry.replanned.inc(moved.jobs)
         log.warning(
             "the clock changes of %s are others in the zone database %s than in %s: %d jobs are due at other "
@@ -205,15 +206,8 @@ class Replanner(Loop):
             "jobs": moved.jobs,
             "examples": moved.examples,
         }
-        await connection.execute(
-            self._database.sql(
-                "insert into sexton.audit (at, actor, action, detail) "
-                "values (coalesce($1::timestamptz, clock_timestamp()), $2, 'zone_replanned', $3)"
-            ),
-            self._now(),
-            self._node or "sexton",
-            msgspec.json.encode(detail).decode(),
-        )
+        text = msgspec.json.encode(detail).decode()
+        await context.execute("zones/audit_replanned", now=context.now, actor=context.actor, detail=text)
 
     def _say_behind(self, name: str, version: str) -> None:
         if version not in self._warned:
@@ -228,7 +222,7 @@ class Replanner(Loop):
 
 
 def _places(rows: Sequence[asyncpg.Record], before: RecordedZone, again: bool) -> list[datetime | None]:
-    """Where each timer belongs: worked out once for all of one timing key and time."""
+    """Where each timer belongs: computed once for all of one timing key and time."""
     found: dict[object, datetime | None] = {}
     schedules: dict[object, tuple[Schedule, Schedule]] = {}
     places: list[datetime | None] = []

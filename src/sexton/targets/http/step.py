@@ -46,6 +46,8 @@ from sexton.targets.run import TOKEN_HEADER, RunContext, Step, clean
 SECRET_SECONDS = 30.0
 ERROR_BYTES = 2000
 PREFIX = "whsec_"
+# The setting that holds the secret.
+WEBHOOK_SECRET = "webhook_secret"
 ACCEPTED = 202
 RETRYABLE = frozenset({408, 425, 429})
 
@@ -145,7 +147,7 @@ async def signing_secret(database: Database) -> Any:
     """The secret of the installation, made if there is none: `whsec_…`, or a list while it is rotated."""
     made = msgspec.json.encode(new_secret()).decode()
     return msgspec.json.decode(
-        await database.fetchval("cluster/keep_setting", name="webhook_secret", value=made)
+        await database.fetchval("cluster/keep_setting", name=WEBHOOK_SECRET, value=made)
     )
 
 

@@ -8,7 +8,7 @@ from sexton.connections.address import Address
 from sexton.connections.scheme import examples
 from sexton.errors import InvalidField
 from sexton.refusal import check_text
-from sexton.security.placeholder import SECRET_PLACE, SecretRef, check_secret_name, secret_names
+from sexton.security.placeholder import PLACEHOLDER, SecretRef, check_secret_name, secret_names
 
 # Stands for a secret while an address is checked; it can also be a port.
 HIDDEN = "1"
@@ -21,7 +21,7 @@ def check_broker_address(url: str | SecretRef, broker: str, field: str) -> None:
         return
     check_text(url, field, 2048)
     secret_names(url, field)
-    if SECRET_PLACE.fullmatch(url):
+    if PLACEHOLDER.fullmatch(url):
         return
     known = examples("message", broker)
     if url.partition("://")[0] not in known or re.search(r"[\s\\]", url):
@@ -31,7 +31,7 @@ def check_broker_address(url: str | SecretRef, broker: str, field: str) -> None:
             field=field,
             hint=f"write {', '.join(known.values())}",
         )
-    address = Address.read(SECRET_PLACE.sub(HIDDEN, url), field=field)
+    address = Address.read(PLACEHOLDER.sub(HIDDEN, url), field=field)
     # Of a NATS without a password, the user is a token.
     shown = address.user if broker == "nats" and address.password is None else address.password
     if shown not in (None, "", HIDDEN, "guest"):

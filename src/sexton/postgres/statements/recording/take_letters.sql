@@ -1,12 +1,12 @@
--- Take up to $2 dead letters that are to be delivered now ($1), for $3 seconds: until then nobody else takes them. Those
--- that nobody wants elsewhere are not looked at again. The target is that of the job, or of all jobs of its namespace.
-with moment as materialized (select coalesce($1::timestamptz, clock_timestamp()) as now),
+-- Lease dead letters that are due to be sent, for :lease_seconds: until then no other worker sends them. Letters without a
+-- target are not looked at again. The target is that of the job, or of all jobs of its namespace.
+with moment as materialized (select coalesce(:now::timestamptz, clock_timestamp()) as now),
 picked as materialized (
     select dead.run_id
     from sexton.dead as dead
     where dead.next_delivery_at <= (select now from moment)
     order by dead.next_delivery_at
-    limit $2
+    limit :limit
     for update skip locked
 ),
 addressed as (
@@ -21,7 +21,7 @@ addressed as (
 )
 update sexton.dead as dead
 set next_delivery_at = case
-        when addressed.target is not null then (select now from moment) + make_interval(secs => $3::float8)
+        when addressed.target is not null then (select now from moment) + make_interval(secs => :lease_seconds::float8)
     end,
     deliveries = dead.deliveries + case when addressed.target is null then 0 else 1 end
 from addressed

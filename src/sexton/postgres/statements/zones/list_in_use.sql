@@ -1,5 +1,6 @@
 -- The zones of the jobs that are to fire, one step through the index for each, and what is known of them; also those that
--- were used once, for jobs may come that are planned with what is known now. UTC has no clock changes. $1 now, $2 how long a change is recent
+-- were used once, for jobs may come that are planned with what is known now. UTC has no clock changes. :recent: how long a
+-- change of a zone counts as recent.
 with recursive used (name) as (
     (
         select timezone from sexton.jobs
@@ -17,7 +18,9 @@ with recursive used (name) as (
     from used
     where used.name is not null
 )
-select names.name, names.name in (select name from used) as used, zones.version, zones.fingerprint, zones.changes, zones.previous, zones.previous_version, zones.through,
-       zones.previous is not null and zones.replanned_at > coalesce($1::timestamptz, clock_timestamp()) - $2::interval as recent
+select names.name, names.name in (select name from used) as used, zones.version, zones.fingerprint, zones.changes,
+       zones.previous, zones.previous_version, zones.through,
+       zones.previous is not null
+           and zones.replanned_at > coalesce(:now::timestamptz, clock_timestamp()) - :recent::interval as recent
 from (select name from used where name is not null union select name from sexton.zones) as names
 left join sexton.zones on zones.name = names.name

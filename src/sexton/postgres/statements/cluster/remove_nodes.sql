@@ -13,6 +13,6 @@ overlooked as (
     where node.state = 'dead' and node.running = 0 and node.id in (select held.node from held where held.running)
 )
 delete from sexton.nodes as node
-where node.lease_until < coalesce($1::timestamptz, clock_timestamp()) - interval '1 day'
+where node.lease_until < coalesce(:now::timestamptz, clock_timestamp()) - interval '1 day'
     and not exists (select from sexton.shards as shard where shard.holder = node.id)
     and node.id not in (select held.node from held)

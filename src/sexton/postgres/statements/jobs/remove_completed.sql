@@ -1,7 +1,7 @@
--- One-off jobs go when they have been completed for as long as they wanted to be kept; deleted ones once no history of them
--- is kept ($3 days), but for declared ones, which are remembered. A job with a live run or a dead letter stays as well: both
--- still need it. By the indexes jobs_completed and jobs_deleted, so that those whose time has not come are not looked at.
-with moment as materialized (select coalesce($1::timestamptz, clock_timestamp()) as now),
+-- One-off jobs go when they have been completed for as long as they are to be kept; deleted ones once no history of them
+-- is kept (:keep_days), but for declared ones, which are remembered. A job with a live run or a dead letter stays as well:
+-- both still need it. By the indexes jobs_completed and jobs_deleted, so that those whose time has not come are not read.
+with moment as materialized (select coalesce(:now::timestamptz, clock_timestamp()) as now),
 completed as materialized (
     select job.id
     from sexton.jobs as job
@@ -12,7 +12,7 @@ completed as materialized (
         ) <= (select now at time zone 'UTC' from moment)
         and not exists (select from sexton.runs as run where run.job_id = job.id)
         and not exists (select from sexton.dead as dead where dead.job_id = job.id)
-    limit $2
+    limit :limit
     for update skip locked
 ),
 deleted as materialized (
@@ -20,10 +20,10 @@ deleted as materialized (
     from sexton.jobs as job
     where job.status = 'deleted'
         and job.declaration is null
-        and job.deleted_at <= (select now from moment) - make_interval(days => $3::int)
+        and job.deleted_at <= (select now from moment) - make_interval(days => :keep_days::int)
         and not exists (select from sexton.runs as run where run.job_id = job.id)
         and not exists (select from sexton.dead as dead where dead.job_id = job.id)
-    limit $2
+    limit :limit
     for update skip locked
 ),
 removed as (

@@ -1,14 +1,13 @@
-"""Takes dead letters to where people want them as well: `dead_letter_target` of their job, or of all jobs.
+"""Sends dead letters to the `dead_letter_target` of their job, or of all jobs, beside keeping them.
 
-The row in PostgreSQL stays the truth; a letter is taken at least once. Runs die without waiting for any of
-this: the courier finds their letters by itself, and takes a batch of them under a short lease. Those that
-could not be delivered are taken again later, for as long as they are there.
+The row in PostgreSQL stays the truth; a letter is sent at least once. A run that dies does not wait for this:
+the sender finds its letter later, and leases letters in batches. A letter that did not arrive is sent again,
+at growing intervals, until it arrives, or is redriven or discarded.
 """
 
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
@@ -30,15 +29,14 @@ from sexton.model import (
     encode_id,
 )
 from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
 from sexton.runs.read import key_of
 from sexton.targets.base import OpenKind
 from sexton.targets.detached import Detached
 from sexton.targets.run import clean, execute
 from sexton.targets.table import read_target
 
-log = logging.getLogger("sexton")
-
-# A batch takes two deliveries' time at most: a process that is told to stop waits for it.
+# A batch takes no longer than two deliveries: a process that stops waits for it.
 BATCH = 100
 AT_A_TIME = 50
 DELIVERY_SECONDS = 10.0
@@ -46,8 +44,8 @@ LEASE_SECONDS = 120.0
 SHORTEST_WAIT, LONGEST_WAIT = 10.0, 3600.0
 
 
-class Courier(Loop):
-    name = "courier"
+class DeadLetterSender(Loop):
+    name = "dead_letter_sender"
 
     def __init__(
         self,
@@ -69,25 +67,33 @@ class Courier(Loop):
         return 0 if await self.deliver() == BATCH else self._settings.sweep_seconds
 
     async def deliver(self) -> int:
-        """Take a batch around; how many letters there were, with and without an address."""
-        rows = await self._database.fetch("take_letters", self._now(), BATCH, LEASE_SECONDS)
+        """Send a batch; how many letters there were, with and without a target."""
+        context = Context(self._database, now=self._now())
+        rows = await context.fetch(
+            "recording/take_letters", now=context.now, limit=BATCH, lease_seconds=LEASE_SECONDS
+        )
         addressed = [row for row in rows if row["target"] is not None]
-        places = asyncio.Semaphore(AT_A_TIME)
+        slots = asyncio.Semaphore(AT_A_TIME)
 
-        async def take(row: asyncpg.Record) -> str | None:
-            async with places:
-                return await self._take(row)
+        async def send(row: asyncpg.Record) -> str | None:
+            async with slots:
+                return await self._send(row)
 
-        errors = await asyncio.gather(*map(take, addressed))
+        errors = await asyncio.gather(*map(send, addressed))
         if addressed:
-            waits = [wait_before(row["deliveries"]) for row in addressed]
-            ids, counts = [row["run_id"] for row in addressed], [row["deliveries"] for row in addressed]
-            await self._database.fetch("settle_letters", ids, counts, errors, waits, self._now())
+            await context.execute(
+                "recording/settle_letters",
+                runs=[row["run_id"] for row in addressed],
+                deliveries=[row["deliveries"] for row in addressed],
+                errors=errors,
+                waits=[wait_before(row["deliveries"]) for row in addressed],
+                now=self._now(),
+            )
             self._telemetry.letters.inc(errors.count(None))
         return len(rows)
 
-    async def _take(self, row: asyncpg.Record) -> str | None:
-        """What kept it from arriving."""
+    async def _send(self, row: asyncpg.Record) -> str | None:
+        """Why the letter did not arrive; None if it did."""
         try:
             target = read_target(msgspec.json.decode(row["target"]), "dead_letter_target")
             step = self._kinds[target.kind.name].step(target.spec)
@@ -111,12 +117,13 @@ class Courier(Loop):
         )
         try:
             async with asyncio.timeout(DELIVERY_SECONDS):
-                return told(await execute(run, step))
+                return error_of(await execute(run, step))
         except TimeoutError:
             return f"timeout: no answer after {DELIVERY_SECONDS:g} seconds"
 
 
-def told(outcome: Outcome | None) -> str | None:
+def error_of(outcome: Outcome | None) -> str | None:
+    """None if it is a success."""
     match outcome:
         case Success():
             return None
@@ -148,5 +155,5 @@ def letter_of(row: asyncpg.Record) -> dict[str, Any]:
 
 
 def wait_before(deliveries: int) -> float:
-    """How long until it is tried again after so many times."""
+    """Seconds until the next delivery after so many."""
     return min(LONGEST_WAIT, SHORTEST_WAIT * 2.0 ** min(deliveries - 1, 20))

@@ -1,12 +1,11 @@
 -- What a zone is like in the zone database that jobs are planned with now. What it was like before is kept if it differs.
--- $1 name, $2 version, $3 fingerprint, $4 changes, $5 now
 insert into sexton.zones as known (name, version, fingerprint, changes)
-values ($1, $2, $3, $4)
+values (:name, :version, :fingerprint, :changes)
 on conflict (name) do update
 set version = excluded.version, fingerprint = excluded.fingerprint, changes = excluded.changes,
     previous = case when known.fingerprint = excluded.fingerprint then known.previous else known.changes end,
     previous_version = case when known.fingerprint = excluded.fingerprint then known.previous_version else known.version end,
     replanned_at = case when known.fingerprint = excluded.fingerprint then known.replanned_at
-                        else coalesce($5::timestamptz, clock_timestamp()) end,
+                        else coalesce(:now::timestamptz, clock_timestamp()) end,
     through = null
 where known.version < excluded.version

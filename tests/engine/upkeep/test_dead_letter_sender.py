@@ -1,4 +1,4 @@
-"""Dead letters, taken to where people want them as well."""
+"""Dead letters, sent to a target beside being kept."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from aiohttp import web
 
 from sexton.config import Settings
 from sexton.engine.telemetry import Telemetry
-from sexton.engine.upkeep.dead_letters import LEASE_SECONDS, Courier, wait_before
+from sexton.engine.upkeep.dead_letter_sender import LEASE_SECONDS, DeadLetterSender, wait_before
 from sexton.errors import InvalidField
 from sexton.jobs.validation import read_spec
 from sexton.model import encode_id
@@ -62,8 +62,8 @@ async def office() -> AsyncIterator[Office]:
     await runner.cleanup()
 
 
-class Round(Courier):
-    """A courier whose clock stands where the test says."""
+class Sender(DeadLetterSender):
+    """A sender whose clock the test sets."""
 
     def __init__(self, database: Database) -> None:
         self.at = NOW
@@ -73,12 +73,12 @@ class Round(Courier):
 
 
 @pytest_asyncio.fixture
-async def courier(database: Database) -> AsyncIterator[Round]:
-    courier = Round(database)
-    yield courier
-    for kind in courier._kinds.values():
+async def sender(database: Database) -> AsyncIterator[Sender]:
+    sender = Sender(database)
+    yield sender
+    for kind in sender._kinds.values():
         await kind.close()
-    await courier.outbound.close()
+    await sender.outbound.close()
 
 
 async def die(database: Database, **options: Any) -> int:
@@ -95,11 +95,11 @@ async def die(database: Database, **options: Any) -> int:
 
 
 async def test_the_target_of_the_job_gets_the_letter_once(
-    database: Database, courier: Round, office: Office
+    database: Database, sender: Sender, office: Office
 ) -> None:
     run = await die(database, dead_letter_target={"http": {"url": office.url}})
-    assert await courier.deliver() == 1
-    assert await courier.deliver() == 0
+    assert await sender.deliver() == 1
+    assert await sender.deliver() == 0
     [letter] = office.letters
     assert office.keys == [f"dead:{encode_id('r', run)}"]
     assert letter["run_id"] == encode_id("r", run)
@@ -113,61 +113,66 @@ async def test_the_target_of_the_job_gets_the_letter_once(
 
 
 async def test_letters_of_all_jobs_go_where_the_namespace_says(
-    database: Database, courier: Round, office: Office
+    database: Database, sender: Sender, office: Office
 ) -> None:
     before = await die(database)
-    assert await courier.deliver() == 1
+    assert await sender.deliver() == 1
     await set_dead_letter_target(Context(database), {"http": {"url": office.url}})
     assert await dead_letter_target(Context(database)) == {"http": {"url": office.url}}
     run = await die(database)
-    assert await courier.deliver() == 1
+    assert await sender.deliver() == 1
     assert [letter["run_id"] for letter in office.letters] == [encode_id("r", run)]
     assert (await get_dead(Context(database), before)).delivered_at is None
     await set_dead_letter_target(Context(database), None)
     assert await dead_letter_target(Context(database)) is None
     await die(database)
-    await courier.deliver()
+    await sender.deliver()
     assert len(office.letters) == 1
 
 
 async def test_a_letter_that_is_refused_is_taken_again_later(
-    database: Database, courier: Round, office: Office
+    database: Database, sender: Sender, office: Office
 ) -> None:
     run = await die(database, dead_letter_target={"http": {"url": office.url}})
     office.status = 500
     for tried in (1, 2, 3):
-        assert await courier.deliver() == 1
+        assert await sender.deliver() == 1
         assert "HTTP 500" in ((await get_dead(Context(database), run)).delivery_error or "")
-        assert await courier.deliver() == 0
-        courier.at += timedelta(seconds=wait_before(tried))
+        assert await sender.deliver() == 0
+        sender.at += timedelta(seconds=wait_before(tried))
     office.status = 200
-    assert await courier.deliver() == 1
+    assert await sender.deliver() == 1
     assert len(office.letters) == 1
     assert (await get_dead(Context(database), run)).delivery_error is None
 
 
-async def test_a_courier_that_dies_loses_no_letter(
-    database: Database, courier: Round, office: Office
-) -> None:
+async def test_a_sender_that_dies_loses_no_letter(database: Database, sender: Sender, office: Office) -> None:
     await die(database, dead_letter_target={"http": {"url": office.url}})
-    taken = await database.fetch("take_letters", NOW, 10, LEASE_SECONDS)
+    taken = await database.fetch("recording/take_letters", now=NOW, limit=10, lease_seconds=LEASE_SECONDS)
     assert len(taken) == 1
-    assert await courier.deliver() == 0
-    courier.at += timedelta(seconds=LEASE_SECONDS)
-    assert await courier.deliver() == 1
+    assert await sender.deliver() == 0
+    sender.at += timedelta(seconds=LEASE_SECONDS)
+    assert await sender.deliver() == 1
     assert len(office.letters) == 1
     # What the first one says now is too late.
-    late = await database.fetch("settle_letters", [taken[0]["run_id"]], [1], ["lost"], [1.0], NOW)
+    late = await database.fetch(
+        "recording/settle_letters",
+        runs=[taken[0]["run_id"]],
+        deliveries=[1],
+        errors=["lost"],
+        waits=[1.0],
+        now=NOW,
+    )
     assert late == []
 
 
 async def test_a_broken_address_keeps_no_other_letter(
-    database: Database, courier: Round, office: Office
+    database: Database, sender: Sender, office: Office
 ) -> None:
     broken = {"message": {"broker": "redis", "url": "redis://127.0.0.1:1/0", "topic": "dead"}}
     run = await die(database, dead_letter_target=broken)
     await die(database, dead_letter_target={"http": {"url": office.url}})
-    assert await courier.deliver() == 2
+    assert await sender.deliver() == 2
     assert len(office.letters) == 1
     assert "redis" in ((await get_dead(Context(database), run)).delivery_error or "")
 

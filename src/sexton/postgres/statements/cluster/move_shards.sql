@@ -1,0 +1,13 @@
+-- Put the next timers after the job :after into the shards where they belong, of :shards. Answers with the last job, how many
+-- were looked at and how many moved.
+with part as materialized (
+    select job_id, shard, sexton.shard_of(job_id, :shards::integer) as wanted
+    from sexton.timers where job_id > :after order by job_id limit :limit
+),
+moved as (
+    update sexton.timers t set shard = part.wanted
+    from part
+    where t.job_id = part.job_id and part.shard <> part.wanted
+    returning 1
+)
+select max(job_id) as last, count(*) as seen, (select count(*) from moved) as moved from part

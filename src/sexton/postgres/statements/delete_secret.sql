@@ -1,1 +1,0 @@
-delete from sexton.secrets where name = $1 returning name

@@ -1,1 +1,0 @@
-select value from sexton.secrets where name = $1

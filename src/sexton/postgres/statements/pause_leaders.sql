@@ -1,8 +1,0 @@
--- Nobody leads any shard until $1 seconds from now, or until this is taken back. The schedulers are told.
-with paused as (
-    insert into sexton.settings (name, value)
-    select 'resharding', to_jsonb(extract(epoch from clock_timestamp())::float8 + $1::float8)
-    on conflict (name) do update set value = excluded.value
-    returning value
-)
-select pg_notify('sexton_shards', '') from paused

@@ -1,0 +1,1 @@
+delete from sexton.secrets where name = :name returning name

@@ -1,0 +1,1 @@
+select value from sexton.secrets where name = :name
