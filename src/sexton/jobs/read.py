@@ -179,7 +179,7 @@ async def warnings_of(context: Context, job: JobView) -> list[str]:
         target = read_target(target_of(job))
     except InvalidField as error:
         # Of a kind that another process has loaded, or of another version.
-        return [f"this process cannot read the target: {error}"]
+        return [f"this process cannot read the target: {error.message}"]
     workers = await _worker_warnings(context, target)
     limits = await _limit_warnings(context, job)
     secrets = await _secret_warnings(context, job)
