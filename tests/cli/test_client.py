@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from pathlib import Path
 
@@ -10,7 +9,6 @@ import pytest
 
 from sexton.cli.client import (
     DEFAULT_URL,
-    AsyncClient,
     Client,
     find_url,
     place,
@@ -60,21 +58,6 @@ def test_a_closed_connection_is_opened_again(database_url: str) -> None:
         assert connection is not None
         connection.sock.close()
         assert client.get("/jobs") == []
-
-
-def test_the_same_for_asyncio(database_url: str) -> None:
-    async def use(url: str) -> list[str]:
-        async with AsyncClient(url) as client:
-            await client.post("/jobs", HOURLY)
-            await client.put(place("jobs", "by-name", "b"), {"schedule": "every 1m"})
-            await client.patch(place("jobs", "b"), {"owner": "x"})
-            assert (await client.get(place("jobs", "b")))["owner"] == "x"
-            names = [job["name"] async for job in client.pages("/jobs")]
-            await client.delete(place("jobs", "b"))
-            return names
-
-    with Server(database_url) as server:
-        assert asyncio.run(use(server.url)) == ["hourly", "b"]
 
 
 def test_nobody_there() -> None:

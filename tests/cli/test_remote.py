@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -11,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sexton.cli.jobs import Fields
-from sexton.jobs.spec import JobSpec
 from sexton.model import decode_id
 from sexton.postgres.database import Database
 from tests.cli.server import Server
@@ -248,13 +245,6 @@ def test_a_job_is_followed_to_its_end(sexton: Sexton, working: Server) -> None:
     assert "dead" in waited.out
     assert "twice" in sexton("jobs", "list", "--status", "completed").out
     assert working.url
-
-
-def test_no_field_of_a_job_is_missing_among_the_options() -> None:
-    options = {field.name for field in dataclasses.fields(Fields)}
-    special = {"name", "labels"}
-    assert set(JobSpec.__struct_fields__) - special <= options
-    assert {"handler", "http", "label"} <= options
 
 
 def test_any_target_can_be_given_as_json(sexton: Sexton, server: Server) -> None:

@@ -5,24 +5,26 @@
     for run in client.pages("/runs", status="dead"): …
 
 Errors of the API come back as the exceptions they were (`sexton.errors`), with code, field and hint. It is
-made of the standard library alone, so that the command line starts fast. In asyncio use `AsyncClient`.
+made of the standard library alone, so that the command line starts fast.
 """
 
 from __future__ import annotations
 
-import asyncio
 import http.client
 import json
 import os
 import re
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode, urlsplit
 
 from sexton import __version__
 from sexton.errors import Conflict, InvalidField, NotFound, ScheduleError, SextonError, Unavailable
+
+if TYPE_CHECKING:
+    from sexton.api.routes import Route
 
 PREFIX = "/api/v1"
 DEFAULT_URL = "http://127.0.0.1:7390"
@@ -52,6 +54,14 @@ class Client:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+    def ask(self, route: Route, *path: str, **given: Any) -> Any:
+        """The answer of a route; `path` are the parameters of its path, in order."""
+        named = () if route.query is None else route.query.__struct_fields__
+        query = {name: value for name, value in given.items() if name in named}
+        body = {name: value for name, value in given.items() if name not in named}
+        sent = None if route.body is None else body
+        return self.request(route.method, path_of(route, *path), sent, query=query)[0]
 
     def get(self, path: str, **query: Any) -> Any:
         return self.request("GET", path, query=query)[0]
@@ -163,45 +173,6 @@ class Client:
         )
 
 
-class AsyncClient:
-    """The same for asyncio: each call is made in a thread, one at a time."""
-
-    def __init__(self, url: str | None = None, *, key: str | None = None, timeout: float = 30) -> None:
-        self._client = Client(url, key=key, timeout=timeout)
-        self._turn = asyncio.Lock()
-
-    async def __aenter__(self) -> AsyncClient:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self._client.close()
-
-    async def get(self, path: str, **query: Any) -> Any:
-        return await self._call(lambda: self._client.get(path, **query))
-
-    async def post(self, path: str, body: Body = None, **query: Any) -> Any:
-        return await self._call(lambda: self._client.post(path, body, **query))
-
-    async def put(self, path: str, body: Body) -> Any:
-        return await self._call(lambda: self._client.put(path, body))
-
-    async def patch(self, path: str, body: Body, *, revision: int | None = None) -> Any:
-        return await self._call(lambda: self._client.patch(path, body, revision=revision))
-
-    async def delete(self, path: str, **query: Any) -> None:
-        await self._call(lambda: self._client.delete(path, **query))
-
-    async def pages(self, path: str, *, most: int | None = None, **query: Any) -> AsyncIterator[Any]:
-        items = self._client.pages(path, most=most, **query)
-        end = object()
-        while (item := await self._call(lambda: next(items, end))) is not end:
-            yield item
-
-    async def _call(self, function: Callable[[], Any]) -> Any:
-        async with self._turn:
-            return await asyncio.to_thread(function)
-
-
 def find_url() -> str:
     """SEXTON_URL; else where `sexton up` of this user's data directory says it is; else the default."""
     if url := os.environ.get("SEXTON_URL"):
@@ -218,6 +189,12 @@ def find_url() -> str:
 def place(*parts: str) -> str:
     """A path from names: `place("jobs", "a b", "runs")`."""
     return "/" + "/".join(quote(part, safe="") for part in parts)
+
+
+def path_of(route: Route, *path: str) -> str:
+    """The path of a route with these parameters."""
+    parts = iter(path)
+    return re.sub(r"\{\w+\}", lambda _: quote(next(parts), safe=""), route.template)
 
 
 def error_of(status: int, answer: Any) -> SextonError:

@@ -7,14 +7,12 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from sexton import clock
+from sexton.api import routes
 from sexton.cli import DONE, NOT_DONE
-from sexton.cli.client import Client, place
+from sexton.cli.client import Client
+from sexton.cli.command import Ask, command
 from sexton.cli.output import Table, console, width, write, write_json
-from sexton.cli.remote import Json, connect, moment, seconds, short_time
-
-NodeRef = Annotated[
-    str, Parameter(help="A node's id, a process as host:pid or a beginning of it, or a host for all on it.")
-]
+from sexton.cli.remote import moment, seconds, short_time
 
 WATCH_SECONDS = 2.0
 WAIT_SECONDS = 0.5
@@ -26,51 +24,44 @@ SHORTEST_HOST = 4
 SETTLED_SECONDS = 0.2
 
 
+@command(routes.GET_CLUSTER)
 def cluster(
+    ask: Ask,
     *,
-    jobs: Annotated[
-        bool, Parameter(help="Count the jobs of each shard even if there are very many.")
-    ] = False,
     shards: Annotated[bool, Parameter(help="Show every shard on a line of its own.")] = False,
     watch: Annotated[bool, Parameter(help="Show it again every two seconds, until Ctrl-C.")] = False,
-    json: Json = False,
 ) -> int:
     """Show the cluster: nodes, who leads which shards, the elector.
 
     Ends with 1 if a shard has no leader or the elector does not answer.
     """
-    with connect() as client:
-        while True:
-            found = client.get("/cluster", **({"jobs": "true"} if jobs else {}))
-            if json:
-                write_json(found)
-            else:
-                _show(found, every_shard=shards)
-            if not watch:
-                break
-            clock.block(WATCH_SECONDS)
-            print()
+    while True:
+        found = ask()
+        if ask.json:
+            write_json(found)
+        else:
+            _show(found, every_shard=shards)
+        if not watch:
+            break
+        clock.block(WATCH_SECONDS)
+        print()
     good = found["shards_led"] == found["shards"] and found["elector"]["ok"]
     return DONE if good else NOT_DONE
 
 
+@command(routes.DRAIN_NODE)
 def drain(
-    node: NodeRef,
-    *,
-    undo: Annotated[bool, Parameter(help="Let it go on.")] = False,
-    wait: Annotated[bool, Parameter(help="Wait until it leads and runs nothing.")] = False,
-    json: Json = False,
+    ask: Ask, *, wait: Annotated[bool, Parameter(help="Wait until it leads and runs nothing.")] = False
 ) -> int:
     """Drain a node: it hands its shards over and finishes its runs.
 
     It takes no more of either until it is undone or started again. At a deploy:
     drain --wait, stop it, start the new one.
     """
-    with connect() as client:
-        asked = client.post(f"{place('nodes', node)}/drain", {"undo": undo})
-        if wait and not undo:
-            asked["nodes"] = _wait(client, asked)
-    if json:
+    asked = ask()
+    if wait and "undo" not in ask.given:
+        asked["nodes"] = _wait(ask.client, asked)
+    if ask.json:
         write_json(asked)
         return DONE
     out = console()
@@ -88,7 +79,7 @@ def _wait(client: Client, asked: dict[str, Any]) -> list[dict[str, Any]]:
     seen = {each["node_id"]: each for each in asked["nodes"]}
     busy = set(seen)
     while busy:
-        there = {each["node_id"]: each for each in client.get("/cluster")["nodes"]}
+        there = {each["node_id"]: each for each in client.ask(routes.GET_CLUSTER)["nodes"]}
         for name in list(busy):
             each = there.get(name)
             if each is None or each["state"] in ("stopped", "dead", "expired"):

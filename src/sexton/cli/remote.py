@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 Json = Annotated[bool, Parameter(help="Answer with JSON.")]
-Ref = Annotated[str, Parameter(help="The job's name or id.")]
-RunId = Annotated[str, Parameter(help="The run's id, r_….")]
 Yes = Annotated[bool, Parameter(name=["--yes", "-y"], help="Do not ask.")]
 
 STYLES = {
@@ -55,7 +53,9 @@ def read_json_file(file: Path) -> Any:
     """What a file holds, or the standard input."""
     try:
         return json_.loads(sys.stdin.read() if str(file) == "-" else file.read_text("utf-8"))
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        raise InvalidField("no_file", f"{file} cannot be read: {error.strerror}", field="file") from None
+    except ValueError as error:
         raise InvalidField(
             "bad_json", f"{file} cannot be read as JSON: {error}", field="file", hint="give a file with JSON"
         ) from None
@@ -67,7 +67,9 @@ def moment(text: str | None) -> datetime | None:
 
 
 def instant(text: str, field: str) -> str:
-    """A time as people type it, for the API: an instant, or `-2h`, `+30m` from now."""
+    """A time as people type it, for the API: an instant, `now`, or `-2h`, `+30m` from now."""
+    if text == "now":
+        text = "+0s"
     unit = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
     if text[:1] in "+-" and text[-1:] in unit and text[1:-1].isdecimal():
         shift = timedelta(seconds=int(text[1:-1]) * unit[text[-1]])
@@ -87,12 +89,23 @@ def instant(text: str, field: str) -> str:
 
 
 def read_json(text: str, field: str) -> Any:
+    """JSON as people type it, or `@FILE`."""
     try:
-        return json_.loads(text)
+        return json_.loads(Path(text[1:]).read_text("utf-8") if text.startswith("@") else text)
+    except OSError as error:
+        raise InvalidField("no_file", f"{text[1:]} cannot be read: {error.strerror}", field=field) from None
     except ValueError as error:
         raise InvalidField(
             "bad_json", f"--{field} is not JSON: {error}", field=field, hint="""such as '{"n": 1}'"""
         ) from None
+
+
+def pair(text: str, mark: str, option: str, example: str) -> tuple[str, str]:
+    """A name and a value with a mark between them."""
+    name, found, value = text.partition(mark)
+    if not found or not name.strip():
+        raise InvalidField("bad_value", f"--{option} {text!r}", field=option, hint=f"such as {example!r}")
+    return name.strip(), value.strip()
 
 
 def short_time(text: str | None) -> str:

@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import json as json_
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from sexton import clock
+from sexton.api import routes
 from sexton.cli import DONE, NOT_DONE
-from sexton.cli.client import place
+from sexton.cli.command import Ask, command
 from sexton.cli.output import console, write, write_json
 from sexton.cli.remote import (
     POLL_SECONDS,
     STYLES,
-    Json,
-    RunId,
-    connect,
     first_line,
-    listed,
     seconds,
     short_time,
     show_fields,
     show_runs,
     took,
-)  # fmt: skip
+)
 from sexton.errors import InvalidField
 
 if TYPE_CHECKING:
@@ -35,83 +33,46 @@ if TYPE_CHECKING:
 ENDED = ("success", "dead", "cancelled", "expired")
 
 
-def list_(
-    *,
-    job: Annotated[str | None, Parameter(help="Only runs of this job: its name or id.")] = None,
-    status: Annotated[str | None, Parameter(help="Only these, with commas: running,dead …")] = None,
-    trigger: Annotated[str | None, Parameter(help="Only these, with commas: manual,backfill …")] = None,
-    skipped: Annotated[bool, Parameter(help="List skipped occurrences too.")] = False,
-    limit: Annotated[int, Parameter(help="At most so many. Default: 20.")] = 20,
-    json: Json = False,
-) -> int:
+@command(routes.LIST_RUNS, names={"include": "--skipped"}, defaults={"limit": 20})
+def list_(ask: Ask) -> int:
     """List runs: live ones first, then the latest."""
-    path = "/runs" if job is None else f"{place('jobs', job)}/runs"
-    include = "skipped" if skipped else None
-    with connect() as client:
-        narrow = "--status or --trigger" if job else "--job, --status or --trigger"
-        runs = listed(client, path, limit, narrow, status=status, trigger=trigger, include=include)
-    if json:
-        write_json(runs)
-    elif runs:
-        show_runs(console(), runs, with_job=job is None)
-    else:
-        write(console(), "No runs." if job is None else f"No runs yet; sexton why {job} says what is to come")
-    return DONE
+    return ask.shown(partial(_show_all, job=ask.given.get("job")))
 
 
-def show(
-    run: RunId,
-    /,
-    *,
-    follow: Annotated[bool, Parameter(help="Show its log until it ends.")] = False,
-    json: Json = False,
-) -> int:
+@command(routes.GET_RUN)
+def show(ask: Ask, *, follow: Annotated[bool, Parameter(help="Show its log until it ends.")] = False) -> int:
     """Show a run with its attempts, log, progress and result."""
-    with connect() as client:
-        found = client.get(place("runs", run))
-        if json and not follow:
-            write_json(found)
-            return DONE
-        if not json:
-            _show(console(), found)
-        return _follow(client, found, json) if follow else DONE
+    if not follow:
+        return ask.shown(_show)
+    found = ask()
+    if not ask.json:
+        _show(found)
+    return _follow(ask.client, found, ask.json)
 
 
+@command(routes.GET_RUN)
 def wait(
-    run: RunId,
-    /,
-    *,
-    timeout: Annotated[float | None, Parameter(help="Give up after so many seconds.")] = None,
-    json: Json = False,
+    ask: Ask, *, timeout: Annotated[float | None, Parameter(help="Give up after so many seconds.")] = None
 ) -> int:
     """Wait for the end of a run: 0 if it is a success, 1 if not."""
-    with connect() as client:
-        return wait_for(client, run, timeout, json)
+    return wait_for(ask.client, ask.path[0], timeout, ask.json)
 
 
-def cancel(
-    run: RunId,
-    /,
-    *,
-    reason: Annotated[str | None, Parameter(help="Kept with the run.")] = None,
-    json: Json = False,
-) -> int:
+@command(routes.CANCEL_RUN)
+def cancel(ask: Ask) -> int:
     """Cancel a run; if it runs, its worker is asked to stop."""
-    with connect() as client:
-        found = client.post(f"{place('runs', run)}/cancel", {"reason": reason})
-    if json:
-        write_json(found)
-    else:
-        told = {"cancelled": "is cancelled", "requested": "is asked to stop"}
-        write(console(), f"{run} {told[found['outcome']]}")
-    return DONE
+    return ask.shown(_show_cancelled)
+
+
+def show_started(found: dict[str, Any]) -> None:
+    write(console(), f"{found['run_id']} is on its way: sexton runs show {found['run_id']} --follow")
 
 
 def wait_for(client: Client, run: str, timeout: float | None, as_json: bool) -> int:
     if timeout is not None and timeout < 0:
         raise InvalidField("out_of_range", f"timeout is {timeout}", field="timeout", hint="0 or more")
     end = None if timeout is None else clock.monotonic() + timeout
-    found = client.get(place("runs", run))
+    found = client.ask(routes.GET_RUN, run)
     told: str | None = None
     while found["status"] not in ENDED:
         if end is not None and clock.monotonic() >= end:
@@ -122,7 +83,7 @@ def wait_for(client: Client, run: str, timeout: float | None, as_json: bool) -> 
             write(console(error=True), f"{run}: {state}", "dim")
             told = state
         clock.block(POLL_SECONDS)
-        found = client.get(place("runs", run))
+        found = client.ask(routes.GET_RUN, run)
     if as_json:
         write_json(found)
     else:
@@ -133,7 +94,7 @@ def wait_for(client: Client, run: str, timeout: float | None, as_json: bool) -> 
 def _follow(client: Client, found: dict[str, Any], as_json: bool) -> int:
     """Log lines as they come, then how it ended."""
     out = console()
-    path = place("runs", found["run_id"])
+    run = found["run_id"]
     lines = found["log"] if as_json else []
     after = found["log"][-1]["at"] if found["log"] else None
     progress = found["progress"]
@@ -146,8 +107,8 @@ def _follow(client: Client, found: dict[str, Any], as_json: bool) -> int:
         if found["status"] in ENDED:
             break
         clock.block(POLL_SECONDS)
-        found = client.get(path)
-        lines = client.get(f"{path}/log", after=after)
+        found = client.ask(routes.GET_RUN, run)
+        lines = client.ask(routes.GET_RUN_LOG, run, after=after)
         after = lines[-1]["at"] if lines else after
         if found["progress"] != progress and not as_json:
             progress = found["progress"]
@@ -159,7 +120,20 @@ def _follow(client: Client, found: dict[str, Any], as_json: bool) -> int:
     return DONE if found["status"] == "success" else NOT_DONE
 
 
-def _show(out: Console, found: dict[str, Any]) -> None:
+def _show_all(runs: list[dict[str, Any]], job: str | None) -> None:
+    if runs:
+        show_runs(console(), runs, with_job=job is None)
+    else:
+        write(console(), "No runs." if job is None else f"No runs yet; sexton why {job} says what is to come")
+
+
+def _show_cancelled(found: dict[str, Any]) -> None:
+    told = {"cancelled": "is cancelled", "requested": "is asked to stop"}
+    write(console(), f"{found['run_id']} {told[found['outcome']]}")
+
+
+def _show(found: dict[str, Any]) -> None:
+    out = console()
     names = (
         "run_id", "job_name", "job_id", "status", "waiting_for", "trigger", "missed", "scheduled_at",
         "started_at", "finished_at", "next_attempt_at", "worker_id", "lease_until", "idempotency_key",

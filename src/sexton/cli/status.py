@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from sexton.api import routes
 from sexton.cli import DONE, NOT_DONE
 from sexton.cli.output import Table, console, write, write_json
 from sexton.cli.remote import Json, connect, moment, short_time
@@ -15,8 +16,8 @@ def status(*, json: Json = False) -> int:
     Ends with 1 if something needs attention.
     """
     with connect() as client:
-        cluster = client.get("/cluster")
-        ready = client.request("GET", "/readyz", accept=(503,))[0]
+        cluster = client.ask(routes.GET_CLUSTER)
+        ready = client.request("GET", routes.READYZ.path, accept=(503,))[0]
         url = client.url
     troubles = _troubles(cluster, ready)
     if json:
