@@ -45,16 +45,14 @@ async def read(
     name: str,
     settings: Mapping[str, str],
     /,
-    *positions: Any,
+    *,
     table: str = "runs",
     **parameters: Any,
 ) -> dict[str, int]:
     """How many rows of the table were read by which way (an index, or a scan of all)."""
     connection = await asyncpg.connect(database.url, server_settings={"jit": "off", **settings})
     try:
-        statement, arguments = (
-            (database.statement(name), positions) if positions else database.prepared(name, **parameters)
-        )
+        statement, arguments = database.prepared(name, **parameters)
         text = await connection.fetchval(
             f"explain (analyze, timing off, format json) {statement}", *arguments
         )

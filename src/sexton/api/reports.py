@@ -22,7 +22,7 @@ class ReportAnswer(msgspec.Struct, frozen=True):
     run_id: Annotated[str, Meta(description="The run.")]
     status: Annotated[
         str,
-        Meta(description="success; failed: it is tried again; dead; cancelled: somebody asked for it."),
+        Meta(description="success; failed: it is tried again; dead; cancelled: that was requested."),
     ]
 
 
@@ -35,7 +35,7 @@ class HeartbeatAnswer(msgspec.Struct, frozen=True):
         Meta(description="running: the worker is not done with its request yet."),
     ]
     deadline_at: Annotated[datetime | None, Meta(description="When its time is over.")]
-    cancel_requested: Annotated[bool, Meta(description="Somebody asked to cancel it: stop working on it.")]
+    cancel_requested: Annotated[bool, Meta(description="Its cancellation was requested: stop working on it.")]
 
 
 @operation(

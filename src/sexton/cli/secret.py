@@ -1,4 +1,4 @@
-"""`sexton secret`: what targets name and nobody is to see, and what webhooks are signed with."""
+"""`sexton secret`: the secrets that targets name, and the one that webhooks are signed with."""
 
 from __future__ import annotations
 

@@ -183,16 +183,16 @@ class Database:
     # Running statements. `on` is a connection that the caller holds; without it, one of the pool is used.
 
     async def fetch(
-        self, statement: str, /, *positions: Any, on: Connection | None = None, **parameters: Any
+        self, statement: str, /, on: Connection | None = None, **parameters: Any
     ) -> list[asyncpg.Record]:
-        text, arguments = self._prepared(statement, positions, parameters)
+        text, arguments = self.prepared(statement, **parameters)
         async with self._held(on) as connection:
             return await connection.fetch(text, *arguments)
 
     async def fetchrow(
-        self, statement: str, /, *positions: Any, on: Connection | None = None, **parameters: Any
+        self, statement: str, /, on: Connection | None = None, **parameters: Any
     ) -> asyncpg.Record | None:
-        text, arguments = self._prepared(statement, positions, parameters)
+        text, arguments = self.prepared(statement, **parameters)
         async with self._held(on) as connection:
             return await connection.fetchrow(text, *arguments)
 
@@ -208,16 +208,6 @@ class Database:
         """The text of a statement and its arguments, for a caller that runs it by itself."""
         found = self._statements[statement]
         return found.text, found.arguments(parameters)
-
-    def statement(self, name: str) -> str:
-        """The text of `statements/NAME.sql` for this database's schema."""
-        return self._statements[name].text
-
-    def _prepared(
-        self, name: str, positions: tuple[Any, ...], parameters: dict[str, Any]
-    ) -> tuple[str, Sequence[Any]]:
-        statement = self._statements[name]
-        return statement.text, positions or statement.arguments(parameters)
 
     @asynccontextmanager
     async def _held(self, on: Connection | None) -> AsyncIterator[Connection]:

@@ -86,8 +86,7 @@ async def require_migrated(database: Database) -> None:
 
 async def require_shards(database: Database, wanted: int) -> None:
     """Refuse a number of shards other than the one that the database was made with."""
-    async with database.connection() as connection:
-        found = await shard_count(database, connection)
+    found = await shard_count(database)
     if found != wanted:
         raise Conflict(
             "shards_differ",
@@ -96,11 +95,8 @@ async def require_shards(database: Database, wanted: int) -> None:
         )
 
 
-async def shard_count(database: Database, connection: Connection) -> int:
-    count: int = await connection.fetchval(
-        database.sql("select value::int from sexton.settings where name = 'shards'")
-    )
-    return count
+async def shard_count(database: Database, connection: Connection | None = None) -> int:
+    return int(await database.fetchval("cluster/get_setting", on=connection, name="shards"))
 
 
 async def _pending(database: Database, connection: Connection) -> list[Migration]:
@@ -147,16 +143,7 @@ async def _apply(database: Database, connection: Connection, migration: Migratio
 async def _make_shards(database: Database, connection: Connection, shards: int) -> None:
     """How many shards there are is decided when the database is made; `sexton reshard` changes it."""
     async with connection.transaction():
-        fixed = await connection.fetchval(
-            database.sql(
-                """insert into sexton.settings (name, value) values ('shards', to_jsonb($1::int))
-                on conflict (name) do update set value = settings.value returning value::int"""
-            ),
-            shards,
+        fixed = await database.fetchval(
+            "cluster/keep_setting", on=connection, name="shards", value=str(shards)
         )
-        await connection.execute(
-            database.sql(
-                "insert into sexton.shards (id) select generate_series(0, $1::int - 1) on conflict do nothing"
-            ),
-            fixed,
-        )
+        await database.execute("cluster/make_shards", on=connection, shards=int(fixed))

@@ -55,7 +55,7 @@ async def make_missing(
 async def drop_old_partitions(
     database: Database, connection: Connection, *, keep_days: int, now: datetime | None = None
 ) -> list[str]:
-    """Detach and drop what is older than the retention; concurrently, so that nobody waits."""
+    """Detach and drop what is older than the retention; concurrently, so that no writer waits."""
     at = now or await connection.fetchval("select clock_timestamp()")
     oldest = at.astimezone(UTC).date() - timedelta(days=keep_days)
     dropped = []

@@ -4,8 +4,8 @@ One directory holds it and is shared by all processes that name it:
 
     DATA/postgres      the cluster; its logs are in postgres/log, settings of your own go into postgresql.conf
     DATA/socket        names the socket's directory: private, and short (such a path has at most 107 bytes)
-    DATA/start.lock    held exclusively by whoever is starting or stopping the server
-    DATA/holders.lock  held shared by every process that uses the server; whoever leaves last stops it
+    DATA/start.lock    held exclusively by the process that starts or stops the server
+    DATA/holders.lock  held shared by every process that uses the server; the last one stops it
     DATA/server.lock   held by the server itself
 
 The locks are the truth, not the process ids: the kernel drops them with the last process that has the file

@@ -84,7 +84,7 @@ class RunDetail(RunView, frozen=True, kw_only=True):
     deadline_at: Annotated[
         datetime | None, about("When the attempt's time is over: what waits for a report waits until then.")
     ] = None
-    cancel_requested_at: Annotated[datetime | None, about("When somebody asked to cancel it.")] = None
+    cancel_requested_at: Annotated[datetime | None, about("When its cancellation was requested.")] = None
     fired_at: Annotated[datetime | None, about("When the scheduler made the run.")] = None
     concurrency_key: Annotated[str | None, about("What it shares its place in the queue with.")] = None
 

@@ -87,8 +87,10 @@ class Renderer:
         if key not in self._zones:
             if len(self._zones) >= ZONES:
                 self._zones.clear()
-            rows = await self._database.fetch("zone_of_revision", *key)
-            self._zones[key] = rows[0]["timezone"] if rows else "UTC"
+            zone = await self._database.fetchval(
+                "zones/find_of_revision", job_id=run.job, revision=run.revision
+            )
+            self._zones[key] = zone or "UTC"
         return self._zones[key]
 
 

@@ -57,10 +57,9 @@ async def reshard(
         )
     await require_migrated(database)
     began = clock.monotonic()
-    async with database.connection() as connection:
-        before = await shard_count(database, connection)
+    before = await shard_count(database)
     if before == shards:
-        await _end_pause(database)  # of one that was killed when all was written
+        await database.execute("cluster/end_pause")  # of one that was killed when all was written
         return Resharded(before, shards, 0, 0, 0.0)
     progress(f"from {before} to {shards} shards: the schedulers give theirs up")
     async with _paused(database), database.transaction() as connection:
@@ -82,13 +81,7 @@ async def _paused(database: Database) -> AsyncIterator[None]:
     finally:
         renewing.cancel()
         await asyncio.gather(renewing, return_exceptions=True)
-        await _end_pause(database)
-
-
-async def _end_pause(database: Database) -> None:
-    async with database.connection() as connection:
-        await connection.execute(database.sql("delete from sexton.settings where name = 'resharding'"))
-        await connection.execute("select pg_notify('sexton_shards', '')")
+        await database.execute("cluster/end_pause")
 
 
 async def _renew(database: Database) -> None:
@@ -115,15 +108,8 @@ async def _rewrite(
             last, seen, moved = row["last"], seen + row["seen"], moved + row["moved"]
             if row["seen"]:
                 progress(f"{seen:,} timers looked at, {moved:,} moved")
-        await connection.execute(
-            database.sql(
-                "insert into sexton.shards (id) select generate_series(0, $1::int - 1) on conflict do nothing"
-            ),
-            shards,
-        )
-        await connection.execute(
-            database.sql("update sexton.settings set value = to_jsonb($1::int) where name = 'shards'"), shards
-        )
+        await database.execute("cluster/make_shards", on=connection, shards=shards)
+        await database.execute("cluster/set_setting", on=connection, name="shards", value=str(shards))
     except LOST as error:
         raise unavailable(error) from error
     return before, seen, moved

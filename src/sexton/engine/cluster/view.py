@@ -16,7 +16,7 @@ class ShardView(msgspec.Struct, frozen=True, kw_only=True):
     """A slice of the jobs, and who leads it."""
 
     shard: Annotated[int, about("Its number, from 0.")]
-    leader: Annotated[str | None, about("The node that leads it, by name; null while nobody does.")] = None
+    leader: Annotated[str | None, about("The node that leads it, by name; null while none does.")] = None
     leader_id: Annotated[str | None, about("The same by id.")] = None
     epoch: Annotated[int, about("Grows with every takeover; firings under an older one are refused.")]
     lease_left_seconds: Annotated[
