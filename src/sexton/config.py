@@ -244,7 +244,7 @@ def misspelt(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def check_names(settings: Mapping[str, Any]) -> None:
-    """A setting that nobody knows would have no effect."""
+    """A setting that does not exist would have no effect."""
     known = Settings.__struct_fields__
     for name in settings:
         if name not in known:

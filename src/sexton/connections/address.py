@@ -50,9 +50,9 @@ class Address:
         scheme = SCHEMES[name]
         try:
             parts = urlsplit(url)
-            login, _, places = parts.netloc.rpartition("@")
+            login, _, servers = parts.netloc.rpartition("@")
             user, has_password, password = login.partition(":")
-            hosts = tuple(_host(place, scheme.port) for place in places.split(",")) if places else ()
+            hosts = tuple(_host(server, scheme.port) for server in servers.split(",")) if servers else ()
             given = parse_qs(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
         except ValueError:
             raise _unreadable(name, field) from None
@@ -100,8 +100,8 @@ def complaint(error: BaseException, address: Address | None = None) -> str:
     return lines[0] if lines else type(error).__name__
 
 
-def _host(place: str, port: int) -> tuple[str, int]:
-    parts = urlsplit(f"//{place}")
+def _host(server: str, port: int) -> tuple[str, int]:
+    parts = urlsplit(f"//{server}")
     if not parts.hostname:
         raise ValueError("no host")
     return parts.hostname, parts.port or port

@@ -1,4 +1,4 @@
-"""TLS to somebody else's server: whom we believe, and what we show."""
+"""TLS to another server: the authorities that are trusted, and the certificate that is shown."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def make_context(ca: str | None, cert: str | None, key: str | None) -> ssl.SSLCo
     inline = ca is not None and ca.startswith(PEM)
     context = ssl.create_default_context(cafile=None if inline else ca, cadata=ca if inline else None)
     if cert is not None:
-        # OpenSSL reads keys from files only: in a directory that nobody else may look into, for a moment.
+        # OpenSSL reads keys from files only: in a directory that no other user can read, for a moment.
         with TemporaryDirectory() as directory:
             shown = _in_file(cert, Path(directory, "cert"))
             own = None if key is None else _in_file(key, Path(directory, "key"))
@@ -62,8 +62,8 @@ def _content(name: str, given: str | None, field: str) -> bytes | None:
         ) from None
 
 
-def _in_file(text: str, place: Path) -> str:
+def _in_file(text: str, path: Path) -> str:
     if not text.startswith(PEM):
         return text
-    place.write_text(text)
-    return str(place)
+    path.write_text(text)
+    return str(path)

@@ -70,7 +70,7 @@ class OpenHandlers:
 
     def __init__(self, handlers: Mapping[str, Handler], threads: int = 32) -> None:
         self.handlers: dict[str, Handler] = {**BUILT_IN, **handlers}
-        # A thread cannot be stopped: the place of one that overran its time is taken by another. Threads are
+        # A thread cannot be stopped: another takes the slot of one that overran its time. Threads are
         # made only when none is free, so that there are no more than runs at a time and those left behind.
         self._pool = ThreadPoolExecutor(threads + LEFT_BEHIND, thread_name_prefix="sexton-handler")
         self.left_behind = 0

@@ -3,8 +3,8 @@ and whether it is any use to ask at all.
 
 A circuit opens after so many failures in a row (no connection, no answer, a status from 500 on) within a
 minute. While it is open nothing is sent; then one request goes as a probe, and its answer closes the circuit
-or opens it again. Whoever finds a host busy or its circuit open gets `HostBusy` at once, or after a second
-of waiting, with the time to come back: a run that cannot be sent must not keep its place in the worker.
+or opens it again. A run that finds a host busy or its circuit open gets `HostBusy` at once, or after a second
+of waiting, with the time to come back: a run that cannot be sent must not keep its slot in the worker.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Hosts:
 
     @asynccontextmanager
     async def admit(self, origin: str) -> AsyncIterator[Permit]:
-        """Leave to send one request; the permit is told how it went."""
+        """A permit to send one request; note its outcome on the permit."""
         host = self._hosts.get(origin)
         if host is None:
             if len(self._hosts) >= MOST_HOSTS:

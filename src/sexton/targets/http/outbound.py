@@ -1,4 +1,4 @@
-"""The one way out: every request that Sexton makes to somebody else's server goes through `Outbound.send`.
+"""The one way out: every request that Sexton makes to another server goes through `Outbound.send`.
 
 A name is resolved, every address it has is checked, and the socket is made for a checked address: what is
 checked is what is dialled, so a name that changes its address between the two, and a redirect, gain nothing.

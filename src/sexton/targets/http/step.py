@@ -195,7 +195,7 @@ def request_headers(
     target: HttpTarget, run: RunContext, body: bytes, keys: Sequence[bytes]
 ) -> dict[str, str]:
     now = clock.now()
-    # A name that is given in both ways is ours: nobody may forge what a receiver checks.
+    # Ours win over the target's: a job must not forge the headers that a receiver checks.
     ours = {
         "Idempotency-Key": _header(run.idempotency_key),
         "Sexton-Job-Id": run.job_id,

@@ -37,7 +37,7 @@ def check_broker_address(url: str | SecretRef, broker: str, field: str) -> None:
     if shown not in (None, "", HIDDEN, "guest"):
         raise InvalidField(
             "bad_url",
-            "the address holds a password that everybody who sees the job would see",
+            "the address holds a password, and the job is shown with it",
             field=field,
             hint='keep it as a secret: sexton secret set NAME, then {"secret": "NAME"} or ${secret:NAME}',
         )

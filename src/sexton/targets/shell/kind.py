@@ -20,7 +20,7 @@ LARGEST_SCRIPT = 64 * 1024
 
 
 class ShellTarget(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A command, on workers that were told which ones they may run."""
+    """A command, on workers whose settings allow it."""
 
     command: Annotated[
         list[str] | None,

@@ -1,6 +1,6 @@
 """The shell target: a command on the worker's machine, in a process group of its own.
 
-A worker serves only the programs it was told to allow. The command gets the payload on its standard input and
+A worker serves only the programs that its settings allow. The command gets the payload on its standard input and
 the ids of its run in its environment, of which it sees nothing else of the worker's but where programs and
 homes are: the worker's own settings and secrets stay with it. What it says is kept in the run's log. When its
 time is up the whole group is asked to end, and killed if it does not.
@@ -78,12 +78,12 @@ class OpenShell:
 class Command(asyncio.SubprocessProtocol):
     """A command under way: every line it says is passed on, the last ones are kept."""
 
-    def __init__(self, tell: Callable[[str, str], object]) -> None:
+    def __init__(self, pass_on: Callable[[str, str], object]) -> None:
         loop = asyncio.get_running_loop()
         self.exited: asyncio.Future[None] = loop.create_future()
         self.closed: asyncio.Future[None] = loop.create_future()
-        self.output = Output(lambda line: tell(line, "info"))
-        self.errors = Output(lambda line: tell(line, "warning"))
+        self.output = Output(lambda line: pass_on(line, "info"))
+        self.errors = Output(lambda line: pass_on(line, "warning"))
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         (self.output if fd == 1 else self.errors).take(data)
@@ -103,8 +103,8 @@ class Command(asyncio.SubprocessProtocol):
 class Output:
     """One of the two streams."""
 
-    def __init__(self, tell: Callable[[str], object]) -> None:
-        self._tell = tell
+    def __init__(self, pass_on: Callable[[str], object]) -> None:
+        self._pass_on = pass_on
         self._lines: deque[str] = deque()
         self._rest = b""
         self._size = 0
@@ -129,7 +129,7 @@ class Output:
 
     def _keep(self, data: bytes) -> None:
         line = clean(data.decode("utf-8", "replace").rstrip("\r"), LONGEST_LINE)
-        self._tell(line)
+        self._pass_on(line)
         self._lines.append(line)
         self._size += len(line) + 1
         while len(self._lines) > LAST_LINES or (self._size > LAST_BYTES and len(self._lines) > 1):

@@ -38,7 +38,7 @@ class MqttPublisher:
                 message.topic, message.body, qos=1, properties=properties, timeout=PUBLISH_SECONDS
             )
         except aiomqtt.MqttCodeError as error:
-            raise _judged(error) from None
+            raise _exception_of(error) from None
         return {"acknowledged": True}
 
     async def close(self) -> None:
@@ -59,10 +59,10 @@ async def connect(address: Address) -> MqttPublisher:
     try:
         await client.__aenter__()
     except aiomqtt.MqttCodeError as error:
-        raise _judged(error) from None
+        raise _exception_of(error) from None
     return MqttPublisher(client)
 
 
-def _judged(error: aiomqtt.MqttCodeError) -> Exception:
+def _exception_of(error: aiomqtt.MqttCodeError) -> Exception:
     code = getattr(error.rc, "value", error.rc)
     return Refused(f"mqtt: {error}") if code in REFUSALS else ConnectionError(str(error))
