@@ -1,8 +1,8 @@
 """The shell target: a command on the worker's machine, in a process group of its own.
 
-A worker serves only the programs that its settings allow. The command gets the payload on its standard input and
-the ids of its run in its environment, of which it sees nothing else of the worker's but where programs and
-homes are: the worker's own settings and secrets stay with it. What it says is kept in the run's log. When its
+A worker serves only the programs that its settings allow. The command gets the payload on its standard input,
+and in its environment the ids of its run. Of the worker's environment it sees where programs and homes are,
+and nothing else: the worker's settings and secrets stay hidden. Its output is kept in the run's log. When its
 time is up the whole group is asked to end, and killed if it does not.
 """
 
