@@ -29,7 +29,7 @@ import msgspec
 
 from sexton import clock
 from sexton.config import Settings, check_names, load
-from sexton.engine.logs import keep_journal
+from sexton.engine.logs import set_up_logging
 from sexton.engine.loop import Loop
 from sexton.engine.node import Node
 from sexton.errors import InvalidField
@@ -183,7 +183,7 @@ class Sexton:
 
     def run(self) -> None:
         """Run scheduler and worker in this process until Ctrl-C or SIGTERM."""
-        keep_journal()
+        set_up_logging()
         asyncio.run(self._until_stopped())
 
     @asynccontextmanager

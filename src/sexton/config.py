@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import ipaddress
 import os
 import tomllib
 from collections.abc import Mapping
@@ -14,6 +13,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from sexton.connections.address import Address
+from sexton.connections.loopback import is_loopback
 from sexton.connections.scheme import Use, examples
 from sexton.errors import InvalidField
 from sexton.model import LONGEST_QUEUE
@@ -28,7 +28,7 @@ ROLES = ("api", "scheduler", "worker")
 LONGEST_HORIZON = 3600
 # Every scheduler looks at every shard once a second.
 MOST_SHARDS = 4096
-# A lease is trusted until this long before its end: the clocks of two machines do not run alike.
+# A node trusts its lease only until a margin before the end, and a renewal takes a while.
 SHORTEST_LEASE = 1
 PREFIX = "SEXTON_"
 
@@ -251,15 +251,6 @@ def check_names(settings: Mapping[str, Any]) -> None:
             close = difflib.get_close_matches(name, known, n=1)
             hint = f"did you mean {close[0]}?" if close else f"known: {', '.join(known)}"
             raise InvalidField("bad_config", f"there is no setting {name}", field=name, hint=hint)
-
-
-def is_loopback(host: str) -> bool:
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
 
 
 def _check_url(field: str, url: str) -> None:

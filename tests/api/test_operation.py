@@ -14,7 +14,6 @@ import msgspec
 import pytest
 
 from sexton.api.application import make_app, operations
-from sexton.api.guard import read_keys
 from sexton.api.pages import program_here
 from sexton.config import Settings
 from sexton.engine.loop import Loop
@@ -143,15 +142,6 @@ async def test_other_addresses_need_keys(database: Database) -> None:
         with pytest.raises(InvalidField) as refused:
             make_app(database, Settings(host=host))
         assert refused.value.code == "keys_required"
-
-
-def test_keys_may_stand_in_a_file(tmp_path: Any) -> None:
-    file = tmp_path / "keys"
-    file.write_text(f"# ours\n{KEY}\n\n")
-    assert read_keys(Settings(api_keys=f"@{file}")) == [KEY]
-    for wrong in ("short", "@/nowhere/keys", f"@{tmp_path}"):
-        with pytest.raises(InvalidField):
-            read_keys(Settings(api_keys=wrong))
 
 
 @pytest.mark.asyncio

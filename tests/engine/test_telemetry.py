@@ -44,7 +44,11 @@ def test_the_scheduler_is_read_when_asked() -> None:
     scheduler, leadership = (
         SimpleNamespace(fired=1, caught_up=0, entries=7),
         SimpleNamespace(
-            fenced=0, shards_lost=0, led={1: 2}, elector_health=SimpleNamespace(ok=False), skew_seconds=-0.25
+            fenced=0,
+            shards_lost=0,
+            led={1: 2},
+            elector_health=SimpleNamespace(ok=False),
+            membership=SimpleNamespace(time=SimpleNamespace(skew_seconds=-0.25)),
         ),
     )
     telemetry.watch_scheduler(scheduler, leadership)

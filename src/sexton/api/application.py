@@ -9,7 +9,7 @@ from litestar import Litestar
 from litestar.types import ControllerRouterHandler, LifeSpanScope, Scope
 
 from sexton.api import bulk, dead, jobs, pages, queues, reports, runs, system, targets
-from sexton.api.guard import Guard
+from sexton.api.guard import RequestGuard
 from sexton.api.operation import SLASH, Operation, Process, Services
 from sexton.api.problems import answer_error
 from sexton.config import Settings
@@ -43,7 +43,7 @@ def make_app(
 ) -> Litestar:
     """The application, or these paths of it. Refuses settings under which anybody could use it."""
     load_kinds(settings)
-    services = Services(database, settings, Guard(settings), node, replica)
+    services = Services(database, settings, RequestGuard(settings), node, replica)
     every = (*operations(), *pages.operations(operations))
     routes: list[ControllerRouterHandler] = [
         one.route(services) for one in every if only is None or one.path in only

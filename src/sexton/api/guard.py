@@ -1,43 +1,36 @@
-"""Who may talk to the API.
+"""Which requests the API answers.
 
 Bound to loopback it needs no key, but a web page in a browser on the same machine must not be able to
 drive it. So the Host header must name this machine (a page whose name was rebound to 127.0.0.1 names its
 own host), an Origin must be the API's own, and a body must be declared as JSON, which a form cannot do. On
-any other address every request needs a key.
+any other address every request needs a key (`security.access`).
 """
 
 from __future__ import annotations
 
 import hmac
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from litestar import Request
 
-from sexton.config import Settings, is_loopback
-from sexton.errors import InvalidField, SextonError
+from sexton.config import Settings
+from sexton.connections.loopback import is_loopback
+from sexton.errors import SextonError
+from sexton.security.access import require_keys
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})
 JSON_TYPES = ("application/json", "application/merge-patch+json")
 LINES_TYPES = ("application/x-ndjson", "application/jsonl", "application/json-lines", *JSON_TYPES)
 
 
-class Guard:
+class RequestGuard:
     """Checks every request; raises what is to be answered."""
 
     def __init__(self, settings: Settings) -> None:
-        self._keys = [sha256(key.encode()).digest() for key in read_keys(settings)]
+        self._keys = [sha256(key.encode()).digest() for key in require_keys(settings)]
         self._host = settings.host
-        if not self._keys and not is_loopback(settings.host):
-            raise InvalidField(
-                "keys_required",
-                f"on {settings.host} the API can be reached from outside, and there are no API keys",
-                field="api_keys",
-                hint="set SEXTON_API_KEYS to a long random text (or @FILE with one key per line), "
-                "or bind to 127.0.0.1",
-            )
 
     @property
     def needs_keys(self) -> bool:
@@ -93,30 +86,3 @@ def check_content_type(request: Request[Any, Any, Any], accepted: tuple[str, ...
             f"the body is declared as {given}" if given else "the body is not declared",
             hint=f"send Content-Type: {accepted[0]}",
         )
-
-
-def read_keys(settings: Settings) -> list[str]:
-    """The keys of `api_keys`: a list with commas, or @FILE with one per line."""
-    text = (settings.api_keys or "").strip()
-    if text.startswith("@"):
-        try:
-            lines = Path(text[1:]).read_text("utf-8").splitlines()
-        except OSError as error:
-            raise InvalidField(
-                "bad_config", f"the file of API keys cannot be read: {error}", field="api_keys"
-            ) from error
-        keys = [line.strip() for line in lines if not line.lstrip().startswith("#")]
-    else:
-        keys = [key.strip() for key in text.split(",")]
-    keys = [key for key in keys if key]
-    short = [key for key in keys if len(key) < 16]
-    if short:
-        raise InvalidField(
-            "bad_config",
-            "an API key has fewer than 16 characters",
-            field="api_keys",
-            hint="make one: python -c 'import secrets; print(secrets.token_urlsafe())'",
-        )
-    if text and not keys:
-        raise InvalidField("bad_config", "there is no key in the file of API keys", field="api_keys")
-    return keys

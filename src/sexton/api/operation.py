@@ -19,7 +19,7 @@ from litestar import Request, Response
 from litestar.handlers import HTTPRouteHandler
 from prometheus_client import CollectorRegistry
 
-from sexton.api.guard import JSON_TYPES, Guard, check_content_type
+from sexton.api.guard import JSON_TYPES, RequestGuard, check_content_type
 from sexton.api.replay import StoredAnswer, check_key, fingerprint, once
 from sexton.api.routes import Route
 from sexton.config import Settings
@@ -65,7 +65,7 @@ class Services:
 
     database: Database
     settings: Settings
-    guard: Guard
+    guard: RequestGuard
     node: Process | None = None
     replica: Replica | None = None
 

@@ -109,7 +109,7 @@ def _token(call: Call) -> str:
 def _answer(call: Call, run: str, told: report.Told) -> Answer:
     """Counted where it ended: the worker that sent it on does not learn of it."""
     if call.services.node is not None and not told.again:
-        call.services.node.telemetry.count_told(told.status)
+        call.services.node.telemetry.count_reported(told.status)
     return Answer(ReportAnswer(run, told.status))
 
 

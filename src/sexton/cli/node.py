@@ -17,7 +17,7 @@ from cyclopts import Parameter
 from sexton.cli import DONE, NOT_DONE, REFUSED
 from sexton.config import Settings, load
 from sexton.engine import crash
-from sexton.engine.logs import keep_journal
+from sexton.engine.logs import set_up_logging
 from sexton.engine.up.listen import address_of, listen
 from sexton.errors import InvalidField, SextonError
 
@@ -50,7 +50,7 @@ def node(
     shell_commands: Annotated[str | None, Parameter(help="Programs they may run, with commas.")] = None,
 ) -> int:
     """Run one node in the given roles until it is told to stop."""
-    keep_journal()
+    set_up_logging()
     logging.getLogger("asyncpg").setLevel(logging.ERROR)  # a lost connection is reported by who needed it
     try:
         crash.check()

@@ -14,7 +14,7 @@ from cyclopts import Parameter
 
 from sexton.cli import DONE, NOT_DONE, REFUSED
 from sexton.config import Settings, load, misspelt
-from sexton.engine.logs import keep_journal
+from sexton.engine.logs import set_up_logging
 from sexton.errors import InvalidField, SextonError
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def up(
     """
     from sexton.engine.up.machine import supervise
 
-    keep_journal()
+    set_up_logging()
     given = {
         "data": data.absolute() if data else None,
         "database_url": database_url,

@@ -35,7 +35,7 @@ def point(name: str) -> None:
 
 
 def check(text: str | None = None) -> None:
-    """Refuse a variable that names no point: at the start of a process, before anybody relies on it."""
+    """Refuse a variable that names no point: at the start of a process."""
     text = os.environ.get(VARIABLE, "") if text is None else text
     name, _, number = text.partition(":")
     if text and (name not in POINTS or not (number or "1").isdecimal() or number == "0"):

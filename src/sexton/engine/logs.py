@@ -1,4 +1,4 @@
-"""How a process of ours writes its log: to the standard error, each line with its time in UTC."""
+"""How a process writes its log: to the standard error, each line with its time in UTC."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import sys
 from datetime import UTC, datetime
 
 
-def keep_journal() -> None:
-    """Unless somebody has set logging up already."""
+def set_up_logging() -> None:
+    """Does nothing if the program has set logging up already."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(Lines("%(asctime)s %(levelname)s %(message)s"))
+    handler.setFormatter(UtcFormatter("%(asctime)s %(levelname)s %(message)s"))
     logging.basicConfig(level=logging.INFO, handlers=[handler])
 
 
-class Lines(logging.Formatter):
+class UtcFormatter(logging.Formatter):
     def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: N802
-        """`2026-06-08 13:00:00.123Z`: who reads logs of many machines should not have to ask for zones."""
+        """`2026-06-08 13:00:00.123Z`: logs of many machines have one zone."""
         at = datetime.fromtimestamp(record.created, UTC).replace(tzinfo=None)
         return at.isoformat(" ", "milliseconds") + "Z"

@@ -42,7 +42,7 @@ from sexton.targets.handler import Handler
 
 log = logging.getLogger("sexton")
 
-# Its leader looks for runs of which no worker was told.
+# Its leader sweeps: it rings again for runs that wait.
 FIRST_SHARD = 0
 
 

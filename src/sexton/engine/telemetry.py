@@ -1,7 +1,7 @@
 """What a process counts and measures, for Prometheus. Labels are few and fixed.
 
 One `Telemetry` per process, handed to what needs it. Histograms of the hot path are kept in plain lists and
-turned into samples when somebody asks: a lock and a few calls per run would cost more than the run's own
+turned into samples when they are scraped: a lock and a few calls per run would cost more than the run's own
 bookkeeping.
 """
 
@@ -56,7 +56,7 @@ class Distribution(Collector):
 
 
 class Readings(Collector):
-    """Numbers that somebody else keeps, read when asked for."""
+    """Numbers that other parts count, read when they are scraped."""
 
     def __init__(
         self,
@@ -152,8 +152,8 @@ class Telemetry:
         for status in statuses:
             self._ended[status].inc()
 
-    def count_told(self, status: str) -> None:
-        """The end of an attempt that was carried out elsewhere."""
+    def count_reported(self, status: str) -> None:
+        """The end of an attempt that an outside program has reported."""
         if status == "success":
             self.succeeded.inc()
         elif status == "failed":

@@ -6,8 +6,7 @@ import socket
 
 import pytest
 
-from sexton.config import Settings
-from sexton.engine.up.listen import PORTS, listen, refuse_open_door
+from sexton.engine.up.listen import PORTS, listen
 from sexton.errors import InvalidField
 
 
@@ -35,17 +34,3 @@ def test_an_address_of_another_machine_is_refused(host: str) -> None:
     with pytest.raises(InvalidField) as refused, listen(host, 7390):
         pass
     assert refused.value.field == "host"
-
-
-@pytest.mark.parametrize("host", ["127.0.0.1", "127.1.2.3", "::1", "localhost"])
-def test_loopback_needs_no_keys(host: str) -> None:
-    refuse_open_door(Settings(host=host))
-
-
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.0.0.1", "example.org"])
-def test_any_other_address_needs_keys(host: str) -> None:
-    with pytest.raises(InvalidField) as refused:
-        refuse_open_door(Settings(host=host))
-    assert refused.value.code == "keys_required"
-    assert "SEXTON_API_KEYS" in str(refused.value.hint)
-    refuse_open_door(Settings(host=host, api_keys="a-long-random-word"))

@@ -1,19 +1,4 @@
-"""Leading shards: a lease on the node, a hold by the elector, an epoch on the shard.
-
-A scheduler node renews its own lease once a second, in a statement that also tells who else lives and who
-holds which shard. From that each node works out for itself, by rendezvous hashing, which shards it should
-lead: joins, leaves and crashes move only the shards concerned. The elector (`electors`) decides who holds
-them; by default a shard is free when nobody leads it, or its leader's lease has ended on the database's
-clock.
-
-Taking a shard mints its next epoch, in PostgreSQL and nowhere else. Every firing carries the epochs it
-believes in and is refused as a whole if one of them is no longer true, so a leader that slept through its
-lease can do no harm, whatever the elector thinks. It also stops by itself: it trusts its lease, and what the
-elector granted, only until a margin before the end, measured on the monotonic clock from the moment before
-the renewal was sent.
-
-A node that is draining, or that cannot reach its elector, stays a member but is to lead nothing.
-"""
+"""A scheduler's beat: renews the lease of its node, and takes and hands over shards. See `engine.cluster`."""
 
 from __future__ import annotations
 
@@ -63,7 +48,7 @@ class Leadership(Loop):
         self._opened = False
         self._mixed: set[str] = set()
         self.membership = membership
-        # Those of the scheduler, which whoever takes over ends.
+        # Those of the scheduler: a node that takes over may have to end them.
         self.backend_pids: list[int] = []
         self.led: dict[int, int] = {}
         # The epoch with which this node led each shard when it last handed it over.
@@ -182,10 +167,10 @@ class Leadership(Loop):
         return held is not None and any(view.free(shard) for shard in mine - self.led.keys())
 
     def _lose(self, view: View, held: set[int] | None) -> None:
-        """Stop leading what somebody else has taken, or the elector says is not ours any more."""
+        """Stop leading what another node has taken, or what the elector says is not ours any more."""
         gone = self._stop_leading(self.led.keys() - view.epochs.keys())
         if gone:
-            log.warning("the number of shards is being changed: %s put down", _shards_were(len(gone)))
+            log.warning("the number of shards is being changed: %s handed over", _shards_were(len(gone)))
         taken = [
             shard
             for shard, epoch in self.led.items()
@@ -203,8 +188,8 @@ class Leadership(Loop):
             log.warning("elector %s: the lease of %s lost", self._guard.health.name, _shards_were(len(ended)))
 
     async def _give(self, view: View, held: set[int], mine: set[int]) -> None:
-        """Hand over in PostgreSQL first: an open firing of our own may be in the way there, and whoever the
-        elector lets take the shard meanwhile would end it."""
+        """Hand over in PostgreSQL first: an open firing of our own may be in the way there, and a node that
+        the elector lets take the shard meanwhile would end it."""
         assert self._own is not None
         # Also what is held but not led: a hand-over whose answer was lost is tried again.
         given = {shard for shard, holder in view.holders.items() if holder == view.node and shard not in mine}
@@ -274,8 +259,8 @@ def _shards_were(count: int) -> str:
 
 @lru_cache(maxsize=16)
 def _wanted(node: int, others: tuple[int, ...], shards: int) -> frozenset[int]:
-    def score(who: int, shard: int) -> bytes:
-        return hashlib.blake2b(f"{who}:{shard}".encode(), digest_size=8).digest()
+    def score(candidate: int, shard: int) -> bytes:
+        return hashlib.blake2b(f"{candidate}:{shard}".encode(), digest_size=8).digest()
 
     return frozenset(
         shard for shard in range(shards) if all(score(node, shard) > score(other, shard) for other in others)
@@ -283,5 +268,5 @@ def _wanted(node: int, others: tuple[int, ...], shards: int) -> frozenset[int]:
 
 
 def wanted(node: int, others: list[int], shards: int) -> frozenset[int]:
-    """The shards that a node should lead, by rendezvous hashing: everybody works out the same."""
+    """The shards that a node should lead, by rendezvous hashing: every node works out the same."""
     return _wanted(node, tuple(sorted(others)), shards)

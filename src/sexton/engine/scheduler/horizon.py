@@ -1,8 +1,7 @@
 """What falls due in the next minutes, for the shards that this node leads: one wheel a shard.
 
 The wheels are filled from the timers: all at once when a shard is taken or changed, further ahead every now
-and then, and by what firing puts in. Nothing depends on them alone: every few seconds it is looked for timers
-that are overdue though no wheel holds them.
+and then, and by what firing puts in.
 
 Many timers share a schedule. Each distinct one is read and parsed once (`Timing`), and the occurrence after
 another is worked out once for all of them, before it is needed.
@@ -39,7 +38,7 @@ MICROSECOND = timedelta(microseconds=1)
 # Changed shards are read again at most this often; a bulk import changes all of them all the time.
 RELOAD_SECONDS = 0.5
 
-# How often it is looked for timers that are overdue though the wheels hold nothing that is due.
+# How often a look finds timers that are overdue though the wheels hold nothing that is due.
 OVERDUE_SECONDS = 10.0
 
 # How many next occurrences are remembered for one schedule, and how many schedules beside those in use.
@@ -50,7 +49,7 @@ ASKED = 3
 TOGETHER = 8
 SPARE_TIMINGS = 50_000
 
-# Up to how many shards the size of each one's wheel is told.
+# Up to how many shards the node shows the size of each wheel.
 SIZES = 256
 
 

@@ -1,17 +1,7 @@
-"""The scheduler: fires what is due, on time, once.
-
-One round: follow the leadership (take in new shards, drop lost ones), fill the wheels for the next minutes
-(`horizon`), fire everything that is due in batches, and sleep until the next entry falls due.
-
-A firing is one statement for a whole batch (`firing/fire.sql`): it checks the epochs of the batch's
-shards, advances each timer only if it still is what the wheel says, and inserts the runs. So a wheel may be
-wrong without harm: a timer that has changed since is a miss, and is read again. An answer that was lost means
-that everything is read again; what was fired is then simply not there any more.
+"""The scheduler's loop. See `engine.scheduler` for how it fires.
 
 Entries that are later than their job's grace are not fired but planned (`catch_up`): their occurrences were
 missed, and the job's policy decides.
-
-The scheduler never runs user code and never waits for a run.
 """
 
 from __future__ import annotations
@@ -147,8 +137,9 @@ class Scheduler(Loop):
     async def _connect(self) -> None:
         if self._connection is not None and not self._connection.is_closed():
             return
-        # Should we be stopped in the middle of a transaction, who takes over ends our backend. Not behind a
-        # pooler, though, nor if it holds jobs and timers and no shard yet.
+        # If this process is stopped in the middle of a transaction, the node that takes over ends its
+        # backend. Not behind a pooler, though, nor if the transaction has locked jobs and timers and no shard
+        # yet.
         pooled, lease = self._database.pooled, self._settings.lease_seconds
         idle = f"{min(lease * (1 if pooled else 3), LONGEST_IDLE_SECONDS) * 1000:.0f}ms"
         self._connection = self._horizon.connection = await asyncpg.connect(

@@ -1,28 +1,28 @@
-"""Who is up on a data directory: one `sexton up` at a time, and the others are told where it is."""
+"""The data directory of `sexton up`: a lock lets one run on it at a time, and a file names its owner."""
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from sexton import clock
 from sexton.config import ROLES
 from sexton.errors import Unavailable
+from sexton.postgres.file_lock import FileLock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# How long another one on the same data may take to say who it is.
+# How long the owner of the lock may take to write its name.
 SETTLE_SECONDS = 15.0
 
 
 @dataclass(frozen=True)
 class Up:
-    """Who is running, where."""
+    """A running `sexton up`."""
 
     pid: int
     address: str | None
@@ -32,69 +32,62 @@ class Up:
     roles: tuple[str, ...] = ROLES
 
 
-class Place:
-    """The data directory's note of who is up on it, and the lock that makes it true."""
+class DataDirectory:
+    """The lock on a data directory, and the file that names its owner."""
 
-    def __init__(self, data: Path) -> None:
-        self.data = data
-        self.note = data / "up.json"
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._owner_file = path / "up.json"
 
     @contextlib.contextmanager
-    def taken(self) -> Iterator[Up | None]:
-        """Take the place for the block; gives who has it, if somebody has."""
+    def lock(self) -> Iterator[Up | None]:
+        """Lock the data directory for the block; yields the current owner, if there is one."""
         try:
-            self.data.mkdir(parents=True, exist_ok=True, mode=0o700)
-            file = (self.data / "up.lock").open("a", encoding="utf-8")
+            self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+            lock = FileLock(self.path / "up.lock")
         except OSError as error:
             raise Unavailable(
                 "data_directory_denied",
-                f"{self.data} cannot be used: {error.strerror}.",
+                f"{self.path} cannot be used: {error.strerror}.",
                 hint="make it writable for you, or choose another directory with --data",
             ) from error
-        with file:
+        with contextlib.closing(lock):
             deadline = clock.monotonic() + SETTLE_SECONDS
-            while not _locked(file):
-                if (other := self.read()) is not None:
-                    yield other
+            while not lock.try_exclusive():
+                if (owner := self._owner()) is not None:
+                    yield owner
                     return
                 if clock.monotonic() > deadline:
                     raise Unavailable(
                         "starting",
-                        f"Another `sexton up` on {self.data} has been starting or stopping for a while.",
+                        f"Another `sexton up` on {self.path} has been starting or stopping for a while.",
                         hint="look again in a moment",
                     )
                 clock.block(0.05)
-            self.note.unlink(missing_ok=True)
+            self._owner_file.unlink(missing_ok=True)
             try:
                 yield None
             finally:
-                self.note.unlink(missing_ok=True)
+                self._owner_file.unlink(missing_ok=True)
 
-    def write(self, up: Up) -> None:
+    def name_owner(self, up: Up) -> None:
+        """For the owner of the lock: write its name."""
         note = {"pid": up.pid, "address": up.address, "workers": up.workers, "roles": up.roles}
         text = json.dumps(note)
-        beside = self.note.with_suffix(".new")
+        beside = self._owner_file.with_suffix(".new")
         beside.write_text(text, encoding="utf-8")
-        beside.replace(self.note)
+        beside.replace(self._owner_file)
 
-    def read(self) -> Up | None:
-        """Who holds the lock; nobody yet, or nobody any more, while they start or stop."""
+    def _owner(self) -> Up | None:
+        """None while the owner starts or stops."""
         try:
-            note = json.loads(self.note.read_text(encoding="utf-8"))
+            note = json.loads(self._owner_file.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return None
         return Up(
             pid=note["pid"],
             address=note["address"],
             workers=note["workers"],
-            data=self.data,
+            data=self.path,
             roles=tuple(note.get("roles", ROLES)),
         )
-
-
-def _locked(file: IO[str]) -> bool:
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

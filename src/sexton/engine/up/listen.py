@@ -1,11 +1,10 @@
-"""The address of the api: who may be let in there, listening at it, and whether somebody answers."""
+"""The address of the api: listening at it, and whether the api answers there."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import errno
-import ipaddress
 import socket
 from typing import TYPE_CHECKING
 
@@ -14,23 +13,8 @@ from sexton.errors import InvalidField, Unavailable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sexton.config import Settings
-
 # How many ports after the one asked for are tried.
 PORTS = 50
-
-
-def refuse_open_door(settings: Settings) -> None:
-    """An address that others can reach needs API keys."""
-    if settings.api_keys or _is_loopback(settings.host):
-        return
-    raise InvalidField(
-        "keys_required",
-        f"Whoever reaches {settings.host} could run anything here: "
-        "an address beyond loopback needs API keys.",
-        field="host",
-        hint="set SEXTON_API_KEYS to a long random text, or @FILE with one key per line; or leave --host out",
-    )
 
 
 @contextlib.contextmanager
@@ -84,15 +68,6 @@ async def answers(host: str, port: int) -> bool:
 
 def address_of(host: str, port: int) -> str:
     return f"http://{_authority(host, port)}"
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _authority(host: str, port: int) -> str:

@@ -1,4 +1,4 @@
-"""What `sexton up` is: a database, the processes of one machine, and a supervisor who looks after them.
+"""What `sexton up` runs: a database, the processes of one machine, and a supervisor that restarts them.
 
 The listening socket is kept here and handed to the api, so a restarted api has the same address and
 connections wait meanwhile instead of failing.
@@ -16,18 +16,14 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from sexton.engine import crash
-from sexton.engine.up.directory import Place, Up
-from sexton.engine.up.listen import (
-    address_of,
-    answers,
-    listen,
-    refuse_open_door,
-)
+from sexton.engine.up.directory import DataDirectory, Up
+from sexton.engine.up.listen import address_of, answers, listen
 from sexton.engine.up.supervisor import Child, Stop, Supervisor
 from sexton.errors import SextonError, Unavailable
 from sexton.postgres.database import Database, patiently
 from sexton.postgres.migrate import migrate, require_migrated, require_shards
 from sexton.postgres.server import PrivateServer, default_data_directory
+from sexton.security.access import require_keys
 from sexton.security.secrets import key_file
 
 if TYPE_CHECKING:
@@ -45,23 +41,23 @@ async def supervise(
     announce: Callable[[Up], None],
     shards: int | None = None,
 ) -> Up | None:
-    """Run Sexton on this machine until told to stop.
+    """Run Sexton on this machine until asked to stop.
 
     `given` are the settings that the children cannot find by themselves; `shards` is how many were asked for.
-    Returns at once, with who it is, if somebody else is running it on the same data.
+    Returns at once, with its owner, if another process has locked the data directory.
     """
     crash.check()
     roles = settings.role_names()
     if "api" in roles:
-        refuse_open_door(settings)
+        require_keys(settings)
     with contextlib.ExitStack() as stack:
         private: PrivateServer | None = None
-        place: Place | None = None
+        directory: DataDirectory | None = None
         if settings.database_url is None:
             private = PrivateServer(settings.data or default_data_directory())
-            place = Place(private.data)
-            if (other := stack.enter_context(place.taken())) is not None:
-                return other
+            directory = DataDirectory(private.data)
+            if (owner := stack.enter_context(directory.lock())) is not None:
+                return owner
             stack.callback(private.release)
         stop = Stop()
         stop.on(signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -79,8 +75,8 @@ async def supervise(
             moved_from=settings.port if port != settings.port else None,
             roles=tuple(roles),
         )
-        if place is not None:
-            place.write(up)
+        if directory is not None:
+            directory.name_owner(up)
         given = {**given, "data": None, "database_url": url, "port": port}
         if private is not None and settings.secret_key is None:
             given["secret_key"] = f"@{key_file(private.data)}"
@@ -156,7 +152,7 @@ def _children(up: Up, listener: socket.socket | None, environment: dict[str, str
 
 
 def _environment(given: Mapping[str, Any]) -> dict[str, str]:
-    """Settings as variables: what stands on a command line can be read by everybody on the machine."""
+    """Settings as variables: every user of the machine can read a command line."""
     return {f"SEXTON_{name.upper()}": str(value) for name, value in given.items() if value is not None}
 
 

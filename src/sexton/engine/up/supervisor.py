@@ -34,7 +34,7 @@ TEND_SECONDS = 1.0
 
 
 class Stop:
-    """Being told to stop: once for good order, twice for at once."""
+    """A request to stop: the first lets the children finish, the second ends them at once."""
 
     def __init__(self) -> None:
         self.asked = asyncio.Event()
@@ -50,7 +50,7 @@ class Stop:
         (self.insisted if self.asked.is_set() else self.asked).set()
 
     async def unless(self, task: asyncio.Task[Any]) -> bool:
-        """Wait for a task, whose error is raised; False if told to stop meanwhile."""
+        """Wait for a task, whose error is raised; False if asked to stop meanwhile."""
         asked = asyncio.create_task(self.asked.wait())
         try:
             await asyncio.wait([asked, task], return_when=asyncio.FIRST_COMPLETED)

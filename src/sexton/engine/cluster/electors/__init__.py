@@ -1,1 +1,1 @@
-"""Who holds a shard: interchangeable electors behind one contract (`base`)."""
+"""Which node holds a shard: interchangeable electors behind one contract (`base`)."""

@@ -1,7 +1,8 @@
 """Session advisory locks of PostgreSQL, on a connection of their own: free as soon as the session ends.
 
 A process that is stopped keeps its session, and so its locks, for as long as it is stopped. So a lock counts
-only together with the node lease: once that is over, whoever should lead next ends the session of the holder.
+only together with the node lease: once that is over, the node that should lead next ends the holder's
+session.
 """
 
 from __future__ import annotations
@@ -134,7 +135,7 @@ class AdvisoryElector(Elector):
             return await self._database.fetch(statement, on=connection, space=self._space, **parameters)
         except BaseException as error:
             # Also if it was given up waiting: our locks may stay with the session for long, so the node must
-            # not vouch for it any more, and whoever should lead next may end it.
+            # not vouch for it any more, and the node that should lead next may end it.
             self._ended(connection)
             connection.terminate()
             if isinstance(error, (*LOST, asyncpg.PostgresError)):
@@ -142,7 +143,7 @@ class AdvisoryElector(Elector):
             raise
 
     def _ended(self, connection: object) -> None:
-        """The session is over, or as good as over, and with it our locks: somebody else may hold them."""
+        """The session is over, or as good as over, and with it our locks: another node may hold them."""
         if connection is self._connection:
             self._connection, self.backend_pids = None, []
             self.trusted_until = -math.inf

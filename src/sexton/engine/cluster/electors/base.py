@@ -1,7 +1,7 @@
-"""The contract of an elector: it decides who holds a shard.
+"""The contract of an elector: it decides which node holds a shard.
 
 Membership is PostgreSQL's business whichever elector is used: nodes have a lease there, and rendezvous
-hashing over those who live says who should lead what. The elector then makes sure that one of them holds a
+hashing over those that live says which should lead what. The elector then makes sure that one of them holds a
 shard at a time, and takes it from one that vanishes. Even a wrong answer does no harm: the epoch of a shard
 is minted in PostgreSQL when it is taken, and every firing is fenced by it.
 """
@@ -24,7 +24,7 @@ LONGEST_PATIENCE = 2.0
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What a beat said: who we are, what the shards are like, and whose node lease is good."""
+    """What a beat said: our node, the shards, and the nodes whose lease is good."""
 
     node: int
     epochs: Mapping[int, int] = field(default_factory=dict)
@@ -32,7 +32,7 @@ class View:
     live: frozenset[int] = frozenset()
 
     def free(self, shard: int) -> bool:
-        """Whether nobody else who lives leads it, by PostgreSQL's account."""
+        """Whether no other live node leads it, by PostgreSQL's account."""
         holder = self.holders[shard]
         return holder is None or holder == self.node or holder not in self.live
 
@@ -52,13 +52,13 @@ class Elector(ABC):
     def __init__(self) -> None:
         self.trusted_until = -math.inf
         self.on_lost: Callable[[], None] = lambda: None
-        # Sessions in PostgreSQL that must end before somebody else can hold our shards.
+        # Sessions in PostgreSQL that must end before another node can hold our shards.
         self.backend_pids: list[int] = []
 
     @abstractmethod
     async def open(self, cluster: str) -> None:
         """Get ready, for the shards of this cluster. Refuses what can never work with `InvalidField`; need
-        not reach anybody."""
+        not reach its server."""
 
     @abstractmethod
     async def renew(self, view: View) -> set[int]:

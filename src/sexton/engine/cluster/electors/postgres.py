@@ -1,4 +1,4 @@
-"""The default: node leases in PostgreSQL. A shard is free when nobody leads it whose lease is good."""
+"""The default: node leases in PostgreSQL. A shard is free if it has no leader whose lease is good."""
 
 from __future__ import annotations
 

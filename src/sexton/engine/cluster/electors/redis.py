@@ -1,7 +1,7 @@
 """Redis: one key per shard with the holder as its value, which ends by itself unless it is renewed.
 
-Keys are set if absent; renewal and release are scripts that compare the holder, so that nobody prolongs or
-deletes what is somebody else's by now. Each takes one round trip for all shards of a node. A Redis that
+Keys are set if absent; renewal and release are scripts that compare the holder, so that no node prolongs
+or deletes the key of another. Each takes one round trip for all shards of a node. A Redis that
 forgets its keys, by a restart or a failover, lets two nodes hold a shard for a moment: the epochs in
 PostgreSQL decide then.
 """

@@ -5,7 +5,8 @@ held may be trusted; when the session is lost, so is everything held. A renewal 
 that a process that was stopped does not trust a session that ended meanwhile.
 
 Because the threads go on when the rest of a process hangs, a shard counts as held only together with the node
-lease: who should lead next removes what belongs to a node that PostgreSQL has not heard of for a lease.
+lease: the node that should lead next removes what belongs to a node that PostgreSQL has not heard of for a
+lease.
 """
 
 from __future__ import annotations
@@ -115,7 +116,7 @@ class ZooKeeperElector(Elector):
 
     async def _stale(self, client: KazooClient, shards: list[int], view: View) -> list[int]:
         """Shards held by nodes whose lease in PostgreSQL is over. A node may have joined since our last beat,
-        so only who is missing from two of them counts."""
+        so only a node that is missing from two of them counts."""
         found = await self._all((client.get_async(self._path(shard)) for shard in shards), NoNodeError)
         suspects = {
             (shard, int(answer[0]))

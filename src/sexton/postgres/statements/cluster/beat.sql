@@ -1,4 +1,4 @@
--- A scheduler's beat, once a second: the renewal, and who lives and who holds which shard. `state` is null if the node
+-- A scheduler's beat, once a second: the renewal, and which schedulers live and hold which shard. `state` is null if the node
 -- was declared dead. A node that is draining or cannot reach its elector lives, but is no candidate to lead. While the
 -- number of shards is being changed there are none to lead, and those beyond it are left over.
 with
