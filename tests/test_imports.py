@@ -1,4 +1,5 @@
-"""The imports of the packages form a graph that points one way, and only `clock.py` reads the time or sleeps.
+"""The imports of the packages form a graph that points one way, the modules of a package import each other in
+no cycle, and only `clock.py` reads the time or sleeps.
 
 Read from the source with `ast`, so that imports inside functions and under TYPE_CHECKING count as well.
 """
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator, Mapping
 
 PACKAGE = Path(__file__).parent.parent / "src" / "sexton"
 
@@ -32,6 +33,9 @@ LAYERS = (
     {"api", "cli", "testing", "__main__"},
 )
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
+
+# Packages whose modules still import each other.
+CYCLIC = {"schedules", "targets"}
 
 # The top-level package only names what is public: a module may import the version from it, nothing else.
 ROOT_NAMES = {"__version__"}
@@ -97,6 +101,43 @@ def _sexton_imports(tree: ast.Module, module: str) -> Iterator[tuple[int, str]]:
                 yield node.lineno, node.module
 
 
+def cycles(sources: Mapping[str, str]) -> list[list[str]]:
+    """The groups of modules that import each other, directly or through others, given the source of each."""
+    graph = {
+        module: {target for target in _imported(source, sources) if target != module}
+        for module, source in sources.items()
+    }
+    reached: dict[str, set[str]] = {}
+    for start in graph:
+        seen: set[str] = set()
+        waiting = list(graph[start])
+        while waiting:
+            module = waiting.pop()
+            if module not in seen:
+                seen.add(module)
+                waiting += graph[module]
+        reached[start] = seen
+    groups = {
+        tuple(sorted(other for other in reached[module] if module in reached[other]))
+        for module in graph
+        if module in reached[module]
+    }
+    return [list(group) for group in sorted(groups)]
+
+
+def _imported(source: str, known: Collection[str]) -> Iterator[str]:
+    """The modules that one imports. `from sexton.jobs import edit` imports the module and not its package."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            parts = [f"{node.module}.{alias.name}" for alias in node.names]
+            names = [part if part.removeprefix("sexton.") in known else str(node.module) for part in parts]
+        yield from (name.removeprefix("sexton.") for name in names if name.removeprefix("sexton.") in known)
+
+
 def _clock_uses(tree: ast.Module) -> Iterator[tuple[int, str]]:
     names: dict[str, str] = {}
     for node in ast.walk(tree):
@@ -137,6 +178,25 @@ def test_every_module_keeps_the_rules() -> None:
         for violation in violations(path.read_text(encoding="utf-8"), _module_name(path))
     ]
     assert found == []
+
+
+def test_no_modules_import_each_other() -> None:
+    sources = {_module_name(path): path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py")}
+    inside = {cycle[0].split(".")[0] for cycle in cycles(sources)}
+    assert inside - CYCLIC == set(), "import the one from the other, or put what both need into a third"
+    assert CYCLIC - inside == set(), "this package has no cycle any more: strike it off"
+
+
+def test_a_cycle_is_found() -> None:
+    sources = {
+        "jobs.a": "from sexton.jobs import b",
+        "jobs.b": "def f():\n    from sexton.jobs.c import x",
+        "jobs.c": "if TYPE_CHECKING:\n    import sexton.jobs.a",
+        "jobs.d": "from sexton.jobs.a import y\nfrom sexton.jobs.d import z",
+        "jobs": "from sexton.jobs.e import f",
+        "jobs.e": "from sexton.jobs import a",
+    }
+    assert cycles(sources) == [["jobs.a", "jobs.b", "jobs.c"]]
 
 
 def test_every_module_has_a_layer() -> None:

@@ -143,13 +143,13 @@ class Heartbeat:
             if row is not None:
                 self.beats += 1
                 if row["cancelled"]:
-                    self._tell(self._on_cancel, list(row["cancelled"]))
+                    self._call(self._on_cancel, list(row["cancelled"]))
                 return
-            self._tell(self._on_lost, node)
-        self._tell(self._on_identity, await membership.join(self._database, on=connection))
+            self._call(self._on_lost, node)
+        self._call(self._on_identity, await membership.join(self._database, on=connection))
 
     def _probe(self) -> None:
-        """See that the worker's loop answers; if it has not since the last probe, say what it is doing."""
+        """See that the worker's loop answers; if it has not since the last probe, log what it is doing."""
         asked = clock.monotonic()
         waited = asked - self._answered
         if self._answered and waited > PROBE_SECONDS * 1.5:
@@ -158,10 +158,10 @@ class Heartbeat:
                 waited,
                 self._culprit(),
             )
-            self._tell(self._on_blocked, waited)
+            self._call(self._on_blocked, waited)
         elif not self._answered:
             self._answered = asked
-        self._tell(self._answer, asked)
+        self._call(self._answer, asked)
 
     def _answer(self, asked: float) -> None:
         self._answered = clock.monotonic()
@@ -179,7 +179,8 @@ class Heartbeat:
         stack = "".join(traceback.format_stack(frame)[-4:]) if frame is not None else ""
         return f"{self._name_of(task)}\n{stack}"
 
-    def _tell(self, callback: Callable[..., None], *arguments: object) -> None:
+    def _call(self, callback: Callable[..., None], *arguments: object) -> None:
+        """In the worker's loop."""
         try:
             self._worker_loop.call_soon_threadsafe(callback, *arguments)
         except RuntimeError:
