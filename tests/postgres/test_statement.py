@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import takewhile
 from pathlib import Path
 
@@ -79,6 +80,11 @@ def test_parameters_that_do_not_fit_are_named(given: dict[str, object]) -> None:
     read = Statement.read("jobs/get", "select :job_id, :name")
     with pytest.raises(TypeError, match=r"statements/jobs/get\.sql lacks .* does not take"):
         read.arguments(given)
+
+
+def test_every_statement_names_its_parameters() -> None:
+    texts = {name: source(name) for name in [*names(), *(f"{PARTS}/{part}" for part in parts())]}
+    assert [name for name, text in texts.items() if re.search(r"\$\d", text)] == []
 
 
 async def test_postgresql_understands_every_statement(database: Database) -> None:

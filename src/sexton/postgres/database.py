@@ -183,25 +183,25 @@ class Database:
     # Running statements. `on` is a connection that the caller holds; without it, one of the pool is used.
 
     async def fetch(
-        self, statement: str, /, on: Connection | None = None, **parameters: Any
+        self, statement: str, /, *, on: Connection | None = None, **parameters: Any
     ) -> list[asyncpg.Record]:
         text, arguments = self.prepared(statement, **parameters)
         async with self._held(on) as connection:
             return await connection.fetch(text, *arguments)
 
     async def fetchrow(
-        self, statement: str, /, on: Connection | None = None, **parameters: Any
+        self, statement: str, /, *, on: Connection | None = None, **parameters: Any
     ) -> asyncpg.Record | None:
         text, arguments = self.prepared(statement, **parameters)
         async with self._held(on) as connection:
             return await connection.fetchrow(text, *arguments)
 
-    async def fetchval(self, statement: str, /, on: Connection | None = None, **parameters: Any) -> Any:
+    async def fetchval(self, statement: str, /, *, on: Connection | None = None, **parameters: Any) -> Any:
         """The first value of the first row; None if there is no row."""
         row = await self.fetchrow(statement, on=on, **parameters)
         return None if row is None else row[0]
 
-    async def execute(self, statement: str, /, on: Connection | None = None, **parameters: Any) -> None:
+    async def execute(self, statement: str, /, *, on: Connection | None = None, **parameters: Any) -> None:
         await self.fetch(statement, on=on, **parameters)
 
     def prepared(self, statement: str, /, **parameters: Any) -> tuple[str, list[Any]]:
