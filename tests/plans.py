@@ -44,5 +44,6 @@ def rows_read(plan: Iterable[Node], table: str = "runs") -> dict[str, int]:
 def _literal(value: Any) -> str:
     if value is None:
         return "null"
-    text = "{" + ",".join(map(str, value)) + "}" if isinstance(value, list) else str(value)
-    return f"'{text}'"
+    if isinstance(value, list):
+        return "'{" + ",".join("null" if each is None else str(each) for each in value) + "}'"
+    return f"'{value}'"

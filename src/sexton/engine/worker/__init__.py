@@ -7,6 +7,7 @@
 The life of a run here, by module:
 
     claimer         takes runs from the queue when there is room; `pace` says how far ahead of it
+    limits          shares out the runs of queues with limits
     receiver        takes the notices of a broker, if there is one, for the claimer to claim by id
     steps           finds what to call for a run's target, and how often to try
     runner          starts a task per run, stops runs, and collects what they end with

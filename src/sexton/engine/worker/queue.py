@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import asyncpg
 
 from sexton.engine import crash
+from sexton.engine.worker.limits import Share, Stretch, share_out
 from sexton.jobs.spec import DEFAULTS
 from sexton.postgres.database import (
     BY_KEY,
@@ -34,7 +35,7 @@ from sexton.runs.outcomes import AGAIN, END, Again, End, Successes, Waiting
 log = logging.getLogger("sexton")
 
 
-# A queue with limits is locked for two statements; a process that is stopped between them loses the lock.
+# A queue with limits is locked for three statements; a process that is stopped between them loses the lock.
 HOLD_SECONDS = 2
 BUSY_SECONDS = 0.1
 # A run that a handler finishes in its own transaction is held until COMMIT. Should that not arrive, as the
@@ -151,26 +152,46 @@ class RunQueue:
         now: datetime | None = None,
     ) -> Limited:
         """From lanes whose queues have limits. `alone`: one run that may kill its worker."""
-        fetch = self._database.fetch
         async with self.connection() as connection:
             try:
                 async with connection.transaction():
-                    await fetch("claiming/lock_queues", on=connection, lanes=lanes)
-                    [claimed] = await fetch(
-                        "claiming/claim_limited",
-                        on=connection,
-                        node=node,
-                        lanes=lanes,
-                        limit=limit,
-                        now=now,
-                        alone=alone,
-                        **CLAIM_DEFAULTS,
-                    )
+                    share = await self._share_out(connection, node, lanes, limit, alone=alone, now=now)
+                    runs = await self._claim_share(connection, node, share)
             except asyncpg.LockNotAvailableError:
                 return Limited([], True, BUSY_SECONDS)
-            runs = claimed["runs"]
+            # After the commit: the rows are large, and the queues were locked.
+            fetch = self._database.fetch
             rows = await fetch("claiming/read_claimed", on=connection, node=node, runs=runs) if runs else []
-        return Limited(rows, claimed["remaining"], claimed["seconds"])
+        return Limited(rows, share.remaining, share.seconds)
+
+    async def _share_out(
+        self, connection: Connection, node: int, lanes: Sequence[int], limit: int, **how: Any
+    ) -> Share:
+        await self._database.fetch("claiming/lock_queues", on=connection, lanes=lanes)
+        rows = await self._database.fetch(
+            "claiming/read_limited", on=connection, node=node, lanes=lanes, limit=limit, **how
+        )
+        return share_out([Stretch(*row) for row in rows], limit)
+
+    async def _claim_share(self, connection: Connection, node: int, share: Share) -> list[int]:
+        noted = {
+            number: queue for number, queue in share.queues.items() if queue.runs or queue.cut is not None
+        }
+        if not noted:
+            return []
+        rows = await self._database.fetch(
+            "claiming/claim_chosen",
+            on=connection,
+            node=node,
+            now=share.now,
+            runs=share.runs,
+            queues=share.run_queues,
+            noted=list(noted),
+            tokens=[queue.tokens for queue in noted.values()],
+            keys=[queue.key or queue.cut for queue in noted.values()],
+            **CLAIM_DEFAULTS,
+        )
+        return [row["id"] for row in rows]
 
     async def count_in(self, node: int, runs: Sequence[int]) -> None:
         """Let runs count that were claimed before their queues had limits."""
