@@ -6,6 +6,7 @@
     ```console           `$ command` lines, run by a shell, and exactly what they print; `> ` continues a
                          command
     ```http              a request, `→ status`, and what the answer contains
+    ```diff FILE         a change, made in a copy of the source by `tests/test_extending.py`
     ```text              not run
 
 The pages in `LIVE` are run in order against a real Sexton: see `tests/live_docs.py`. Tables headed
@@ -41,7 +42,7 @@ from tests.live_docs import Mismatch, Server, Session, running_server
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("docs/**/*.md"), ROOT / "README.md"])
-LANGUAGES = {"python", "console", "http", "text"}
+LANGUAGES = {"python", "console", "http", "text", "diff"}
 LIVE = {
     "README.md",
     "quickstart.md",
@@ -148,7 +149,11 @@ PROGRAMS = [block for block in ALL_BLOCKS if block.file and "app.run()" in block
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """`sexton up` with the application of the quickstart."""
-    files = {block.file: block.text for block in ALL_BLOCKS if block.file and block.page.name != "README.md"}
+    files = {
+        block.file: block.text
+        for block in ALL_BLOCKS
+        if block.file and block.language == "python" and block.page.name != "README.md"
+    }
     with running_server(tmp_path_factory.mktemp("docs"), files, "reports:app") as server:
         yield server
 

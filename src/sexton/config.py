@@ -14,7 +14,7 @@ import msgspec
 
 from sexton.connections.address import Address
 from sexton.connections.loopback import is_loopback
-from sexton.connections.scheme import Use, examples
+from sexton.connections.scheme import Use, examples, plug_ins
 from sexton.errors import InvalidField
 from sexton.model import LONGEST_QUEUE
 from sexton.refusal import explained
@@ -273,6 +273,8 @@ def _check_server(use: Use, field: str, url: str, plain: tuple[str, ...]) -> Non
     known = examples(use)
     scheme, _, _ = url.partition(":")
     _, _, address = url.partition("://")
+    if use == "elector" and address and scheme not in known and scheme in plug_ins(use).names:
+        return
     if scheme not in known or not address:
         raise InvalidField(
             f"bad_{field}",

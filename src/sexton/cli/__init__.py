@@ -75,7 +75,7 @@ GROUPS = {
         {
             "add": Command("sexton.cli.jobs:add", "Make a job."),
             "list": Command("sexton.cli.jobs:list_", "List jobs."),
-            "show": Command("sexton.cli.jobs:show", "Show a job with all its fields."),
+            "show": Command("sexton.cli.plain:GET_JOB", "Show a job."),
             "next": Command("sexton.cli.jobs:next_", "Show when a job fires next."),
             "pause": Command("sexton.cli.jobs:pause", "Pause a job: nothing fires until it is resumed."),
             "resume": Command("sexton.cli.jobs:resume", "Resume a paused job."),

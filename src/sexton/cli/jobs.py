@@ -14,6 +14,7 @@ from sexton.api import routes
 from sexton.cli import DONE, NOT_DONE
 from sexton.cli.command import Ask, command
 from sexton.cli.output import RefusedError, Table, console, cut, paragraph, write, write_json
+from sexton.cli.plain import warn
 from sexton.cli.remote import (
     POLL_SECONDS,
     STYLES,
@@ -24,7 +25,6 @@ from sexton.cli.remote import (
     read_json_file,
     seconds,
     short_time,
-    show_fields,
     took,
 )
 from sexton.errors import InvalidField, ScheduleError, Unavailable
@@ -110,12 +110,6 @@ def list_(ask: Ask) -> int:
     return ask.shown(partial(_show_all, some=len(ask.given) > 1))
 
 
-@command(routes.GET_JOB)
-def show(ask: Ask) -> int:
-    """Show a job with all its fields."""
-    return ask.shown(_show)
-
-
 @command(routes.PREVIEW_JOB, defaults={"count": 5})
 def next_(ask: Ask) -> int:
     """Show when a job fires next."""
@@ -194,7 +188,7 @@ def _show_made(job: dict[str, Any]) -> None:
     write(
         console(), f"{job['name']} ({job['job_id']}) fires next at {short_time(job['next_run_at'])}", "bold"
     )
-    _warn(job)
+    warn(job)
 
 
 def _show_all(jobs: list[dict[str, Any]], *, some: bool) -> None:
@@ -213,11 +207,6 @@ def _show_all(jobs: list[dict[str, Any]], *, some: bool) -> None:
             style="" if job["status"] == "active" else STYLES.get(job["status"], ""),
         )  # fmt: skip
     table.print(out)
-
-
-def _show(found: dict[str, Any]) -> None:
-    show_fields(console(), [(name, value) for name, value in found.items() if name != "warnings"])
-    _warn(found)
 
 
 def _show_next(found: dict[str, Any]) -> None:
@@ -239,12 +228,12 @@ def _show_next(found: dict[str, Any]) -> None:
 def _show_paused(found: dict[str, Any]) -> None:
     until = f" until {short_time(found['paused_until'])}" if found["paused_until"] else ""
     write(console(), f"{found['name']} is paused{until}")
-    _warn(found)
+    warn(found)
 
 
 def _show_resumed(found: dict[str, Any]) -> None:
     write(console(), f"{found['name']} fires next at {short_time(found['next_run_at'])}")
-    _warn(found)
+    warn(found)
 
 
 def _show_backfill(found: dict[str, Any]) -> None:
@@ -260,12 +249,7 @@ def _show_backfill(found: dict[str, Any]) -> None:
         else ""
     )
     write(out, f"{len(found['scheduled_at'])} runs {verb}{left}")
-    _warn(found)
-
-
-def _warn(found: dict[str, Any]) -> None:
-    for warning in found.get("warnings", []):
-        paragraph(console(error=True), f"warning: {warning}", "yellow")
+    warn(found)
 
 
 def _follow(client: Client, job: dict[str, Any], as_json: bool) -> int:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.metadata import EntryPoints, entry_points
 from importlib.util import find_spec
 from typing import Literal
 
@@ -86,6 +87,12 @@ def examples(use: Use, server: str | None = None) -> dict[str, str]:
         for name, each in SCHEMES.items()
         if use in each.uses and server in (None, each.server)
     }
+
+
+def plug_ins(use: Use) -> EntryPoints:
+    """What installed packages bring, each by the scheme of its addresses: electors are in the group of entry
+    points `sexton.electors`."""
+    return entry_points(group=f"sexton.{use}s")
 
 
 def is_installed(server: str) -> bool:

@@ -1,16 +1,18 @@
-"""The elector that the settings name. Clients of servers that not every installation has are extras of the
-package."""
+"""The elector that the settings name: one of Sexton's own, or one of another package by the scheme of its
+address. Clients of servers that not every installation has are extras of the package."""
 
 from __future__ import annotations
 
 from importlib import import_module
+from typing import Any
 from urllib.parse import urlsplit
 
 from sexton.config import Settings
-from sexton.connections.scheme import SCHEMES, require_client
+from sexton.connections.scheme import SCHEMES, plug_ins, require_client
 from sexton.engine.cluster.electors.advisory import AdvisoryElector
 from sexton.engine.cluster.electors.base import FIELD, Elector
 from sexton.engine.cluster.electors.postgres import PostgresElector
+from sexton.errors import InvalidField
 from sexton.postgres.database import Database
 
 # The class of each server's elector; its module has the server's name.
@@ -25,8 +27,24 @@ def choose_elector(settings: Settings, database: Database) -> Elector:
             return PostgresElector()
         case "advisory":
             return AdvisoryElector(database, lease_seconds=lease)
-    server = SCHEMES[urlsplit(address).scheme].server
-    require_client(server, "elector", field=FIELD)
-    module = import_module(f"sexton.engine.cluster.electors.{server}")
-    elector: Elector = getattr(module, CLASSES[server])(address, lease_seconds=lease)
+    scheme = urlsplit(address).scheme
+    make = _built_in(SCHEMES[scheme].server) if scheme in SCHEMES else _plugged_in(scheme)
+    elector: Elector = make(address, lease_seconds=lease)
     return elector
+
+
+def _built_in(server: str) -> Any:
+    require_client(server, "elector", field=FIELD)
+    return getattr(import_module(f"sexton.engine.cluster.electors.{server}"), CLASSES[server])
+
+
+def _plugged_in(scheme: str) -> Any:
+    try:
+        return plug_ins("elector")[scheme].load()
+    except Exception as error:
+        raise InvalidField(
+            "bad_elector",
+            f"the elector {scheme} cannot be loaded: {error!r}",
+            field=FIELD,
+            hint="correct the package that brings it, with an entry point of the group sexton.electors",
+        ) from error
