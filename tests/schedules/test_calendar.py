@@ -129,6 +129,93 @@ def test_events_of_a_file() -> None:
     assert "2027-12-25 13:00" in locals_of(schedule, "2027-12-24", "2027-12-28")
 
 
+def calendar_of(*events: str) -> Calendar:
+    lines = "\n".join(f"BEGIN:VEVENT\nUID:one\n{event}\nEND:VEVENT" for event in events)
+    return Calendar.from_ics("company", f"BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:x\n{lines}\nEND:VCALENDAR\n")
+
+
+def test_a_changed_occurrence_replaces_the_regular_one() -> None:
+    weekly = "DTSTART;TZID=Europe/Berlin:20261201T120000\nDURATION:PT2H\nRRULE:FREQ=WEEKLY"
+    moved = (
+        "RECURRENCE-ID;TZID=Europe/Berlin:20261208T120000\n"
+        "DTSTART;TZID=Europe/Berlin:20261209T120000\nDURATION:PT2H"
+    )
+    called_off = "RECURRENCE-ID:20261215T110000Z\nSTATUS:CANCELLED\nDTSTART:20261215T110000Z"
+    schedule = parse("0 13 * * *", timezone="Europe/Berlin", exclude=calendar_of(weekly, moved, called_off))
+    assert skipped_of(schedule, "2026-12-01", "2026-12-24") == [
+        "2026-12-01 13:00",
+        "2026-12-09 13:00",
+        "2026-12-22 13:00",
+    ]
+
+
+def test_a_changed_day_replaces_the_regular_one() -> None:
+    yearly = "DTSTART;VALUE=DATE:20251226\nRRULE:FREQ=YEARLY;UNTIL=20271226T000000Z"
+    moved = "RECURRENCE-ID;VALUE=DATE:20261226\nDTSTART;VALUE=DATE:20261228"
+    schedule = parse("0 9 * * *", exclude=calendar_of(yearly, moved))
+    found = [skipped_of(schedule, f"{year}-12-20", f"{year}-12-31") for year in (2025, 2026, 2027, 2028)]
+    assert found == [["2025-12-26 09:00"], ["2026-12-28 09:00"], ["2027-12-26 09:00"], []]
+
+
+@pytest.mark.parametrize("timezone", ["UTC", "Asia/Tokyo", "America/New_York"])
+@pytest.mark.parametrize("only", [False, True])
+def test_floating_times_are_times_of_the_schedules_zone(timezone: str, only: bool) -> None:
+    events = calendar_of("DTSTART:20261201T120000\nDURATION:PT2H\nRRULE:FREQ=DAILY")
+    calendar = Calendar("lunch", events=events.events, only=only)
+    schedule = parse("0 * * * *", timezone=timezone, exclude=calendar)
+    inside = ["2026-12-07 12:00", "2026-12-07 13:00"]
+    found = locals_of(schedule, "2026-12-06", "2026-12-09")
+    assert [hour for hour in found if hour.startswith("2026-12-07") and (hour in inside)] == (
+        inside if only else []
+    )
+    assert len([hour for hour in found if hour.startswith("2026-12-07")]) == (2 if only else 22)
+    start = utc("2026-12-05")
+    following = schedule.next_after(start)
+    assert following == next(schedule.between(start, utc("2026-12-09")))
+
+
+def test_a_long_list_of_exceptions() -> None:
+    days = [date(2026, 1, 1) + timedelta(days=number) for number in range(0, 600, 2)]
+    struck = "\n".join(f"EXDATE;TZID=Europe/Berlin:{day:%Y%m%d}T120000" for day in days[:100])
+    struck += "\nEXDATE;TZID=Europe/Berlin:" + ",".join(f"{day:%Y%m%d}T120000" for day in days[100:])
+    event = f"DTSTART;TZID=Europe/Berlin:20260101T120000\nDURATION:PT1H\nRRULE:FREQ=DAILY\n{struck}"
+    schedule = parse("0 12 * * *", timezone="Europe/Berlin", exclude=calendar_of(event))
+    assert [day[:10] for day in locals_of(schedule, "2026-01-01", "2027-08-20")] == [
+        day.isoformat() for day in days if day < date(2027, 8, 20)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("events", "message"),
+    [
+        (["DTSTART;TZID=Nowhere/Land:20261201T120000\nDURATION:PT1H"], "unknown time zone 'Nowhere/Land'"),
+        (["DTSTART;TZID=Nowhere/Land:20261201T120000\nRRULE:FREQ=DAILY"], "unknown time zone 'Nowhere/Land'"),
+        (
+            [
+                "DTSTART:20261201T120000Z\nRRULE:FREQ=DAILY",
+                "RECURRENCE-ID;RANGE=THISANDFUTURE:20261208T120000Z\nDTSTART:20261208T130000Z",
+            ],
+            "all later occurrences",
+        ),
+    ],
+)
+def test_events_that_cannot_be_kept_to_are_refused(events: list[str], message: str) -> None:
+    with pytest.raises(ScheduleError, match=message) as refused:
+        calendar_of(*events)
+    assert refused.value.code == "bad_calendar"
+
+
+def test_a_file_with_a_byte_order_mark_and_names_of_windows_for_zones() -> None:
+    text = "\ufeff" + ICS.replace("Europe/Berlin", "W. Europe Standard Time").replace(
+        "America/New_York", "Eastern Standard Time"
+    )
+    plain, other = (
+        parse("0 13 * * *", timezone="Europe/Berlin", exclude=Calendar.from_ics("company", each))
+        for each in (ICS, text)
+    )
+    assert skipped_of(plain, "2026-11-30", "2026-12-28") == skipped_of(other, "2026-11-30", "2026-12-28")
+
+
 WEEKEND = parse("0 0 * * 6,0")
 
 

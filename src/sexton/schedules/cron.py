@@ -5,7 +5,7 @@ Dialects part in many places; these are the readings taken here:
 - Day of month and day of week as in Debian's cron: a day matches either, unless one of the two fields starts
   with `*`, then it must match both.
 - Ranges may wrap (`22-4`, `FRI-MON`); steps go on over the wrap. `N/s` runs to the end of the field, for
-  the day of week to Saturday. 0 and 7 are Sunday. `?` is `*`.
+  the day of week to Saturday. 0 and 7 are Sunday. `?` is `*`, in the two day fields only.
 - `15W` is the weekday nearest to the 15th within the same month; no 31st, no `31W`. `L` is the last day,
   `L-3` three before it, `LW` the weekday nearest to it, `5L` the last Friday, `5#2` the second Friday.
 - `H` stands for a number hashed from the schedule's key, so that many `H H * * *` spread over the day.
@@ -272,7 +272,9 @@ class _FieldReader:
             if match := re.fullmatch(r"([0-9]{1,2}|[A-Z]{3})#([0-9]+)", upper):
                 if match[2] not in ("1", "2", "3", "4", "5"):
                     raise self._error(
-                        f"#{match[2]}: a month has the 1st to the 5th of a weekday", position, "use #1 to #5"
+                        f"#{match[2]}: a month has the 1st to the 5th of a weekday",
+                        position,
+                        "write a number from 1 to 5 after #, such as 5#2",
                     )
                 self.special.add(("#", self._number(match[1], position) % 7, int(match[2])))
                 return True
@@ -283,6 +285,8 @@ class _FieldReader:
         body, slash, step_text = item.partition("/")
         step = self._step(step_text, position + len(body) + 1) if slash else 1
         low, high, size = self.spec.low, self.spec.high, self.spec.high - self.spec.low + 1
+        if body == "?" and self.spec not in (DAY_OF_MONTH, DAY_OF_WEEK):
+            raise self._error("? stands for any day, in the two day fields only", position, "write * here")
         if body in ("*", "?"):
             return list(range(low, high + 1, step))
         first_text, dash, last_text = body.partition("-")
@@ -359,7 +363,7 @@ class _FieldReader:
             )
             if close:
                 return f"did you mean {close}?"
-            return f"use {self.spec.low}–{self.spec.high} or {', '.join(self.spec.names)}"
+            return f"use {self.spec.low} to {self.spec.high} or {', '.join(self.spec.names)}"
         if upper in ("L", "W", "LW") or "#" in upper:
             return f"L, W and # are for days, not for the {self.spec.name}"
         return f"use numbers from {self.spec.low} to {self.spec.high}, lists, ranges and steps"
@@ -372,9 +376,10 @@ def never_comes(rule: Cron) -> str:
     """Why a cron line that matches no day at all does not: `30 February never comes`."""
     _, _, _, dom, month, _ = rule.fields
     names = [words.MONTH_NAMES[number - 1] for number in sorted(month.values)]
-    if len(dom.values) == 1 and not dom.special and len(names) == 1:
-        return f"{next(iter(dom.values))} {names[0]} never comes"
-    return f"no day matches {dom.text!r} in {', '.join(names) if len(names) < 4 else 'any month'}"
+    day, longest = min(dom.values, default=0), max(month_length(2000, number) for number in month.values)
+    if len(dom.values) == len(names) == 1 and not dom.special and day > longest:
+        return f"{day} {names[0]} never comes"
+    return f"no day matches {dom.text!r} in {words.listed(names)}"
 
 
 def _wrong_count(tokens: list[Token], text: str) -> ScheduleError:

@@ -1,4 +1,4 @@
-"""Intervals: elapsed time from an anchor, the same on every clock. `every 15m`, `@every 1h30m`, `PT15M`."""
+"""Intervals: elapsed time from an anchor, whatever clocks do: `every 15m`, `@every 1h30m`, `PT15M`."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def read_seconds(text: str) -> int:
     match = re.match(r"@?every\s+", text, re.IGNORECASE)
     if match:
         seconds = _read_units(text, match.end())
-    elif text[:1] in "Pp":
+    elif text[:1] in ("P", "p"):
         seconds = _read_iso(text)
     else:
         raise ScheduleError(
@@ -86,15 +86,16 @@ def _read_units(text: str, position: int) -> int:
                 "bad_interval",
                 f"{number} is not a whole number",
                 position=position + match.start(1),
-                hint="use smaller units: 1h30m, not 1.5h",
+                hint="use smaller units, such as every 1h30m",
             )
         if unit not in UNITS:
             raise ScheduleError(
                 "bad_interval",
                 f"unknown unit {match[2]!r}" if unit else f"{number} has no unit",
                 position=position + match.start(2),
-                hint="use s, m, h, d or w: every 15m"
-                + ("; months are for cron or RRULE" if unit.startswith("mo") else ""),
+                hint="for months write a rule, such as FREQ=MONTHLY"
+                if unit.startswith("mo")
+                else "use s, m, h, d or w, such as every 15m",
             )
         seconds += int(number[:15]) * UNITS[unit]
     if end == position or text[end:].strip():
@@ -122,7 +123,7 @@ def _read_iso(text: str) -> int:
             "bad_interval",
             "months and years have no fixed length",
             position=match.start(1 if years else 2),
-            hint="use cron or an RRULE, such as FREQ=MONTHLY",
+            hint="write a rule, such as FREQ=MONTHLY",
         )
     if seconds and not seconds.isdigit():
         raise ScheduleError(

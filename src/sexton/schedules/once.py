@@ -28,9 +28,7 @@ class Listed(Rule):
         return ("listed", self.walls)
 
     def words(self) -> str:
-        others = len(self.walls) - 1
-        more = f" and {others} more time{'s' if others > 1 else ''}" if others else ""
-        return words.once(from_wall(self.walls[0])) + more
+        return words.once([from_wall(wall) for wall in self.walls])
 
 
 def is_once(text: str) -> bool:
@@ -63,7 +61,7 @@ def read_time(text: str, field: str = "schedule") -> datetime:
 
 
 def refuse_unclear(naive: datetime, zone: Zone) -> None:
-    """A local time that exists twice or not at all needs a word about which one is meant."""
+    """Refuse a local time that the clock shows twice or never, with the instants it could mean."""
     wall = to_wall(naive)
     instants = zone.instants_of(wall)
     if len(instants) == 1:
@@ -91,7 +89,7 @@ def refuse_unclear(naive: datetime, zone: Zone) -> None:
 
 
 def _utc(at: int, near: datetime) -> str:
-    """An instant as briefly as it can be said: the date is left out if it is the one asked for."""
+    """An instant; its date is left out if it is the date of `near`."""
     instant = EPOCH + timedelta(seconds=at)
     time = f"{instant.astimezone(UTC):%H:%M:%S}".removesuffix(":00")
     return f"{time}Z" if instant.date() == near.date() else f"{instant:%Y-%m-%d}T{time}Z"

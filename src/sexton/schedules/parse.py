@@ -1,31 +1,32 @@
-"""From text and options to a schedule. The kind is told from the shape of the text, unless it is given."""
+"""From text and options to a schedule. The shape of the text tells its kind, unless the caller gives it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import lru_cache
-from typing import TypeVar
+from typing import NamedTuple
 
 from sexton.errors import ScheduleError
+from sexton.schedules import option, warning
 from sexton.schedules.calendar import Calendar, Roll, Rolled
 from sexton.schedules.count import end_after
 from sexton.schedules.cron import Cron, never_comes
+from sexton.schedules.foreign import refuse_lookalikes
+from sexton.schedules.form import Form, read_form
 from sexton.schedules.interval import Interval, is_interval, read_seconds
 from sexton.schedules.lines import RecurrenceText, Stamp, is_recurrence, read_recurrence
 from sexton.schedules.once import Listed, is_once, read_time, refuse_unclear
+from sexton.schedules.option import Excluded, Time
 from sexton.schedules.recurrence import Recurrence
 from sexton.schedules.schedule import Dates, Options, Schedule
-from sexton.schedules.wall import DAY, FIRST_WALL, LAST_WALL, Budget, Rule, to_wall
+from sexton.schedules.wall import DAY, FIRST_WALL, LAST_WALL, Budget, Rule, month_length, to_wall
 from sexton.schedules.zone import EPOCH, Fold, Gap, Mapping, Zone, zone
 
 LONGEST_TEXT = 2048
-
-Time = datetime | str | None
-Excluded = date | str | tuple[object, object] | Calendar
 
 
 class Kind(StrEnum):
@@ -74,7 +75,7 @@ def parse(
         if not isinstance(moment, datetime | str | None):
             hint = "pass a datetime or ISO-8601 text"
             raise ScheduleError("bad_time", f"{moment!r} is not a time", field=field, hint=hint)
-    calendars = _calendars(exclude)
+    calendars = option.calendars(exclude)
     return _parse(text, timezone, kind, anchor, gap, fold, starts_at, ends_at, calendars, key, seconds)
 
 
@@ -92,62 +93,140 @@ def _parse(
     key: str | None,
     seconds: str | None,
 ) -> Schedule:
-    body, timezone = _split_zone(text, timezone)
-    which = _choose(Kind, kind, "kind") or kind_of(body)
-    if seconds is not None:
-        _choose_one(seconds, ("first", "last"), "seconds")
+    form = read_form(text)
+    if None not in (timezone, form.timezone) and timezone != form.timezone:
+        raise ScheduleError(
+            "timezone_conflict",
+            f"the text says {form.timezone}, but timezone is {timezone}",
+            position=text.find(form.timezone or ""),
+            field="timezone",
+            hint="give the zone once",
+        )
+    asked = Asked(
+        form.timezone if timezone is None else timezone,
+        kind,
+        anchor,
+        gap,
+        fold,
+        starts_at,
+        ends_at,
+        calendars,
+        key,
+        seconds,
+    )
+    try:
+        return _read(text, form, asked)
+    except ScheduleError as error:
+        form.locate(error)
+        raise
+
+
+class Asked(NamedTuple):
+    """The options of `parse` as they were given; the zone may come from the text."""
+
+    timezone: str | None
+    kind: str | None
+    anchor: Time
+    gap: str | None
+    fold: str | None
+    starts_at: Time
+    ends_at: Time
+    calendars: tuple[Calendar, ...]
+    key: str | None
+    seconds: str | None
+
+
+def _read(text: str, form: Form, asked: Asked) -> Schedule:
+    which = option.choose(Kind, asked.kind, "kind") or _kind_of(form.body)
+    seconds = (
+        None if asked.seconds is None else option.choose_one(asked.seconds, ("first", "last"), "seconds")
+    )
     if seconds == "last" and which is not Kind.CRON:
         raise ScheduleError(
             "bad_option", "seconds=last is for cron alone", field="seconds", hint="leave it out"
         )
-    lines = read_recurrence(body) if which is Kind.RECURRENCE else None
+    timezone = asked.timezone
+    lines = read_recurrence(form.body) if which is Kind.RECURRENCE else None
     if lines is not None:
         timezone = _zone_of(lines, timezone)
-    in_zone = _named_zone(timezone, text)
+    in_zone = _named_zone(timezone, text, form.lead)
     zone_given = timezone is not None
-    start = _instant(starts_at, in_zone, "starts_at", zone_given)
+    start = option.instant(asked.starts_at, in_zone, "starts_at", zone_given)
     options = Options(
         timezone=in_zone.name,
-        anchor=_anchor(anchor, which, in_zone, zone_given) or start,
-        gap=_choose(Gap, gap, "gap"),
-        fold=_choose(Fold, fold, "fold"),
+        anchor=option.anchor(asked.anchor, in_zone, zone_given, keep_wall=which is Kind.RECURRENCE),
+        gap=option.choose(Gap, asked.gap, "gap"),
+        fold=option.choose(Fold, asked.fold, "fold"),
         starts_at=start,
-        ends_at=_instant(ends_at, in_zone, "ends_at", zone_given),
-        exclude=calendars,
-        key=key,
+        ends_at=option.instant(asked.ends_at, in_zone, "ends_at", zone_given),
+        exclude=asked.calendars,
+        key=asked.key,
         seconds=seconds,
     )
     if options.starts_at and options.ends_at and options.ends_at < options.starts_at:
         raise ScheduleError("bad_option", "ends_at is before starts_at", field="ends_at", hint="swap them")
+    if lines is not None and lines.dtstart is not None:
+        option.check_start(options.anchor, _wall_of(lines.dtstart, in_zone), in_zone)
+        options = replace(options, anchor=None)
+    elif form.start is not None:
+        own = option.instant(form.start, in_zone, "schedule", zone_given)
+        assert own is not None
+        option.check_start(options.anchor, option.wall_of(own, in_zone), in_zone)
+        options = replace(options, anchor=own)
+    elif options.anchor is None:
+        options = replace(options, anchor=start)
     match which:
         case Kind.CRON:
-            return _cron(text, body, options, in_zone)
+            return _cron(text, form, options, in_zone)
         case Kind.RECURRENCE:
             assert lines is not None
             return _recurrence(text, lines, options, in_zone)
         case Kind.INTERVAL:
-            return _interval(text, body, options)
+            return _interval(text, form.body, options)
         case Kind.ONCE:
-            return _once(text, body, options, in_zone, zone_given)
+            return _once(text, form.body, options, in_zone, zone_given)
 
 
 def kind_of(text: str) -> Kind:
     """What a text looks like."""
-    if is_interval(text):
+    return _kind_of(read_form(text).body)
+
+
+def names_start(text: str) -> bool:
+    """Whether a text brings its own start, so that an anchor has nothing to add."""
+    form = read_form(text)
+    lines = read_recurrence(form.body) if _kind_of(form.body) is Kind.RECURRENCE else None
+    return form.start is not None or (lines is not None and lines.dtstart is not None)
+
+
+def recurrence(text: str, lines: RecurrenceText) -> Schedule:
+    """A schedule of lines that were read already, however long they are. Floating times are in UTC."""
+    in_zone = zone(_zone_of(lines, None) or "UTC")
+    return _recurrence(text, lines, Options(timezone=in_zone.name), in_zone)
+
+
+def _kind_of(body: str) -> Kind:
+    if is_interval(body):
         return Kind.INTERVAL
-    if is_recurrence(text):
+    if is_recurrence(body):
         return Kind.RECURRENCE
-    return Kind.ONCE if is_once(text) else Kind.CRON
+    return Kind.ONCE if is_once(body) else Kind.CRON
 
 
-def _cron(text: str, body: str, options: Options, in_zone: Zone) -> Schedule:
-    rule = Cron.parse(body, key=options.key, seconds=options.seconds or "first")
+def _cron(text: str, form: Form, options: Options, in_zone: Zone) -> Schedule:
+    refuse_lookalikes(form.body, seconds_last=options.seconds == "last")
+    rule = Cron.parse(form.body, key=options.key, seconds=options.seconds or "first")
     if rule.next(0, Budget()) is None:
-        position = [match.start() for match in re.finditer(r"\S+", body)][-3]
+        position = [match.start() for match in re.finditer(r"\S+", form.body)][-3]
         raise ScheduleError(
             "never_fires", never_comes(rule), position=position, hint="check the days and months"
         )
-    return Schedule(Kind.CRON.value, text, options, (_mapping(rule, options, in_zone),))
+    advice = warning.of_steps(rule)
+    if not form.translated:
+        advice += warning.of_dialects(rule, form.body, options.seconds, options.key)
+    return Schedule(
+        Kind.CRON.value, text, options, (_mapping(rule, options, in_zone),), warnings=tuple(advice)
+    )
 
 
 def _recurrence(text: str, lines: RecurrenceText, options: Options, in_zone: Zone) -> Schedule:
@@ -155,8 +234,9 @@ def _recurrence(text: str, lines: RecurrenceText, options: Options, in_zone: Zon
     if lines.dtstart is not None:
         anchor = _in_calendar(_wall_of(lines.dtstart, in_zone), "schedule")
     elif options.anchor is not None and lines.parts is not None and lines.parts.needs_anchor:
-        anchor = _in_calendar(_wall_of_anchor(options.anchor, in_zone), "anchor")
+        anchor = _in_calendar(option.wall_of(options.anchor, in_zone), "anchor")
     mappings, until, needs_anchor = [], None, False
+    advice: list[str] = []
     if lines.parts is not None:
         rule = Recurrence(lines.parts, anchor)
         needs_anchor = anchor is None and lines.parts.needs_anchor
@@ -169,6 +249,7 @@ def _recurrence(text: str, lines: RecurrenceText, options: Options, in_zone: Zon
             if lines.parts.count is not None:
                 gaps = in_zone.gaps(rule.first) if mappings[0].gap is Gap.SKIP else ()
                 end_after(rule, lines.parts.count, gaps, budget)
+        advice = warning.of_recurrence(rule, complete=lines.dtstart is not None)
     listed, struck = (
         _dates(lines.rdates, in_zone, midnight=True),
         _dates(lines.exdates, in_zone, midnight=False),
@@ -180,7 +261,16 @@ def _recurrence(text: str, lines: RecurrenceText, options: Options, in_zone: Zon
         mappings.append(_mapping(Listed(listed.walls), options, in_zone))
     if listed.instants:
         mappings.append(Mapping(Listed(listed.instants), zone("UTC"), Gap.AFTER, Fold.FIRST))
-    return Schedule(Kind.RECURRENCE.value, text, options, tuple(mappings), until, struck, needs_anchor)
+    return Schedule(
+        Kind.RECURRENCE.value,
+        text,
+        options,
+        tuple(mappings),
+        until,
+        struck,
+        needs_anchor,
+        warnings=tuple(advice),
+    )
 
 
 def _interval(text: str, body: str, options: Options) -> Schedule:
@@ -207,7 +297,7 @@ def _once(text: str, body: str, options: Options, in_zone: Zone, zone_given: boo
         mapping = Mapping(Listed((at,)), zone("UTC"), Gap.AFTER, Fold.FIRST)
     else:
         if not zone_given:
-            raise _naive(body, "schedule")
+            raise option.naive(body, "schedule")
         if options.fold is Fold.BOTH:
             raise ScheduleError(
                 "bad_option", "one time cannot be two", field="fold", hint="use fold=first or second"
@@ -253,37 +343,33 @@ def _dates(stamps: tuple[Stamp, ...], in_zone: Zone, *, midnight: bool) -> Dates
 
 
 def _zone_of(lines: RecurrenceText, given: str | None) -> str | None:
-    tzid = lines.dtstart.tzid if lines.dtstart else None
-    if tzid and given and tzid != given:
+    """The zone of the rule: that of DTSTART; where DTSTART names none, that of RDATE and EXDATE."""
+    start = lines.dtstart
+    tzid = start.tzid if start else None
+    if tzid and given is not None and tzid != given:
         raise ScheduleError(
             "timezone_conflict",
             f"DTSTART is in {tzid}, but timezone is {given}",
             field="timezone",
             hint=f"leave timezone out, or set it to {tzid}",
         )
-    return given or tzid
+    if given is not None or tzid or (start and start.utc):
+        return tzid if given is None else given
+    listed = sorted({stamp.tzid for stamp in lines.rdates + lines.exdates if stamp.tzid})
+    if len(listed) > 1:
+        raise ScheduleError(
+            "timezone_conflict",
+            f"RDATE and EXDATE are in {words.listed(listed)}: which one is the zone of the rule?",
+            field="timezone",
+            hint=f"set timezone, for example to {listed[0]}",
+        )
+    return listed[0] if listed else None
 
 
 def _wall_of(stamp: Stamp, in_zone: Zone) -> int:
     """DTSTART in UTC is moved to the schedule's zone: from there on the rule follows that clock."""
     wall = to_wall(stamp.at)
     return wall + in_zone.period(wall).offset if stamp.utc else wall
-
-
-def _split_zone(text: str, timezone: str | None) -> tuple[str, str | None]:
-    """`CRON_TZ=Zone` in front of the fields. It is blanked out, so that positions stay right."""
-    match = re.match(r"\s*(?:CRON_TZ|TZ)=(\S+)\s+", text)
-    if not match:
-        return text.strip() if text[:1].isspace() else text.rstrip(), timezone
-    if timezone is not None and timezone != match[1]:
-        raise ScheduleError(
-            "timezone_conflict",
-            f"the text says {match[1]}, but timezone is {timezone}",
-            position=match.start(1),
-            field="timezone",
-            hint="give the zone once",
-        )
-    return " " * match.end() + text[match.end() :].rstrip(), match[1]
 
 
 def _check_text(text: str) -> None:
@@ -301,87 +387,20 @@ def _check_text(text: str) -> None:
             "too_long",
             f"the schedule is longer than {LONGEST_TEXT} bytes",
             position=position,
-            hint="split it",
+            hint="paste only the lines DTSTART, RRULE, RDATE and EXDATE"
+            if re.match(r"\s*BEGIN:", text, re.IGNORECASE)
+            else "split it",
         )
 
 
-def _named_zone(name: str | None, text: str) -> Zone:
+def _named_zone(name: str | None, text: str, lead: int) -> Zone:
     """The zone; one that the text itself names is pointed at if it is unknown."""
     try:
         return zone("UTC" if name is None else name)
     except ScheduleError as error:
         named = re.search(rf'TZ(?:ID)?="?({re.escape(name or "")})', text)
-        error.position = named.start(1) if named else None
+        error.position = named.start(1) - lead if named else None
         raise
 
 
-def _anchor(value: Time, kind: Kind, in_zone: Zone, zone_given: bool) -> datetime | None:
-    """A naive anchor of a recurrence stays wall time, as a DTSTART would, also in a gap."""
-    if kind is Kind.RECURRENCE and zone_given and value is not None:
-        moment = read_time(value, "anchor") if isinstance(value, str) else value
-        if getattr(moment, "tzinfo", UTC) is None:
-            return moment
-    return _instant(value, in_zone, "anchor", zone_given)
-
-
-def _wall_of_anchor(anchor: datetime, in_zone: Zone) -> int:
-    if anchor.tzinfo is None:
-        return to_wall(anchor)
-    at = (anchor - EPOCH) // timedelta(seconds=1)
-    return at + in_zone.period(at).offset
-
-
-def _naive(value: str, field: str) -> ScheduleError:
-    hint = "add Z or an offset, or give a timezone"
-    return ScheduleError("naive_time", f"{value} has no time zone", field=field, hint=hint)
-
-
-def _instant(value: Time, in_zone: Zone, field: str, zone_given: bool) -> datetime | None:
-    """An option that is a time; a naive one is wall time in the zone, and the first one if there are two."""
-    if value is None:
-        return None
-    moment = read_time(value, field) if isinstance(value, str) else value
-    if moment.tzinfo is not None:
-        return moment.astimezone(UTC)
-    if not zone_given:
-        raise _naive(moment.isoformat(), field)
-    at = in_zone.first_instant(to_wall(moment))
-    return EPOCH + timedelta(seconds=at, microseconds=moment.microsecond)
-
-
-Choice = TypeVar("Choice", bound=StrEnum)
-
-
-def _choose(choices: type[Choice], value: str | None, field: str) -> Choice | None:
-    return None if value is None else choices(_choose_one(value, tuple(choices), field))
-
-
-def _choose_one(value: str, choices: tuple[str, ...], field: str) -> str:
-    if value not in choices:
-        known = ", ".join(choices)
-        raise ScheduleError(
-            "bad_option", f"{field} {value!r} is unknown", field=field, hint=f"use one of {known}"
-        )
-    return value
-
-
-def _calendars(exclude: Iterable[Excluded] | Excluded) -> tuple[Calendar, ...]:
-    """Calendars as they are, and one without a name's worth for single dates and ranges."""
-    single = isinstance(exclude, date | str | Calendar)
-    items: list[object] = [exclude] if single else list(exclude)  # type: ignore[arg-type]
-    named, dates, ranges = [], [], []
-    for item in items:
-        if isinstance(item, Calendar):
-            named.append(item)
-        elif isinstance(item, tuple | list):
-            ranges.append(tuple(item))
-        elif isinstance(item, str) and ("/" in item or ".." in item):
-            ranges.append(tuple(item.replace("..", "/").split("/", 1)))
-        else:
-            dates.append(item)
-    if dates or ranges:
-        named.append(Calendar("", tuple(dates), tuple(ranges)))  # type: ignore[arg-type]
-    return tuple(named)
-
-
-__all__ = ["Kind", "kind_of", "parse"]
+__all__ = ["Kind", "kind_of", "names_start", "parse", "recurrence"]

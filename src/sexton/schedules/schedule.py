@@ -18,8 +18,8 @@ from itertools import takewhile
 
 from sexton.clock import iso
 from sexton.errors import ScheduleError
-from sexton.schedules import words
 from sexton.schedules.calendar import Calendar, Roll, Rolled
+from sexton.schedules.explanation import explain
 from sexton.schedules.wall import DAY, FIRST_WALL, LAST_WALL, STEPS, Budget, Rule
 from sexton.schedules.zone import EPOCH, WIDEST, Change, Fold, Gap, Hit, Mapping, Zone, zone
 
@@ -215,7 +215,7 @@ class Schedule:
 
     def explain(self) -> str:
         """The schedule in English."""
-        return words.explain(self)
+        return explain(self)
 
     def to_dict(self) -> dict[str, object]:
         """What `parse` needs to make this schedule again; calendars that have a name by their name."""

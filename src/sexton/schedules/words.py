@@ -16,11 +16,10 @@ from sexton.schedules.wall import DAY, from_wall
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
-    from datetime import datetime
+    from datetime import date, datetime
 
     from sexton.schedules.cron import Field
     from sexton.schedules.rfc5545 import Parts
-    from sexton.schedules.schedule import Schedule
 
 MONTH_NAMES = (
     "January", "February", "March", "April", "May", "June",
@@ -42,11 +41,6 @@ UTC_NAMES = {"UTC", "UCT", "Zulu", "Universal", "Etc/UTC", "Etc/UCT", "Etc/Zulu"
 COUNTRIES = {"US", "Canada", "Brazil", "Chile", "Mexico"}
 
 
-def explain(schedule: Schedule) -> str:
-    rule = schedule.mappings[0].rule.words()
-    return rule if schedule.kind == "interval" else f"{rule}, {place(schedule.mappings[0].zone.name)}"
-
-
 def cron(second: Field, minute: Field, hour: Field, dom: Field, month: Field, dow: Field) -> str:
     times, named = _times(hour.values, minute.values, second.values)
     months = _months(month.values)
@@ -58,14 +52,15 @@ def cron(second: Field, minute: Field, hour: Field, dom: Field, month: Field, do
     if (any_date and any_weekday) or (either and (any_date or any_weekday)):
         days = (" every day" if named else "") + (f" in {months}" if months else "")
     elif any_date:
-        days = f" on {_list(_weekdays(plain, numbered))}"
-        days += f" in {months}" if months else " of the month" if numbered else ""
+        days = f" on {listed(_weekdays(plain, numbered))}"
+        days += _in_months(months, numbered) or (" of the month" if numbered else "")
     elif not either:
         days = f" on {_dates_of(dates, months or 'the month')}"
-        days += "" if any_weekday else f" if it is {_list(_weekdays(plain, numbered, 'a '), 'or')}"
+        days += "" if any_weekday else f" if it is {listed(_weekdays(plain, numbered, 'a '), 'or')}"
     else:
-        days = f" in {months}, on {_list(dates)}" if months else f" on {_list(dates)} of the month"
-        days += f" and on {_list(_weekdays(plain, numbered, 'every '))}"
+        days = f" in {months}, on {listed(dates)}" if months else f" on {listed(dates)}"
+        days += "" if months and _each(months) == months else " of the month"
+        days += f" and on {listed(_weekdays(plain, numbered, 'every '))}"
     return _sentence(times + days)
 
 
@@ -89,7 +84,7 @@ def recurrence(parts: Parts, anchor: int | None) -> str:
         if values and freq >= finest:
             clauses.append(f"only in {_members(UNITS[finest], values)}")
     if parts.setpos and not _chosen_day(parts):
-        clauses.append(f"only the {_list(_places(parts.setpos))} of each {unit}")
+        clauses.append(f"only the {listed(_places(parts.setpos))} of each {unit}")
     if parts.week_start and (parts.weekno or (freq == WEEKLY and (parts.interval > 1 or parts.setpos))):
         clauses.append(f"weeks starting on {DAY_NAMES[parts.week_start]}")
     if parts.count:
@@ -97,7 +92,7 @@ def recurrence(parts: Parts, anchor: int | None) -> str:
     if parts.until:
         at, utc = parts.until.at, parts.until.utc
         whole_day = not utc and (at.hour, at.minute, at.second) == (23, 59, 59)
-        clauses.append(f"until {_date(at)}{'' if whole_day else ' ' + _time(at)}{' UTC' if utc else ''}")
+        clauses.append(f"until {date_of(at)}{'' if whole_day else ' ' + _time(at)}{' UTC' if utc else ''}")
     return _sentence(", ".join(clauses))
 
 
@@ -106,8 +101,26 @@ def interval(seconds: int) -> str:
     return "Every 24 hours" if seconds == DAY else f"Every {_span(seconds)}"
 
 
-def once(at: datetime) -> str:
-    return f"Once on {_date(at)} at {_time(at)}"
+def once(times: Sequence[datetime]) -> str:
+    """Times given one by one, in their order."""
+    if len(times) == 1:
+        return f"Once on {date_of(times[0])} at {_time(times[0])}"
+    if len(times) <= LONGEST_LIST:
+        return f"On {listed(map(moment, times))}"
+    return f"{len(times)} times, from {moment(times[0])} to {moment(times[-1])}"
+
+
+def date_of(at: date) -> str:
+    return f"{at.day} {MONTH_NAMES[at.month - 1]} {at.year}"
+
+
+def moment(at: datetime) -> str:
+    return f"{date_of(at)} {_time(at)}"
+
+
+def days_of_week(dow: Field) -> str:
+    plain = frozenset((number - 1) % 7 for number in dow.values)
+    return listed(_weekdays(plain, [(nth or -1, (number - 1) % 7) for _, number, nth in dow.special]))
 
 
 def place(timezone: str) -> str:
@@ -120,6 +133,11 @@ def place(timezone: str) -> str:
     if area in COUNTRIES:
         city = f"{area} {city}"
     return f"{city} time" if area or city.istitle() else city
+
+
+def listed(items: Iterable[str], last: str = "and") -> str:
+    *most, end = items
+    return f"{', '.join(most)} {last} {end}" if most else end
 
 
 # Times of day
@@ -143,10 +161,10 @@ def _times(hours: Collection[int], minutes: Collection[int], seconds: Collection
 
     if size > 3 and step and len(hours) < 24 and len(stretches) <= MOST_STRETCHES:
         pieces = [f"from {clock(begin, first)} to {clock(end, last)}" for begin, end in stretches]
-        return f"every {_span(step)} {_list(pieces)}", True
+        return f"every {_span(step)} {listed(pieces)}", True
     if size <= LONGEST_LIST:
         times = [(hour, minute * 60 + second) for hour in hours for minute in minutes for second in seconds]
-        return f"at {_list(clock(*time) for time in sorted(times))}", True
+        return f"at {listed(clock(*time) for time in sorted(times))}", True
     return _field_by_field(hours, minutes, seconds), False
 
 
@@ -164,7 +182,7 @@ def _members(noun: str, values: Collection[int], size: int = 0) -> str:
         return f"every {noun}"
     if size and len(values) > 3 and (step := _spacing(values)):
         return f"every {'' if step == 1 else _ordinal(step) + ' '}{noun} from {min(values)} to {max(values)}"
-    return f"{noun}{'s' * (len(values) > 1)} {_list(_series(values, str))}"
+    return f"{noun}{'s' * (len(values) > 1)} {listed(_series(values, str))}"
 
 
 def _step_in_hour(minutes: Collection[int], seconds: Collection[int]) -> int:
@@ -206,7 +224,7 @@ def _dates(values: Collection[int], others: Sequence[str]) -> list[str]:
             f"every {_ordinal(step)} day from the {_ordinal(min(values))} to the {_ordinal(max(values))}"
         )
     else:
-        numbers = f"the {_list(_series(values, _ordinal))}" if values else ""
+        numbers = f"the {listed(_series(values, _ordinal))}" if values else ""
     return [numbers, *others] if numbers else [*others]
 
 
@@ -223,7 +241,7 @@ def _dates_of(dates: Sequence[str], owner: str) -> str:
     number = dates[0].removeprefix("the ")[:-2]
     if len(dates) == 1 and number.isdigit() and owner in MONTH_NAMES:
         return f"{number} {owner}"
-    return f"{_list(dates)} of {owner}"
+    return f"{listed(dates)} of {_each(owner)}"
 
 
 def _weekdays(plain: Collection[int], numbered: Iterable[tuple[int, int]], article: str = "") -> list[str]:
@@ -239,7 +257,19 @@ def _weekdays(plain: Collection[int], numbered: Iterable[tuple[int, int]], artic
 def _months(values: Collection[int]) -> str:
     if len(values) in (0, 12):
         return ""
-    return _list(_series([number - 1 for number in values], lambda month: MONTH_NAMES[month % 12], cycle=12))
+    return listed(_series([number - 1 for number in values], lambda month: MONTH_NAMES[month % 12], cycle=12))
+
+
+def _in_months(months: str, counted: Collection[object]) -> str:
+    """What is counted within a month (the last Friday) is counted in each one."""
+    if not months:
+        return ""
+    return f" of {_each(months)}" if counted and _each(months) != months else f" in {months}"
+
+
+def _each(months: str) -> str:
+    """`the 1st of January through March` could be one stretch of days, so it is said of each month."""
+    return f"each month in {months}" if " through " in months else months
 
 
 def _recurring_days(parts: Parts) -> list[str]:
@@ -249,25 +279,25 @@ def _recurring_days(parts: Parts) -> list[str]:
     if parts.yearday:
         numbers = _series([number for number in parts.yearday if number > 0], _ordinal)
         last = _places(number for number in parts.yearday if number < 0)
-        said.append(f"the {_list(numbers + last)} day of the year")
+        said.append(f"the {listed(numbers + last)} day of the year")
     if parts.monthday:
         last = [f"the {name} day" for name in _places(number for number in parts.monthday if number < 0)]
         dates = _dates([number for number in parts.monthday if number > 0], last)
         open_month = "any month" if parts.yearday or parts.weekno else "the month it starts in"
         owner = months or (open_month if freq == YEARLY else "the month")
-        said.append(_list(dates) if freq == MONTHLY else _dates_of(dates, owner))
+        said.append(listed(dates) if freq == MONTHLY else _dates_of(dates, owner))
     if parts.weekday:
         numbered = sorted((each for each in parts.weekday if each[0]), key=lambda each: (each[0] < 0, each))
         article = "a " if said else "every " if freq <= MONTHLY else ""
         names = _weekdays([day for nth, day in parts.weekday if not nth], numbered, article)
         of_year = numbered and freq == YEARLY and not parts.month
-        owner = " of the year" if of_year else f" in {months}" if months and not parts.monthday else ""
-        said.append((_chosen_day(parts) or _list(names, "or" if said else "and")) + owner)
+        owner = " of the year" if of_year else "" if parts.monthday else _in_months(months, numbered)
+        said.append((_chosen_day(parts) or listed(names, "or" if said else "and")) + owner)
     phrases = [f"{'if it is' if place else 'on'} {days}" for place, days in enumerate(said)]
     if parts.weekno:
         weeks = [f"week {number}" for number in parts.weekno if number > 0]
         weeks += [f"the {name} week" for name in _places(number for number in parts.weekno if number < 0)]
-        phrases[:1] = [" ".join([*phrases[:1], f"in {_list(weeks)} of the year"])]
+        phrases[:1] = [" ".join([*phrases[:1], f"in {listed(weeks)} of the year"])]
     return phrases
 
 
@@ -286,7 +316,7 @@ def _chosen_day(parts: Parts) -> str:
     others = parts.monthday or any(nth for nth, _ in parts.weekday)
     one_time = all(len(values) <= 1 for values in (parts.hour, parts.minute, parts.second))
     if noun and parts.setpos and parts.freq == MONTHLY and one_time and not others:
-        return f"the {_list(_places(parts.setpos))} {noun}"
+        return f"the {listed(_places(parts.setpos))} {noun}"
     return ""
 
 
@@ -324,11 +354,6 @@ def _spacing(values: Iterable[int]) -> int:
     return max(steps, default=1) if len(steps) <= 1 else 0
 
 
-def _list(items: Iterable[str], last: str = "and") -> str:
-    *most, end = items
-    return f"{', '.join(most)} {last} {end}" if most else end
-
-
 def _ordinal(number: int) -> str:
     suffix = "th" if 10 < number % 100 < 14 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     return f"{number}{suffix}"
@@ -358,11 +383,7 @@ def _span(seconds: int) -> str:
             amounts.append((number, unit))
     if len(amounts) == 1:
         return _several(*amounts[0])
-    return _list(f"{number} {unit}" + "s" * (number > 1) for number, unit in amounts)
-
-
-def _date(at: datetime) -> str:
-    return f"{at.day} {MONTH_NAMES[at.month - 1]} {at.year}"
+    return listed(f"{number} {unit}" + "s" * (number > 1) for number, unit in amounts)
 
 
 def _time(at: datetime) -> str:

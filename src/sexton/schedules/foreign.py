@@ -1,0 +1,162 @@
+"""Schedules as other programs write them, turned into a text of our own where the meaning is certain.
+
+Read: `cron(…)`, `rate(…)` and `at(…)` of AWS, the repeating intervals of ISO 8601 (`R/start/PT15M`), and the
+calendar expressions of systemd (in `systemd`). Refused, with the line to write: a line of AWS without its
+`cron()`, and a line of a crontab with its command.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from sexton.errors import ScheduleError
+from sexton.schedules import systemd
+from sexton.schedules.cron import DAYS, MONTHS, Cron
+from sexton.schedules.interval import read_seconds
+from sexton.schedules.once import is_once, read_time
+from sexton.schedules.zone import zone_names
+
+# What can be a field of a cron line; anything else after the fields is a user or a command.
+FIELD = re.compile(rf"(?:[0-9*?/,#()LWH-]|{'|'.join([*DAYS, *MONTHS])})+", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Native:
+    """The same schedule in a form of our own, with the zone and the start that the text named."""
+
+    text: str
+    timezone: str | None = None
+    start: datetime | None = None
+
+
+def translate(text: str) -> Native | None:
+    """What a foreign text says; None for a text in a form of our own."""
+    text = text.strip()
+    if call := re.fullmatch(r"(cron|rate|at)\s*\((.*)\)", text, re.IGNORECASE | re.DOTALL):
+        name, inside = call[1].lower(), call[2].strip()
+        return (
+            _aws_cron(inside) if name == "cron" else _aws_rate(inside) if name == "rate" else Native(inside)
+        )
+    if re.match(r"R[0-9]*/", text, re.IGNORECASE):
+        return _repeating(text)
+    if systemd.is_calendar(text) and (not is_once(text) or text.split()[-1] in zone_names()):
+        return Native(*systemd.read_calendar(text))
+    return None
+
+
+def refuse_lookalikes(text: str, *, seconds_last: bool) -> None:
+    """Refuse cron lines that would be read as something else than they say."""
+    matches = list(re.finditer(r"[^ \t]+", text))
+    tokens = [match.group() for match in matches]
+    if len(tokens) == 6 and not seconds_last and ("?" in tokens[2] or "?" in tokens[4]):
+        line = _aws_cron(" ".join(tokens)).text
+        raise ScheduleError(
+            "bad_cron",
+            "these six fields are in the order of AWS, with the year last",
+            position=matches[5].start(),
+            hint=f"write {line}" if _is_cron(line) else "write five fields, such as 0 9 * * 1-5",
+        )
+    if "\n" in text:
+        hint = "make a job of each line"
+        raise ScheduleError("bad_cron", "more than one line", position=text.index("\n"), hint=hint)
+    end = next((place for place, token in enumerate(tokens) if not FIELD.fullmatch(token)), 0)
+    if end not in (5, 6) or not _is_cron(" ".join(tokens[:end])):
+        return
+    word = tokens[end].upper()
+    if len(tokens) > 6 or not word.isalpha() or (len(word) > 3 and word[:2] not in {day[:2] for day in DAYS}):
+        raise ScheduleError(
+            "bad_cron",
+            f"{tokens[end]!r} is no field: in a crontab, a user or a command follows the fields",
+            position=matches[end].start(),
+            hint=f"write {' '.join(tokens[:end])} here, and the command as the job's target",
+        )
+
+
+def weekdays_from_one(text: str) -> str | None:
+    """A day of week whose numbers count from 1 = Sunday, as in AWS and Quartz, in the numbers of cron. None
+    if it has a number that there is no day for."""
+    numbers = re.compile(r"(?<![#/0-9])[0-9]+")
+    if any(not 1 <= int(number) <= 7 for number in numbers.findall(text)):
+        return None
+    return numbers.sub(lambda number: str(int(number[0]) - 1), text)
+
+
+def _is_cron(text: str) -> bool:
+    try:
+        Cron.parse(text, key="")
+    except ScheduleError:
+        return False
+    return True
+
+
+def _aws_cron(inside: str) -> Native:
+    """Minute, hour, day of month, month, day of week, year; days of the week count from 1 = Sunday."""
+    fields = inside.split()
+    if len(fields) != 6:
+        raise _refuse(
+            f"cron() has six fields, the last one the year, not {len(fields)}",
+            f"write {inside} without cron()" if _is_cron(inside) else "write for example cron(0 9 * * ? *)",
+        )
+    *fields, year = fields
+    weekday = "SAT" if fields[4].upper() == "L" else weekdays_from_one(fields[4])
+    if weekday is None:
+        raise _refuse(
+            f"day of week {fields[4]}: AWS counts from 1 (Sunday) to 7 (Saturday)",
+            "write names, such as cron(0 9 ? * MON *)",
+        )
+    line = " ".join([*fields[:2], fields[2].replace("?", "*"), fields[3], weekday.replace("?", "*")])
+    if fields[2][0] not in "*?" and fields[4][0] not in "*?":
+        raise _refuse("AWS has ? in one of the two day fields", "write for example cron(0 9 ? * MON *)")
+    if year != "*":
+        raise _refuse(
+            f"a year ({year}) is not supported", f"write {line} and bound it with starts_at and ends_at"
+        )
+    return Native(line)
+
+
+def _aws_rate(inside: str) -> Native:
+    if not re.fullmatch(r"[0-9]+\s+(?:minute|hour|day)s?", inside, re.IGNORECASE):
+        raise _refuse(f"rate({inside}) is not understood", "write for example rate(5 minutes)")
+    return Native(f"every {inside}")
+
+
+def _repeating(text: str) -> Native:
+    """`R/start/duration`. A number after R counts the first time in some programs, and not in others."""
+    count, *pieces = (piece.strip() for piece in text.split("/"))
+    if len(pieces) == 1 and _is_duration(pieces[0]):
+        start, duration = None, pieces[0]
+    elif len(pieces) == 2 and _is_duration(pieces[1]):
+        start, duration = read_time(pieces[0]), pieces[1]
+    else:
+        raise _refuse(
+            f"{text!r} is not a start and a duration", "write for example R/2026-01-01T09:00:00Z/PT15M"
+        )
+    seconds = read_seconds(duration)
+    if re.search("[WD]", duration.upper().partition("T")[0][1:]) and (start is None or not start.tzinfo):
+        raise _refuse(
+            f"{duration} is a number of days on a clock that may change",
+            "write hours, such as R/PT24H, or a rule, such as FREQ=DAILY",
+        )
+    if len(count) > 1:
+        raise _refuse(
+            f"{count}: programs count repetitions differently",
+            f"write {_counted(start, seconds, int(count[1:]))}"
+            if start is not None and start.tzinfo
+            else "write R/ without the number, and set an end with ends_at",
+        )
+    return Native(f"every {seconds}s", None, start)
+
+
+def _counted(start: datetime, seconds: int, count: int) -> str:
+    begin = f"DTSTART:{start.astimezone(UTC):%Y%m%dT%H%M%SZ}"
+    return f"{begin} RRULE:FREQ=SECONDLY;INTERVAL={seconds};COUNT={max(count, 1)}"
+
+
+def _is_duration(text: str) -> bool:
+    return bool(re.match("P[0-9T]", text, re.IGNORECASE))
+
+
+def _refuse(what: str, hint: str) -> ScheduleError:
+    return ScheduleError("bad_text", what, position=0, hint=hint)

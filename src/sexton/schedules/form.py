@@ -1,0 +1,66 @@
+"""The form of a text: what stands around a schedule is taken off, and a foreign form is turned into our own.
+
+Around it may stand a byte order mark, a comment, and the zone (`CRON_TZ=` or `TZ=`).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+
+from sexton.errors import ScheduleError
+from sexton.schedules.foreign import translate
+from sexton.schedules.lines import is_recurrence
+
+# A byte order mark, and spaces that look like a plain one. Each becomes a space, so that positions stay.
+SPACES = dict.fromkeys(map(ord, "\ufeff\u200b\u00a0\u2009\u202f"), " ")
+ZONE = re.compile(r'\s*(?:CRON_TZ|TZ)=("?)([^\s"]+)\1\s+')
+# `5 #2` may be meant as `5#2`, so a number does not begin a comment.
+COMMENT = re.compile(r"(?:^|(?<=\s))#(?![0-9]).*", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A schedule in a form of our own: `body` begins at `lead` in the text, unless it was translated."""
+
+    body: str
+    lead: int
+    timezone: str | None = None
+    start: datetime | None = None
+    translated: bool = False
+
+    def locate(self, error: ScheduleError) -> None:
+        """Let an error about `body` point into the text; about a translation it says what was read."""
+        if self.translated:
+            if self.body not in error.message:
+                error.message = f"{error.message} (read as {self.body})"
+            error.position = None
+        elif error.position is not None:
+            error.position += self.lead
+
+
+def read_form(text: str) -> Form:
+    plain = text.translate(SPACES)
+    if not is_recurrence(plain[_lead(plain) :]):
+        plain = COMMENT.sub(lambda comment: " " * len(comment[0]), plain)
+    prefix, lead = ZONE.match(plain), _lead(plain)
+    named = prefix[2] if prefix else None
+    body = plain[lead:].rstrip()
+    native = translate(body)
+    if native is None:
+        return Form(body, lead, named)
+    if named and native.timezone and named != native.timezone:
+        raise ScheduleError(
+            "timezone_conflict",
+            f"the text names two zones, {named} and {native.timezone}",
+            position=0,
+            hint="name one zone",
+        )
+    return Form(native.text, lead, named or native.timezone, native.start, translated=True)
+
+
+def _lead(text: str) -> int:
+    """Where the schedule begins, after spaces and the zone."""
+    prefix = ZONE.match(text)
+    return prefix.end() if prefix else len(text) - len(text.lstrip())
