@@ -124,6 +124,21 @@ def test_other_rules_that_never_come(text: str) -> None:
     assert refused(text, anchor=NOON).code == "never_fires"
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("FREQ=YEARLY;BYMONTH=7;BYMONTHDAY=31;BYDAY=1MO", "no time matches this rule"),
+        ("FREQ=YEARLY;BYMONTH=7;BYMONTHDAY=31;BYSETPOS=2", "no time matches this rule"),
+        ("FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=-30", "no time matches this rule"),
+        ("0 0 31 4,6,9,11 *", "no day matches '31' in April, June, September and November"),
+        ("0 0 31W 2 *", "no day matches '31W' in February"),
+    ],
+)
+def test_a_day_that_comes_is_not_said_never_to_come(text: str, message: str) -> None:
+    error = refused(text, anchor=NOON)
+    assert (error.code, error.message) == ("never_fires", message)
+
+
 def test_a_local_time_that_happens_twice() -> None:
     error = refused("2026-11-01T01:30", timezone="America/New_York")
     assert error.code == "ambiguous_time"

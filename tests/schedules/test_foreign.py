@@ -167,6 +167,7 @@ def test_a_repeating_interval_without_its_start() -> None:
         ("15 0 9 * * 1-5 root /usr/bin/backup", "15 0 9 * * 1-5", "15 0 9 * * 1-5"),
         ("0 9 * * 1-5 backup", "0 9 * * 1-5", "0 9 * * 1-5"),
         ("@daily /usr/bin/backup", "@daily", "0 0 * * *"),
+        ("0 0 12 ? * 2-6 2026", "0 0 12 ? * 1-5", "0 12 * * MON-FRI"),
         ("R5/2026-01-02T09:00:00Z/PT12H",
          "DTSTART:20260102T090000Z RRULE:FREQ=SECONDLY;INTERVAL=43200;COUNT=5",
          "DTSTART:20260102T090000Z RRULE:FREQ=HOURLY;INTERVAL=12;COUNT=5"),

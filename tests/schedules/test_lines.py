@@ -144,3 +144,39 @@ def test_an_event_that_happens_once_is_one_instant(start: str, once: str, zone_n
     assert once in str(error.hint)
     assert parse(once, timezone=zone_name).kind == "once"
     assert zone_name is None or zone_name in str(error.hint)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "DTSTART:20260105T090000\nRRULE:FREQ=DAILY;COUNT=3\nEXDATE;TZID=Europe/Berlin:20260106T090000",
+        "DTSTART:20260105T090000\nRRULE:FREQ=DAILY;COUNT=1\nRDATE;TZID=Europe/Berlin:20260107T090000",
+        "FREQ=DAILY;COUNT=3\nEXDATE;TZID=W. Europe Standard Time:20260106T090000",
+    ],
+)
+def test_a_zone_that_only_rdate_or_exdate_names_is_the_zone_of_the_rule(lines: str) -> None:
+    anchor = None if "DTSTART" in lines else datetime(2026, 1, 5, 8, tzinfo=UTC)
+    assert parse(lines).timezone == "Europe/Berlin"
+    assert answers(lines, anchor=anchor) == [datetime(2026, 1, day, 8, tzinfo=UTC) for day in (5, 7)]
+
+
+def test_a_zone_of_rdate_or_exdate_beside_another_one() -> None:
+    exdate = "EXDATE;TZID=Europe/Berlin:20260106T090000"
+    utc = f"DTSTART:20260105T080000Z\nRRULE:FREQ=DAILY;COUNT=3\n{exdate}"
+    assert parse(utc).timezone == "UTC"
+    assert [at.day for at in answers(utc)] == [5, 7]
+    tokyo = f"DTSTART:20260105T170000\nRRULE:FREQ=DAILY;COUNT=3\n{exdate}"
+    assert [at.day for at in answers(tokyo, timezone="Asia/Tokyo")] == [5, 7]
+    error = refused(f"FREQ=DAILY\n{exdate}\nRDATE;TZID=Asia/Tokyo:20260107T090000")
+    assert (error.code, error.field) == ("timezone_conflict", "timezone")
+
+
+@pytest.mark.parametrize("start", ["DTSTART;TZID=Europe/Berlin:20260329T023000", "DTSTART:20260105T090000Z"])
+def test_an_anchor_beside_dtstart_must_be_the_same_time(start: str) -> None:
+    lines = f"{start}\nRRULE:FREQ=DAILY;COUNT=3"
+    first = answers(lines)[0]
+    assert answers(lines, anchor=first) == answers(lines)
+    assert parse(lines, anchor=first).timing_key == parse(lines).timing_key
+    assert parse(lines, starts_at=first - timedelta(days=9)).anchor is None
+    error = refused(lines, anchor=first + timedelta(hours=1))
+    assert (error.code, error.field) == ("bad_option", "anchor")

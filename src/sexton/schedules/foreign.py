@@ -58,6 +58,16 @@ def refuse_lookalikes(text: str, *, seconds_last: bool) -> None:
             position=matches[5].start(),
             hint=f"write {line}" if _is_cron(line) else "write five fields, such as 0 9 * * 1-5",
         )
+    if len(tokens) == 7 and all(map(FIELD.fullmatch, tokens)):
+        line = " ".join([*tokens[:5], weekdays_from_one(tokens[5]) or tokens[5]])
+        raise ScheduleError(
+            "bad_cron",
+            "seven fields, the last one a year as in Quartz: a year is not supported",
+            position=matches[6].start(),
+            hint=f"write {line} and bound it with starts_at and ends_at"
+            if _is_cron(line)
+            else "bound the schedule with starts_at and ends_at",
+        )
     if "\n" in text:
         hint = "make a job of each line"
         raise ScheduleError("bad_cron", "more than one line", position=text.index("\n"), hint=hint)
@@ -77,6 +87,8 @@ def refuse_lookalikes(text: str, *, seconds_last: bool) -> None:
 def weekdays_from_one(text: str) -> str | None:
     """A day of week whose numbers count from 1 = Sunday, as in AWS and Quartz, in the numbers of cron. None
     if it has a number that there is no day for."""
+    if text.upper() == "L":
+        return "SAT"
     numbers = re.compile(r"(?<![#/0-9])[0-9]+")
     if any(not 1 <= int(number) <= 7 for number in numbers.findall(text)):
         return None
@@ -100,7 +112,7 @@ def _aws_cron(inside: str) -> Native:
             f"write {inside} without cron()" if _is_cron(inside) else "write for example cron(0 9 * * ? *)",
         )
     *fields, year = fields
-    weekday = "SAT" if fields[4].upper() == "L" else weekdays_from_one(fields[4])
+    weekday = weekdays_from_one(fields[4])
     if weekday is None:
         raise _refuse(
             f"day of week {fields[4]}: AWS counts from 1 (Sunday) to 7 (Saturday)",
@@ -144,7 +156,7 @@ def _repeating(text: str) -> Native:
             f"{count}: programs count repetitions differently",
             f"write {_counted(start, seconds, int(count[1:]))}"
             if start is not None and start.tzinfo
-            else "write R/ without the number, and set an end with ends_at",
+            else f"write R/{duration} and set an end with ends_at",
         )
     return Native(f"every {seconds}s", None, start)
 

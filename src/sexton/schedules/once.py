@@ -70,11 +70,12 @@ def refuse_unclear(naive: datetime, zone: Zone) -> None:
     when = f"{naive:%H:%M} on {naive:%Y-%m-%d}"
     if instants:
         first, second = (_utc(at, naive) for at in instants)
+        instant = EPOCH + timedelta(seconds=instants[0])
         raise ScheduleError(
             "ambiguous_time",
             f"{when} happens twice in {place}: {first} or {second}, choose fold=first or second",
             position=0,
-            hint=f"pass fold=first or fold=second, or write the instant: {naive:%Y-%m-%d}T{first}",
+            hint=f"pass fold=first or second, or write the instant, such as {instant:%Y-%m-%dT%H:%M:%SZ}",
         )
     after = zone.first_instant(wall)
     before = zone.period(after - 1).offset
