@@ -151,13 +151,13 @@ def _read(text: str, form: Form, asked: Asked) -> Schedule:
         timezone = _zone_of(lines, timezone)
     in_zone = _named_zone(timezone, text, form.lead)
     zone_given = timezone is not None
-    start = option.instant(asked.starts_at, in_zone, "starts_at", zone_given)
+    starts_at = option.instant(asked.starts_at, in_zone, "starts_at", zone_given)
     options = Options(
         timezone=in_zone.name,
         anchor=option.anchor(asked.anchor, in_zone, zone_given, keep_wall=which is Kind.RECURRENCE),
         gap=option.choose(Gap, asked.gap, "gap"),
         fold=option.choose(Fold, asked.fold, "fold"),
-        starts_at=start,
+        starts_at=starts_at,
         ends_at=option.instant(asked.ends_at, in_zone, "ends_at", zone_given),
         exclude=asked.calendars,
         key=asked.key,
@@ -166,15 +166,17 @@ def _read(text: str, form: Form, asked: Asked) -> Schedule:
     if options.starts_at and options.ends_at and options.ends_at < options.starts_at:
         raise ScheduleError("bad_option", "ends_at is before starts_at", field="ends_at", hint="swap them")
     if lines is not None and lines.dtstart is not None:
-        option.check_start(options.anchor, _wall_of(lines.dtstart, in_zone), in_zone)
+        start = _in_calendar(_wall_of(lines.dtstart, in_zone), "schedule")
+        option.check_start(options.anchor, start, in_zone)
         options = replace(options, anchor=None)
     elif form.start is not None:
         own = option.instant(form.start, in_zone, "schedule", zone_given)
         assert own is not None
-        option.check_start(options.anchor, option.wall_of(own, in_zone), in_zone)
+        start = _in_calendar(option.wall_of(own, in_zone), "schedule")
+        option.check_start(options.anchor, start, in_zone)
         options = replace(options, anchor=own)
     elif options.anchor is None:
-        options = replace(options, anchor=start)
+        options = replace(options, anchor=starts_at)
     match which:
         case Kind.CRON:
             return _cron(text, form, options, in_zone)
