@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from sexton.errors import ScheduleError
-from sexton.schedules import option, warning
+from sexton.schedules import option, warning, words
 from sexton.schedules.calendar import Calendar, Roll, Rolled
 from sexton.schedules.count import end_after
 from sexton.schedules.cron import Cron, never_comes
@@ -23,7 +23,7 @@ from sexton.schedules.once import Listed, is_once, read_time, refuse_unclear
 from sexton.schedules.option import Excluded, Time
 from sexton.schedules.recurrence import Recurrence
 from sexton.schedules.schedule import Dates, Options, Schedule
-from sexton.schedules.wall import DAY, FIRST_WALL, LAST_WALL, Budget, Rule, month_length, to_wall
+from sexton.schedules.wall import DAY, FIRST_WALL, LAST_WALL, Budget, Rule, to_wall
 from sexton.schedules.zone import EPOCH, Fold, Gap, Mapping, Zone, zone
 
 LONGEST_TEXT = 2048

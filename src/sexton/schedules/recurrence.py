@@ -345,7 +345,7 @@ class Recurrence(Rule):
 
     def _never_comes(self) -> str:
         month, day = self.parts.month, self.parts.monthday
-        if len(month) == len(day) == 1:
+        if len(month) == len(day) == 1 and day[0] > month_length(2000, month[0]):
             return f"{day[0]} {words.MONTH_NAMES[month[0] - 1]} never comes"
         return "no time matches this rule"
 
