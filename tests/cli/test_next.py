@@ -58,9 +58,20 @@ def test_json_is_exactly_this() -> None:
         "kind": "cron",
         "timezone": "Europe/Berlin",
         "explanation": parse("0 9 * * 1-5", timezone="Europe/Berlin").explain(),
+        "warnings": [],
         "occurrences": [{"at": at, "local": wall, "note": None} for at, wall in local],
     }
     assert out.count(b"\n") == 1
+
+
+def test_warnings_are_shown_beside_the_answer(sexton: Sexton) -> None:
+    shown = sexton("next", "*/90 * * * *", "--after", "2026-10-20T00:00:00Z", "--count", "1")
+    assert " ".join(shown.err.split()).startswith("warning: */90 in the field minute matches 0 only")
+    assert "warning" not in shown.out
+    answer = json.loads(sexton("next", "*/90 * * * *", "--count", "1", "--json").out)
+    assert "every 90m" in answer["warnings"][0]
+    last = sexton("next", "0 9 * * * 0", "--after", "2026-10-20T00:00:00Z", "--seconds", "last")
+    assert (last.err, "At 09:00 every day" in last.out) == ("", True)
 
 
 def test_the_default_is_five_from_now(sexton: Sexton, at: Any) -> None:

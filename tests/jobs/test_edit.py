@@ -320,3 +320,21 @@ async def test_an_edit_and_a_deletion_at_once_leave_a_deleted_job_without_a_time
     assert await rows(database, "select * from sexton.timers") == []
     assert (await get(Context(database), job.job_id)).status == "deleted"
     assert await runs(database, job) == []
+
+
+async def test_a_text_with_its_own_start_and_zone_brings_them(database: Database) -> None:
+    await make(database, schedule="every 15m")
+    context = Context(database, now=NOW)
+    lines = "DTSTART;TZID=Europe/Berlin:20260601T090000\nRRULE:FREQ=DAILY"
+    shown = await edit(context, "report", {"schedule": lines})
+    assert (shown.timezone, shown.anchor) == ("Europe/Berlin", datetime(2026, 6, 1, 7, tzinfo=UTC))
+    assert (await edit(context, "report", {"description": "x"})).problem is None
+    with pytest.raises(ScheduleError) as caught:
+        await edit(context, "report", {"anchor": "2026-06-01T08:00:00Z"})
+    assert caught.value.field == "anchor"
+    shown = await edit(context, "report", {"schedule": "Mon..Fri 09:00 Asia/Tokyo"})
+    assert (shown.timezone, shown.kind) == ("Asia/Tokyo", "cron")
+    start = datetime(2026, 6, 1, 9, 5, tzinfo=UTC)
+    shown, _ = await replace(context, "report", spec(schedule="R/2026-06-01T09:05:00Z/PT1H"))
+    assert (shown.kind, shown.anchor) == ("interval", start)
+    assert shown.next_run_at == start + (NOW - start) // HOUR * HOUR + HOUR

@@ -57,3 +57,12 @@ async def test_a_stored_job_goes_on_from_where_it_stands(database: Database) -> 
     assert (await preview_job(Context(database, now=NOW), "once")).occurrences == []
     with pytest.raises(NotFound):
         await preview_job(Context(database, now=NOW), "nobody")
+
+
+async def test_other_readings_of_the_schedule_are_warned_of(database: Database) -> None:
+    text = "*/90 * * * *"
+    [warning] = preview(spec(schedule=text), now=NOW).warnings
+    assert "every 90m" in warning
+    made = await make(database, schedule=text)
+    assert warning in made.warnings
+    assert (await preview_job(Context(database, now=NOW), "report")).warnings == [warning]

@@ -84,3 +84,12 @@ def test_the_anchor_is_given_or_the_time_of_making(fields: dict[str, Any], ancho
 
 def test_an_interval_first_fires_one_interval_after_it_was_made() -> None:
     assert first(schedule="every 15m") == NOW.replace(microsecond=0) + timedelta(minutes=15)
+
+
+def test_an_anchor_beside_a_text_with_its_own_start_is_refused() -> None:
+    lines = "DTSTART:20260101T090000Z\nRRULE:FREQ=DAILY"
+    same = read_spec({**JOB, "schedule": lines, "anchor": "2026-01-01T09:00:00Z"})
+    assert read_schedule(same, NOW)[1] == datetime(2026, 1, 1, 9, tzinfo=UTC)
+    with pytest.raises(ScheduleError) as caught:
+        read_schedule(read_spec({**JOB, "schedule": lines, "anchor": "2026-01-01T10:00:00Z"}), NOW)
+    assert (caught.value.code, caught.value.field) == ("bad_option", "anchor")

@@ -105,6 +105,7 @@ def answer(schedule: Schedule, occurrences: Iterable[Occurrence]) -> dict[str, A
         "kind": schedule.kind,
         "timezone": schedule.timezone,
         "explanation": schedule.explain(),
+        "warnings": schedule.warnings,
         "occurrences": [
             {"at": iso(each.at), "local": each.at.astimezone(zone).isoformat(), "note": each.note}
             for each in occurrences

@@ -160,7 +160,7 @@ def diff(
         write_json(comparison.to_dict())
     else:
         for each in loaded:
-            _tell_assumed_anchor(each)
+            _tell(each)
         _show_diff(comparison)
     return NOT_DONE if exit_code and comparison.differs else DONE
 
@@ -179,7 +179,7 @@ def _load(text: str, options: Options, made_at: datetime) -> Loaded:
 def _show_next(loaded: Loaded, start: datetime, occurrences: list[Occurrence]) -> None:
     schedule, out = loaded.schedule, console()
     zone = ZoneInfo(schedule.timezone)
-    _tell_assumed_anchor(loaded)
+    _tell(loaded)
     paragraph(out, schedule.explain(), "bold")
     if not occurrences:
         write(out, f"Nothing fires after {iso(start)}.")
@@ -251,7 +251,10 @@ def _show_diff(comparison: Comparison) -> None:
         paragraph(out, f"Stopped after {MOST_COMPARED} occurrences, before {iso(comparison.end)}.", "yellow")
 
 
-def _tell_assumed_anchor(loaded: Loaded) -> None:
+def _tell(loaded: Loaded) -> None:
+    """On the standard error: the warnings, and the anchor, if the caller gave none."""
+    for warning in loaded.schedule.warnings:
+        paragraph(console(error=True), f"warning: {warning}", "yellow")
     if loaded.assumed_anchor is not None:
         write(
             console(error=True),

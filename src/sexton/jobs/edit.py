@@ -7,7 +7,6 @@ that was planned before finds another revision and does nothing.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -38,6 +37,7 @@ from sexton.jobs.zones import note_zones
 from sexton.model import JobStatus, encode_id, shard_of
 from sexton.postgres.transaction import Context, command
 from sexton.schedules import Schedule
+from sexton.schedules.parse import names_start, zone_in
 
 KEEP: Any = msgspec.UNSET
 
@@ -72,8 +72,9 @@ async def replace(
             return await view(context, number, fresh=True), True
         # Another transaction has just created a job of this name: that is the one to replace.
     _check_revision(held.job, expected_revision)
-    anchor = held.job.spec.anchor if spec.anchor is None else spec.anchor
-    return await _change(context, held, msgspec.structs.replace(spec, anchor=anchor), app, declaration), False
+    if spec.anchor is None and not names_start(spec.schedule):
+        spec = msgspec.structs.replace(spec, anchor=held.job.spec.anchor)
+    return await _change(context, held, spec, app, declaration), False
 
 
 async def _held_by_name(context: Context, name: str) -> LockedJob | None:
@@ -216,12 +217,13 @@ def _alike(name: str, stored: Any, value: Any) -> bool:
 
 
 def _editable(spec: JobSpec, changes: Mapping[str, Any]) -> JobSpec:
-    """A new schedule text tells its own kind, and its own zone if it names one."""
+    """A new schedule text tells its own kind, and its own zone and start if it names them."""
     text = changes.get("schedule")
-    if not isinstance(text, str) or text == spec.schedule:
-        return spec
-    names_zone = re.search(r"\bTZ=|CRON_TZ=|TZID=", text) is not None
-    return msgspec.structs.replace(spec, kind=None, timezone=None if names_zone else spec.timezone)
+    if not isinstance(text, str):
+        text = spec.schedule
+    if text != spec.schedule:
+        spec = msgspec.structs.replace(spec, kind=None, timezone=None if zone_in(text) else spec.timezone)
+    return msgspec.structs.replace(spec, anchor=None) if names_start(text) else spec
 
 
 def _check_revision(job: StoredJob, expected: int | None) -> None:

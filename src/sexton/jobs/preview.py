@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, field
 
 from sexton.errors import InvalidField
 from sexton.jobs.change import find
@@ -38,6 +38,9 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
     occurrences: Annotated[
         list[PreviewedTime], Meta(description="The next times, and between them those that are skipped.")
     ]
+    warnings: Annotated[list[str], Meta(description="Other readings of the schedule.")] = field(
+        default_factory=list
+    )
 
 
 def preview(spec: JobSpec, *, count: int = 10, now: datetime) -> Preview:
@@ -56,7 +59,7 @@ async def preview_job(context: Context, ref: str, *, count: int = 10) -> Preview
         raise not_found("job", ref)
     job = StoredJob(dict(row))
     if row["scheduled_at"] is None:
-        return Preview(explanation=job.schedule.explain(), timezone=job.schedule.timezone, occurrences=[])
+        return _answer(job.schedule, [])
     start = row["now"] if job.status == "paused" else min(row["now"], row["scheduled_at"] - MICROSECOND)
     left = None if job.spec.max_runs is None else job.spec.max_runs - row["fired_count"]
     return _preview(job.schedule, start, count, left)
@@ -81,4 +84,13 @@ def _preview(schedule: Schedule, start: datetime, count: int, left: int | None) 
                 skipped=occurrence.skipped,
             )
         )
-    return Preview(explanation=schedule.explain(), timezone=schedule.timezone, occurrences=found)
+    return _answer(schedule, found)
+
+
+def _answer(schedule: Schedule, occurrences: list[PreviewedTime]) -> Preview:
+    return Preview(
+        explanation=schedule.explain(),
+        timezone=schedule.timezone,
+        occurrences=occurrences,
+        warnings=list(schedule.warnings),
+    )

@@ -183,7 +183,9 @@ async def warnings_of(context: Context, job: JobView) -> list[str]:
     workers = await _worker_warnings(context, target)
     limits = await _limit_warnings(context, job)
     secrets = await _secret_warnings(context, job)
-    return workers + limits + secrets + _key_warnings(job) + _target_warnings(target)
+    return (
+        workers + limits + secrets + _schedule_warnings(job) + _key_warnings(job) + _target_warnings(target)
+    )
 
 
 async def _limit_warnings(context: Context, job: JobView) -> list[str]:
@@ -220,6 +222,13 @@ async def _worker_warnings(context: Context, target: Target) -> list[str]:
         how = how_to_serve(target.kind.name, target.need)
         return [f"no live worker serves {target.lane}: runs stay pending until one does ({how})"]
     return []
+
+
+def _schedule_warnings(job: JobView) -> list[str]:
+    try:
+        return list(make_schedule(job, job.anchor).warnings)
+    except SextonError:
+        return []  # the job's problem says so
 
 
 def _key_warnings(job: JobView) -> list[str]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime, timedelta
 
 from sexton.clock import iso
 from sexton.errors import ScheduleError
 from sexton.jobs.spec import JobSpec
 from sexton.schedules import Schedule, parse
+from sexton.schedules.parse import names_start
 from sexton.schedules.zone import EPOCH
 
 
@@ -20,14 +20,19 @@ def read_schedule(spec: JobSpec, now: datetime) -> tuple[Schedule, datetime]:
             raise ScheduleError(
                 "bad_time", f"{field} is in the year {moment.year}", field=field, hint="check the year"
             )
-    schedule = make_schedule(spec, spec.anchor)
+    schedule = _parse(spec, spec.anchor)
     if spec.anchor is None and schedule.needs_anchor:
         schedule = make_schedule(spec, _cut(now, schedule.kind))
     return schedule, _anchor_of(schedule, spec) or _cut(now, schedule.kind)
 
 
 def make_schedule(spec: JobSpec, anchor: datetime | None) -> Schedule:
-    """A job's schedule from its fields. Cached: jobs alike share one."""
+    """A job's schedule from its fields and the anchor kept with it. A text with its own start needs none."""
+    return _parse(spec, None if names_start(spec.schedule) else anchor)
+
+
+def _parse(spec: JobSpec, anchor: datetime | None) -> Schedule:
+    """Cached: jobs alike share one schedule."""
     return parse(
         spec.schedule,
         timezone=spec.timezone,
@@ -70,7 +75,7 @@ def first_occurrence(spec: JobSpec, schedule: Schedule, now: datetime) -> dateti
 
 def _anchor_of(schedule: Schedule, spec: JobSpec) -> datetime | None:
     """DTSTART, or what was given."""
-    if schedule.kind == "recurrence" and re.search(r"DTSTART", spec.schedule, re.IGNORECASE):
+    if schedule.kind == "recurrence" and names_start(spec.schedule):
         mapping = schedule.mappings[0]
         return EPOCH + timedelta(seconds=mapping.zone.first_instant(mapping.rule.first))
     return schedule.anchor

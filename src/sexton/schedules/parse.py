@@ -191,14 +191,26 @@ def _read(text: str, form: Form, asked: Asked) -> Schedule:
 
 def kind_of(text: str) -> Kind:
     """What a text looks like."""
+    _check_text(text)
     return _kind_of(read_form(text).body)
 
 
+@lru_cache(maxsize=1024)
 def names_start(text: str) -> bool:
     """Whether a text brings its own start, so that an anchor has nothing to add."""
+    _check_text(text)
     form = read_form(text)
     lines = read_recurrence(form.body) if _kind_of(form.body) is Kind.RECURRENCE else None
     return form.start is not None or (lines is not None and lines.dtstart is not None)
+
+
+def zone_in(text: str) -> str | None:
+    """The zone that a text names."""
+    _check_text(text)
+    form = read_form(text)
+    if _kind_of(form.body) is Kind.RECURRENCE:
+        return _zone_of(read_recurrence(form.body), form.timezone)
+    return form.timezone
 
 
 def recurrence(text: str, lines: RecurrenceText) -> Schedule:
@@ -405,4 +417,4 @@ def _named_zone(name: str | None, text: str, lead: int) -> Zone:
         raise
 
 
-__all__ = ["Kind", "kind_of", "names_start", "parse", "recurrence"]
+__all__ = ["Kind", "kind_of", "names_start", "parse", "recurrence", "zone_in"]
