@@ -33,7 +33,7 @@ class Form:
     def locate(self, error: ScheduleError) -> None:
         """Let an error about `body` point into the text; about a translation it says what was read."""
         if self.translated:
-            if self.body not in error.message:
+            if error.field == "schedule" and self.body not in error.message:
                 error.message = f"{error.message} (read as {self.body})"
             error.position = None
         elif error.position is not None:

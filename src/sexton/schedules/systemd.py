@@ -39,6 +39,8 @@ def is_calendar(text: str) -> bool:
     if re.match("OnCalendar\\s*=", text, re.IGNORECASE) or text.casefold() in WORDS:
         return True
     tokens = text.split()
+    if len(tokens) > 4:
+        return False
     if tokens and tokens[-1] in zone_names():
         tokens.pop()
     kinds = [
