@@ -212,7 +212,7 @@ def _show_all(jobs: list[dict[str, Any]], *, some: bool) -> None:
 def _show_next(found: dict[str, Any]) -> None:
     out = console()
     paragraph(out, found["explanation"], "bold")
-    _warn(found)
+    warn(found)
     if not found["occurrences"]:
         write(out, "It does not fire any more.")
         return
