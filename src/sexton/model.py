@@ -1,8 +1,4 @@
-"""The words of Sexton as values: jobs, runs, outcomes, and how they are named outside.
-
-Everything here is plain data. `JobSpec` is what people write, with every default; it is the same in HTTP,
-Python and the command line.
-"""
+"""The words of Sexton as values: states of jobs and runs, choices of policies, outcomes, ids."""
 
 from __future__ import annotations
 
@@ -11,10 +7,9 @@ from enum import IntEnum, StrEnum
 from typing import Any
 
 import msgspec
-from msgspec import Meta
 
 PRIORITY_LOWEST = 3
-# Characters of a queue's name.
+# In characters.
 LONGEST_QUEUE = 100
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 
@@ -141,15 +136,15 @@ class Snooze(msgspec.Struct, frozen=True):
 
 
 class Wait(msgspec.Struct, frozen=True):
-    """The attempt goes on elsewhere, and whoever has the run's token (`await run.token()`) reports how it
-    ended: within so many seconds, or a timedelta, else it has failed by timeout."""
+    """The attempt goes on elsewhere. The holder of the run's token (`await run.token()`) reports how it
+    ended, within so many seconds or a timedelta; otherwise it has failed by timeout."""
 
     seconds: float | timedelta
 
 
 class Release(msgspec.Struct, frozen=True):
-    """The attempt could not begin, such as while a service is not asked: the run goes back as if it had not
-    been claimed, for so many seconds."""
+    """The attempt could not begin, for example while requests to a service are held back. The run goes back
+    as if it had not been claimed, for so many seconds."""
 
     seconds: float
     reason: str
@@ -166,19 +161,3 @@ class Expired(msgspec.Struct, frozen=True):
 
 
 Outcome = Success | Failure | Retry | Snooze | Wait | Release | Cancel | Expired
-
-
-def shard_of(job_id: int, shards: int) -> int:
-    """Which shard a job belongs to: the same in every process and version, spread evenly."""
-    mixed = (job_id ^ (job_id >> 31)) * 0x9E3779B97F4A7C15 & 0xFFFFFFFFFFFFFFFF
-    return (mixed >> 32) % shards
-
-
-def jitter_of(job_id: int, jitter_seconds: int) -> float:
-    """A job's own fixed offset within its jitter window, in seconds, to the millisecond."""
-    mixed = (job_id + 0x9E3779B9) * 0xBF58476D1CE4E5B9 & 0xFFFFFFFFFFFFFFFF
-    return (mixed >> 20) % (jitter_seconds * 1000) / 1000 if jitter_seconds else 0.0
-
-
-def about(text: str) -> Meta:
-    return Meta(description=text)

@@ -31,6 +31,11 @@ THINGS = {
 NO_EXAMPLES: Mapping[str, str] = {}
 
 
+def about(text: str) -> msgspec.Meta:
+    """What a field means: shown where it is documented."""
+    return msgspec.Meta(description=text)
+
+
 def not_found(kind: str, ref: object) -> NotFound:
     """There is no such `kind` of thing."""
     code, hint = THINGS[kind]

@@ -15,8 +15,8 @@ from sexton.errors import InvalidField, ScheduleError
 from sexton.jobs import planning
 from sexton.jobs.create import NameTaken, create
 from sexton.jobs.read import get
+from sexton.jobs.spread import jitter_of, shard_of
 from sexton.jobs.state import delete
-from sexton.model import jitter_of, shard_of
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
 from sexton.security import secrets

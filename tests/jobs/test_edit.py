@@ -14,9 +14,9 @@ from sexton.jobs import planning
 from sexton.jobs.create import NameTaken
 from sexton.jobs.edit import edit, replace
 from sexton.jobs.read import get
+from sexton.jobs.spread import jitter_of
 from sexton.jobs.state import delete, pause, resume
 from sexton.jobs.stored import StoredJob
-from sexton.model import jitter_of
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
 from sexton.runs.trigger import backfill, run_now

@@ -8,8 +8,8 @@ import pytest
 
 from sexton.errors import Conflict, InvalidField, NotFound
 from sexton.jobs.read import get
+from sexton.jobs.spread import jitter_of
 from sexton.jobs.state import delete, pause, resume, resume_due
-from sexton.model import jitter_of
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
 from tests.jobs.making import HOUR, MINUTE, NOW, at, history, make, number, row, rows, runs, timer, value

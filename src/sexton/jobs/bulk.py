@@ -14,11 +14,12 @@ from sexton.errors import InvalidField, SextonError
 from sexton.jobs.change import HORIZON_SECONDS, Lane, lane_ids
 from sexton.jobs.create import NameTaken
 from sexton.jobs.spec import JobSpec
+from sexton.jobs.spread import shard_of
 from sexton.jobs.stored import job_columns, lane_of, timer_columns
 from sexton.jobs.timing import first_occurrence, read_schedule
 from sexton.jobs.validation import read_spec
 from sexton.jobs.zones import note_zones
-from sexton.model import encode_id, shard_of
+from sexton.model import encode_id
 from sexton.postgres.migrate import shard_count
 from sexton.postgres.transaction import Context, command, query
 from sexton.schedules import Schedule

@@ -20,6 +20,7 @@ from sexton.jobs.change import HORIZON_SECONDS, LockedJob, hold, lane_id
 from sexton.jobs.create import insert, name_taken
 from sexton.jobs.read import view
 from sexton.jobs.spec import JobSpec
+from sexton.jobs.spread import shard_of
 from sexton.jobs.state import set_status
 from sexton.jobs.stored import (
     StoredJob,
@@ -34,7 +35,7 @@ from sexton.jobs.timing import first_occurrence, read_schedule
 from sexton.jobs.validation import check_spec, read_changes
 from sexton.jobs.view import JobView
 from sexton.jobs.zones import note_zones
-from sexton.model import JobStatus, encode_id, shard_of
+from sexton.model import JobStatus, encode_id
 from sexton.postgres.transaction import Context, command
 from sexton.schedules import Schedule
 from sexton.schedules.parse import names_start, zone_in

@@ -16,9 +16,9 @@ from msgspec import UNSET
 
 from sexton.errors import InvalidField
 from sexton.jobs.spec import LimitChanges, Limits
-from sexton.model import LONGEST_QUEUE, about
+from sexton.model import LONGEST_QUEUE
 from sexton.postgres.transaction import Context, command
-from sexton.refusal import check_text, not_found
+from sexton.refusal import about, check_text, not_found
 
 MOST = 1_000_000
 MOST_COUNTED = 100_000

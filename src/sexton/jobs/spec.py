@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from sexton.model import LONGEST_QUEUE, Backoff, MissedWindow, Overlap, RetryJitter, about
+from sexton.model import LONGEST_QUEUE, PRIORITY_LOWEST, Backoff, MissedWindow, Overlap, RetryJitter
+from sexton.refusal import about
 from sexton.targets.base import TargetJson
 
 TEN_YEARS = 10 * 366 * 86_400
@@ -76,7 +77,7 @@ class JobSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     queue: Annotated[str, Meta(max_length=LONGEST_QUEUE, description="Which workers may take it.")] = (
         "default"
     )
-    priority: Annotated[int, Meta(ge=0, le=3, description="0 (first) to 3 (last).")] = 2
+    priority: Annotated[int, Meta(ge=0, le=PRIORITY_LOWEST, description="0 (first) to 3 (last).")] = 2
     max_retries: Annotated[
         int, Meta(ge=0, le=100, description="Tries after the first one: 3 means at most four attempts.")
     ] = 3
@@ -167,6 +168,7 @@ COLUMNS = (
     "description",
     "owner",
 )
+JSON_COLUMNS = ("target", "payload", "labels")
 
 
 class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -15,13 +15,9 @@ from sexton.jobs import planning
 from sexton.jobs.concurrency import concurrency_key
 from sexton.jobs.payload import encode_payload
 from sexton.jobs.planning import MissedPolicy
-from sexton.jobs.spec import COLUMNS, DEFAULTS, JobSpec
-from sexton.model import (
-    Overlap,
-    OverlapCode,
-    encode_id,
-    jitter_of,
-)
+from sexton.jobs.spec import COLUMNS, DEFAULTS, JSON_COLUMNS, JobSpec
+from sexton.jobs.spread import jitter_of
+from sexton.model import Overlap, OverlapCode, encode_id
 from sexton.schedules import Schedule
 from sexton.targets.key import occurrence_key
 from sexton.targets.run import AttemptPolicy
@@ -102,19 +98,8 @@ def concurrency_key_of_run(spec: JobSpec, job_id: int, payload: Any) -> str | No
 
 def fields_of(row: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a specification; zone, kind, anchor and target are filled in."""
-    return {
-        **decoded(row["options"]),
-        "name": row["name"],
-        "schedule": row["schedule"],
-        "timezone": row["timezone"],
-        "kind": row["kind"],
-        "anchor": row["anchor"],
-        "target": decoded(row["target"]),
-        "payload": decoded(row["payload"]),
-        "labels": decoded(row["labels"]) or {},
-        "description": row["description"],
-        "owner": row["owner"],
-    }
+    columns = {name: decoded(row[name]) if name in JSON_COLUMNS else row[name] for name in COLUMNS}
+    return {**decoded(row["options"]), **columns, "labels": columns["labels"] or {}}
 
 
 def job_columns(spec: JobSpec, schedule: Schedule, anchor: datetime) -> dict[str, Any]:

@@ -21,7 +21,8 @@ from sexton.jobs.page import (
     decode_cursor,
     encode_cursor,
 )
-from sexton.model import RunStatus, decode_id, encode_id, jitter_of
+from sexton.jobs.spread import jitter_of
+from sexton.model import RunStatus, decode_id, encode_id
 from sexton.postgres.transaction import Context, query
 from sexton.refusal import not_found
 from sexton.runs.situation import Situation, worker_of

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from sexton.model import about
+from sexton.refusal import about
 
 LOG_LINES = 1000
 

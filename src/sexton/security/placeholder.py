@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import msgspec
 
 from sexton.errors import InvalidField
-from sexton.model import about
+from sexton.refusal import about
 
 SECRET_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 PLACEHOLDER = re.compile(r"\$\{secret:(.*?)\}")

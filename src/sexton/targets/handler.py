@@ -13,8 +13,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Annotated, Any
 
 from sexton.config import Settings
-from sexton.model import about
-from sexton.refusal import check_text
+from sexton.refusal import about, check_text
 from sexton.targets.base import TargetKind, TargetServices
 from sexton.targets.run import RunContext, Step
 

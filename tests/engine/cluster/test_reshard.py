@@ -22,8 +22,9 @@ from sexton.engine.telemetry import Telemetry
 from sexton.engine.upkeep.sweeper import Sweeper
 from sexton.errors import Conflict, InvalidField
 from sexton.jobs.bulk import create_many
+from sexton.jobs.spread import shard_of
 from sexton.jobs.state import pause, resume
-from sexton.model import encode_id, shard_of
+from sexton.model import encode_id
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
 from tests.scheduling import Stage, add_job, execute, fetch, hour_before, move_timer, now, runs_of

@@ -12,7 +12,7 @@ import pytest
 import pytest_asyncio
 
 from sexton.config import Settings
-from sexton.model import jitter_of
+from sexton.jobs.spread import jitter_of
 from sexton.postgres.database import Database
 from tests.scheduling import Stage, add_job, execute, fetch, hour_before, move_timer, now, runs_of, skips_of
 

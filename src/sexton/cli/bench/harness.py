@@ -19,7 +19,7 @@ import asyncpg
 
 from sexton import clock
 from sexton.errors import Unavailable
-from sexton.model import shard_of
+from sexton.jobs.spread import shard_of
 from sexton.postgres import locks
 from sexton.postgres.database import BY_KEY, Connection, Database
 from sexton.postgres.migrate import migrate

@@ -17,7 +17,7 @@ from sexton.cli.bench.harness import (
 )
 from sexton.cli.bench.limit import measure_limit
 from sexton.errors import Unavailable
-from sexton.model import jitter_of
+from sexton.jobs.spread import jitter_of
 from sexton.schedules import Schedule, parse
 
 # Every job fires once in a period, each at its own millisecond of it.

@@ -12,9 +12,9 @@ from typing import Annotated
 import msgspec
 
 from sexton.errors import InvalidField
-from sexton.model import about, decode_id
+from sexton.model import decode_id
 from sexton.postgres.transaction import Context, command
-from sexton.refusal import not_found
+from sexton.refusal import about, not_found
 from sexton.runs.situation import list_nodes
 from sexton.runs.view import NodeView
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import msgspec
 
 from sexton.jobs.queues import MOST_COUNTED
-from sexton.model import about
+from sexton.refusal import about
 from sexton.runs.view import NodeView
 
 

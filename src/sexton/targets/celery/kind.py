@@ -11,8 +11,7 @@ import msgspec
 from sexton.config import Settings
 from sexton.connections.scheme import is_installed
 from sexton.errors import InvalidField
-from sexton.model import about
-from sexton.refusal import check_text
+from sexton.refusal import about, check_text
 from sexton.security.placeholder import SecretRef
 from sexton.targets.base import OpenKind, TargetKind, TargetServices
 from sexton.targets.message.address import check_broker_address

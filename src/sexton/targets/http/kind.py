@@ -11,8 +11,7 @@ import msgspec
 from msgspec import Meta
 
 from sexton.errors import InvalidField
-from sexton.model import about
-from sexton.refusal import check_text
+from sexton.refusal import about, check_text
 from sexton.security.placeholder import secret_names
 from sexton.targets.base import OpenKind, TargetKind, TargetServices
 

@@ -10,8 +10,7 @@ import msgspec
 from sexton.config import Settings
 from sexton.connections.scheme import is_installed, servers
 from sexton.errors import InvalidField
-from sexton.model import about
-from sexton.refusal import check_text
+from sexton.refusal import about, check_text
 from sexton.security.placeholder import SecretRef
 from sexton.targets.base import OpenKind, TargetKind, TargetServices
 from sexton.targets.http.kind import WaitSeconds, check_wait

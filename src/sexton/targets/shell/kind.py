@@ -10,8 +10,7 @@ from msgspec import Meta
 
 from sexton.config import Settings
 from sexton.errors import InvalidField
-from sexton.model import about
-from sexton.refusal import check_text
+from sexton.refusal import about, check_text
 from sexton.security.placeholder import secret_names
 from sexton.targets.base import OpenKind, TargetKind, TargetServices
 
