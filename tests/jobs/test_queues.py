@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from sexton.engine.worker.claimer import rotated
 from sexton.engine.worker.worker import Worker
 from sexton.errors import InvalidField, NotFound
 from sexton.jobs.bulk import create_many
@@ -394,7 +395,7 @@ async def test_a_queue_with_many_waiting_runs_does_not_make_another_late(
             while True:
                 claims += 1
                 rows = await worker.queue.claim(
-                    node, worker.claimer._rotated(worker.state.lanes), 100, now=worker.state.now()
+                    node, rotated(worker.state.lanes), 100, now=worker.state.now()
                 )
                 if run in [row["id"] for row in rows]:
                     break

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from sexton import clock
+from sexton.engine.worker.claimer import GIVE_WAY_SECONDS, SUSPECTS_SECONDS, UNKNOWN_SECONDS, rotated
 from sexton.engine.worker.queue import RunQueue
 from sexton.errors import Unavailable
 from sexton.targets.run import RunContext
@@ -23,7 +24,9 @@ async def succeed(run: RunContext) -> None:
     """Returns nothing."""
 
 
-async def test_a_twice_crashed_run_waits_until_it_can_run_alone(store: Store) -> None:
+async def test_a_twice_crashed_run_waits_until_it_can_run_alone(
+    store: Store, pass_time: Callable[[float], None]
+) -> None:
     """Other work ends first, nothing is claimed beside it, and afterwards everything goes on."""
     first = await store.run()
     order: list[int] = []
@@ -42,7 +45,7 @@ async def test_a_twice_crashed_run_waits_until_it_can_run_alone(store: Store) ->
         await worker.claimer.tick()
         await running.wait()
         suspect, later = await store.run(crashes=2), await store.run()
-        worker.claimer._suspects_at = float("-inf")
+        pass_time(SUSPECTS_SECONDS)
         await worker.claimer.tick()
         assert worker.state.in_hand == 1
         assert (await store.live(later))["state"] == "pending"
@@ -62,7 +65,9 @@ async def test_a_twice_crashed_run_waits_until_it_can_run_alone(store: Store) ->
     assert await store.statuses() == dict.fromkeys(order, "success")
 
 
-async def test_a_worker_does_not_wait_forever_to_be_alone(store: Store) -> None:
+async def test_a_worker_does_not_wait_forever_to_be_alone(
+    store: Store, pass_time: Callable[[float], None]
+) -> None:
     long = await store.run()
     running = asyncio.Event()
 
@@ -77,10 +82,10 @@ async def test_a_worker_does_not_wait_forever_to_be_alone(store: Store) -> None:
         await running.wait()
         await store.run(crashes=2)
         other = await store.run()
-        worker.claimer._suspects_at = float("-inf")
+        pass_time(SUSPECTS_SECONDS)
         await worker.claimer.tick()
         assert (await store.live(other))["state"] == "pending"
-        worker.claimer._giving_way_until = 0.0
+        pass_time(GIVE_WAY_SECONDS)
         await worker.claimer.tick()
         while other not in await store.statuses():
             worker.outcome_writer.wake()
@@ -102,10 +107,8 @@ async def test_new_lanes_are_found_and_only_those_it_can_serve(store: Store) -> 
         assert len(worker.state.lanes) == 3
 
 
-async def test_every_lane_gets_its_turn(store: Store) -> None:
-    async with working(store.database, {"work": succeed}) as worker:
-        worker.state.lanes = [1, 2, 3]
-        orders = {tuple(worker.claimer._rotated(worker.state.lanes)) for _ in range(200)}
+def test_every_lane_gets_its_turn() -> None:
+    orders = {tuple(rotated([1, 2, 3])) for _ in range(200)}
     assert orders == {(1, 2, 3), (2, 3, 1), (3, 1, 2), (3, 2, 1), (1, 3, 2), (2, 1, 3)}
 
 
@@ -138,44 +141,43 @@ async def test_a_lost_claim_is_given_back_though_there_is_no_room(
         assert (await store.live(long))["state"] == "running"
         monkeypatch.setattr(RunQueue, name, real)
         monkeypatch.setattr(claimer, "room", lambda: 0)
-        claimer._giving_way_until = float("-inf")
         await claimer.tick()
         live = await store.live(long)
         assert (live["state"], live["attempt"], live["node"]) == ("pending", 0, None)
 
 
-async def test_what_is_held_unknowingly_is_looked_for_now_and_then(store: Store) -> None:
+async def test_what_is_held_unknowingly_is_looked_for_now_and_then(
+    store: Store, pass_time: Callable[[float], None]
+) -> None:
     async with working(store.database, {"work": succeed}) as worker:
         node, claimer = await worker.joined(), worker.claimer
         held = await store.run(state="running", node=node, claim=1, attempt=1)
         await claimer.tick()
         assert (await store.live(held))["state"] == "running"
-        claimer._unknown_at = clock.monotonic()
+        pass_time(UNKNOWN_SECONDS)
         await claimer.tick()
         await settled(worker)
-        assert claimer._unknown_at > clock.monotonic()
     assert await store.statuses() == {held: "success"}
 
 
 async def test_a_worker_that_stops_after_a_lost_claim_gives_it_back(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = await store.run()
-    real, lost = RunQueue.claim, asyncio.Event()
+    run, real = await store.run(), RunQueue.claim
 
     async def lose(queue: RunQueue, *arguments: Any, **named: Any) -> Any:
-        rows = await real(queue, *arguments, **named)
-        if rows:
-            lost.set()
-            raise Unavailable("database_unavailable", "the answer was lost")
-        return rows
+        await real(queue, *arguments, **named)
+        raise Unavailable("database_unavailable", "the answer was lost")
 
     monkeypatch.setattr(RunQueue, "claim", lose)
-    async with working(store.database, {"work": succeed}, by_itself=True) as worker:
-        await lost.wait()
-        worker.claimer._stopping = True
-    live = await store.live(run)
-    assert (live["state"], live["crashes"], live["node"]) == ("pending", 0, None)
+    async with working(store.database, {"work": succeed}) as worker:
+        await worker.joined()
+        with pytest.raises(Unavailable):
+            await worker.claimer.tick()
+        assert (await store.live(run))["state"] == "running"
+        await worker.claimer.teardown()
+        live = await store.live(run)
+        assert (live["state"], live["crashes"], live["node"]) == ("pending", 0, None)
 
 
 async def test_one_run_that_cannot_be_read_does_not_take_the_others_with_it(store: Store) -> None:

@@ -149,7 +149,7 @@ class Claimer(Loop):
 
         async def claim() -> list[asyncpg.Record]:
             nonlocal answer
-            lanes = self._rotated(state.limited)
+            lanes = rotated(state.limited)
             answer = await self._queue.claim_limited(node, lanes, most, alone=alone, now=state.now())
             return answer.rows
 
@@ -170,7 +170,7 @@ class Claimer(Loop):
                 receiver.answered(asked, claimed)
             receiver.wake()
             return claimed
-        claim = self._queue.claim(node, self._rotated(state.lanes), limit, now=state.now())
+        claim = self._queue.claim(node, rotated(state.lanes), limit, now=state.now())
         claimed = await self._take(claim, node)
         self._look_at = began + (0 if claimed == limit else state.settings.sweep_seconds)
         return claimed
@@ -223,13 +223,6 @@ class Claimer(Loop):
             return room >= self._state.settings.claim_size // 4
         return room > 0
 
-    def _rotated(self, lanes: list[int]) -> list[int]:
-        """A lane that always has something to do must not keep the others waiting. Forwards or backwards, so
-        that of any two lanes each comes first half of the time, however many there are."""
-        start = random.randrange(len(lanes))
-        rotated = lanes[start:] + lanes[:start]
-        return rotated if random.getrandbits(1) else rotated[::-1]
-
     def _rung(self, ring: Ring) -> None:
         match ring:
             case "runs":
@@ -276,3 +269,11 @@ class Claimer(Loop):
         if not self._alone:
             self._suspects_at = now
         return self._alone
+
+
+def rotated(lanes: list[int]) -> list[int]:
+    """A lane that always has something to do must not keep the others waiting. Forwards or backwards, so that
+    of any two lanes each comes first half of the time, however many there are."""
+    start = random.randrange(len(lanes))
+    turned = lanes[start:] + lanes[:start]
+    return turned if random.getrandbits(1) else turned[::-1]
