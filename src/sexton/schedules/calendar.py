@@ -306,7 +306,7 @@ class Rolled(Rule):
                     source += 1
                 else:
                     source = found // DAY
-                budget.spend(2)
+                budget.spend()
         answer = None if best is None else day * DAY + best
         self._latest_time = (day, time, answer)
         return answer

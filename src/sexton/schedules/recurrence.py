@@ -66,6 +66,7 @@ class Recurrence(Rule):
             filled, numbered_in_year=parts.freq is Frequency.YEARLY and not parts.month
         )
         self._cycle = _cycle(parts)
+        self._sets: dict[tuple[int, ...], tuple[int, ...]] = {}
         self._latest_set: tuple[int, int, tuple[int, ...]] = (0, 0, ())
         if parts.freq >= Frequency.DAILY:
             self._prepare_units()
@@ -151,7 +152,7 @@ class Recurrence(Rule):
                 day = end
             else:
                 return None
-            budget.spend(2)
+            budget.spend(3)
         return None
 
     def _align(self, day: int) -> int:
@@ -235,17 +236,33 @@ class Recurrence(Rule):
         start, end = self._period(day)
         if self._latest_set[:2] == (start, end):
             return self._latest_set
-        budget.spend(12 if self.parts.freq is Frequency.YEARLY else 4)
+        budget.spend(4)
+        kind = self._kind(start, end)
+        offsets = self._sets.get(kind)
+        if offsets is None:
+            budget.spend(10)
+            offsets = self._offsets_in_set(start, end)
+            if kind:
+                self._sets[kind] = offsets
+        self._latest_set = (start, end, tuple(start * DAY + offset for offset in offsets))
+        return self._latest_set
+
+    def _kind(self, start: int, end: int) -> tuple[int, ...]:
+        """Months and years of one kind have the same days; weeks depend on the months they lie in."""
+        if self.parts.freq > Frequency.MONTHLY:
+            return ()
+        year = _date(start).year
+        return weekday_of(start), end - start, is_leap(year - 1), is_leap(year + 1)
+
+    def _offsets_in_set(self, start: int, end: int) -> tuple[int, ...]:
         days = self.days.between(start, end)
         total = len(days) * self.times.size
         places = {place - 1 if place > 0 else total + place for place in self.parts.setpos}
-        chosen = tuple(
-            days[place // self.times.size] * DAY + self.times.nth(place % self.times.size)
+        return tuple(
+            (days[place // self.times.size] - start) * DAY + self.times.nth(place % self.times.size)
             for place in sorted(places)
             if 0 <= place < total
         )
-        self._latest_set = (start, end, chosen)
-        return self._latest_set
 
     def _period(self, day: int) -> tuple[int, int]:
         match self.parts.freq:

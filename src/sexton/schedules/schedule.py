@@ -28,7 +28,7 @@ MICROSECOND = timedelta(microseconds=1)
 NOTHING: frozenset[int] = frozenset()
 
 # What it costs to ask a calendar and to go on after an exclusion.
-EXCLUSION_STEPS = 8
+EXCLUSION_STEPS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +127,8 @@ class Schedule:
         return None if following is None else self._instant(following)
 
     def previous_before(self, instant: datetime) -> datetime | None:
-        """The last occurrence strictly before an instant. It is found by halving, since `next_after` only
-        grows; every step looks only at what is left, so all of them cost little more than the longest."""
+        """The last occurrence strictly before an instant. The search goes back ever further, then
+        narrows down what is left: since each step looks only at that, all of them together cost little."""
         last, rest = divmod(_aware(instant, "instant") - EPOCH - self.fraction, SECOND)
         if not rest:
             last -= 1
@@ -147,9 +147,9 @@ class Schedule:
             if last - reach < earliest:
                 return None
             beyond = max(last - reach + 1, earliest)
-            reach *= 2
-        while beyond - found > 1:
-            middle = (found + beyond) // 2
+            reach *= 4
+        while (later := first_from(found + 1, beyond)) is not None:
+            found, middle = later, (later + beyond) // 2
             later = first_from(middle, beyond)
             if later is None:
                 beyond = middle
