@@ -249,6 +249,15 @@ def test_few_allowed_days(name: str, roll: str) -> None:
         at = before - timedelta(seconds=1)
 
 
+def test_what_one_question_leaves_out_the_next_one_finds() -> None:
+    """The first one needs nothing after noon of Monday, two days after its end."""
+    weekends = Calendar("weekends", schedule=parse("0 0 * * 6,0"), roll="next")
+    schedule = parse("FREQ=HOURLY;BYHOUR=15;BYMINUTE=0;BYSECOND=0;BYMONTHDAY=8", exclude=weekends)
+    saturday = utc("2026-06-06T12:00")
+    assert list(schedule.between(utc("2026-06-06"), saturday)) == []
+    assert schedule.next_after(saturday) == utc("2026-06-08T15:00")
+
+
 @pytest.mark.parametrize("roll", ["skip", "next", "previous"])
 def test_a_calendar_that_excludes_everything(roll: str) -> None:
     everything = Calendar("all", schedule=parse("* * * * * *"), roll=roll)

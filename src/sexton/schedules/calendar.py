@@ -222,17 +222,20 @@ class Rolled(Rule):
         self.calendar = calendar
         self.running = rule.running
         self.first = rule.first - (LONGEST_RUN * DAY if calendar.roll == Roll.PREVIOUS else 0)
-        # What was found last: a search by halving asks for the same again and again.
+        # What was found last: `previous_before` asks for the same again and again.
         self._latest_run = range(0)
         self._latest_time: tuple[int, int, int | None] = (0, -1, None)
 
     def next(self, wall: int, budget: Budget) -> int | None:
         """On an allowed day come its own times and those of the excluded days that roll onto it."""
+        last = budget.last
+        # Whole days, so that what is kept of a day is complete.
+        budget.last = min(last // DAY * DAY + DAY - 1, LAST_WALL)
         if self.calendar.roll == Roll.NEXT:
-            return self._next_forward(wall, budget)
-        # Times that roll back come from days after the last one that is asked for.
-        last, budget.last = budget.last, min(budget.last + LONGEST_RUN * DAY, LAST_WALL)
-        found = self._next_backward(wall, last, budget)
+            found = self._next_forward(wall, budget)
+        else:  # times that roll back come from later days
+            budget.last = min(budget.last + LONGEST_RUN * DAY, LAST_WALL)
+            found = self._next_backward(wall, last, budget)
         budget.last = last
         return found
 
