@@ -1,13 +1,14 @@
 """Cron: five fields, or six with the seconds first.
 
-Dialects part in many places; these are the readings taken here:
+Dialects of cron differ in many places. Sexton reads:
 
 - Day of month and day of week as in Debian's cron: a day matches either, unless one of the two fields starts
   with `*`, then it must match both.
-- Ranges may wrap (`22-4`, `FRI-MON`); steps go on over the wrap. `N/s` runs to the end of the field, for
-  the day of week to Saturday. 0 and 7 are Sunday. `?` is `*`, in the two day fields only.
-- `15W` is the weekday nearest to the 15th within the same month; no 31st, no `31W`. `L` is the last day,
-  `L-3` three before it, `LW` the weekday nearest to it, `5L` the last Friday, `5#2` the second Friday.
+- Ranges may wrap (`22-4`, `FRI-MON`), and steps continue over the wrap. `N/s` runs to the end of the field,
+  for the day of week to Saturday. 0 and 7 are Sunday. `?` is `*`, in the two
+  day fields only.
+- `15W` is the weekday nearest to the 15th in the same month; a month without a 31st has no `31W`. `L` is the
+  last day, `L-3` three days before, `LW` the weekday nearest to it, `5L` the last Friday, `5#2` the second.
 - `H` stands for a number hashed from the schedule's key, so that many `H H * * *` spread over the day.
 """
 
@@ -373,7 +374,7 @@ class _FieldReader:
 
 
 def never_comes(rule: Cron) -> str:
-    """Why a cron line that matches no day at all does not: `30 February never comes`."""
+    """Why a cron line matches no day: `30 February never comes`."""
     _, _, _, dom, month, _ = rule.fields
     names = [words.MONTH_NAMES[number - 1] for number in sorted(month.values)]
     day, longest = min(dom.values, default=0), max(month_length(2000, number) for number in month.values)

@@ -1,16 +1,16 @@
 """RFC 5545 recurrence rules: FREQ, INTERVAL, COUNT, UNTIL, every BY part, BYSETPOS and WKST.
 
-The readings taken here:
+How Sexton reads a rule:
 
 - DTSTART is the anchor. It is an occurrence only if the rule yields it. What the rule leaves open (the time
-  of day, the weekday, the day of the month, the month) is taken from it.
-- UNTIL is inclusive. With Z it is an instant, without it wall time, and a date means that whole day.
-- COUNT counts the wall times that the rule yields; times that a gap skips are not counted, a time that a
-  fold doubles counts once. EXDATE takes occurrences away after COUNT has counted them.
+  of day, the weekday, the day of the month, the month) comes from it.
+- UNTIL is inclusive. With Z it is an instant, without Z wall time, and a date means that whole day.
+- COUNT counts the wall times that the rule yields. A time that a gap skips does not count, a time that a fold
+  doubles counts once. EXDATE removes occurrences after COUNT has counted them.
 
-Nothing here walks from DTSTART: a question is answered by moving the anchor by whole multiples of INTERVAL.
-Days and coarser frequencies are a filter of days over times of day; hours and finer are aligned units
-filtered by day and time. COUNT is turned into an end once, when the schedule is made (`count`).
+No question walks from DTSTART: it moves the anchor by a multiple of INTERVAL. A rule of days or coarser
+periods is a filter of days and a set of times of day. A rule of hours or finer is a series of units
+(`progression`), filtered by day. COUNT becomes an end once, when the schedule is made (`count`).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Recurrence(Rule):
     """A recurrence rule as a set of wall seconds: from the anchor to its end."""
 
     def __init__(self, parts: Parts, anchor: int | None) -> None:
-        """`anchor` is wall time; a rule that takes nothing from it may do without."""
+        """`anchor` is wall time. It may be None if the rule takes nothing from it."""
         self.parts = parts
         self.anchor = anchor
         self.running = parts.freq >= Frequency.HOURLY
@@ -109,12 +109,8 @@ class Recurrence(Rule):
         elif complete:
             self.last = self.first - 1
         else:
-            raise ScheduleError(
-                "never_fires",
-                self.never or self._never_comes(),
-                position=0,
-                hint="check INTERVAL and the BY parts",
-            )
+            hint = "check INTERVAL and the BY parts" if self.never else "check BYMONTH and the days"
+            raise ScheduleError("never_fires", self.never or self._never_comes(), position=0, hint=hint)
 
     # Days and coarser
 
@@ -184,7 +180,7 @@ class Recurrence(Rule):
         return day - (weekday_of(day) - self.parts.week_start) % 7
 
     def _with_reached_months(self, filled: Parts) -> Parts:
-        """Every 12 months is always the same month: the filter need not look at those never reached."""
+        """The months that INTERVAL reaches, for the filter: every 12 months is always the same month."""
         common = math.gcd(self.parts.interval, 12)
         start = _date(self.base // DAY).month
         reached = [month for month in filled.month or range(1, 13) if (month - start) % common == 0]
@@ -219,7 +215,7 @@ class Recurrence(Rule):
         return len(parts.yearday) or 366
 
     def _next_in_set(self, wall: int, budget: Budget) -> int | None:
-        """BYSETPOS: each year, month, week or day is a set, of which some places are taken."""
+        """BYSETPOS: each year, month, week or day is a set, and the rule takes some places of it."""
         start = self._period((wall + 1) // DAY)[0]
         limit = min(start + self._cycle, self.last // DAY, budget.last // DAY)
         while True:
@@ -322,8 +318,8 @@ class Recurrence(Rule):
         return None if following is None else following + self.offsets[0]
 
     def _aligned_unit(self, unit: int, budget: Budget) -> int | None:
-        """The first unit from there on that is aligned and allowed. Each failed check moves on to the next
-        unit that would pass it."""
+        """The first aligned and allowed unit from `unit` on. Each failed check moves to the next unit that
+        would pass it."""
         if self._every_unit:
             return unit + (self._origin - unit) % self._step
         listed = self.units.listed

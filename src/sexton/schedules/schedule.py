@@ -27,7 +27,7 @@ SECOND = timedelta(seconds=1)
 MICROSECOND = timedelta(microseconds=1)
 NOTHING: frozenset[int] = frozenset()
 
-# What it costs to ask a calendar and to go on after an exclusion.
+# What an exclusion costs: asking the calendar, and continuing after it.
 EXCLUSION_STEPS = 10
 
 

@@ -1,8 +1,8 @@
-"""Wall time as plain numbers: days and seconds of a calendar that knows no zone.
+"""Wall time as plain numbers: days and seconds of a calendar without a zone.
 
-A wall second counts from 1970-01-01T00:00:00 on the clock on the wall; `day = wall // 86400`. Rules
-match wall seconds and nothing else, so that `zone.py` alone has to know about clock changes.
-Both kinds of rule are a filter of days (`DayFilter`) over a set of times of day (`TimesOfDay`).
+A wall second counts from 1970-01-01T00:00:00 on the clock on the wall; `day = wall // 86400`. Rules match
+wall seconds and nothing else; only `zone.py` knows clock changes. Cron lines and recurrences are made of a
+filter of days (`DayFilter`) and a set of times of day (`TimesOfDay`).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Budget:
 
 
 class Rule(ABC):
-    """A set of wall seconds: what every kind of schedule is made of."""
+    """A set of wall seconds. Every kind of schedule has one or more."""
 
     #: Follows the clock by default: nothing in a gap, both times in a fold.
     running: bool = False

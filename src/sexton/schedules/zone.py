@@ -1,8 +1,8 @@
 """Time zones: the mapping between the clock on the wall and the instants of UTC.
 
-A zone is a sequence of periods of constant offset. Where one ends, the clock jumps: forward, and some wall
-times do not exist (a gap); back, and some happen twice (a fold). `Mapping` walks a rule through the periods
-and applies the declared policy at their ends; within a period the mapping is a subtraction.
+A zone is a sequence of periods of constant offset. Where a period ends, the clock jumps. If it jumps forward,
+some wall times do not exist (a gap); if it jumps back, some happen twice (a fold). `Mapping` walks a rule
+through the periods and applies the declared policy at their ends; within a period it only subtracts.
 
     gap   after   the first instant after the gap            fold  first   only the first of the two
           shift   as far past the gap as it was into it            second  only the second
@@ -35,7 +35,7 @@ from sexton.schedules.wall import DAY, LAST_WALL, Budget, Rule
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
-# What it costs to go on to the next period.
+# What the next period costs.
 PERIOD_STEPS = 8
 
 # No two offsets of a zone are further apart than this.
