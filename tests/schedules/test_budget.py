@@ -130,7 +130,7 @@ def test_a_count_over_a_century_of_clock_changes_is_refused() -> None:
         ("FREQ=SECONDLY;INTERVAL=604800;BYDAY=WE", "every 604800 seconds from 12:00 on a Monday is never"),
         ("FREQ=SECONDLY;INTERVAL=86400;BYHOUR=12;BYMINUTE=0;BYSECOND=1", "never meets"),
         ("FREQ=MONTHLY;INTERVAL=12;BYMONTH=5", "every 12 months from June is never May"),
-        ("FREQ=MONTHLY;INTERVAL=9;BYMONTH=1,5,7", "every 9 months from June is never January or May or July"),
+        ("FREQ=MONTHLY;INTERVAL=9;BYMONTH=1,5,7", "every 9 months from June is never January, May or July"),
         ("FREQ=MONTHLY;INTERVAL=24;BYMONTHDAY=31", "no time matches"),
         ("FREQ=MONTHLY;INTERVAL=37;BYMONTHDAY=12;BYSETPOS=3", "BYSETPOS=3: no month has more than 1 time"),
         ("FREQ=MONTHLY;BYDAY=MO,TU,WE,TH,FR;BYSETPOS=24", "BYSETPOS=24: no month has more than 23 times"),
@@ -140,7 +140,7 @@ def test_a_count_over_a_century_of_clock_changes_is_refused() -> None:
         ("FREQ=YEARLY;BYYEARDAY=1,-1;BYSETPOS=3", "BYSETPOS=3: no year has more than 2 times"),
         ("FREQ=YEARLY;BYMONTH=1,2,3;BYDAY=MO;BYSETPOS=16;INTERVAL=3", "no time matches"),
         ("FREQ=YEARLY;INTERVAL=4;BYYEARDAY=366", "no time matches"),
-        ("FREQ=YEARLY;INTERVAL=6;BYMONTH=2;BYMONTHDAY=29;BYDAY=1MO", "29 February never comes"),
+        ("FREQ=YEARLY;INTERVAL=6;BYMONTH=2;BYMONTHDAY=29;BYDAY=1MO", "no time matches"),
         (
             "FREQ=SECONDLY;INTERVAL=86399;BYHOUR=3;BYMINUTE=0;BYSECOND=0;UNTIL=20260701T000000Z",
             "no time matches",

@@ -5,8 +5,7 @@ Dialects of cron differ in many places. Sexton reads:
 - Day of month and day of week as in Debian's cron: a day matches either, unless one of the two fields starts
   with `*`, then it must match both.
 - Ranges may wrap (`22-4`, `FRI-MON`), and steps continue over the wrap. `N/s` runs to the end of the field,
-  for the day of week to Saturday. 0 and 7 are Sunday. `?` is `*`, in the two
-  day fields only.
+  for the day of week to Saturday. 0 and 7 are Sunday. `?` is `*`, in the two day fields only.
 - `15W` is the weekday nearest to the 15th in the same month; a month without a 31st has no `31W`. `L` is the
   last day, `L-3` three days before, `LW` the weekday nearest to it, `5L` the last Friday, `5#2` the second.
 - `H` stands for a number hashed from the schedule's key, so that many `H H * * *` spread over the day.

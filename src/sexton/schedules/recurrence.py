@@ -187,7 +187,7 @@ class Recurrence(Rule):
         if not reached:
             names = [words.MONTH_NAMES[month - 1] for month in (start, *filled.month)]
             self.never = (
-                f"every {self.parts.interval} months from {names[0]} is never {' or '.join(names[1:])}"
+                f"every {self.parts.interval} months from {names[0]} is never {words.listed(names[1:], 'or')}"
             )
         return replace(filled, month=tuple(reached)) if common > 1 and reached else filled
 
@@ -348,7 +348,8 @@ class Recurrence(Rule):
         parts, time = self.parts, self.base % DAY
         steps = f"every {parts.interval} {words.UNITS[parts.freq]}{'s' if parts.interval > 1 else ''}"
         weekday = words.DAY_NAMES[weekday_of(self.base // DAY)]
-        wanted = " or ".join(words.DAY_NAMES[day] for day in sorted({day for _, day in parts.weekday}))
+        weekdays = sorted({day for _, day in parts.weekday})
+        wanted = words.listed([words.DAY_NAMES[day] for day in weekdays], "or") if weekdays else ""
         if parts.freq is Frequency.DAILY:
             return f"{steps} from a {weekday} is never a {wanted}"
         start = f"{time // 3600:02}:{time // 60 % 60:02}:{time % 60:02}".removesuffix(":00")
