@@ -7,12 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from sexton.cli.client import (
-    DEFAULT_URL,
-    Client,
-    find_url,
-    place,
-)
+from sexton.api import routes
+from sexton.cli.client import DEFAULT_URL, Client, find_url, path_of
 from sexton.errors import Conflict, InvalidField, NotFound, ScheduleError, Unavailable
 from tests.cli.server import Server
 
@@ -32,13 +28,13 @@ def test_errors_come_back_as_what_they_were(database_url: str) -> None:
             client.post("/jobs", {**HOURLY, "tz": "UTC"})
         assert (unknown.value.field, unknown.value.hint) == ("tz", "did you mean timezone?")
         with pytest.raises(NotFound):
-            client.get(place("jobs", "no such job"))
+            client.ask(routes.GET_JOB, "no such job")
         with pytest.raises(Conflict) as stale:
-            client.patch(place("jobs", "hourly"), {"owner": "x"}, revision=7)
+            client.patch("/jobs/hourly", {"owner": "x"}, revision=7)
         assert stale.value.code == "revision_conflict"
-        assert client.patch(place("jobs", "hourly"), {"owner": "x"}, revision=1)["owner"] == "x"
-        assert client.put(place("jobs", "by-name", "b"), {"schedule": "every 1m"})["name"] == "b"
-        client.delete(place("jobs", job["job_id"]), cancel_running=True)
+        assert client.patch("/jobs/hourly", {"owner": "x"}, revision=1)["owner"] == "x"
+        assert client.ask(routes.PUT_JOB, "b", schedule="every 1m")["name"] == "b"
+        client.ask(routes.DELETE_JOB, job["job_id"], cancel_running=True)
         assert [each["name"] for each in client.pages("/jobs")] == ["b"]
 
 
@@ -58,6 +54,10 @@ def test_a_closed_connection_is_opened_again(database_url: str) -> None:
         assert connection is not None
         connection.sock.close()
         assert client.get("/jobs") == []
+
+
+def test_a_path_has_its_parameters_quoted() -> None:
+    assert path_of(routes.CANCEL_RUN, "a/b c") == "/api/v1/runs/a%2Fb%20c/cancel"
 
 
 def test_nobody_there() -> None:

@@ -41,7 +41,7 @@ def make_app(
     *,
     only: tuple[str, ...] | None = None,
 ) -> Litestar:
-    """The application, or these paths of it. Refuses settings under which anybody could use it."""
+    """The application, or `only` these paths of it. Refuses to be open to other machines without keys."""
     load_kinds(settings)
     services = Services(database, settings, RequestGuard(settings), node, replica)
     every = (*operations(), *pages.operations(operations))

@@ -177,7 +177,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         code = run(tokens)
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader has gone (`sexton next … | head`): nothing is wrong, and nobody is there to be told.
+        # The reader has gone (`sexton next … | head`): nothing is wrong, and there is no reader to tell.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = DONE
     sys.exit(code)

@@ -1,4 +1,4 @@
-"""What the schedule commands answer, before anybody prints it; and answering many questions at once."""
+"""What the schedule commands answer, before it is printed; and answering many questions at once."""
 
 from __future__ import annotations
 

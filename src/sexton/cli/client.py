@@ -3,6 +3,7 @@
     client = Client()                                   # SEXTON_URL, or the one running on this machine
     job = client.post("/jobs", {"name": "hello", "schedule": "every 10s"})
     for run in client.pages("/runs", status="dead"): …
+    client.ask(routes.PAUSE_JOB, "hello", reason="…")   # by the table of routes
 
 Errors of the API come back as the exceptions they were (`sexton.errors`), with code, field and hint. It is
 made of the standard library alone, so that the command line starts fast.
@@ -184,11 +185,6 @@ def find_url() -> str:
         return str(json.loads((directory / NOTE).read_text("utf-8"))["address"] or DEFAULT_URL)
     except (OSError, ValueError, KeyError, TypeError):
         return DEFAULT_URL
-
-
-def place(*parts: str) -> str:
-    """A path from names: `place("jobs", "a b", "runs")`."""
-    return "/" + "/".join(quote(part, safe="") for part in parts)
 
 
 def path_of(route: Route, *path: str) -> str:

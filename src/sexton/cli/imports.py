@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from sexton.api import routes
 from sexton.cli import DONE, NOT_DONE
 from sexton.cli.output import console, write, write_json
 from sexton.cli.remote import Json, connect
@@ -64,7 +65,12 @@ def _send(client: Client, first: int, lines: list[bytes]) -> tuple[int, list[dic
     key = hashlib.sha256(b"".join(lines)).hexdigest()
     headers = {"Content-Type": "application/x-ndjson", "Idempotency-Key": f"import-{key}"}
     answer, _ = client.request(
-        "POST", "/jobs/bulk", b"".join(lines), query={"chunk": len(lines)}, headers=headers, accept=(422,)
+        "POST",
+        routes.CREATE_JOBS.path,
+        b"".join(lines),
+        query={"chunk": len(lines)},
+        headers=headers,
+        accept=(422,),
     )
     errors = [{**error, "line": error["line"] + first - 1} for error in answer.get("errors", [])]
     if "created" not in answer:

@@ -254,7 +254,7 @@ def _show_backfill(found: dict[str, Any]) -> None:
 
 
 def _follow(client: Client, job: dict[str, Any], as_json: bool) -> int:
-    """Show runs as they end, until the job is over or somebody presses Ctrl-C."""
+    """Show runs as they end, until the job is over, or until Ctrl-C."""
     out = console()
     seen: set[str] = set()
     while True:
