@@ -103,6 +103,8 @@ class Leadership(Loop):
         await self.membership.join(self._own, detail=self.describe())
 
     async def tick(self) -> float:
+        if self.membership.node is None:  # it was declared dead
+            await self.setup()
         assert self._own is not None
         row = await self.membership.renew(
             self._own,
@@ -112,7 +114,6 @@ class Leadership(Loop):
         )
         if row is None:
             await self._lose_everything()
-            await self.setup()
             return 0
         self._watch_electors(row["electors"])
         waiting = await self._settle(self._view(row), row["candidates"])
