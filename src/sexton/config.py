@@ -50,6 +50,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     targets: str = ""
     allow_shell: bool = False
     shell_commands: str = ""
+    shell_variables: str = ""
+    shell_user: str | None = None
     secret_key: str | None = None
     api_keys: str | None = None
     queues: str = "*"
@@ -112,6 +114,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         self.role_names()
         self.queue_names()
         self.allowed_commands()
+        self.allowed_variables()
         self.target_paths()
         return self
 
@@ -131,6 +134,19 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
                 field="shell_commands",
                 hint="list programs as jobs write them: --shell-commands /usr/bin/rsync,backup",
             )
+        return names
+
+    def allowed_variables(self) -> list[str]:
+        """The variables that a job may set for its command; `APP_*` are all that begin with APP_."""
+        names = [name.strip() for name in self.shell_variables.split(",") if name.strip()]
+        for name in names:
+            if not name.removesuffix("*").isidentifier():
+                raise InvalidField(
+                    "bad_config",
+                    f"{name!r} is not the name of a variable",
+                    field="shell_variables",
+                    hint="write names with commas, such as TOKEN,APP_*",
+                )
         return names
 
     def target_paths(self) -> list[str]:

@@ -76,7 +76,9 @@ async def test_a_missing_client_is_named_with_what_to_install(
 
 
 async def test_no_answer_tells_a_secret(database: Database) -> None:
-    settings = Settings(allow_shell=True, shell_commands="/bin/sh", secret_key=secrets.new_key())
+    settings = Settings(
+        allow_shell=True, shell_commands="/bin/sh", shell_variables="T", secret_key=secrets.new_key()
+    )
     await secrets.keep(Context(database), settings, "token", "hunter22")
     shell = {"script": "echo $T; exit 1", "environment": {"T": "${secret:token}"}}
     async with serve(database, settings) as api:

@@ -48,6 +48,8 @@ def node(
     app: Annotated[str | None, Parameter(help="Your jobs and handlers: module:name.")] = None,
     allow_shell: Annotated[bool, Parameter(help="Let workers run the commands of shell targets.")] = False,
     shell_commands: Annotated[str | None, Parameter(help="Programs they may run, with commas.")] = None,
+    shell_variables: Annotated[str | None, Parameter(help="Variables that jobs may set for them.")] = None,
+    shell_user: Annotated[str | None, Parameter(help="The account they run as; needs root.")] = None,
 ) -> int:
     """Run one node in the given roles until it is told to stop."""
     set_up_logging()
@@ -65,6 +67,8 @@ def node(
                 "app": app,
                 "allow_shell": allow_shell or None,
                 "shell_commands": shell_commands,
+                "shell_variables": shell_variables,
+                "shell_user": shell_user,
             }
         )
         asyncio.run(_until_stopped(settings, listen_fd))

@@ -38,6 +38,8 @@ def up(
     app: Annotated[str | None, Parameter(help="Your jobs and handlers: module:name.")] = None,
     allow_shell: Annotated[bool, Parameter(help="Let workers run the commands of shell targets.")] = False,
     shell_commands: Annotated[str | None, Parameter(help="Programs they may run, with commas.")] = None,
+    shell_variables: Annotated[str | None, Parameter(help="Variables that jobs may set for them.")] = None,
+    shell_user: Annotated[str | None, Parameter(help="The account they run as; needs root.")] = None,
     shards: Annotated[int | None, Parameter(help="Shards of a new private PostgreSQL. Default: 64.")] = None,
 ) -> int:
     """Start Sexton on this machine.
@@ -60,6 +62,8 @@ def up(
         "app": app,
         "allow_shell": allow_shell or None,
         "shell_commands": shell_commands,
+        "shell_variables": shell_variables,
+        "shell_user": shell_user,
     }
     try:
         settings = load({**given, "roles": roles, "shards": shards})

@@ -15,6 +15,7 @@ import pytest
 
 from sexton.config import Settings
 from sexton.engine.worker.worker import Worker
+from sexton.errors import InvalidField
 from sexton.jobs.create import create
 from sexton.jobs.validation import read_spec
 from sexton.model import encode_id
@@ -36,15 +37,22 @@ SHELL = "/bin/sh"
 
 @asynccontextmanager
 async def shell_worker(database: Database, **changes: Any) -> AsyncIterator[Worker]:
-    allowed = {"allow_shell": True, "shell_commands": f"{SHELL},cat,no-such-program", **changes}
+    allowed = {
+        "allow_shell": True,
+        "shell_commands": f"{SHELL},cat,no-such-program",
+        "shell_variables": "MINE,TOKEN,APP_*",
+        **changes,
+    }
     async with working(database, {}, **allowed) as worker:
         yield worker
 
 
-async def carry_out(database: Database, shell: dict[str, Any], **job: Any) -> tuple[Store, int]:
+async def carry_out(
+    database: Database, shell: dict[str, Any], settings: dict[str, Any] | None = None, **job: Any
+) -> tuple[Store, int]:
     """A run of this command by a worker that may."""
     store, run = await waiting(database, {"shell": shell}, **job)
-    async with shell_worker(database) as worker:
+    async with shell_worker(database, **(settings or {})) as worker:
         await drained(worker)
     return store, run
 
@@ -80,6 +88,53 @@ async def test_the_command_sees_its_ids_and_nothing_of_the_worker(
     assert seen["MINE"] == "yes"
     assert "DATABASE_PASSWORD" not in seen
     assert "SEXTON_SECRET_KEY" not in seen
+
+
+@pytest.mark.parametrize("name", ["PATH", "LD_PRELOAD", "BASH_ENV", "ENV", "PYTHONPATH", "IFS"])
+async def test_a_job_sets_only_the_variables_that_the_worker_allows(database: Database, name: str) -> None:
+    store, run = await carry_out(database, {"script": "env", "environment": {name: "/tmp"}}, max_retries=3)
+    status, _, error = await end_of(store, run)
+    assert status == "dead"
+    assert error == (
+        f"jobs may not set the variable {name} on this worker: "
+        "its setting shell_variables allows MINE, TOKEN, APP_*"
+    )
+
+
+async def test_a_prefix_allows_the_variables_that_begin_with_it(database: Database) -> None:
+    store, run = await carry_out(database, {"script": "echo $APP_MODE", "environment": {"APP_MODE": "night"}})
+    assert (await end_of(store, run))[1]["output"] == "night"
+
+
+async def test_programs_are_found_when_the_worker_starts_and_not_where_a_job_runs(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place, says in (("operator", "right"), ("job", "wrong")):
+        program = tmp_path / place / "tool"
+        program.parent.mkdir()
+        program.write_text(f"#!/bin/sh\necho {says}; echo $PATH\n")
+        program.chmod(0o755)
+    monkeypatch.setenv("PATH", f".:{tmp_path / 'operator'}:/usr/bin:/bin")
+    monkeypatch.chdir(tmp_path)
+    shell = {"command": ["tool"], "directory": str(tmp_path / "job")}
+    store, run = await waiting(database, {"shell": shell})
+    async with shell_worker(database, shell_commands="tool") as worker:
+        monkeypatch.setenv("PATH", str(tmp_path / "job"))
+        await drained(worker)
+    assert (await end_of(store, run))[1]["output"] == f"right\n{tmp_path / 'operator'}:/usr/bin:/bin"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can run commands as another account")
+async def test_commands_run_as_the_account_that_the_worker_names(database: Database) -> None:
+    settings = {"shell_user": "nobody"}
+    store, run = await carry_out(database, {"script": "id -un; echo $USER"}, settings)
+    assert (await end_of(store, run))[1]["output"] == "nobody\nnobody"
+
+
+async def test_a_worker_refuses_an_account_that_is_not_there(database: Database) -> None:
+    with pytest.raises(InvalidField, match="there is no account no-such-account"):
+        async with shell_worker(database, shell_user="no-such-account"):
+            pass
 
 
 async def test_words_are_not_read_by_a_shell(database: Database, tmp_path: Path) -> None:
@@ -180,7 +235,7 @@ async def test_a_command_that_is_cancelled_is_gone_with_its_children(
 ) -> None:
     monkeypatch.setattr("sexton.targets.shell.step.END_SECONDS", 60.0 if polite else 0.0)
     script = (
-        f"sleep 1000 & echo $! > {tmp_path / 'inner'}; echo $$ > {tmp_path / 'outer'}; wait"
+        f"setsid sleep 1000 & echo $! > {tmp_path / 'inner'}; echo $$ > {tmp_path / 'outer'}; wait"
         if polite
         else stubborn(tmp_path)
     )
@@ -206,6 +261,24 @@ async def test_what_a_command_leaves_in_the_background_does_not_keep_the_run(
     store, run = await carry_out(database, {"script": f"sleep 1000 & echo $! > {left}; echo done"})
     assert (await end_of(store, run))[1]["output"] == "done"
     await eventually(lambda: not is_alive(int(left.read_text())))
+
+
+@pytest.mark.parametrize(
+    "leave",
+    [
+        "setsid sh -c 'echo $$ > {left}; exec sleep 1000' &",
+        "(env -i setsid sh -c 'echo $$ > {left}; exec sleep 1000' </dev/null >/dev/null 2>&1 &) &",
+    ],
+)
+async def test_a_child_that_left_the_process_group_is_killed_and_does_not_keep_the_run(
+    database: Database, tmp_path: Path, leave: str
+) -> None:
+    left = tmp_path / "left"
+    script = f"{leave.format(left=left)}\nwhile ! [ -s {left} ]; do :; done; echo done"
+    store, run = await carry_out(database, {"script": script}, timeout_seconds=60)
+    status, result, _ = await end_of(store, run)
+    assert (status, result["output"]) == ("success", "done")
+    assert not is_alive(int(left.read_text()))
 
 
 async def test_a_worker_serves_only_the_commands_it_was_told_to(database: Database) -> None:
@@ -238,3 +311,8 @@ def test_a_worker_that_may_run_commands_must_say_which() -> None:
     with pytest.raises(Exception, match="no command is allowed"):
         Settings(allow_shell=True).check()
     assert QUIET.allowed_commands() == []
+
+
+def test_the_names_of_variables_are_checked() -> None:
+    with pytest.raises(InvalidField, match="'\\*' is not the name of a variable"):
+        Settings(shell_variables="TOKEN,*").check()

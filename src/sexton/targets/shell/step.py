@@ -1,9 +1,12 @@
-"""The shell target: a command on the worker's machine, in a process group of its own.
+"""The shell target: a command on the worker's machine, in a session of its own.
 
-A worker serves only the programs that its settings allow. The command gets the payload on its standard input,
-and in its environment the ids of its run. Of the worker's environment it sees where programs and homes are,
-and nothing else: the worker's settings and secrets stay hidden. Its output is kept in the run's log. When its
-time is up the whole group is asked to end, and killed if it does not.
+A worker serves only the programs that its settings allow. They are found when the worker starts: a job
+cannot change which file a name stands for. The command gets the payload on its standard input, and in its
+environment the ids of its run and those of the job's variables that the settings allow. Of the worker's
+environment it sees where programs and homes are, and nothing else: the worker's settings and secrets stay
+hidden. Its output is kept in the run's log. When its time is up it is asked to end, and killed if it does
+not. On Linux a supervisor kills everything that the command started, wherever it went; elsewhere, what stayed
+in its process group is killed.
 """
 
 from __future__ import annotations
@@ -11,13 +14,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import pwd
 import shutil
 import signal
+import sys
 from collections import deque
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 from sexton.clock import iso
+from sexton.config import Settings
+from sexton.errors import InvalidField
 from sexton.model import Failure, Outcome, Success
 from sexton.targets.base import Refused, TargetServices
 from sexton.targets.run import RunContext, Step, clean
@@ -26,6 +34,10 @@ from sexton.targets.shell.kind import ShellTarget
 INHERITED = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR")
 # A worker waits ten seconds for a run that was stopped.
 END_SECONDS = 5.0
+# A process that cannot be killed may hold on to the output.
+DRAIN_SECONDS = 2.0
+SUPERVISOR = Path(__file__).with_name("supervisor.py")
+SUPERVISED = sys.platform == "linux"
 LONGEST_LINE = 16 * 1024
 LAST_LINES = 50
 LAST_BYTES = 16 * 1024
@@ -33,12 +45,17 @@ LAST_BYTES = 16 * 1024
 
 class OpenShell:
     def __init__(self, services: TargetServices) -> None:
+        settings = services.settings
         self._secrets = services.renderer.secrets
         self._guarded = services.renderer.guarded
-        self._allowed = frozenset(services.settings.allowed_commands())
+        self._login, self._environment = _account(settings)
+        path = self._environment.get("PATH")
+        # None: not on this machine.
+        self._programs = {name: _program(name, path) for name in settings.allowed_commands()}
+        self._variables = settings.allowed_variables()
 
     def step(self, spec: ShellTarget) -> Step | None:
-        if spec.words[0] not in self._allowed:
+        if spec.words[0] not in self._programs:
             return None
         return self._guarded(partial(self._run, spec))
 
@@ -46,14 +63,22 @@ class OpenShell:
         """Nothing is kept between runs."""
 
     async def _run(self, shell: ShellTarget, run: RunContext) -> Outcome:
-        environment = {name: os.environ[name] for name in INHERITED if name in os.environ}
+        program = self._programs[shell.words[0]]
+        if program is None:
+            raise Refused(f"there is no program {shell.words[0]} on this worker's machine")
+        environment = dict(self._environment)
         for name, value in shell.environment.items():
+            if not self._may_set(name):
+                raise Refused(
+                    f"jobs may not set the variable {name} on this worker: "
+                    f"its setting shell_variables allows {', '.join(self._variables) or 'none'}"
+                )
             environment[name] = await self._secrets.reveal(value)
         environment |= run_environment(run)
         mask = self._secrets.mask
         command = Command(lambda line, level: run.log(mask(line), level))
         # Cancelled half-way, asyncio would kill the command alone and wait for its children.
-        starting = asyncio.ensure_future(_start(shell, environment, command))
+        starting = asyncio.ensure_future(self._start(program, shell, environment, command))
         try:
             transport = await asyncio.shield(starting)
         except asyncio.CancelledError:
@@ -65,14 +90,35 @@ class OpenShell:
         try:
             await asyncio.shield(command.exited)
             # What it left running in the background may hold on to its output.
-            _signal(transport, signal.SIGKILL)
-            await command.closed
+            _kill(transport)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(asyncio.shield(command.closed), DRAIN_SECONDS)
         finally:
             await _end(transport, command)
             transport.close()
+            command.end()
         code = transport.get_returncode()
         assert code is not None
         return judge(shell, code, command)
+
+    def _may_set(self, name: str) -> bool:
+        return any(
+            name.startswith(each[:-1]) if each.endswith("*") else name == each for each in self._variables
+        )
+
+    async def _start(
+        self, program: str, shell: ShellTarget, environment: dict[str, str], command: Command
+    ) -> asyncio.SubprocessTransport:
+        words = [program, *shell.words[1:]]
+        if SUPERVISED:
+            words = [sys.executable, "-I", "-S", str(SUPERVISOR), self._login, program, *words]
+        try:
+            transport, _ = await asyncio.get_running_loop().subprocess_exec(
+                lambda: command, *words, cwd=shell.directory, env=environment, start_new_session=True
+            )
+        except (FileNotFoundError, NotADirectoryError, PermissionError) as error:
+            raise Refused(f"the command cannot be started: {error}") from None
+        return transport
 
 
 class Command(asyncio.SubprocessProtocol):
@@ -94,10 +140,13 @@ class Command(asyncio.SubprocessProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """It has exited and all its pipes are closed."""
-        self.output.end()
-        self.errors.end()
         if not self.closed.done():
             self.closed.set_result(None)
+
+    def end(self) -> None:
+        """Nothing more is said."""
+        self.output.end()
+        self.errors.end()
 
 
 class Output:
@@ -164,25 +213,40 @@ def judge(shell: ShellTarget, code: int, command: Command) -> Outcome:
     return Failure(f"{how}: {last}" if last else how, permanent=code in shell.permanent_codes)
 
 
-async def _start(
-    shell: ShellTarget, environment: dict[str, str], command: Command
-) -> asyncio.SubprocessTransport:
-    words = shell.words
-    program = shutil.which(words[0], path=environment.get("PATH"))
-    if program is None:
-        raise Refused(f"there is no program {words[0]} on this worker's machine")
+def _account(settings: Settings) -> tuple[str, dict[str, str]]:
+    """How the supervisor is told the account of commands, and the variables that they inherit."""
+    environment = {name: os.environ[name] for name in INHERITED if name in os.environ}
+    if "PATH" in environment:
+        # A part that is not absolute would be looked up in the directory that a job names.
+        parts = environment["PATH"].split(os.pathsep)
+        environment["PATH"] = os.pathsep.join(filter(os.path.isabs, parts))
+    name = settings.shell_user
+    if name is None or not settings.allow_shell:
+        return "-", environment
     try:
-        transport, _ = await asyncio.get_running_loop().subprocess_exec(
-            lambda: command,
-            program,
-            *words[1:],
-            cwd=shell.directory,
-            env=environment,
-            start_new_session=True,
+        entry = pwd.getpwuid(int(name)) if name.isdecimal() else pwd.getpwnam(name)
+    except KeyError:
+        raise _bad_user(f"there is no account {name} on this machine", "name one, or leave it out") from None
+    if not SUPERVISED:
+        raise _bad_user("shell_user needs Linux", "leave it out, and run the worker as that account")
+    if os.geteuid() != 0 and entry.pw_uid != os.geteuid():
+        raise _bad_user(
+            f"only root can run commands as {name}", f"start the worker as root, or as {name} itself"
         )
-    except (FileNotFoundError, NotADirectoryError, PermissionError) as error:
-        raise Refused(f"the command cannot be started: {error}") from None
-    return transport
+    environment |= {"HOME": entry.pw_dir, "USER": entry.pw_name, "LOGNAME": entry.pw_name}
+    if os.geteuid() != 0:
+        return "-", environment
+    others = [group for group in os.getgrouplist(entry.pw_name, entry.pw_gid) if group != entry.pw_gid]
+    return f"{entry.pw_uid}:{','.join(map(str, [entry.pw_gid, *others]))}", environment
+
+
+def _bad_user(problem: str, hint: str) -> InvalidField:
+    return InvalidField("bad_config", problem, field="shell_user", hint=hint)
+
+
+def _program(name: str, path: str | None) -> str | None:
+    found = shutil.which(name, path=path)
+    return None if found is None else str(Path.cwd() / found)
 
 
 def _feed(transport: asyncio.SubprocessTransport, data: bytes) -> None:
@@ -194,13 +258,18 @@ def _feed(transport: asyncio.SubprocessTransport, data: bytes) -> None:
 
 
 async def _end(transport: asyncio.SubprocessTransport, command: Command) -> None:
-    """The whole group: politely, then not."""
+    """Everything of the command: politely, then not."""
     if not command.exited.done():
         _signal(transport, signal.SIGTERM)
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(asyncio.shield(command.exited), END_SECONDS)
-    _signal(transport, signal.SIGKILL)
+    _kill(transport)
     await command.exited
+
+
+def _kill(transport: asyncio.SubprocessTransport) -> None:
+    """A supervisor must stay to end what has left the group."""
+    _signal(transport, signal.SIGINT if SUPERVISED else signal.SIGKILL)
 
 
 def _signal(transport: asyncio.SubprocessTransport, number: signal.Signals) -> None:
