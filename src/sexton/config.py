@@ -71,6 +71,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     grace_seconds: float = 30
     retention_days: int = 90
     catch_up_rate: float = 100
+    catch_up_seconds: float | None = None
     statement_timeout_seconds: float = 30
     egress_private: str = "auto"
     http_per_host: int = 0
@@ -91,6 +92,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
                 raise _refuse(field, "must be at least 0")
         if self.egress_private not in ("allow", "refuse", "auto"):
             raise _refuse("egress_private", "must be allow, refuse or auto")
+        if self.catch_up_seconds is not None and self.catch_up_seconds < 0:
+            raise _refuse("catch_up_seconds", "must be at least 0")
         if self.workers is not None and self.workers < 1:
             raise _refuse("workers", "must be at least 1")
         for field in ("port", "metrics_port"):

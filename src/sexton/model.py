@@ -51,6 +51,7 @@ class SkipReason(StrEnum):
     EXCLUDED = "excluded"
     PAUSED = "paused"
     MAX_MISSED = "max_missed"
+    OUTSIDE_CATCH_UP = "outside_catch_up"
 
 
 class MissedWindow(StrEnum):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -92,7 +93,7 @@ def test_run_all_runs_the_newest_and_counts_the_rest() -> None:
 def test_run_all_does_not_reach_back_more_than_a_day_unless_told() -> None:
     hourly = parse("0 * * * *")
     now = START + timedelta(hours=30, minutes=30)
-    assert skips(plan(hourly, policy("RUN_ALL"), START, NO_JITTER, now)) == [(0, 7, "missed")]
+    assert skips(plan(hourly, policy("RUN_ALL"), START, NO_JITTER, now)) == [(0, 7, "outside_catch_up")]
     longer = policy("RUN_ALL", catch_up_seconds=3 * 86_400)
     assert len(plan(hourly, longer, START, NO_JITTER, now).runs) == 31
 
@@ -105,7 +106,7 @@ def test_a_one_off_is_run_however_late_unless_it_says_otherwise() -> None:
     assert result.next_at is None
     assert skips(plan(once, policy("SKIP"), START, NO_JITTER, late)) == [(0, 1, "missed")]
     assert skips(plan(once, policy("RUN_ONCE", catch_up_seconds=60), START, NO_JITTER, late)) == [
-        (0, 1, "missed")
+        (0, 1, "outside_catch_up")
     ]
 
 
@@ -182,3 +183,6 @@ def test_defaults_of_a_policy(window: str | None) -> None:
     assert made.missed_window is MissedWindow(window or "RUN_ONCE")
     assert made.catch_up == (timedelta(days=1) if window == "RUN_ALL" else None)
     assert made.grace == timedelta(seconds=60)
+    assert MissedPolicy.of(spec, 7200).catch_up == timedelta(hours=2)
+    own = msgspec.structs.replace(spec, catch_up_seconds=60)
+    assert MissedPolicy.of(own, 7200).catch_up == timedelta(minutes=1)

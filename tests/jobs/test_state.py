@@ -68,6 +68,15 @@ async def test_a_pause_after_an_outage_follows_missed_window(database: Database)
     assert await history(database, job) == [(at(1), at(9), 9, "skipped", "coalesced")]
 
 
+async def test_a_pause_after_an_outage_keeps_the_default_of_catch_up_seconds(database: Database) -> None:
+    context = Context(database, now=NOW + 10 * MINUTE)
+    await context.execute("cluster/set_setting", name="catch_up_seconds", value="90")
+    job = await make(database, missed_window="RUN_ALL", grace_seconds=1)
+    await pause(context, "report")
+    assert len(await runs(database, job)) == 1
+    assert await history(database, job) == [(at(1), at(9), 9, "skipped", "outside_catch_up")]
+
+
 async def test_pausing_again_changes_the_reason_and_not_the_place(database: Database) -> None:
     job = await make(database)
     await pause(Context(database, now=NOW), "report", reason="one", until=NOW + HOUR)

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from sexton.errors import ScheduleError
 from sexton.jobs.change import LockedJob
 from sexton.jobs.planning import (
+    MissedPolicy,
     Plan,
     PlannedRun,
     PlannedSkip,
@@ -46,11 +47,10 @@ async def account(
     if timer is None:
         return Accounted(None, held.job.spec.max_runs or 0)
     place: datetime = timer["scheduled_at"]
+    policy = MissedPolicy.of(held.job.spec, timer["catch_up_seconds"])
+    case = (held.job, policy, place, timer["fired_count"], held.now)
     try:
-        if held.now - place > LONG:
-            decided = await asyncio.to_thread(_decide, held.job, place, timer["fired_count"], held.now)
-        else:
-            decided = _decide(held.job, place, timer["fired_count"], held.now)
+        decided = await asyncio.to_thread(_decide, *case) if held.now - place > LONG else _decide(*case)
         if close and held.job.status == JobStatus.ACTIVE:
             decided = _close(held.job, decided, timer["fired_count"], held.now)
     except (ScheduleError, OverflowError):
@@ -95,14 +95,14 @@ async def _record(context: Context, job: StoredJob, lane: int, decided: Plan, no
     )
 
 
-def _decide(job: StoredJob, place: datetime, fired: int, now: datetime) -> Plan:
+def _decide(job: StoredJob, policy: MissedPolicy, place: datetime, fired: int, now: datetime) -> Plan:
     if job.status != JobStatus.PAUSED:
-        return plan(job.schedule, job.policy, place, job.jitter, now, _remaining(job, fired))
+        return plan(job.schedule, policy, place, job.jitter, now, _remaining(job, fired))
     skipped = paused(job.schedule, place, job.jitter, now)
     if job.schedule.kind != "once" or not skipped.skips:
         return skipped
     # A single time that came during the pause follows missed_window.
-    late = plan(job.schedule, job.policy, place, job.jitter, now)
+    late = plan(job.schedule, policy, place, job.jitter, now)
     skips = tuple(PlannedSkip(skip.scheduled_at, skipped.skips[0].reason) for skip in late.skips)
     return Plan(late.runs, skips, late.next_at)
 

@@ -12,7 +12,7 @@ job's jitter, and lateness is measured from there:
                                 RUN_ONCE  the latest one runs, the others are recorded as coalesced
                                 RUN_ALL   each runs, oldest first, the newest `max_missed` of them;
                                           the rest is recorded as max_missed
-    older than `catch_up`     never run: recorded as missed
+    older than `catch_up`     never run, recorded as outside_catch_up (SKIP: as missed)
 
 Where an occurrence is still within its grace, it is the latest one, so RUN_ONCE coalesces what lies before it
 into it. Long outages are counted, not listed: neighbouring skips of one reason become one range.
@@ -47,9 +47,11 @@ class MissedPolicy:
     grace: timedelta
 
     @classmethod
-    def of(cls, spec: JobSpec) -> MissedPolicy:
+    def of(cls, spec: JobSpec, catch_up_seconds: float | None = None) -> MissedPolicy:
+        """`catch_up_seconds` is the cluster's default, for a job that says nothing of it."""
         window = spec.missed_window or MissedWindow.RUN_ONCE
-        catch_up = None if spec.catch_up_seconds is None else timedelta(seconds=spec.catch_up_seconds)
+        seconds = catch_up_seconds if spec.catch_up_seconds is None else spec.catch_up_seconds
+        catch_up = None if seconds is None else timedelta(seconds=seconds)
         if catch_up is None and window is MissedWindow.RUN_ALL:
             catch_up = DAY
         return cls(window, spec.max_missed, catch_up, timedelta(seconds=spec.grace_seconds))
@@ -97,10 +99,10 @@ def plan(
         late = now - at - jitter
         if late <= policy.grace:
             on_time.append(at)
-        elif policy.missed_window is MissedWindow.SKIP or (
-            policy.catch_up is not None and late > policy.catch_up
-        ):
+        elif policy.missed_window is MissedWindow.SKIP:
             skips.add(at, SkipReason.MISSED)
+        elif policy.catch_up is not None and late > policy.catch_up:
+            skips.add(at, SkipReason.OUTSIDE_CATCH_UP)
         else:
             to_run.append(at)
             if policy.missed_window is MissedWindow.RUN_ONCE and len(to_run) > 1:

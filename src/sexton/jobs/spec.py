@@ -103,7 +103,10 @@ class JobSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     ] = 100
     catch_up_seconds: Annotated[
         Annotated[int, Meta(ge=0, le=TEN_YEARS)] | None,
-        Meta(description="A time missed by more than this is not run. Default: no limit; a day for RUN_ALL."),
+        Meta(
+            description="A time missed by more than this is not run. "
+            "Default: the setting of this name, else no limit; a day for RUN_ALL."
+        ),
     ] = None
     grace_seconds: Annotated[
         int, Meta(ge=0, le=86_400, description="Up to this late a time is just late, not missed.")

@@ -14,7 +14,6 @@ from sexton.errors import InvalidField
 from sexton.jobs import planning
 from sexton.jobs.concurrency import concurrency_key
 from sexton.jobs.payload import encode_payload
-from sexton.jobs.planning import MissedPolicy
 from sexton.jobs.spec import COLUMNS, DEFAULTS, JSON_COLUMNS, JobSpec
 from sexton.jobs.spread import jitter_of
 from sexton.model import Overlap, OverlapCode, encode_id
@@ -57,10 +56,6 @@ class StoredJob:
     @cached_property
     def schedule(self) -> Schedule:
         return planning.schedule_of(self.row)
-
-    @property
-    def policy(self) -> MissedPolicy:
-        return MissedPolicy.of(self.spec)
 
     @property
     def jitter(self) -> timedelta:

@@ -96,7 +96,10 @@ class OccurrenceRecord(msgspec.Struct, frozen=True, kw_only=True):
     disposition: Annotated[Literal["fired", "upcoming", "skipped"], about("What became of it.")]
     reason: Annotated[
         str | None,
-        about("Why it was skipped: missed, coalesced, overlap, dst_gap, excluded, paused or max_missed."),
+        about(
+            "Why it was skipped: missed, coalesced, overlap, dst_gap, excluded, paused, max_missed or "
+            "outside_catch_up."
+        ),
     ] = None
     run_id: Annotated[str | None, about("The run, if it fired.")] = None
 

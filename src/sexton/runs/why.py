@@ -29,6 +29,7 @@ _SKIPPED: dict[str, str] = {
     SkipReason.DST_GAP: "skipped because this local time does not exist (clocks went forward)",
     SkipReason.EXCLUDED: "skipped because the day is excluded",
     SkipReason.PAUSED: "skipped because the job was paused",
+    SkipReason.OUTSIDE_CATCH_UP: "skipped because it was missed by more than catch_up_seconds",
     SkipReason.MAX_MISSED: "skipped because more than max_missed occurrences were missed",
 }
 

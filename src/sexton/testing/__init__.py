@@ -114,6 +114,7 @@ class Engine:
         await self.app.declare(self.database)
         await self._leadership.setup()
         await self._leadership.tick()
+        await self._scheduler.setup()
         await self._worker.start()
         await self._worker.joined()
 

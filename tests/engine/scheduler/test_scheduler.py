@@ -284,6 +284,25 @@ async def test_what_was_missed_is_planned_not_fired(database: Database, stage: S
     assert len({run["available_at"] for run in runs[:5]}) == 5
 
 
+async def test_catch_up_seconds_has_a_default_for_the_cluster(database: Database) -> None:
+    stage = await Stage(database, catch_up_seconds=7200).lead()
+    await stage.scheduler.setup()
+    plain = await add_job(database, name="plain", missed_window="RUN_ALL")
+    own = await add_job(database, name="own", missed_window="RUN_ALL", catch_up_seconds=86_400)
+    first = hour_before(await now(database), 5)
+    for job in (plain, own):
+        await move_timer(database, job, first)
+    await stage.round()
+    assert await skips_of(database, plain) == [(first, "outside_catch_up", 4)]
+    assert await skips_of(database, own) == []
+    await Stage(database).scheduler.setup()
+    await move_timer(database, plain, first)
+    stage.scheduler._forget()
+    await stage.round()
+    assert len(await skips_of(database, plain)) == 1
+    await Stage.close_all()
+
+
 async def test_a_grace_of_its_own_is_kept(database: Database, stage: Stage) -> None:
     patient = await add_job(database, name="patient", grace_seconds=7200, missed_window="SKIP")
     strict = await add_job(database, name="strict", grace_seconds=1, missed_window="SKIP")

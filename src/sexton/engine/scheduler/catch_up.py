@@ -43,7 +43,10 @@ def plan_all(
         case = (row["timing_key"], row["options"], row["scheduled_at"], jitter, remaining)
         if case not in plans:
             try:
-                policy, schedule = MissedPolicy.of(_spec_of(row)), schedule_of(dict(row))
+                policy, schedule = (
+                    MissedPolicy.of(_spec_of(row), row["catch_up_seconds"]),
+                    schedule_of(dict(row)),
+                )
                 plans[case] = plan(schedule, policy, row["scheduled_at"], jitter, now, remaining)
             except (SextonError, OverflowError) as error:
                 log.error("job %s is set aside: what it missed cannot be planned: %s", row["name"], error)

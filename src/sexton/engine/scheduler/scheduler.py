@@ -14,6 +14,7 @@ from datetime import datetime
 from typing import Any
 
 import asyncpg
+import msgspec
 
 from sexton import clock
 from sexton.config import Settings
@@ -87,8 +88,13 @@ class Scheduler(Loop):
         self.wake()
 
     async def setup(self) -> None:
+        """Edits plan missed occurrences too, in any process: so the cluster's default is in the database."""
         try:
             await self._connect()
+            value = msgspec.json.encode(self._settings.catch_up_seconds).decode()
+            await self._database.execute(
+                "cluster/set_setting", on=self._connection, name="catch_up_seconds", value=value
+            )
         except LOST as error:
             raise unavailable(error) from error
 

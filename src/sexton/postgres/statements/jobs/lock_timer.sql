@@ -4,6 +4,7 @@ with locked as materialized (
     select * from sexton.timers where job_id = :job_id for update
 )
 select locked.*, coalesce(:now::timestamptz, clock_timestamp()) as now,
-       (select value::int from sexton.settings where name = 'shards') as shards
+       (select value::int from sexton.settings where name = 'shards') as shards,
+       (select (value #>> '{}')::float8 from sexton.settings where name = 'catch_up_seconds') as catch_up_seconds
 from (values (1)) as always
 left join locked on true
