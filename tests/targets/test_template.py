@@ -56,6 +56,18 @@ def test_the_week_is_the_iso_week_of_the_local_day() -> None:
     assert key("{{week}} {{date}}", new_year, timezone="UTC") == "2026-W53 2027-01-01"
 
 
+def test_both_hours_of_a_night_in_which_clocks_go_back_have_keys_of_their_own() -> None:
+    """01:00 in New York comes twice on that day; its neighbours come once."""
+    night = [datetime(2026, 11, 1, hour, tzinfo=UTC) for hour in range(4, 8)]
+    assert [key("{{date}}-{{hour}}", at) for at in night] == [
+        "2026-11-01-00",
+        "2026-11-01-01-0400",
+        "2026-11-01-01-0500",
+        "2026-11-01-02",
+    ]
+    assert {key("{{date}}", at) for at in night} == {"2026-11-01"}
+
+
 def test_a_manual_run_has_a_key_of_its_own() -> None:
     arguments: dict[str, Any] = {
         "job_id": 77, "job_name": "weekly", "scheduled_at": MONDAY, "timezone": "UTC", "run_id": 5,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from itertools import islice, pairwise
 from typing import Any
 
 import asyncpg
@@ -14,12 +15,14 @@ from sexton.clock import iso
 from sexton.errors import InvalidField, SextonError
 from sexton.jobs.change import find
 from sexton.jobs.page import MOST_ROWS, Page
-from sexton.jobs.stored import encoded, fields_of, target_of
+from sexton.jobs.planning import after_pause
+from sexton.jobs.stored import StoredJob, encoded, fields_of, target_of
 from sexton.jobs.timing import make_schedule
 from sexton.jobs.view import JobView
 from sexton.model import JobStatus, MissedWindow, decode_id, encode_id
 from sexton.postgres.transaction import Context, query
 from sexton.refusal import not_found
+from sexton.schedules import Schedule
 from sexton.schedules.zone import zone, zone_names
 from sexton.security.placeholder import named_secrets
 from sexton.targets.base import Target
@@ -27,6 +30,9 @@ from sexton.targets.key import occurrence_key
 from sexton.targets.table import how_to_serve, kinds, read_target
 
 RECENT = timedelta(days=2)
+SECOND = timedelta(seconds=1)
+YEAR = 366 * 86_400
+MOST_COMPARED = 10
 # Columns that are shown as they are.
 SHOWN = (
     "status", "revision", "last_outcome", "paused_reason", "paused_until", "app", "created_at", "updated_at",
@@ -139,7 +145,7 @@ async def _last_runs(context: Context, rows: Sequence[asyncpg.Record]) -> dict[i
 
 
 def show(row: Mapping[str, Any]) -> JobView:
-    next_at = row["next_at"] if row["status"] == JobStatus.ACTIVE else None
+    next_at = row["next_at"] if row["status"] == JobStatus.ACTIVE else _after_pause(row)
     fields = fields_of(row)
     fields["missed_window"] = fields.get("missed_window") or MissedWindow.RUN_ONCE.value
     runs = [at for at in (row["live_at"], row["last_run_at"]) if at is not None]
@@ -155,6 +161,17 @@ def show(row: Mapping[str, Any]) -> JobView:
         },
         JobView,
     )
+
+
+def _after_pause(row: Mapping[str, Any]) -> datetime | None:
+    """None if the pause has no end, or the schedule cannot be computed."""
+    if row["status"] != JobStatus.PAUSED or row["paused_until"] is None:
+        return None
+    job = StoredJob(row)
+    try:
+        return after_pause(job.schedule, row["next_at"], job.jitter, row["paused_until"])
+    except (SextonError, OverflowError):
+        return None
 
 
 def _local(at: datetime, timezone: str) -> str | None:
@@ -235,23 +252,31 @@ def _key_warnings(job: JobView) -> list[str]:
     """A template that names too little: what honours the key would drop every other occurrence."""
     if job.idempotency_key_template is None or job.next_run_at is None or job.problem is not None:
         return []
-    following = make_schedule(job, job.anchor).next_after(job.next_run_at)
-    if following is None:
-        return []
-    first, second = (
-        occurrence_key(
-            job.idempotency_key_template,
-            job_id=0,
-            job_name=job.name,
-            scheduled_at=at,
-            timezone=job.timezone or "UTC",
-            payload=job.payload,
+    template, timezone = job.idempotency_key_template, job.timezone or "UTC"
+
+    def key_of(at: datetime) -> str:
+        return occurrence_key(
+            template, job_id=0, job_name=job.name, scheduled_at=at, timezone=timezone, payload=job.payload
         )
-        for at in (job.next_run_at, following)
-    )
-    if first != second:
-        return []
-    return [f"these occurrences share an idempotency key: {iso(job.next_run_at)} and {iso(following)}"]
+
+    schedule = make_schedule(job, job.anchor)
+    following = schedule.next_after(job.next_run_at)
+    near = [job.next_run_at] if following is None else [job.next_run_at, following]
+    for times in (near, _next_fold(schedule, job.next_run_at)):
+        for first, second in pairwise(times):
+            if key_of(first) == key_of(second):
+                return [f"these occurrences share an idempotency key: {iso(first)} and {iso(second)}"]
+    return []
+
+
+def _next_fold(schedule: Schedule, after: datetime) -> list[datetime]:
+    """Some occurrences at the times that the clock shows twice, when it goes back within a year."""
+    start = int(after.timestamp())
+    for (_, before), (at, offset) in pairwise(zone(schedule.timezone).changes(start, start + YEAR)):
+        if offset < before:
+            first, last = (datetime.fromtimestamp(at + sign * (before - offset), UTC) for sign in (-1, 1))
+            return list(islice(schedule.between(first - SECOND, last - SECOND), MOST_COMPARED))
+    return []
 
 
 def _target_warnings(target: Target) -> list[str]:

@@ -26,7 +26,7 @@ def occurrence_key(
     if template is None:
         return f"{encode_id('j', job_id)}:{int(scheduled_at.timestamp())}"
     names = {"job_id": encode_id("j", job_id), "job_name": job_name}
-    return fill(template, names, scheduled_at=scheduled_at, timezone=timezone, payload=payload)
+    return fill(template, names, scheduled_at=scheduled_at, timezone=timezone, payload=payload, distinct=True)
 
 
 def manual_key(

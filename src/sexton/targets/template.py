@@ -35,13 +35,23 @@ RUN_NAMES = ("run_id", "attempt", "trigger", "idempotency_key", *NAMES)
 
 
 def fill(
-    template: str, names: Mapping[str, str], *, scheduled_at: datetime, timezone: str, payload: Any
+    template: str,
+    names: Mapping[str, str],
+    *,
+    scheduled_at: datetime,
+    timezone: str,
+    payload: Any,
+    distinct: bool = False,
 ) -> str:
-    """The template with its placeholders filled in: from `names`, the time and the payload."""
+    """The template with its placeholders filled in: from `names`, the time and the payload. `distinct`: an
+    hour that the clock shows twice carries its offset from UTC, so that the two differ."""
     local = scheduled_at.astimezone(zone(timezone).info)
+    twice = local.replace(fold=0).utcoffset() != local.replace(fold=1).utcoffset()
 
     def put(match: re.Match[str]) -> str:
         name = match[1].strip()
+        if name == "hour" and distinct and twice:
+            return f"{local:%H%z}"
         if name in _TIMES:
             return _TIMES[name](local)
         return names[name] if name in names else _text(_lookup(payload, name))
