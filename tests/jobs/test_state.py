@@ -19,7 +19,8 @@ async def test_a_paused_job_keeps_its_place_and_is_never_due(database: Database)
     job = await make(database)
     shown = await pause(Context(database, now=NOW), "report", reason="freeze", until=NOW + HOUR)
     assert (shown.status, shown.paused_reason, shown.paused_until) == ("paused", "freeze", NOW + HOUR)
-    assert (shown.next_run_at, shown.next_run_local, shown.revision) == (None, None, 1)
+    resumed = at(61)
+    assert (shown.next_run_at, shown.next_run_local, shown.revision) == (resumed, resumed.isoformat(), 1)
     stored = await row(
         database,
         "select scheduled_at, due_at = 'infinity' as never from sexton.timers where job_id = $1",

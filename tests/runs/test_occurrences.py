@@ -124,6 +124,46 @@ async def test_a_paused_job_keeps_its_place(database: Database) -> None:
     ]
 
 
+async def test_what_comes_after_the_end_of_a_pause_is_due(database: Database) -> None:
+    job = await make_job(database)
+    await set_timer(database, job, NOON)
+    until, ref = NOON + 90 * MINUTE, encode_id("j", job)
+    shown = await pause(Context(database, now=NOON - MINUTE), ref, until=until, reason="moving")
+    assert shown.next_run_at == NOON + 2 * HOUR
+    assert await account(database, job, NOON, NOON + 3 * HOUR, now=NOON + MINUTE) == [
+        ("12:00", "skipped", "paused"),
+        ("13:00", "upcoming", "paused"),
+        ("14:00", "upcoming", None),
+        ("15:00", "upcoming", None),
+    ]
+    lines = await why(Context(database, now=NOON - MINUTE), job, past=0, ahead=1)
+    assert [each.text for each in lines] == [
+        "due in 1 min, but the job is paused until 2026-06-01T13:30:00Z (moving)",
+        "due in 2 h 1 min",
+    ]
+
+
+async def test_a_pause_does_not_use_up_the_last_runs(database: Database) -> None:
+    job = await make_job(database, max_runs=1)
+    await set_timer(database, job, NOON)
+    await pause(Context(database, now=NOON - MINUTE), encode_id("j", job), until=NOON + 90 * MINUTE)
+    assert await account(database, job, NOON, NOON + 3 * HOUR, now=NOON - MINUTE) == [
+        ("12:00", "upcoming", "paused"),
+        ("13:00", "upcoming", "paused"),
+        ("14:00", "upcoming", None),
+    ]
+
+
+@pytest.mark.parametrize(("past", "ahead"), [(0, 0), (0, 2), (1, 0), (2, 1)])
+async def test_why_shows_as_many_as_are_asked_for(database: Database, past: int, ahead: int) -> None:
+    job = await make_job(database)
+    for run, hour in enumerate((3, 2, 1), 1):
+        await make_ended(database, job, run, NOON - hour * HOUR)
+    await set_timer(database, job, NOON + HOUR)
+    lines = await why(Context(database, now=NOON + MINUTE), job, past=past, ahead=ahead)
+    assert [each.disposition for each in lines] == ["fired"] * past + ["upcoming"] * ahead
+
+
 async def test_after_an_edit_the_past_is_told_by_the_schedule_of_its_time(database: Database) -> None:
     made = datetime(2026, 3, 1, tzinfo=UTC)
     job = await make_job(database, now=made, schedule="0 9 * * *", exclude=["2026-03-05"])

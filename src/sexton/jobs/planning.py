@@ -130,6 +130,16 @@ def paused(schedule: Schedule, scheduled_at: datetime, jitter: timedelta, now: d
     return Plan((), tuple(skips.ranges), next_at)
 
 
+def after_pause(
+    schedule: Schedule, scheduled_at: datetime, jitter: timedelta, until: datetime
+) -> datetime | None:
+    """The first occurrence that a pause until then leaves. A single time is never lost to a pause: it follows
+    missed_window."""
+    if schedule.kind == "once" or scheduled_at > until - jitter:
+        return scheduled_at
+    return schedule.next_after(until - jitter)
+
+
 def replan(
     schedule: Schedule, before: Schedule, scheduled_at: datetime, *, again: bool = False
 ) -> datetime | None:

@@ -11,14 +11,15 @@ from sexton.jobs.spec import JobSpec
 
 
 class JobView(JobSpec, frozen=True, kw_only=True, omit_defaults=False):
-    """`next_run_at` is the nominal time of the next occurrence; null while the job is paused or over.
-    `problem` says why it does not fire though it is active: its schedule cannot be computed."""
+    """`next_run_at` is the nominal time of the next occurrence; null if there is none, and in a pause without
+    an end. `problem` says why it does not fire though it is active: its schedule cannot be computed."""
 
     job_id: Annotated[str, Meta(description="The job's id, `j_…`.")]
     status: Annotated[str, Meta(description="active, paused, completed or deleted.")]
     revision: Annotated[int, Meta(description="Grows with every edit; the ETag.")]
     next_run_at: Annotated[
-        datetime | None, Meta(description="The next nominal time; null while paused and after the last.")
+        datetime | None,
+        Meta(description="The next nominal time; null after the last, and in a pause without an end."),
     ] = None
     next_run_local: Annotated[str | None, Meta(description="The same in the job's zone.")] = None
     last_run_at: Annotated[datetime | None, Meta(description="The nominal time of the latest run.")] = None

@@ -16,6 +16,7 @@ from typing import Literal
 import msgspec
 from asyncpg import Record
 
+from sexton.jobs.planning import after_pause
 from sexton.jobs.stored import StoredJob
 from sexton.model import JobStatus, SkipReason, encode_id
 from sexton.postgres.transaction import Context, query
@@ -156,6 +157,18 @@ class Timeline:
                 if each.skipped:
                     yield Entry(each.at, "skipped", each.skipped)
 
+    @property
+    def paused_until(self) -> datetime | None:
+        until: datetime | None = self.job.row["paused_until"]
+        return until
+
+    def after_pause(self) -> Entry | None:
+        """The first occurrence after a pause that has an end."""
+        if self.timer is None or self.paused_until is None:
+            return None
+        at = after_pause(self.job.schedule, self.timer["scheduled_at"], self.job.jitter, self.paused_until)
+        return None if at is None else Entry(at, "upcoming")
+
     def _ahead(self, start: datetime, end: datetime, limit: int) -> Iterator[Entry]:
         """From the timer's time on, as the schedule says."""
         if self.timer is None:
@@ -165,19 +178,21 @@ class Timeline:
             return
         left = self._runs_left()
         paused = self.job.status == JobStatus.PAUSED
+        resumed_at = self.paused_until or END
         for each in islice(self.job.schedule.occurrences(first, end), limit):
             if each.skipped:
                 if each.at > min(self.timer["scheduled_at"], self.now):
                     yield Entry(each.at, "skipped", each.skipped)
                 continue
-            if left is not None:
+            in_pause = paused and each.at + self.job.jitter <= resumed_at
+            if left is not None and not in_pause:
                 if left <= 0:
                     return
                 left -= 1
-            if paused and each.at <= self.now and self.job.schedule.kind != "once":
+            if in_pause and each.at <= self.now and self.job.schedule.kind != "once":
                 yield Entry(each.at, "skipped", SkipReason.PAUSED)
             else:
-                yield Entry(each.at, "upcoming", "paused" if paused else None)
+                yield Entry(each.at, "upcoming", "paused" if in_pause else None)
 
     def _runs_left(self) -> int | None:
         assert self.timer is not None

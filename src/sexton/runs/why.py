@@ -52,7 +52,10 @@ async def why(
     if at is None:
         gone = [each for each in entries if each.at <= now]
         coming = [each for each in entries if each.at > now]
-        entries = gone[-past:] + coming[:ahead]
+        entries = (gone[-past:] if past else []) + coming[:ahead]
+        resumed = timeline.after_pause() if ahead else None
+        if resumed is not None and (not entries or entries[-1].at < resumed.at):
+            entries.append(resumed)
     else:
         before = [each for each in entries if each.at <= at]
         after = [each for each in entries if each.at > at]
@@ -88,11 +91,9 @@ async def _span(
     if at is not None:
         return schedule.previous_before(at) or at, schedule.next_after(at) or at
     timer = await context.fetchrow("reading/get_timer", job_id=job_id)
-    latest = await list_runs(context, job=job_id, skipped=True, limit=past)
+    latest = (await list_runs(context, job=job_id, skipped=True, limit=past)).items if past else []
     # A counted range may be long: its end is near enough.
-    times = [
-        each.until_at or each.scheduled_at for each in latest.items if each.trigger != Trigger.MANUAL.value
-    ]
+    times = [each.until_at or each.scheduled_at for each in latest if each.trigger != Trigger.MANUAL.value]
     due = now if timer is None else timer["scheduled_at"]
     start, end = min(now, due, *times), max(now, due)
     for _ in range(ahead):
@@ -162,7 +163,9 @@ def _upcoming(timeline: Timeline, entry: Entry, situation: Situation) -> str:
     if entry.reason == "paused":
         because = f" ({timeline.paused_reason})" if timeline.paused_reason else ""
         when = f"due in {span(ahead)}" if ahead > NOTHING else f"was due {span(-ahead)} ago"
-        return f"{when}, but the job is paused{because}"
+        until = timeline.paused_until
+        end = "" if until is None else f" until {iso(until, 'seconds')}"
+        return f"{when}, but the job is paused{end}{because}"
     if ahead > NOTHING:
         return f"due in {span(ahead)}"
     led = any(node.state == "live" and "scheduler" in node.roles for node in situation.nodes)
