@@ -249,7 +249,7 @@ async def test_a_key_that_two_occurrences_share_is_warned_of(database: Database)
 
 
 async def test_a_key_that_two_occurrences_share_when_clocks_go_back_is_warned_of(database: Database) -> None:
-    nightly = {"schedule": "30 1 * * *", "timezone": "America/New_York", "fold": "both"}
+    nightly: dict[str, Any] = {"schedule": "30 1 * * *", "timezone": "America/New_York", "fold": "both"}
     once = await make(database, name="once", **nightly, idempotency_key_template="{{date}}")
     assert once.warnings[1:] == [
         "these occurrences share an idempotency key: 2026-11-01T05:30:00Z and 2026-11-01T06:30:00Z"
