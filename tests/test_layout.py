@@ -68,3 +68,16 @@ def test_one_firing_is_followed_through_twelve_files() -> None:
     assert all((ROOT / path).is_file() for _, path in steps)
     assert steps[0][1].endswith("api/jobs.py")
     assert steps[-1][1].endswith("runs/why.py")
+
+
+def test_the_prose_names_who_acts() -> None:
+    """Say worker, caller, owner, lease: an indefinite person makes the reader guess."""
+    vague = re.compile(r"\b(?:somebody|nobody|whoever|anybody|everybody)\b", re.IGNORECASE)
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *SOURCE.rglob("*.py"), *SOURCE.rglob("*.sql")]
+    found = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
+        for path in pages
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
+        if vague.search(line) and '"nobody"' not in line  # an account of the system
+    ]
+    assert found == []

@@ -84,7 +84,7 @@ def make_cluster(cluster: Path, binaries: Binaries, account: Account) -> None:
         )
         account.write(
             making / "pg_hba.conf",
-            "# The socket's directory is closed to everybody else.\nlocal all all trust\n",
+            "# Only this account can enter the directory of the socket.\nlocal all all trust\n",
         )
         run("postgres", "--single", "-F", "postgres", statements=f"CREATE DATABASE {DATABASE}\n")
         # All of it at once, at the end: file by file it takes seconds.

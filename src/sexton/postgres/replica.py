@@ -20,7 +20,7 @@ from sexton.postgres.database import Database
 log = logging.getLogger("sexton")
 
 LOOK_SECONDS = 1.0
-# After it could not be reached, it is left alone for a while: every try costs somebody's time.
+# After it could not be reached, it is left alone for a while: every try costs a caller's time.
 AWAY_SECONDS = 5.0
 # How long a reader may wait for it before the primary is read.
 PATIENCE_SECONDS = 2.0

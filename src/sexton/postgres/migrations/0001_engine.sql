@@ -13,8 +13,8 @@ return ((((((job_id # (job_id >> 31)) >> 32) * 2135587861) & 4294967295)
     + ((((job_id # (job_id >> 31)) & 4294967295) * -1640531527) & 4294967295)
     + ((((job_id # (job_id >> 31)) & 4294967295) * 2135587861) >> 32)) & 4294967295) % shards;
 
--- Whoever writes timers holds this advisory lock together with others, and reads the number of shards in a later
--- statement; whoever changes the number holds it alone.
+-- A writer of timers holds this advisory lock together with others, and reads the number of shards in a later
+-- statement; a change of the number holds it alone.
 create function sexton.shards_lock() returns bigint
 language sql stable parallel safe
 return (7390005::bigint << 32) | 'sexton.settings'::regclass::oid::bigint;
@@ -118,7 +118,7 @@ create table sexton.lanes (
     unique (queue, target, handler, keyed)
 );
 
--- What people have said about a queue; one that is not here has no limits. Whoever claims under limits locks the row,
+-- What people have said about a queue; one that is not here has no limits. A claim under limits locks the row,
 -- so that two workers never count the same free place.
 create table sexton.queues (
     id integer generated always as identity primary key,
@@ -261,7 +261,7 @@ create table sexton.dead (
     idempotency_key text,
     parent_run bigint,
     payload jsonb,
-    -- Taking it to its dead_letter_target: null once it is there, or nobody wants it.
+    -- Taking it to its dead_letter_target: null once it is there, or if it has none.
     next_delivery_at timestamptz default '-infinity',
     delivered_at timestamptz,
     deliveries integer not null default 0,
