@@ -346,6 +346,42 @@ async def test_connecting_and_reading_end_in_time(outbound: Outbound) -> None:
             await outbound.send(Request("GET", f"http://127.0.0.1:{port}/", read_seconds=0.05))
 
 
+async def test_a_short_time_out_of_the_caller_does_not_count_against_the_host(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def silence(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    outbound = Outbound(Settings(http_breaker_failures=1))
+    async with await asyncio.start_server(silence, "127.0.0.1", 0) as server:
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        for _ in range(3):
+            with pytest.raises(TimeoutError):
+                await outbound.send(Request("GET", url, read_seconds=0.05))
+        assert outbound.hosts.opened() == []
+        monkeypatch.setattr("sexton.targets.http.outbound.PATIENT_SECONDS", 0.05)
+        with pytest.raises(TimeoutError):
+            await outbound.send(Request("GET", url, read_seconds=0.05))
+        assert outbound.hosts.opened() == [url]
+    await outbound.close()
+
+
+async def test_certificates_of_the_caller_do_not_count_against_the_host(tmp_path: Path) -> None:
+    outbound = Outbound(Settings(http_breaker_failures=1))
+    for name in ("right", "wrong"):
+        (tmp_path / name).mkdir()
+    files = make_authority(tmp_path / "right")
+    wrong = HttpTls(ca=str(make_authority(tmp_path / "wrong").ca))
+    async with serving(tls=files.context()) as service:
+        with pytest.raises(aiohttp.ClientConnectorCertificateError):
+            await outbound.send(Request("GET", service.url, tls=wrong))
+        assert outbound.hosts.opened() == []
+        reply = await outbound.send(Request("GET", service.url, tls=HttpTls(ca=str(files.ca))))
+        assert reply.status == 200
+    await outbound.close()
+
+
 @pytest.mark.parametrize(
     ("url", "known"),
     [

@@ -37,6 +37,8 @@ TLS_SECONDS = 60.0
 MOST_CONTEXTS = 1000
 # What a redirect asks for again as it was; the others are followed with a GET.
 KEPT = frozenset({307, 308})
+# A time-out says something about the host only if the caller has waited for as long.
+PATIENT_SECONDS = 10.0
 REDIRECTS = frozenset({301, 302, 303}) | KEPT
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -162,7 +164,7 @@ class Outbound:
             connect=None,
             sock_read=request.read_seconds,
         )
-        with _noted(permit):
+        with _noted(permit, request):
             async with self._open_session().request(
                 method,
                 URL(url),
@@ -299,8 +301,9 @@ def _follow(url: str, where: str) -> str:
 
 
 @contextmanager
-def _noted(permit: Permit) -> Iterator[None]:
-    """Failures count against the host; what the guard raises, which aiohttp wraps, is our own."""
+def _noted(permit: Permit, request: Request) -> Iterator[None]:
+    """Failures count against the host, but not those that are the caller's own doing: a short time-out,
+    certificates of its own, and what the guard raises, which aiohttp wraps."""
     try:
         yield
     except (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError):
@@ -311,5 +314,12 @@ def _noted(permit: Permit) -> Iterator[None]:
             if isinstance(cause, RefusedAddress | BadTls):
                 raise cause from None
             cause = cause.__cause__ or cause.__context__
-        permit.failed()
+        if isinstance(error, aiohttp.ConnectionTimeoutError):
+            counts = request.connect_seconds >= PATIENT_SECONDS
+        elif isinstance(error, TimeoutError):
+            counts = (request.read_seconds or PATIENT_SECONDS) >= PATIENT_SECONDS
+        else:
+            counts = not (request.tls and isinstance(error, aiohttp.ClientSSLError))
+        if counts:
+            permit.failed()
         raise
