@@ -64,6 +64,7 @@ def test_each_field_knows_its_range_and_its_place(text: str, message: str, posit
         ("Europe/Berln", "Europe/Berlin"),
         ("Asia/Katmandoo", "Asia/Kat"),
         ("Australia/Lord Howe", "Australia/Lord_Howe"),
+        ("W. Europe Standard Time", "Europe/Berlin"),
     ],
 )
 def test_an_unknown_zone(name: str, meant: str) -> None:

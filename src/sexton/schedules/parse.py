@@ -25,6 +25,7 @@ from sexton.schedules.recurrence import Recurrence
 from sexton.schedules.schedule import Dates, Options, Schedule
 from sexton.schedules.wall import DAY, FIRST_WALL, LAST_WALL, Budget, Rule, to_wall
 from sexton.schedules.zone import EPOCH, Fold, Gap, Mapping, Zone, zone
+from sexton.schedules.zone_alias import iana_name
 
 LONGEST_TEXT = 2048
 
@@ -414,6 +415,8 @@ def _named_zone(name: str | None, text: str, lead: int) -> Zone:
     except ScheduleError as error:
         named = re.search(rf'TZ(?:ID)?="?({re.escape(name or "")})', text)
         error.position = named.start(1) - lead if named else None
+        if name and (other := iana_name(name)) != name:
+            error.hint = f"did you mean {other}?"
         raise
 
 
