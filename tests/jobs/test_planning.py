@@ -77,6 +77,26 @@ def test_run_once_coalesces_into_an_occurrence_that_is_just_late() -> None:
     assert skips(result) == [(0, 5, "coalesced")]
 
 
+@pytest.mark.parametrize(("window", "reason"), [("RUN_ONCE", "coalesced"), ("SKIP", "missed")])
+def test_after_an_outage_a_job_faster_than_its_grace_runs_once(window: str, reason: str) -> None:
+    fast = parse("every 5s", anchor=START)
+    now = START + timedelta(minutes=2, seconds=1)
+    result = plan(fast, policy(window), START, NO_JITTER, now)
+    assert [(run.scheduled_at, run.trigger) for run in result.runs] == [
+        (now - timedelta(seconds=1), Trigger.SCHEDULE)
+    ]
+    assert skips(result) == [(0, 24, reason)]
+    assert len(plan(fast, policy("RUN_ALL"), START, NO_JITTER, now).runs) == 25
+
+
+@pytest.mark.parametrize("window", list(MissedWindow))
+def test_a_job_faster_than_its_grace_runs_each_time_that_is_only_late(window: MissedWindow) -> None:
+    result = plan(
+        parse("every 5s", anchor=START), policy(window), START, NO_JITTER, START + timedelta(minutes=1)
+    )
+    assert (len(result.runs), result.skips) == (13, ())
+
+
 def test_run_all_runs_the_newest_and_counts_the_rest() -> None:
     result = plan(
         EVERY_MINUTE,

@@ -14,8 +14,10 @@ job's jitter, and lateness is measured from there:
                                           the rest is recorded as max_missed
     older than `catch_up`     never run, recorded as outside_catch_up (SKIP: as missed)
 
-Where an occurrence is still within its grace, it is the latest one, so RUN_ONCE coalesces what lies before it
-into it. Long outages are counted, not listed: neighbouring skips of one reason become one range.
+Where an occurrence is still within its grace, RUN_ONCE coalesces what was missed before it into it. A job
+that repeats faster than its grace has several of them. While none is past it, each runs: the scheduler was
+only slow. After an outage the latest one runs, and the others are coalesced or, under SKIP, missed; RUN_ALL
+runs each. Long outages are counted, not listed: neighbouring skips of one reason become one range.
 """
 
 from __future__ import annotations
@@ -111,6 +113,11 @@ def plan(
                 skips.add(to_run.popleft(), SkipReason.MAX_MISSED)
     if policy.missed_window is MissedWindow.RUN_ONCE and on_time and to_run:
         skips.add(to_run.popleft(), SkipReason.COALESCED)
+    if policy.missed_window is not MissedWindow.RUN_ALL and skips.ranges:
+        skipped = policy.missed_window is MissedWindow.SKIP
+        for at in on_time[:-1]:
+            skips.add(at, SkipReason.MISSED if skipped else SkipReason.COALESCED)
+        on_time = on_time[-1:]
     runs = [PlannedRun(at, Trigger.CATCH_UP, missed=True) for at in to_run]
     runs += [PlannedRun(at, Trigger.SCHEDULE, missed=False) for at in on_time]
     next_at = scheduled_at if scheduled_at > now - jitter else schedule.next_after(last)

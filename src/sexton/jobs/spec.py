@@ -109,7 +109,13 @@ class JobSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
         ),
     ] = None
     grace_seconds: Annotated[
-        int, Meta(ge=0, le=86_400, description="Up to this late a time is just late, not missed.")
+        int,
+        Meta(
+            ge=0,
+            le=86_400,
+            description="Up to this late a time is just late, not missed. "
+            "If an outage was longer, only the latest of several such times runs, unless RUN_ALL runs each.",
+        ),
     ] = 60
     overlap: Annotated[
         Overlap,
