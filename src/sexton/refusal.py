@@ -51,12 +51,35 @@ def bad_json(error: Exception) -> InvalidField:
     return InvalidField("bad_json", f"this is not JSON: {why}", field="body", hint="send one JSON object")
 
 
+# Instants that stay instants in every zone, and some days before and after.
+FIRST_YEAR, LAST_YEAR = 2, 9998
+
+
 def aware(moment: datetime, field: str) -> datetime:
-    """An instant needs a zone: 09:00 alone could be anywhere."""
+    """An instant needs a zone: 09:00 alone could be anywhere. The first and the last year are refused: in
+    another zone, or a day later, they are no years."""
     if moment.tzinfo is None:
         hint = f"add Z or an offset, such as {EXAMPLE_TIME}"
         raise InvalidField("naive_time", f"{moment.isoformat()} has no time zone", field=field, hint=hint)
+    if not FIRST_YEAR <= moment.year <= LAST_YEAR:
+        hint = f"use the years {FIRST_YEAR:04} to {LAST_YEAR}"
+        raise InvalidField("out_of_range", f"{field} is {moment.isoformat()}", field=field, hint=hint)
     return moment
+
+
+def refuse_nul(value: Any, field: str) -> None:
+    """PostgreSQL keeps no text with the character NUL: refuse it anywhere in a value."""
+    if isinstance(value, str) and "\0" in value:
+        raise InvalidField(
+            "nul_character", f"{field} contains the character U+0000", field=field, hint="remove it"
+        )
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            refuse_nul(name, field)
+            refuse_nul(inner, f"{field}.{name}".removeprefix("body."))
+    elif isinstance(value, list):
+        for inner in value:
+            refuse_nul(inner, field)
 
 
 def explained(

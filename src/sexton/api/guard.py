@@ -2,14 +2,12 @@
 
 Bound to loopback it needs no key, but a web page in a browser on the same machine must not be able to
 drive it. So the Host header must name this machine (a page whose name was rebound to 127.0.0.1 names its
-own host), an Origin must be the API's own, and a body must be declared as JSON, which a form cannot do. On
-any other address every request needs a key (`security.access`).
+own host), an Origin must be the API's own, `Sec-Fetch-Site` must not name another site, and a body must be
+declared as JSON, which a form cannot do. On any other address every request needs a key (`security.access`).
 """
 
 from __future__ import annotations
 
-import hmac
-from hashlib import sha256
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -18,7 +16,7 @@ from litestar import Request
 from sexton.config import Settings
 from sexton.connections.loopback import is_loopback
 from sexton.errors import SextonError
-from sexton.security.access import require_keys
+from sexton.security.access import KeyCheck, require_keys
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})
 JSON_TYPES = ("application/json", "application/merge-patch+json")
@@ -29,7 +27,7 @@ class RequestGuard:
     """Checks every request; raises what is to be answered."""
 
     def __init__(self, settings: Settings) -> None:
-        self._keys = [sha256(key.encode()).digest() for key in require_keys(settings)]
+        self._keys = KeyCheck(require_keys(settings))
         self._host = settings.host
 
     @property
@@ -37,44 +35,69 @@ class RequestGuard:
         return bool(self._keys)
 
     def check(self, request: Request[Any, Any, Any], *, tokened: bool = False) -> None:
-        """`tokened`: the operation asks for the token of a run itself, and needs no key."""
-        if request.url.path in OPEN_PATHS:
+        """`tokened`: the operation asks for the token of a run itself, and needs no key. Sets `trusted` in
+        the request's state: whether the caller may see what is wrong inside."""
+        request.state.trusted = False
+        if request.scope["path"] in OPEN_PATHS:
+            request.state.trusted = self._may_see(request)
             return
         host = request.headers.get("host", "")
         if self._keys:
             if not tokened:
-                self._check_key(request.headers.get("authorization", ""))
+                self._keys.check(request.headers.get("authorization", ""), _address(request))
         elif not self._is_here(host):
             raise SextonError(
                 "bad_host", f"this server is not {host or 'nameless'}", hint="use http://127.0.0.1"
             )
         origin = request.headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
+        if origin is not None and _authority(origin) != host.lower():
             raise SextonError(
                 "cross_origin", f"a page of {origin} may not use this API", hint="call it from a program"
             )
+        if not _own_page(request):
+            raise SextonError(
+                "cross_origin", "a page of another site may not use this API", hint="call it from a program"
+            )
+        request.state.trusted = not tokened or not self._keys
 
-    def _check_key(self, header: str) -> None:
-        scheme, _, token = header.partition(" ")
-        given = sha256(token.strip().encode()).digest()
-        # Every key is compared, so that the time says nothing about which one was near.
-        matches = [hmac.compare_digest(given, key) for key in self._keys]
-        if scheme.lower() == "bearer" and token.strip() and not any(matches):
-            raise SextonError(
-                "bad_key",
-                "this API key is not one of this server's",
-                hint="send another one in Authorization: Bearer KEY (SEXTON_API_KEY)",
-            )
-        if not any(matches) or scheme.lower() != "bearer":
-            raise SextonError(
-                "no_key",
-                "this server needs an API key",
-                hint="send Authorization: Bearer KEY (SEXTON_API_KEY)",
-            )
+    def _may_see(self, request: Request[Any, Any, Any]) -> bool:
+        if not self._keys:
+            return self._is_here(request.headers.get("host", ""))
+        header = request.headers.get("authorization")
+        if header is None:
+            return False
+        self._keys.check(header, _address(request))
+        return True
 
     def _is_here(self, host: str) -> bool:
-        name = urlsplit(f"//{host}").hostname or ""
+        try:
+            name = urlsplit(f"//{host}").hostname or ""
+        except ValueError:  # such as "["
+            return False
         return name == self._host or is_loopback(name)
+
+
+def _authority(origin: str) -> str | None:
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
+        return None
+
+
+def _own_page(request: Request[Any, Any, Any]) -> bool:
+    """What browsers say of where a request comes from. A link from elsewhere may be followed: the page that
+    has it does not see the answer."""
+    site = request.headers.get("sec-fetch-site", "none")
+    followed = (
+        request.method in ("GET", "HEAD")
+        and request.headers.get("sec-fetch-mode") == "navigate"
+        and request.headers.get("sec-fetch-dest") == "document"
+    )
+    return site in ("none", "same-origin") or followed
+
+
+def _address(request: Request[Any, Any, Any]) -> str:
+    return request.client.host if request.client else "an unknown address"
 
 
 def check_content_type(request: Request[Any, Any, Any], accepted: tuple[str, ...]) -> None:

@@ -25,11 +25,11 @@ from sexton.api.routes import Route
 from sexton.config import Settings
 from sexton.engine.loop import Vital
 from sexton.engine.telemetry import Telemetry
-from sexton.errors import InvalidField, NotFound, Unavailable
+from sexton.errors import InvalidField, NotFound, SextonError, Unavailable
 from sexton.postgres.database import Database
 from sexton.postgres.replica import Replica
 from sexton.postgres.transaction import Context
-from sexton.refusal import UNREADABLE, bad_json, explained
+from sexton.refusal import UNREADABLE, bad_json, explained, refuse_nul
 
 # Stands for a slash inside a job's name while the path is taken apart; no name contains it.
 SLASH = "\0"
@@ -75,6 +75,10 @@ class Services:
     def warnings(self) -> list[str]:
         return self.node.warnings() if self.node else []
 
+    def count_denied(self, code: str) -> None:
+        if self.node is not None:
+            self.node.telemetry.denied.labels(code).inc()
+
     def registries(self) -> list[CollectorRegistry]:
         return [self.node.telemetry.registry] if self.node else []
 
@@ -104,6 +108,10 @@ class Call:
     def path(self, name: str) -> str:
         return str(self.request.path_params[name]).replace(SLASH, "/")
 
+    def check_path(self) -> None:
+        if b"%00" in self.request.scope.get("raw_path", b""):
+            refuse_nul("\0", "path")
+
     @cached_property
     def parameters(self) -> dict[str, str]:
         found: dict[str, str] = {}
@@ -112,6 +120,8 @@ class Call:
                 raise InvalidField(
                     "duplicate_parameter", f"{name} is given twice", field=name, hint="give it once"
                 )
+            refuse_nul(name, "parameters")
+            refuse_nul(value, name)
             found[name] = value
         return found
 
@@ -124,7 +134,10 @@ class Call:
     def json(self, type_: type[T], *, optional: bool = False) -> T:
         """The body as a value. `optional`: none at all is the same as {}."""
         try:
-            return msgspec.json.decode(self.body or b"{}" if optional else self.body, type=type_)
+            body = self.body or b"{}" if optional else self.body
+            if rb"\u0000" in body:
+                refuse_nul(msgspec.json.decode(body), "body")
+            return msgspec.json.decode(body, type=type_)
         except msgspec.ValidationError as error:
             raise explained(error, type_, msgspec.json.decode(self.body), code="bad_value") from None
         except UNREADABLE as error:
@@ -179,7 +192,7 @@ class Operation(Route):
 
         return HTTPRouteHandler(
             self.template.replace("}", ":str}"),
-            http_method=self.method,
+            http_method=["GET", "HEAD"] if self.method == "GET" else self.method,
             status_code=200,  # the answer brings its own
             name=self.name,
             include_in_schema=False,
@@ -200,8 +213,13 @@ def operation(route: Route, **more: Any) -> Callable[[Callable[[Call], Awaitable
 async def _respond(
     operation: Operation, services: Services, request: Request[Any, Any, Any]
 ) -> Response[Any]:
-    services.guard.check(request, tokened=operation.tokened)
+    try:
+        services.guard.check(request, tokened=operation.tokened)
+    except SextonError as error:
+        services.count_denied(error.code)
+        raise
     call = Call(request, services, operation, Context(services.database, actor=ACTOR))
+    call.check_path()
     if operation.query is None and call.parameters:
         name = next(iter(call.parameters))
         raise InvalidField(
@@ -223,7 +241,7 @@ async def _respond(
         call.context = context
         return _stored(operation, await operation.handler(call))
 
-    target = request.url.path + "?" + request.url.query
+    target = request.scope["path"] + "?" + request.scope["query_string"].decode("latin-1")
     print_ = fingerprint(operation.method, target, call.body)
     stored, repeated = await once(call.context, check_key(key), print_, effect)
     return _response(stored, operation, {"Idempotent-Replayed": "true"} if repeated else {})

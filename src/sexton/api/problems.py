@@ -30,6 +30,7 @@ STATUSES = {
     "no_key": HTTPStatus.UNAUTHORIZED,
     "no_token": HTTPStatus.UNAUTHORIZED,
     "payload_too_large": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    "too_many_keys": HTTPStatus.TOO_MANY_REQUESTS,
     "precondition_required": HTTPStatus.PRECONDITION_REQUIRED,
     "revision_conflict": HTTPStatus.PRECONDITION_FAILED,
     "wrong_content_type": HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
@@ -88,6 +89,8 @@ def problem_of(error: SextonError, **more: Any) -> Response[bytes]:
     headers = {"Retry-After": "1"} if isinstance(error, Unavailable) else {}
     if error.code in ("no_key", "bad_key"):
         headers["WWW-Authenticate"] = "Bearer"
+    if error.code == "too_many_keys":
+        headers["Retry-After"] = "60"
     return problem(status_of(error), error.code, error.message, headers=headers, **known, **more)
 
 
@@ -110,6 +113,9 @@ def problem(
 def answer_error(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
     """The exception handler of the whole application."""
     match error:
+        case Unavailable() if not getattr(request.state, "trusted", False):
+            # Its words may name hosts, users and files.
+            return problem_of(Unavailable(error.code, "the database is not available", hint="try again"))
         case SextonError():
             return problem_of(error)
         case HTTPException():
@@ -125,5 +131,14 @@ def answer_error(request: Request[Any, Any, Any], error: Exception) -> Response[
             return problem_of(
                 Unavailable("database_busy", "the database did not answer in time", hint="try again")
             )
-    log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+        case asyncpg.DataError():
+            return problem_of(
+                InvalidField(
+                    "bad_value",
+                    f"the database cannot hold a value of this request: {error}",
+                    field="body",
+                    hint="change it",
+                )
+            )
+    log.error("%s %s failed", request.method, request.scope["path"], exc_info=error)
     return problem(500, "internal_error", "something went wrong inside Sexton", hint="its log says what")

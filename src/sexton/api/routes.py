@@ -54,7 +54,7 @@ class Route:
 
 
 Rate = Annotated[
-    Annotated[float, Meta(gt=0, le=100_000)] | None,
+    Annotated[float, Meta(ge=0.001, le=100_000)] | None,
     Meta(description="How many per second are let go. Default: all at once."),
 ]
 Limit = Annotated[int, Meta(ge=1, le=1000, description="How many rows at most.")]

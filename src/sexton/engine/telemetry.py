@@ -140,6 +140,12 @@ class Telemetry:
             "Runs of which the queue told this worker, and that could not be claimed.",
             registry=registry,
         )
+        self.denied = Counter(
+            "sexton_api_denied",
+            "Requests that the api did not let in, by code: no_key, bad_key, too_many_keys, bad_host, …",
+            ["code"],
+            registry=registry,
+        )
         self.replanned = Counter(
             "sexton_timers_replanned", "Timers moved by a new zone database.", registry=registry
         )

@@ -30,7 +30,7 @@ def concurrency_key(template: str | None, *, job_id: int, job_name: str, payload
         raise InvalidField(error.code, error.message, field=FIELD, hint=error.hint) from None
     if not 1 <= len(key) <= LONGEST:
         raise InvalidField(
-            "bad_key",
+            "bad_concurrency_key",
             f"the concurrency key is {'empty' if not key else f'{len(key)} characters long'}",
             field=FIELD,
             hint=f"what it takes from the payload must give 1 to {LONGEST} characters",

@@ -5,15 +5,20 @@ from __future__ import annotations
 
 import base64
 import binascii
-from typing import Any, Generic, TypeVar
+from datetime import datetime
+from typing import Annotated, Any, Generic, TypeVar
 
 import msgspec
+from msgspec import Meta
 
 from sexton.errors import InvalidField
+from sexton.refusal import aware
 
 MOST_ROWS = 1000
 
 Item = TypeVar("Item")
+# The number of a row in a cursor.
+Number = Annotated[int, Meta(ge=0, lt=2**63)]
 
 
 class Page(msgspec.Struct, Generic[Item], frozen=True):
@@ -27,12 +32,19 @@ def encode_cursor(*place: Any) -> str:
     return base64.urlsafe_b64encode(msgspec.json.encode(place)).rstrip(b"=").decode()
 
 
-def decode_cursor(cursor: str, *types: Any) -> tuple[Any, ...]:
-    """The place that a cursor names, or a refusal if we did not make it."""
+def decode_cursor(cursor: str, *forms: Any) -> tuple[Any, ...]:
+    """The place that a cursor names, in one of these forms of different lengths, or a refusal if we did not
+    make it."""
     try:
-        place = base64.urlsafe_b64decode(cursor.encode() + b"=" * (-len(cursor) % 4))
-        return msgspec.json.decode(place, type=tuple[types])  # type: ignore[valid-type]
-    except (msgspec.MsgspecError, binascii.Error, UnicodeError, ValueError) as error:
+        text = base64.urlsafe_b64decode(cursor.encode() + b"=" * (-len(cursor) % 4))
+        parts = msgspec.json.decode(text, type=list[Any])
+        [form] = [each for each in forms if len(each.__args__) == len(parts)]
+        place: tuple[Any, ...] = msgspec.convert(parts, form)
+        for part in place:
+            if isinstance(part, datetime):
+                aware(part, "cursor")
+        return place
+    except (msgspec.MsgspecError, binascii.Error, UnicodeError, ValueError, InvalidField) as error:
         raise InvalidField(
             "bad_cursor",
             "this cursor is not one that was given out",

@@ -9,6 +9,7 @@ from asyncpg import Record
 
 from sexton.jobs.page import (
     MOST_ROWS,
+    Number,
     Page,
     decode_cursor,
     encode_cursor,
@@ -31,7 +32,7 @@ async def list_dead(
 ) -> Page[DeadLetter]:
     """Dead letters, the latest first."""
     limit = max(1, min(limit, MOST_ROWS))
-    died_at, run_id = decode_cursor(cursor, datetime, int) if cursor else (None, None)
+    died_at, run_id = decode_cursor(cursor, tuple[datetime, Number]) if cursor else (None, None)
     rows = await context.fetch(
         "reading/list_dead",
         job_id=job,

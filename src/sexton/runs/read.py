@@ -13,10 +13,10 @@ from typing import Any
 import msgspec
 from asyncpg import Record
 
-from sexton.errors import InvalidField
 from sexton.jobs.change import find
 from sexton.jobs.page import (
     MOST_ROWS,
+    Number,
     Page,
     decode_cursor,
     encode_cursor,
@@ -134,13 +134,8 @@ def _runs_place(cursor: str | None) -> tuple[int | None, tuple[datetime, int, da
     """Where a list of runs goes on: below a live run, or after an ended one."""
     if cursor is None:
         return None, None
-    place = decode_cursor(cursor, Any, ...)
-    try:
-        if len(place) == 1:
-            return msgspec.convert(place[0], int), None
-        return None, msgspec.convert(place, tuple[datetime, int, datetime])
-    except msgspec.ValidationError as error:
-        raise InvalidField("bad_cursor", "this cursor belongs to another list", field="cursor") from error
+    place = decode_cursor(cursor, tuple[Number], tuple[datetime, Number, datetime])
+    return (place[0], None) if len(place) == 1 else (None, (place[0], place[1], place[2]))
 
 
 async def _live_rows(

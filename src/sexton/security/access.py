@@ -5,13 +5,25 @@ An API that others can reach must have keys. This is decided here, for every pro
 
 from __future__ import annotations
 
+import hmac
+import logging
+from collections import OrderedDict
+from hashlib import sha256
 from pathlib import Path
 
+from sexton import clock
 from sexton.config import Settings
 from sexton.connections.loopback import is_loopback
-from sexton.errors import InvalidField
+from sexton.errors import InvalidField, SextonError
+
+log = logging.getLogger("sexton.api")
 
 SHORTEST_KEY = 16
+# Wrong keys that one address may send in a minute before they are refused unseen.
+WRONG_KEYS = 20
+MINUTE = 60.0
+# Addresses that are remembered; the one that was silent longest is forgotten first.
+MOST_ADDRESSES = 10_000
 
 
 def require_keys(settings: Settings) -> list[str]:
@@ -52,3 +64,63 @@ def read_keys(settings: Settings) -> list[str]:
     if text and not keys:
         raise InvalidField("bad_config", "there is no key in the file of API keys", field="api_keys")
     return keys
+
+
+class KeyCheck:
+    """Compares keys, and slows down an address that keeps sending wrong ones.
+
+    A right key is always accepted: behind a proxy all callers have one address, and one of them must not be
+    able to lock the others out.
+    """
+
+    def __init__(self, keys: list[str]) -> None:
+        self._keys = [sha256(key.encode()).digest() for key in keys]
+        #: By address: when its minute began, and how many wrong keys it has sent since.
+        self._wrong: OrderedDict[str, tuple[float, int]] = OrderedDict()
+
+    def __bool__(self) -> bool:
+        return bool(self._keys)
+
+    def check(self, header: str, address: str) -> None:
+        """Raises `no_key`, `bad_key` or `too_many_keys` unless this Authorization header has a key."""
+        scheme, _, token = header.partition(" ")
+        token = token.strip()
+        if scheme.lower() != "bearer" or not token:
+            raise SextonError(
+                "no_key",
+                "this server needs an API key",
+                hint="send Authorization: Bearer KEY (SEXTON_API_KEY)",
+            )
+        given = sha256(token.encode()).digest()
+        # Every key is compared, so that the time says nothing about which one was near.
+        matches = [hmac.compare_digest(given, key) for key in self._keys]
+        if any(matches):
+            return
+        if self._count(address) > WRONG_KEYS:
+            raise SextonError(
+                "too_many_keys",
+                f"more than {WRONG_KEYS} wrong API keys came from {address} within a minute",
+                hint="correct the key, and wait a minute",
+            )
+        raise SextonError(
+            "bad_key",
+            "this API key is not one of this server's",
+            hint="send another one in Authorization: Bearer KEY (SEXTON_API_KEY)",
+        )
+
+    def _count(self, address: str) -> int:
+        """How many wrong keys this address has sent in its minute. The first and the last one that is
+        answered are logged."""
+        now = clock.monotonic()
+        began, count = self._wrong.pop(address, (now, 0))
+        if now - began >= MINUTE:
+            began, count = now, 0
+        count += 1
+        self._wrong[address] = began, count
+        if len(self._wrong) > MOST_ADDRESSES:
+            self._wrong.popitem(last=False)
+        if count == 1:
+            log.warning("a wrong API key came from %s", address)
+        elif count == WRONG_KEYS + 1:
+            log.warning("%d wrong API keys came from %s within a minute: more are refused", count, address)
+        return count
