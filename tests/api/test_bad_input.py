@@ -7,6 +7,7 @@ import base64
 import json
 import logging
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
 
@@ -19,7 +20,7 @@ from sexton.api.operation import Operation
 from sexton.config import Settings
 from sexton.engine.telemetry import Telemetry
 from sexton.errors import InvalidField
-from sexton.jobs.page import Number, decode_cursor
+from sexton.jobs.page import Number, decode_cursor, encode_cursor
 from sexton.postgres.database import Database
 from sexton.refusal import types_at
 from sexton.security.access import WRONG_KEYS
@@ -90,6 +91,12 @@ async def test_no_input_makes_the_server_fail(api: Api, tag: str) -> None:
             if reply.status >= 500:
                 failed.append((one.method, path, body, reply.content))
     assert not failed
+
+
+def test_a_cursor_names_the_place_it_was_made_of() -> None:
+    at = datetime(2026, 6, 8, tzinfo=UTC)
+    for place, form in (((2**63 - 1,), tuple[Number]), ((at, 0, at), tuple[datetime, Number, datetime])):
+        assert decode_cursor(encode_cursor(*place), tuple[Number, Number], form) == place
 
 
 @pytest.mark.parametrize("bad", CURSORS)

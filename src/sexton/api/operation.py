@@ -30,6 +30,7 @@ from sexton.postgres.database import Database
 from sexton.postgres.replica import Replica
 from sexton.postgres.transaction import Context
 from sexton.refusal import UNREADABLE, bad_json, explained, refuse_nul
+from sexton.runs.completion import RunTokens
 
 # Stands for a slash inside a job's name while the path is taken apart; no name contains it.
 SLASH = "\0"
@@ -68,6 +69,7 @@ class Services:
     guard: RequestGuard
     node: Process | None = None
     replica: Replica | None = None
+    tokens: RunTokens = field(default_factory=RunTokens)
 
     def loops(self) -> list[Vital]:
         return list(self.node.loops) if self.node else []
@@ -174,13 +176,19 @@ class Operation(Route):
     answer: Any = None
     media_type: str = JSON
     body_types: tuple[str, ...] = JSON_TYPES
-    #: Whether it is authorised by the token of a run, not by an API key.
-    tokened: bool = False
+    #: What checks the token of a run, which authorises the call instead of an API key.
+    authorise: Callable[[Call], Awaitable[None]] | None = None
+    #: Whether the answer to a request with an Idempotency-Key is kept, in the transaction of its effect.
+    kept: bool = True
     streams: bool = False
     lists: bool = False
     errors: tuple[int, ...] = ()
     example: Any = None
     answer_example: Any = None
+
+    @property
+    def tokened(self) -> bool:
+        return self.authorise is not None
 
     @property
     def name(self) -> str:
@@ -219,6 +227,8 @@ async def _respond(
         services.count_denied(error.code)
         raise
     call = Call(request, services, operation, Context(services.database, actor=ACTOR))
+    if operation.authorise is not None:
+        await operation.authorise(call)
     call.check_path()
     if operation.query is None and call.parameters:
         name = next(iter(call.parameters))
@@ -234,7 +244,7 @@ async def _respond(
     key = request.headers.get("idempotency-key")
     if operation.lists and services.replica is not None:
         return await _respond_from_replica(call, services.replica)
-    if key is None or operation.method != "POST" or operation.streams:
+    if key is None or operation.method != "POST" or operation.streams or not operation.kept:
         return _response(_stored(operation, await operation.handler(call)), operation)
 
     async def effect(context: Context) -> StoredAnswer:

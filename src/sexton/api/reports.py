@@ -38,8 +38,12 @@ class HeartbeatAnswer(msgspec.Struct, frozen=True):
     cancel_requested: Annotated[bool, Meta(description="Its cancellation was requested: stop working on it.")]
 
 
+async def _authorise(call: Call) -> None:
+    await call.services.tokens.check(call.context, call.path("run"), _token(call))
+
+
 @operation(
-    routes.COMPLETE_RUN, answer=ReportAnswer, errors=(401, 404, 409, 422), tokened=True,
+    routes.COMPLETE_RUN, answer=ReportAnswer, errors=(401, 404, 409, 422), authorise=_authorise,
     example={"result": {"rows": 1200}}, answer_example={"run_id": "r_9hk2", "status": "success"},
 )  # fmt: skip
 async def complete_run(call: Call) -> Answer:
@@ -52,7 +56,7 @@ async def complete_run(call: Call) -> Answer:
 
 
 @operation(
-    routes.FAIL_RUN, answer=ReportAnswer, errors=(401, 404, 409, 422), tokened=True,
+    routes.FAIL_RUN, answer=ReportAnswer, errors=(401, 404, 409, 422), authorise=_authorise,
     example={"error": "the disk is full"}, answer_example={"run_id": "r_9hk2", "status": "failed"},
 )  # fmt: skip
 async def fail_run(call: Call) -> Answer:
@@ -71,7 +75,7 @@ async def fail_run(call: Call) -> Answer:
 
 
 @operation(
-    routes.RUN_HEARTBEAT, answer=HeartbeatAnswer, errors=(401, 404, 409, 422), tokened=True,
+    routes.RUN_HEARTBEAT, answer=HeartbeatAnswer, errors=(401, 404, 409, 422), authorise=_authorise,
     example={"fraction": 0.4, "text": "400 of 1000 rows"},
     answer_example={
         "run_id": "r_9hk2", "status": "waiting", "deadline_at": "2026-06-08T13:10:00Z",

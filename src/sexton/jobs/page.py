@@ -18,7 +18,7 @@ MOST_ROWS = 1000
 
 Item = TypeVar("Item")
 # The number of a row in a cursor.
-Number = Annotated[int, Meta(ge=0, lt=2**63)]
+Number = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 
 
 class Page(msgspec.Struct, Generic[Item], frozen=True):

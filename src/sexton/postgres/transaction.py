@@ -47,6 +47,8 @@ class Context:
     actor: str = SYSTEM
     now: datetime | None = None
     connection: Connection | None = None
+    #: Whether a command has opened the transaction, and repeats it if history has no partition for a row.
+    repeated: bool = False
 
     async def fetch(self, statement: str, /, **parameters: Any) -> list[asyncpg.Record]:
         return await self.database.fetch(statement, on=self.connection, **parameters)
@@ -95,7 +97,7 @@ def command(work: Work[Given, Result]) -> Command[Given, Result]:
 
     async def _alone(context: Context, /, *args: Given.args, **kwargs: Given.kwargs) -> Result:
         async with context.database.transaction() as connection:
-            return await work(replace(context, connection=connection), *args, **kwargs)
+            return await work(replace(context, connection=connection, repeated=True), *args, **kwargs)
 
     async def _inside(
         context: Context, connection: Connection, /, *args: Given.args, **kwargs: Given.kwargs
@@ -104,6 +106,8 @@ def command(work: Work[Given, Result]) -> Command[Given, Result]:
             async with connection.transaction():
                 return await work(context, *args, **kwargs)
         except asyncpg.CheckViolationError as error:
+            if context.repeated:
+                raise
             await make_missing(context.database, error, now=context.now)
         async with connection.transaction():
             return await work(context, *args, **kwargs)

@@ -24,6 +24,7 @@ from typing import Any, Literal
 import asyncpg
 import msgspec
 
+from sexton import clock
 from sexton.errors import Conflict, SextonError
 from sexton.jobs.stored import attempt_policy
 from sexton.model import Cancel, Failure, Outcome, RunStatus, Success, encode_id
@@ -35,6 +36,7 @@ from sexton.runs.read import run_number
 from sexton.targets.run import AttemptPolicy
 
 KEY = "report_key"
+KEY_SECONDS = 60.0
 AT_WORK = (RunStatus.RUNNING, RunStatus.WAITING)
 
 
@@ -97,6 +99,22 @@ def claim_of(key: bytes, run: int, token: str) -> int:
             hint="send the Sexton-Run-Token that came with the run",
         )
     return claim
+
+
+class RunTokens:
+    """Checks tokens without a connection to the database, so that a caller without one costs little. The key
+    is read again after a minute."""
+
+    def __init__(self) -> None:
+        self._key = b""
+        self._until = 0.0
+
+    async def check(self, context: Context, run_id: str, token: str) -> None:
+        """Raises `bad_token` if this is not a token of this run."""
+        if clock.monotonic() >= self._until:
+            self._key = await read_key(context)
+            self._until = clock.monotonic() + KEY_SECONDS
+        claim_of(self._key, run_number(run_id), token)
 
 
 # Reports. The token is checked first: without it the answer must not tell which runs exist.

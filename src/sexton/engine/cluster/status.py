@@ -15,12 +15,18 @@ from sexton.runs.situation import list_nodes, serves
 from sexton.runs.view import NodeView
 
 
-@query
 async def get_cluster(
     context: Context, *, count_jobs: bool = False, counting: Database | None = None
 ) -> Cluster:
     """The nodes, the leaders, and what waits. `count_jobs`: those of each shard, however many there are.
-    `counting`: the replica that counts what there is, if there is one."""
+    `counting`: the replica that counts what there is, if there is one. Its connection is given back before
+    another is taken."""
+    elsewhere = counting and replace(context, database=counting, connection=None)
+    return await _get_cluster(context, count_jobs, elsewhere and await get_counts(elsewhere))
+
+
+@query
+async def _get_cluster(context: Context, count_jobs: bool, counts: Counts | None) -> Cluster:
     now = await context.time()
     nodes = await list_nodes(context, now)
     backlog = await context.fetch("reading/list_backlog", now=now, most=MOST_COUNTED)
@@ -33,7 +39,6 @@ async def get_cluster(
         else dict.fromkeys(range(work["shards"]), work["jobs_estimate"] // work["shards"])
     )
     shards = await context.fetch("reading/list_shards", now=now)
-    elsewhere = counting and replace(context, database=counting, connection=None)
     return Cluster(
         at=now,
         nodes=nodes,
@@ -54,7 +59,7 @@ async def get_cluster(
             )
             for row in backlog
         ],
-        counts=await (get_counts(elsewhere) if elsewhere else _counts(context, work)),
+        counts=counts or await _counts(context, work),
     )
 
 
