@@ -21,8 +21,10 @@ async def get_cluster(
     """The nodes, the leaders, and what waits. `count_jobs`: those of each shard, however many there are.
     `counting`: the replica that counts what there is, if there is one. Its connection is given back before
     another is taken."""
-    elsewhere = counting and replace(context, database=counting, connection=None)
-    return await _get_cluster(context, count_jobs, elsewhere and await get_counts(elsewhere))
+    counts = None
+    if counting is not None:
+        counts = await get_counts(replace(context, database=counting, connection=None))
+    return await _get_cluster(context, count_jobs, counts)
 
 
 @query
