@@ -62,6 +62,25 @@ async def test_an_import_that_broke_off_can_be_sent_again(api: Api) -> None:
     assert (other.status, other.code) == (409, "idempotency_key_reused")
 
 
+async def test_existing_jobs_are_replaced_if_asked(api: Api) -> None:
+    query = "?existing=replace&results=true"
+    await send(api, jobs("a", "b"))
+    assert (await send(api, jobs("a"))).code == "lines_refused"
+    answer = (await send(api, jobs("a") + b"\n" + jobs("b", priority=1) + jobs("c"), query)).json()
+    assert [answer[name] for name in ("lines", "created", "changed", "unchanged")] == [3, 1, 1, 1]
+    assert [(each["line"], each["result"]) for each in answer["results"]] == [
+        (1, "unchanged"),
+        (3, "changed"),
+        (4, "created"),
+    ]
+    assert (await api("GET", "/jobs/b")).json()["priority"] == 1
+    refused = await send(api, jobs("a", priority=2) + jobs("d", "d"), query)
+    assert [(each["line"], each["code"]) for each in refused.json()["errors"]] == [(3, "name_taken")]
+    assert (await api("GET", "/jobs/a")).json()["revision"] == 1
+    never = await send(api, jobs("a") + jobs("b", schedule="2020-01-01T00:00:00Z"), query)
+    assert [each["line"] for each in never.json()["errors"]] == [2]
+
+
 async def test_what_is_refused_at_once(api: Api) -> None:
     plain = await api("POST", "/jobs/bulk", data=jobs("a"), headers={"Content-Type": "text/plain"})
     assert (plain.status, plain.code) == (415, "wrong_content_type")

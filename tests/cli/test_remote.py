@@ -206,7 +206,8 @@ def test_import(sexton: Sexton, tmp_path: Path) -> None:
     first = sexton("import", str(file), "--chunk", "10")
     assert (first.code, "25 jobs made" in first.out) == (0, True)
     again = sexton("import", str(file), "--chunk", "10", "--json")
-    assert (again.code, again.json()["created"]) == (0, 25)
+    assert again.code == 0
+    assert [again.json()[each] for each in ("created", "changed", "unchanged")] == [0, 0, 25]
     bad = sexton(
         "import", "-", "--chunk", "2", stdin='{"name": "x", "schedule": "every 1m"}\n\n\n{"name": "y"}\n'
     )
@@ -214,6 +215,27 @@ def test_import(sexton: Sexton, tmp_path: Path) -> None:
     assert "line 4: schedule is missing" in bad.err
     assert "Of each 2 lines either all are made or none: correct these, and import it again." in bad.err
     assert len(sexton("jobs", "list", "--json", "--limit", "100").json()) == 26
+
+
+@pytest.mark.usefixtures("server")
+def test_an_import_again_says_what_became_of_each_job(sexton: Sexton, tmp_path: Path) -> None:
+    file = tmp_path / "jobs.jsonl"
+    a, b, c = ({"name": name, "schedule": "every 1h", "labels": {"team": "x"}} for name in "abc")
+    file.write_text("\n".join(map(json.dumps, (a, b))))
+    assert sexton("import", str(file)).out.splitlines()[-1] == "2 jobs made"
+    assert sexton("import", str(file)).out == "0 jobs made, 2 unchanged\n"
+    assert sexton("jobs", "delete", "a", "--yes").code == 0
+    file.write_text("\n".join(map(json.dumps, (a, {**b, "schedule": "every 2h"}, c))))
+    shown = sexton("import", str(file)).out.splitlines()
+    assert [line.split()[:2] for line in shown[:-1]] == [["made", "a"], ["changed", "b"], ["made", "c"]]
+    assert shown[-1] == "2 jobs made, 1 changed"
+    assert sexton("jobs", "show", "b", "--json").json()["schedule"] == "every 2h"
+    told = sexton("import", str(file), "--json").json()
+    assert [(job["line"], job["name"], job["result"]) for job in told["jobs"]] == [
+        (1, "a", "unchanged"),
+        (2, "b", "unchanged"),
+        (3, "c", "unchanged"),
+    ]
 
 
 def test_status_says_what_is_wrong(sexton: Sexton, server: Server) -> None:

@@ -7,6 +7,7 @@ off can be sent again.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import AsyncIterator
 from typing import Annotated
 
@@ -20,7 +21,7 @@ from sexton.api.problems import LineError
 from sexton.api.replay import StoredAnswer, check_key, fingerprint, once
 from sexton.api.routes import BulkQuery
 from sexton.errors import InvalidField
-from sexton.jobs.bulk import RefusedLines, create_many
+from sexton.jobs.bulk import Put, RefusedLines, Result, create_many, put_many
 from sexton.postgres.transaction import Context
 
 LONGEST_LINE = 512 * 1024
@@ -29,12 +30,25 @@ MOST_ERRORS = 1000
 LARGEST_CHUNK = 8 * 1024 * 1024
 
 
+class BulkResult(msgspec.Struct, frozen=True):
+    """What became of one line."""
+
+    line: Annotated[int, Meta(description="Its number in the body.")]
+    job_id: Annotated[str, Meta(description="The job's id, `j_…`.")]
+    result: Annotated[Result, Meta(description="Whether the job was created, changed, or is unchanged.")]
+
+
 class BulkAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What was made."""
 
     lines: Annotated[int, Meta(description="How many jobs the body had.")]
     created: Annotated[int, Meta(description="How many were made.")]
+    changed: Annotated[int, Meta(description="How many jobs got another definition.")] = 0
+    unchanged: Annotated[int, Meta(description="How many were there already, exactly so.")] = 0
     job_ids: Annotated[list[str] | None, Meta(description="Their ids, in order, if asked for.")] = None
+    results: Annotated[
+        list[BulkResult] | None, Meta(description="What became of each line, if asked for.")
+    ] = None
 
 
 async def chunks_of(stream: AsyncIterator[bytes], size: int) -> AsyncIterator[list[tuple[int, bytes]]]:
@@ -70,37 +84,54 @@ async def chunks_of(stream: AsyncIterator[bytes], size: int) -> AsyncIterator[li
 async def create_jobs(call: Call) -> Answer:
     """One job per line, as for POST /jobs. Lines are made in chunks, each all or nothing; if one is
     refused the answer is 422 with `created` and `errors` by line number, and the other chunks are made
-    all the same."""
+    all the same. With `existing=replace` the same body can be sent again: jobs that are there already are
+    changed, or stay as they are."""
     query = call.query(BulkQuery)
     key = call.request.headers.get("idempotency-key")
-    lines, created, ids, errors = 0, 0, list[str](), list[LineError]()
+    lines, counts, results, errors = 0, Counter[Result](), list[BulkResult](), list[LineError]()
     async for chunk in chunks_of(call.request.stream(), query.chunk):
         lines += len(chunk)
         try:
-            made = await _make(call, chunk, None if key is None else check_key(key))
+            done = await _make(call, chunk, query.existing, None if key is None else check_key(key))
         except RefusedLines as refused:
             errors += _line_errors(refused, chunk)[: MOST_ERRORS - len(errors)]
             continue
-        created += len(made)
-        if query.ids:
-            ids += made
-    if errors:
-        return _refusal(lines, created, errors, ids if query.ids else None)
-    return Answer(BulkAnswer(lines=lines, created=created, job_ids=ids if query.ids else None))
+        counts.update(each.result for each in done)
+        if query.ids or query.results:
+            results += done
+    answer = BulkAnswer(
+        lines=lines,
+        created=counts["created"],
+        changed=counts["changed"],
+        unchanged=counts["unchanged"],
+        job_ids=[each.job_id for each in results] if query.ids else None,
+        results=results if query.results else None,
+    )
+    return _refusal(answer, errors) if errors else Answer(answer)
 
 
-async def _make(call: Call, chunk: list[tuple[int, bytes]], key: str | None) -> list[str]:
-    items = [line for _, line in chunk]
+async def _make(
+    call: Call, chunk: list[tuple[int, bytes]], existing: str, key: str | None
+) -> list[BulkResult]:
+    numbers, items = zip(*chunk, strict=True)
+
+    async def make(context: Context) -> list[BulkResult]:
+        if existing == "replace":
+            done = await put_many(context, items)
+        else:
+            done = [Put(job_id, "created") for job_id in await create_many(context, items)]
+        return [BulkResult(line, *each) for line, each in zip(numbers, done, strict=True)]
+
     if key is None:
-        return await create_many(call.context, items)
+        return await make(call.context)
 
     async def effect(context: Context) -> StoredAnswer:
-        made = await create_many(context, items)
-        return StoredAnswer(201, {}, msgspec.json.encode(made))
+        return StoredAnswer(201, {}, msgspec.json.encode(await make(context)))
 
-    first = f"{key[:200]}#{chunk[0][0]}"
-    stored, _ = await once(call.context, first, fingerprint("POST", "bulk", b"\n".join(items)), effect)
-    return msgspec.json.decode(stored.body, type=list[str])
+    first = f"{key[:200]}#{numbers[0]}"
+    print_ = fingerprint("POST", f"bulk {existing}", b"\n".join(items))
+    stored, _ = await once(call.context, first, print_, effect)
+    return msgspec.json.decode(stored.body, type=list[BulkResult])
 
 
 def _line_errors(refused: RefusedLines, chunk: list[tuple[int, bytes]]) -> list[LineError]:
@@ -117,18 +148,16 @@ def _line_errors(refused: RefusedLines, chunk: list[tuple[int, bytes]]) -> list[
     ]
 
 
-def _refusal(lines: int, created: int, errors: list[LineError], ids: list[str] | None) -> Answer:
-    body = msgspec.to_builtins(errors)
+def _refusal(answer: BulkAnswer, errors: list[LineError]) -> Answer:
+    jobs = f"{answer.lines} job{'s' if answer.lines > 1 else ''}"
     response = problems.problem(
         422,
         "lines_refused",
-        f"{len(errors)} line{'s' if len(errors) > 1 else ''} refused; of {lines} jobs {created} were made",
+        f"{len(errors)} line{'s' if len(errors) > 1 else ''} refused; of {jobs} {answer.created} were made",
         field=f"line {errors[0].line}",
         hint="correct the lines and send the chunks that were refused again",
-        lines=lines,
-        created=created,
-        errors=body,
-        job_ids=ids,
+        errors=msgspec.to_builtins(errors),
+        **msgspec.to_builtins(answer),
     )
     return Answer(response.content, status=422, headers={"Content-Type": problems.MEDIA_TYPE})
 

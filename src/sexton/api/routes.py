@@ -103,7 +103,13 @@ class BulkQuery(Query, frozen=True, kw_only=True):
     chunk: Annotated[
         int, Meta(ge=1, le=20_000, description="How many lines are made together, all or nothing.")
     ] = 2000
-    ids: Annotated[bool, Meta(description="Answer with the ids of the new jobs, in order.")] = False
+    ids: Annotated[bool, Meta(description="Answer with the ids of the jobs, in order.")] = False
+    existing: Annotated[
+        Literal["refuse", "replace"],
+        Meta(description="What to do with a line whose name a job has already: refuse it, or give that job "
+             "the definition of the line."),
+    ] = "refuse"  # fmt: skip
+    results: Annotated[bool, Meta(description="Answer with what became of each job.")] = False
 
 
 class DeleteQuery(Query, frozen=True, kw_only=True):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
+import json as json_
 import sys
+import uuid
+from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -13,7 +15,7 @@ from cyclopts import Parameter
 
 from sexton.api import routes
 from sexton.cli import DONE, NOT_DONE
-from sexton.cli.output import console, write, write_json
+from sexton.cli.output import console, counted, write, write_json
 from sexton.cli.remote import Json, connect
 from sexton.errors import InvalidField
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 CHUNK = 2000
 MOST_SHOWN = 20
+WORDS = {"created": "made", "changed": "changed"}
 
 
 def import_jobs(
@@ -31,53 +34,76 @@ def import_jobs(
     chunk: Annotated[int, Parameter(help="Lines made together, all or nothing. Default: 2000.")] = CHUNK,
     json: Json = False,
 ) -> int:
-    """Make many jobs from a file with one JSON object per line.
+    """Make the jobs of a file with one JSON object per line.
 
-    Lines are made in chunks, each all or nothing; what is refused is listed by
-    line number. The same file again goes on where it broke off, for 24 hours.
+    A job that is there already gets the definition of its line, so the same
+    file can be imported again. Lines are made in chunks, each all or nothing;
+    what is refused is listed by line number.
     """
     if not 1 <= chunk <= 20_000:
         raise InvalidField("out_of_range", f"chunk is {chunk}", field="chunk", hint="give 1 to 20000")
-    created, errors = 0, list[dict[str, Any]]()
+    counts = Counter[str]()
+    jobs, errors = list[dict[str, Any]](), list[dict[str, Any]]()
     with connect() as client, _open(file) as stream, _Progress(file, show=not json) as progress:
         for first, lines in _chunks(stream, chunk):
-            made, refused = _send(client, first, lines)
-            created += made
+            done, refused = _send(client, first, lines)
+            counts.update(each["result"] for each in done)
+            jobs += done if json else [each for each in done if each["result"] != "unchanged"]
             errors += refused
-            progress.advance(sum(map(len, lines)), created, len(errors))
+            progress.advance(sum(map(len, lines)), counts, len(errors))
     if json:
-        write_json({"created": created, "errors": errors})
-    else:
-        write(console(), f"{created:,} jobs made" + (f", {len(errors)} lines refused" if errors else ""))
-        for error in errors[:MOST_SHOWN]:
-            hint = f" ({error['hint']})" if error.get("hint") else ""
-            write(console(error=True), f"line {error['line']}: {error['detail']}{hint}", "yellow")
-        if len(errors) > MOST_SHOWN:
-            write(console(error=True), f"… and {len(errors) - MOST_SHOWN} more; --json lists them all", "dim")
-        if errors:
-            told = f"Of each {chunk:,} lines either all are made or none: correct these, and import it again."
-            write(console(error=True), told)
+        told = {each: counts[each] for each in ("created", "changed", "unchanged")}
+        write_json({**told, "jobs": jobs, "errors": errors})
+        return NOT_DONE if errors else DONE
+    out, beside = console(), console(error=True)
+    for job in jobs[:MOST_SHOWN]:
+        write(out, f"{WORDS[job['result']]:<10}{job['name']} ({job['job_id']})")
+    if len(jobs) > MOST_SHOWN:
+        write(out, f"… and {len(jobs) - MOST_SHOWN:,} more; --json lists them all", "dim")
+    write(out, _summary(counts, len(errors)))
+    for error in errors[:MOST_SHOWN]:
+        hint = f" ({error['hint']})" if error.get("hint") else ""
+        write(beside, f"line {error['line']}: {error['detail']}{hint}", "yellow")
+    if len(errors) > MOST_SHOWN:
+        write(beside, f"… and {len(errors) - MOST_SHOWN} more; --json lists them all", "dim")
+    if errors:
+        write(
+            beside,
+            f"Of each {chunk:,} lines either all are made or none: correct these, and import it again.",
+        )
     return NOT_DONE if errors else DONE
 
 
-def _send(client: Client, first: int, lines: list[bytes]) -> tuple[int, list[dict[str, Any]]]:
-    # The key is the content: a chunk whose answer was lost is not made twice.
-    key = hashlib.sha256(b"".join(lines)).hexdigest()
-    headers = {"Content-Type": "application/x-ndjson", "Idempotency-Key": f"import-{key}"}
+def _summary(counts: Counter[str], refused: int) -> str:
+    """`2 jobs made, 1 changed, 3 unchanged, 1 line refused`."""
+    found = [f"{counted(counts['created'], 'job')} made"]
+    found += [f"{counts[each]:,} {each}" for each in ("changed", "unchanged") if counts[each]]
+    return ", ".join(found + ([f"{counted(refused, 'line')} refused"] if refused else []))
+
+
+def _send(
+    client: Client, first: int, lines: list[bytes]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """What became of each job, and the lines that were refused."""
+    # The key is good for this chunk alone: if its answer is lost, the client asks for it again.
+    headers = {"Content-Type": "application/x-ndjson", "Idempotency-Key": str(uuid.uuid4())}
     answer, _ = client.request(
         "POST",
         routes.CREATE_JOBS.path,
         b"".join(lines),
-        query={"chunk": len(lines)},
+        query={"chunk": len(lines), "existing": "replace", "results": True},
         headers=headers,
         accept=(422,),
     )
-    errors = [{**error, "line": error["line"] + first - 1} for error in answer.get("errors", [])]
     if "created" not in answer:
         raise InvalidField(
             answer["code"], answer["detail"], field=answer.get("field", "file"), hint=answer.get("hint")
         )
-    return answer["created"], errors
+    jobs = [
+        {**each, "line": each["line"] + first - 1, "name": json_.loads(lines[each["line"] - 1])["name"]}
+        for each in answer["results"]
+    ]
+    return jobs, [{**error, "line": error["line"] + first - 1} for error in answer.get("errors", [])]
 
 
 def _chunks(stream: IO[bytes], size: int) -> Iterator[tuple[int, list[bytes]]]:
@@ -123,7 +149,6 @@ class _Progress:
         if self._bar is not None:
             self._bar.stop()
 
-    def advance(self, size: int, created: int, refused: int) -> None:
+    def advance(self, size: int, counts: Counter[str], refused: int) -> None:
         if self._bar is not None:
-            told = f"{created:,} made" + (f", {refused} refused" if refused else "")
-            self._bar.update(self._task, advance=size, description=told)
+            self._bar.update(self._task, advance=size, description=_summary(counts, refused))

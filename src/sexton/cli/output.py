@@ -62,6 +62,11 @@ class Table:
             widths[widest] -= 1
 
 
+def counted(number: int, thing: str, things: str | None = None) -> str:
+    """`1 job`, `2,000 jobs`."""
+    return f"{number:,} {thing if number == 1 else things or thing + 's'}"
+
+
 def cut(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 

@@ -6,16 +6,17 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import asyncpg
 
 from sexton.errors import InvalidField, SextonError
 from sexton.jobs.change import HORIZON_SECONDS, Lane, lane_ids
 from sexton.jobs.create import NameTaken
+from sexton.jobs.edit import is_same, replace
 from sexton.jobs.spec import JobSpec
 from sexton.jobs.spread import shard_of
-from sexton.jobs.stored import job_columns, lane_of, timer_columns
+from sexton.jobs.stored import StoredJob, job_columns, lane_of, timer_columns
 from sexton.jobs.timing import first_occurrence, read_schedule
 from sexton.jobs.validation import read_spec
 from sexton.jobs.zones import note_zones
@@ -27,11 +28,13 @@ from sexton.schedules import Schedule
 LARGEST_CHUNK = 20_000
 MANY = 200  # from here on the work is done in a thread, so that the others go on
 MOST_ERRORS = 100
+TRIES = 3  # of a chunk whose names other transactions take meanwhile
 SHARDS_TOLD = 1000  # a notification has at most 8,000 bytes
 
 Item = bytes | str | Mapping[str, Any] | JobSpec
 Line = TypeVar("Line")
 Made = TypeVar("Made")
+Result = Literal["created", "changed", "unchanged"]
 Faults = list[tuple[int, SextonError]]
 
 
@@ -58,16 +61,65 @@ async def create_many(
     context: Context, items: Sequence[Item], *, first_line: int = 1, app: str | None = None
 ) -> list[str]:
     """Make a chunk of jobs, from JSON lines, mappings or specifications; their ids, in order."""
-    if not items:
-        return []
+    _check_size(items)
+    try:
+        specs = await _aside(len(items), _each, items, first_line, read_spec)
+        return await _create(context, specs, first_line, app) if specs else []
+    except RefusedLines as first:
+        raise RefusedLines(await _faults(context, items, first_line) or first.errors) from None
+
+
+class Put(NamedTuple):
+    """What became of one job of a chunk."""
+
+    job_id: str
+    result: Result
+
+
+async def put_many(context: Context, items: Sequence[Item]) -> list[Put]:
+    """Like `create_many`, but a job that has the name already gets the definition of its line."""
+    _check_size(items)
+    for _ in range(TRIES):
+        try:
+            return await _put(context, await _aside(len(items), _each, items, 1, read_spec))
+        except RefusedLines as refused:
+            if errors := await _faults(context, items, 1, taken=False):
+                raise RefusedLines(errors) from None
+            # Another transaction has just made a job of one of the names: now it is one to replace.
+            again = refused
+    raise again
+
+
+@command
+async def _put(context: Context, specs: Sequence[JobSpec]) -> list[Put]:
+    await _check_names(context, specs, 1, taken=False)
+    names = [spec.name for spec in specs]
+    rows = await context.fetch("jobs/list_by_name", namespace=context.namespace, names=names)
+    jobs = {row["name"]: StoredJob(dict(row)) for row in rows}
+    new = [spec for spec in specs if spec.name not in jobs]
+    ids = await _create(context, new, 1, None) if new else []
+    made = {spec.name: Put(job_id, "created") for spec, job_id in zip(new, ids, strict=True)}
+    old = [(line, spec) for line, spec in enumerate(specs, 1) if spec.name in jobs]
+    now = await context.time()
+    same = await _aside(len(old), lambda: [is_same(jobs[spec.name], spec, now) for _, spec in old])
+    errors: Faults = []
+    for (line, spec), unchanged in zip(old, same, strict=True):
+        result: Result = "unchanged" if unchanged else "changed"
+        made[spec.name] = Put(jobs[spec.name].job_id, result)
+        try:
+            if not unchanged:
+                await replace(context, spec.name, spec)
+        except SextonError as error:
+            errors.append((line, error))
+    if errors:
+        raise RefusedLines(errors[:MOST_ERRORS])
+    return [made[name] for name in names]
+
+
+def _check_size(items: Sequence[Item]) -> None:
     if len(items) > LARGEST_CHUNK:
         hint = f"send at most {LARGEST_CHUNK} at a time"
         raise InvalidField("too_many", f"{len(items)} jobs in one chunk", field="lines", hint=hint)
-    try:
-        specs = await _aside(len(items), _each, items, first_line, read_spec)
-        return await _create(context, specs, first_line, app)
-    except RefusedLines as first:
-        raise RefusedLines(await _faults(context, items, first_line) or first.errors) from None
 
 
 @command
@@ -171,15 +223,17 @@ def _each(lines: Iterable[Line], first_line: int, make: Callable[[Line], Made]) 
     return made
 
 
-async def _check_names(context: Context, specs: Sequence[JobSpec], first_line: int) -> None:
+async def _check_names(
+    context: Context, specs: Sequence[JobSpec], first_line: int, *, taken: bool = True
+) -> None:
     names = [(line, spec.name) for line, spec in enumerate(specs, first_line)]
-    if errors := await _name_errors(context, names):
+    if errors := await _name_errors(context, names, taken):
         raise RefusedLines(errors[:MOST_ERRORS])
 
 
-async def _name_errors(context: Context, names: Sequence[tuple[int, str]]) -> Faults:
-    given = [name for _, name in names]
-    rows = await context.fetch("jobs/find_names", namespace=context.namespace, names=given)
+async def _name_errors(context: Context, names: Sequence[tuple[int, str]], refuse_taken: bool) -> Faults:
+    given = [name for _, name in names if refuse_taken]
+    rows = await context.fetch("jobs/find_names", namespace=context.namespace, names=given) if given else []
     taken = {row["name"]: encode_id("j", row["id"]) for row in rows}
     seen: dict[str, int] = {}
     errors: Faults = []
@@ -194,10 +248,11 @@ async def _name_errors(context: Context, names: Sequence[tuple[int, str]]) -> Fa
 
 
 @query
-async def _faults(context: Context, items: Sequence[Item], first_line: int) -> Faults:
-    """Everything that is wrong with a chunk, so that it need not be sent once for each kind of fault."""
+async def _faults(context: Context, items: Sequence[Item], first_line: int, *, taken: bool = True) -> Faults:
+    """Everything that is wrong with a chunk, so that it need not be sent once for each kind of fault. With
+    `taken`, that includes names that live jobs have."""
     errors, names = await _aside(len(items), _own_faults, items, first_line, await context.time())
-    errors += await _name_errors(context, names)
+    errors += await _name_errors(context, names, taken)
     return sorted(errors, key=lambda fault: fault[0])[:MOST_ERRORS]
 
 

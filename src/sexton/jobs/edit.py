@@ -73,9 +73,13 @@ async def replace(
             return await view(context, number, fresh=True), True
         # Another transaction has just created a job of this name: that is the one to replace.
     _check_revision(held.job, expected_revision)
-    if spec.anchor is None and not names_start(spec.schedule):
-        spec = msgspec.structs.replace(spec, anchor=held.job.spec.anchor)
-    return await _change(context, held, spec, app, declaration), False
+    return await _change(context, held, _keeping_anchor(spec, held.job), app, declaration), False
+
+
+def is_same(job: StoredJob, spec: JobSpec, now: datetime) -> bool:
+    """Whether replacing the job by this definition would change nothing."""
+    spec = _keeping_anchor(spec, job)
+    return _same(job, job_columns(spec, *read_schedule(spec, now)))
 
 
 async def _held_by_name(context: Context, name: str) -> LockedJob | None:
@@ -102,7 +106,7 @@ async def _change(
     columns = job_columns(spec, schedule, anchor)
     columns["app"] = job.row["app"] if app is KEEP else app
     columns["declaration"] = job.row["declaration"] if declaration is KEEP else declaration
-    if not all(_alike(name, job.row[name], value) for name, value in columns.items()):
+    if not _same(job, columns):
         lane = await lane_id(context, lane_of(spec))
         if schedule.timezone != job.row["timezone"]:
             await note_zones(context, [schedule.timezone])
@@ -208,6 +212,16 @@ async def _place(
     )
     if held.timer is None:
         await set_status(context, held, JobStatus.ACTIVE)
+
+
+def _keeping_anchor(spec: JobSpec, job: StoredJob) -> JobSpec:
+    if spec.anchor is None and not names_start(spec.schedule):
+        return msgspec.structs.replace(spec, anchor=job.spec.anchor)
+    return spec
+
+
+def _same(job: StoredJob, columns: Mapping[str, Any]) -> bool:
+    return all(_alike(name, job.row[name], value) for name, value in columns.items())
 
 
 def _alike(name: str, stored: Any, value: Any) -> bool:
