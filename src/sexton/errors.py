@@ -13,6 +13,14 @@ released: the HTTP API, the command line and the logs all show them.
 
 from __future__ import annotations
 
+import traceback
+from pathlib import Path
+
+_OWN = str(Path(__file__).parent / "_").removesuffix("_")
+# What stands between Sexton and the user's first line: the import system, and the threads of handlers.
+_LIBRARY = Path(traceback.__file__).parent
+_BETWEEN = ("<frozen ", *(str(_LIBRARY / name) for name in ("asyncio", "concurrent", "importlib")))
+
 
 class SextonError(Exception):
     """The root of the tree: `code` is stable, `hint` says what to type next."""
@@ -70,3 +78,12 @@ class Conflict(SextonError):
 
 class Unavailable(SextonError):
     """The database cannot be reached, or is not ready."""
+
+
+def user_frames(error: BaseException) -> traceback.StackSummary:
+    """The traceback from the user's first line on, without Sexton's own lines; all if there are no others."""
+    frames = traceback.extract_tb(error.__traceback__)
+    theirs = [frame for frame in frames if not frame.filename.startswith(_OWN)]
+    while theirs and theirs[0].filename.startswith(_BETWEEN):
+        del theirs[0]
+    return traceback.StackSummary.from_list(theirs or frames)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from sexton.config import load
+from sexton.errors import InvalidField
 from sexton.targets.run import ERROR_LIMIT, clean, describe
 
 
@@ -33,3 +35,22 @@ def test_text_is_cleaned_for_postgres() -> None:
     assert clean("a\0b", 10) == "a�b"
     assert clean("a\ud800b", 10) == "a?b"
     assert clean("abcdef", 4) == "abc…"
+
+
+def test_a_traceback_begins_with_the_users_code_even_if_it_is_long() -> None:
+    def even(depth: int) -> None:
+        if depth:
+            odd(depth - 1)
+        else:
+            load({"no_such_setting": 1})
+
+    def odd(depth: int) -> None:
+        even(depth - 1)
+
+    try:
+        even(30)
+    except InvalidField as error:
+        lines = describe(error).splitlines()
+    assert lines[2].endswith("in test_a_traceback_begins_with_the_users_code_even_if_it_is_long")
+    assert "  …" in lines
+    assert any('load({"no_such_setting"' in line for line in lines[-2:])

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import traceback
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime, timedelta
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
 
-from sexton.errors import InvalidField, SextonError
+from sexton.errors import InvalidField, SextonError, user_frames
 from sexton.model import (
     Backoff,
     Cancel,
@@ -44,6 +43,8 @@ TOKEN_HEADER = "Sexton-Run-Token"
 
 ERROR_LIMIT = 8 * 1024
 MESSAGE_LIMIT = 16 * 1024
+# Of a long traceback: where the user's code is, and where it went wrong.
+FIRST_FRAMES, LAST_FRAMES = 4, 6
 
 # How much of an attempt's log is kept.
 LOG_LINES = 10_000
@@ -338,17 +339,15 @@ def stopped(run: RunContext) -> Outcome | None:
 
 
 def describe(error: BaseException) -> str:
-    """The error on the first line, then the end of its traceback."""
+    """The error on the first line, then its traceback from the user's first line on."""
     try:
         head = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     except Exception:
         head = type(error).__name__
-    frames = [
-        frame
-        for frame in traceback.extract_tb(error.__traceback__)
-        if frame.name != "execute" or frame.filename != __file__
-    ]
-    trace = "".join(traceback.format_list(frames[-8:]))
+    frames = user_frames(error).format()
+    if len(frames) > FIRST_FRAMES + LAST_FRAMES:
+        frames[FIRST_FRAMES:-LAST_FRAMES] = ["  …\n"]
+    trace = "".join(frames)
     head = clean(head, ERROR_LIMIT // 2)
     return clean(f"{head}\n\n{trace}" if trace else head, ERROR_LIMIT).rstrip()
 

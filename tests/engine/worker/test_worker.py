@@ -714,3 +714,40 @@ async def test_a_worker_that_has_left_is_shown_as_stopped_not_as_dead(store: Sto
     await store.execute("update sexton.nodes set detail = '{}'")
     [node] = (await get_cluster(Context(store.database))).nodes
     assert node.state == "dead"
+
+
+@pytest.mark.parametrize("plain", [False, True])
+async def test_failed_attempts_are_warnings_in_the_log_and_a_death_is_an_error(
+    store: Store, caplog: pytest.LogCaptureFixture, plain: bool
+) -> None:
+    await store.run(await store.job(max_retries=1))
+
+    def broken(run: RunContext) -> None:
+        raise ValueError("no paper")
+
+    async def as_coroutine(run: RunContext) -> None:
+        broken(run)
+
+    moment = NOW
+    handlers = {"work": broken if plain else as_coroutine}
+    async with working(store.database, handlers, now=lambda: moment) as worker:
+        await drained(worker)
+        moment += timedelta(hours=1)
+        await drained(worker)
+    told = [record for record in caplog.records if "no paper" in record.getMessage()]
+    assert [record.levelname for record in told] == ["WARNING", "ERROR"]
+    for record in told:
+        first = record.getMessage().split("\n\n")[1].splitlines()[0]
+        assert first.endswith("in broken" if plain else "in as_coroutine")
+        assert "/sexton/" not in record.getMessage()
+    assert "attempt 2> failed, and the run is dead (exhausted)" in told[1].getMessage()
+
+
+async def test_failures_are_kept_out_of_the_log_by_a_setting(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = await store.run(await store.job("sexton.fail", max_retries=0), handler="sexton.fail")
+    async with working(store.database, {}, log_failures=False) as worker:
+        await drained(worker)
+    assert (await store.history(run))["status"] == "dead"
+    assert "always fails" not in caplog.text

@@ -18,6 +18,7 @@ from sexton.engine.worker.pace import Pace
 from sexton.engine.worker.state import WorkerState
 from sexton.engine.worker.steps import Steps
 from sexton.model import Cancel, Failure, Outcome, Success, encode_id
+from sexton.runs.outcomes import OutcomeBatch
 from sexton.targets.run import SUCCESS, RunContext, Step, Stop, describe, execute, stopped
 
 log = logging.getLogger("sexton")
@@ -184,6 +185,8 @@ class Runner:
             except Exception as error:
                 # Something like Retry(after="soon").
                 batch.add(run, Failure(describe(error)), started, finished + state.offset)
+            if state.settings.log_failures:
+                _log_failure(run, batch)
         state.on_outcome()
 
     def _count_committed(self, run: RunContext, outcome: Outcome | None) -> None:
@@ -197,3 +200,15 @@ class Runner:
         if batch is not None:
             batch.released.extend((run.id, run.claim, seconds, None) for run in runs)
             self._state.on_outcome()
+
+
+def _log_failure(run: RunContext, batch: OutcomeBatch) -> None:
+    """An attempt that failed and is repeated is a warning, a run that died an error."""
+    if batch.ended and batch.ended[-1][0] == run.id:
+        status, reason, message = batch.ended[-1][4], batch.ended[-1][5], batch.ended[-1][7]
+        if status == "dead":
+            log.error("%r failed, and the run is dead (%s): %s", run, reason, message)
+    elif batch.again and batch.again[-1][0] == run.id:
+        delay, outcome, error = batch.again[-1][4:]
+        if outcome != "snoozed":
+            log.warning("%r failed; the next one is in %.0f s: %s", run, delay, error)
