@@ -29,6 +29,7 @@ def test_a_key_comes_from_the_job_and_the_payload() -> None:
         ("{{payload.customer}}", None, "bad_template"),
         ("{{payload.customer}}", {"customer": ""}, "bad_concurrency_key"),
         ("{{payload.customer}}", {"customer": "x" * 201}, "bad_concurrency_key"),
+        ("{{payload.customer}}", {"customer": "x" * 501}, "bad_concurrency_key"),
         ("{{hour}}", None, "bad_template"),
         ("{{run_id}}", None, "bad_template"),
         ("{{job_id", None, "bad_template"),

@@ -19,6 +19,7 @@ from litestar import Request, Response
 from litestar.handlers import HTTPRouteHandler
 from prometheus_client import CollectorRegistry
 
+from sexton import clock
 from sexton.api.guard import JSON_TYPES, RequestGuard, check_content_type
 from sexton.api.replay import StoredAnswer, check_key, fingerprint, once
 from sexton.api.routes import Route
@@ -37,6 +38,8 @@ SLASH = "\0"
 JSON = "application/json"
 LARGEST_BODY = 1024 * 1024
 ACTOR = "api"
+# Items of a list that are encoded at a time.
+SLICE = 50
 
 T = TypeVar("T")
 
@@ -245,11 +248,11 @@ async def _respond(
     if operation.lists and services.replica is not None:
         return await _respond_from_replica(call, services.replica)
     if key is None or operation.method != "POST" or operation.streams or not operation.kept:
-        return _response(_stored(operation, await operation.handler(call)), operation)
+        return _response(await _stored(operation, await operation.handler(call)), operation)
 
     async def effect(context: Context) -> StoredAnswer:
         call.context = context
-        return _stored(operation, await operation.handler(call))
+        return await _stored(operation, await operation.handler(call))
 
     target = request.scope["path"] + "?" + request.scope["query_string"].decode("latin-1")
     print_ = fingerprint(operation.method, target, call.body)
@@ -265,19 +268,32 @@ async def _respond_from_replica(call: Call, replica: Replica) -> Response[Any]:
         headers = {"Sexton-Read-From": "replica", "Sexton-Replica-Lag": f"{found.lag_seconds:.1f}"}
         try:
             answer = await call.operation.handler(call)
-            return _response(_stored(call.operation, answer), call.operation, headers)
+            return _response(await _stored(call.operation, answer), call.operation, headers)
         except NotFound:
             call.replica = None  # it may have been made a moment ago
         except (Unavailable, asyncpg.PostgresError) as error:
             replica.failed(error)
             call.replica = None
     answer = await call.operation.handler(call)
-    return _response(_stored(call.operation, answer), call.operation, {"Sexton-Read-From": "primary"})
+    return _response(await _stored(call.operation, answer), call.operation, {"Sexton-Read-From": "primary"})
 
 
-def _stored(operation: Operation, answer: Answer) -> StoredAnswer:
-    body = answer.body
-    encoded = body if isinstance(body, bytes) else b"" if body is None else msgspec.json.encode(body)
+async def _encoded(body: Any) -> bytes:
+    """A list is encoded in slices, and others may go on in between: an encoder in a thread would hold the
+    interpreter's lock as long."""
+    if body is None or isinstance(body, bytes):
+        return body or b""
+    if not isinstance(body, list) or len(body) <= SLICE:
+        return msgspec.json.encode(body)
+    parts = []
+    for start in range(0, len(body), SLICE):
+        parts.append(msgspec.json.encode(body[start : start + SLICE])[1:-1])
+        await clock.sleep(0)
+    return b"[" + b",".join(parts) + b"]"
+
+
+async def _stored(operation: Operation, answer: Answer) -> StoredAnswer:
+    encoded = await _encoded(answer.body)
     return StoredAnswer(answer.status or operation.status, dict(answer.headers), encoded)
 
 

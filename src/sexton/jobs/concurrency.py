@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from sexton.errors import InvalidField
+from sexton.model import encode_id
 from sexton.schedules.zone import EPOCH
-from sexton.targets.key import occurrence_key
-from sexton.targets.template import check_template
+from sexton.targets.template import check_template, fill
 
 FIELD = "concurrency_key"
 LONGEST = 200
@@ -23,9 +23,8 @@ def concurrency_key(template: str | None, *, job_id: int, job_name: str, payload
     if template is None:
         return None
     try:
-        key = occurrence_key(
-            template, job_id=job_id, job_name=job_name, scheduled_at=EPOCH, timezone="UTC", payload=payload
-        )
+        names = {"job_id": encode_id("j", job_id), "job_name": job_name}
+        key = fill(template, names, scheduled_at=EPOCH, timezone="UTC", payload=payload)
     except InvalidField as error:
         raise InvalidField(error.code, error.message, field=FIELD, hint=error.hint) from None
     if not 1 <= len(key) <= LONGEST:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any, Generic, TypeVar
 
@@ -15,6 +16,8 @@ from sexton.errors import InvalidField
 from sexton.refusal import aware
 
 MOST_ROWS = 1000
+# Bytes of JSON after which a page ends, however few rows it has: payloads and results can be large.
+MOST_BYTES = 4 * 1024 * 1024
 
 Item = TypeVar("Item")
 # The number of a row in a cursor.
@@ -26,6 +29,19 @@ class Page(msgspec.Struct, Generic[Item], frozen=True):
 
     items: list[Item]
     cursor: str | None = None
+
+
+def make_page(found: Sequence[tuple[str, Item]], limit: int) -> Page[Item]:
+    """The page of rows, each with its cursor, of which one more than the limit were asked for. It has at
+    least one of them, and no more bytes than a page may have."""
+    items: list[Item] = []
+    size = 0
+    for _, item in found[:limit]:
+        size += len(msgspec.json.encode(item))
+        if items and size > MOST_BYTES:
+            break
+        items.append(item)
+    return Page(items, found[len(items) - 1][0] if len(items) < len(found) else None)
 
 
 def encode_cursor(*place: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from itertools import islice, pairwise
+from itertools import accumulate, islice, pairwise
 from typing import Any
 
 import asyncpg
@@ -14,7 +14,7 @@ import msgspec
 from sexton.clock import iso
 from sexton.errors import InvalidField, SextonError
 from sexton.jobs.change import find
-from sexton.jobs.page import MOST_ROWS, Page
+from sexton.jobs.page import MOST_BYTES, MOST_ROWS, Page
 from sexton.jobs.planning import after_pause
 from sexton.jobs.stored import StoredJob, encoded, fields_of, target_of
 from sexton.jobs.timing import make_schedule
@@ -92,9 +92,11 @@ async def list_jobs(
             problem=problem,
             limit=limit + 1,
         )
-        ids = [row["id"] for row in rows[:limit]]
+        sizes = accumulate(row["bytes"] for row in rows[:limit])
+        fitting = max(1, sum(size <= MOST_BYTES for size in sizes))
+        ids = [row["id"] for row in rows[:fitting]]
         jobs = await views(context, ids)
-    return Page(jobs, encode_id("j", ids[-1]) if len(rows) > limit else None)
+    return Page(jobs, encode_id("j", ids[-1]) if len(rows) > fitting else None)
 
 
 def _beginning(text: str) -> str:

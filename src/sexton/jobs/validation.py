@@ -18,11 +18,16 @@ from sexton.jobs.refusal import check_names, explain, not_an_object
 from sexton.jobs.spec import JobSpec
 from sexton.model import decode_id
 from sexton.refusal import UNREADABLE, bad_json, check_text, types_at
+from sexton.schedules.zone import EPOCH
+from sexton.targets.key import occurrence_key
 from sexton.targets.table import check_dead_letter_target, check_target
 from sexton.targets.template import check_template
 
 # Jobs are found by their names in paths; these are taken there.
 WORDS_OF_PATHS = ("bulk", "by-name")
+
+# A job that is not made yet may get an id as long as this one.
+LARGEST_ID = 2**63 - 1
 
 _DECODER = msgspec.json.Decoder(JobSpec)
 # The longest text of every field that has one.
@@ -87,6 +92,14 @@ def _check(spec: JobSpec) -> JobSpec:
         encode_payload(spec.payload)
     if spec.idempotency_key_template is not None:
         check_template(spec.idempotency_key_template, spec.payload)
+        occurrence_key(
+            spec.idempotency_key_template,
+            job_id=LARGEST_ID,
+            job_name=spec.name,
+            scheduled_at=EPOCH,
+            timezone="UTC",
+            payload=spec.payload,
+        )
     if spec.concurrency_key is not None:
         check_concurrency_key(spec.concurrency_key, spec.payload)
     return msgspec.structs.replace(spec, **targets) if targets else spec

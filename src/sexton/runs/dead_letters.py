@@ -13,6 +13,7 @@ from sexton.jobs.page import (
     Page,
     decode_cursor,
     encode_cursor,
+    make_page,
 )
 from sexton.model import encode_id
 from sexton.postgres.transaction import Context, query
@@ -42,9 +43,7 @@ async def list_dead(
         run_id=run_id,
         limit=limit + 1,
     )
-    shown = rows[:limit]
-    more = encode_cursor(shown[-1]["died_at"], shown[-1]["run_id"]) if len(rows) > limit else None
-    return Page([_dead(row) for row in shown], more)
+    return make_page([(encode_cursor(row["died_at"], row["run_id"]), _dead(row)) for row in rows], limit)
 
 
 @query
@@ -61,13 +60,14 @@ async def get_dead(context: Context, run_id: int) -> DeadLetter:
 
 async def list_groups(context: Context, *, job: int | None = None, limit: int = 100) -> list[DeadGroup]:
     """Dead letters by cause, the largest group first."""
-    return [
+    groups = [
         DeadGroup(
             **{name: row[name] for name in DeadGroup.__struct_fields__ if name != "latest_run_id"},
             latest_run_id=encode_id("r", row["latest_run"]),
         )
         for row in await context.fetch("reading/list_dead_groups", job_id=job, limit=limit)
     ]
+    return make_page([("", group) for group in groups], limit).items
 
 
 def _dead(row: Record) -> DeadLetter:

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 from asyncpg import Record
 
+from sexton.errors import InvalidField
 from sexton.jobs.change import find
 from sexton.jobs.page import (
     MOST_ROWS,
@@ -20,6 +21,7 @@ from sexton.jobs.page import (
     Page,
     decode_cursor,
     encode_cursor,
+    make_page,
 )
 from sexton.jobs.spread import jitter_of
 from sexton.model import RunStatus, decode_id, encode_id
@@ -81,8 +83,7 @@ async def list_runs(
             (encode_cursor(row["recorded_at"], row["run_id"] or 0, row["scheduled_at"]), _ended(row))
             for row in rows
         ]
-    more = len(found) > limit
-    return Page([run for _, run in found[:limit]], found[limit - 1][0] if more else None)
+    return make_page(found, limit)
 
 
 @query
@@ -115,7 +116,7 @@ async def list_log(
 ) -> list[LogLine]:
     """What a run logged after an instant."""
     rows = await context.fetch("reading/list_run_logs", run_id=run_id, after=after, limit=limit)
-    return [LogLine(**row) for row in rows]
+    return make_page([("", LogLine(**row)) for row in rows], limit).items
 
 
 @query
@@ -277,11 +278,14 @@ def key_of(row: Record, payload: Any = None) -> str | None:
     template = row.get("template")
     if key is not None or (template and "payload." in template and payload is None):
         return key
-    return occurrence_key(
-        template,
-        job_id=row["job_id"],
-        job_name=row["job_name"] or "",
-        scheduled_at=row["scheduled_at"],
-        timezone=row["timezone"] if template else "UTC",
-        payload=payload,
-    )
+    named = {
+        "job_id": row["job_id"],
+        "job_name": row["job_name"] or "",
+        "scheduled_at": row["scheduled_at"],
+        "timezone": row["timezone"] if template else "UTC",
+        "payload": payload,
+    }
+    try:
+        return occurrence_key(template, **named)
+    except InvalidField:
+        return occurrence_key(None, **named)  # as the worker does

@@ -9,8 +9,12 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from sexton.errors import InvalidField
 from sexton.model import encode_id
-from sexton.targets.template import fill
+from sexton.targets.template import FIELD, fill
+
+# Characters that a template may give.
+LONGEST_KEY = 500
 
 
 def occurrence_key(
@@ -22,11 +26,19 @@ def occurrence_key(
     timezone: str,
     payload: Any = None,
 ) -> str:
-    """The key of an occurrence."""
+    """The key of an occurrence. Raises `InvalidField` if the payload makes it too long or lacks something."""
     if template is None:
         return f"{encode_id('j', job_id)}:{int(scheduled_at.timestamp())}"
     names = {"job_id": encode_id("j", job_id), "job_name": job_name}
-    return fill(template, names, scheduled_at=scheduled_at, timezone=timezone, payload=payload, distinct=True)
+    key = fill(template, names, scheduled_at=scheduled_at, timezone=timezone, payload=payload, distinct=True)
+    if len(key) > LONGEST_KEY:
+        raise InvalidField(
+            "key_too_long",
+            f"the idempotency key would have {len(key):,} characters",
+            field=FIELD,
+            hint=f"take less from the payload: at most {LONGEST_KEY}",
+        )
+    return key
 
 
 def manual_key(

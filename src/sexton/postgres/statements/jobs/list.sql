@@ -1,8 +1,8 @@
--- Ids of jobs in the order in which they were made, `after` an id. A filter that is null does not count: `label` is the name
+-- Ids of jobs, with the bytes of what can be large in them, in the order in which they were made, `after` an id. A filter that is null does not count: `label` is the name
 -- of a label, `labels` are labels with their values, `pattern` is for names, `kind` is that of the target; `problem` lists only
 -- jobs that are set aside. Deleted jobs are listed only when their status is asked for.
 -- Planned anew for every call, so that only the filters that are given count, and each finds its index.
-select id
+select id, coalesce(octet_length(payload::text), 0) + coalesce(octet_length(target::text), 0) as bytes
 from sexton.jobs
 where namespace = :namespace and id > :after
   and case when :status::text is null then status <> 'deleted' else status = :status end
