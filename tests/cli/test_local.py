@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from sexton.security import secrets
 from tests.conftest import with_database
 
 if TYPE_CHECKING:
@@ -65,6 +66,19 @@ def test_no_database_says_what_to_do(sexton: Sexton, monkeypatch: pytest.MonkeyP
     lost = sexton("doctor", "--database-url", "postgresql://127.0.0.1:1/nothing", "--json")
     assert (lost.code, lost.json()["error"]["code"]) == (1, "database_unavailable")
     assert "--database-url" in lost.err
+
+
+def test_a_secret_says_which_hosts_may_get_it(sexton: Sexton, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEXTON_SECRET_KEY", secrets.new_key())
+    refused = sexton("secret", "set", "crm", "--json", stdin="s3cret-value")
+    assert refused.code == 2
+    assert "--host crm.example.com" in refused.err
+    kept = sexton("secret", "set", "crm", "--host", "crm.example.com", "--kind", "http", stdin="s3cret-value")
+    assert "crm is kept for hosts crm.example.com and targets of the kind http" in kept.out
+    assert "crm.example.com" in sexton("secret", "list").out
+    address = sexton("secret", "set", "broker", "--json", stdin="amqp://me:hunter22@mq.example.com/")
+    assert address.json()["hosts"] == ["mq.example.com"]
+    assert sexton("secret", "set", "crm", "--kind", "letter", stdin="x").code == 2
 
 
 def test_a_key_for_secrets_is_made_without_a_database(sexton: Sexton) -> None:

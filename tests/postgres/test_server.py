@@ -155,6 +155,16 @@ def test_what_was_written_is_there_after_a_restart(data: Path) -> None:
         assert ask(url, "select x from kept") == 1
 
 
+def test_the_server_does_not_know_the_secrets_of_who_starts_it(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("SEXTON_SECRET_KEY", "SEXTON_API_KEYS", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "s3cret-value")
+    with private_server(data) as url:
+        ask(url)
+        assert b"s3cret-value" not in Path(f"/proc/{postmaster(data)}/environ").read_bytes()
+
+
 def test_processes_share_it_and_the_last_one_out_stops_it(data: Path, hold: Any) -> None:
     first, second = hold(), hold()
     url = first.url()

@@ -13,7 +13,7 @@ from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
 from sexton.security import secrets
 from sexton.security.placeholder import SecretRef
-from sexton.security.secrets import SecretError, Secrets
+from sexton.security.secrets import Binding, SecretError, Secrets, Use
 from tests.seeding import Store
 
 
@@ -68,6 +68,78 @@ async def test_an_address_is_masked_in_all_its_parts(database: Database) -> None
         assert "ssword" not in masked
         assert "abcdef" not in masked
     assert found.mask_all({"a": ["p@ssword", 1], "b": None}) == {"a": ["•••", 1], "b": None}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        'the answer was {"token": "a\\"b\\\\c\\u00fcd/e f+g"}',
+        'the answer was {"token": "a\\"b\\\\cüd\\/e f+g"}',
+        'the answer was {"token": "a\\"b\\\\c\\u00fcd\\/e f+g"}',
+        "GET /?token=a%22b%5Cc%C3%BCd%2Fe%20f%2Bg",
+        "GET /?token=a%22b%5Cc%C3%BCd/e%20f%2Bg",
+        "GET /?token=a%22b%5Cc%C3%BCd%2Fe+f%2Bg",
+        'cut in the middle: a"b\\cüd/',
+        'cut in the middle: a"b\\cüd/…',
+        "\\cüd/e f+g and what follows",
+    ],
+)
+async def test_a_secret_is_masked_however_it_is_written(database: Database, said: str) -> None:
+    mine = settings()
+    await secrets.keep(Context(database), mine, "token", 'a"b\\cüd/e f+g')
+    found = Secrets(database, mine)
+    await found.value("token")
+    masked = found.mask(said)
+    assert secrets.MASK in masked
+    assert not any(part in masked for part in ("cüd", "u00fcd", "C3%BC"))
+
+
+def test_a_binding_says_where_a_secret_may_go() -> None:
+    bound = Binding(("crm.example.com", "*.shop.test"))
+    assert bound.allows(Use("http", ("CRM.example.com",)))
+    assert bound.allows(Use("message", ("a.shop.test", "b.c.shop.test")))
+    for use in (
+        Use("http", ("evil.test",)),
+        Use("http", ("shop.test",)),
+        Use("http", ("crm.example.com.evil.test",)),
+        Use("message", ("a.shop.test", "evil.test")),
+        Use("shell"),
+        Use(),
+    ):
+        assert not bound.allows(use)
+    assert Binding((), ("shell",)).allows(Use("shell"))
+    assert not Binding((), ("shell",)).allows(Use("http", ("a.test",)))
+    assert Binding(("a.test",), ("http", "shell")).allows(Use("shell"))
+    assert Binding().allows(Use())
+
+
+async def test_a_bound_secret_goes_to_its_hosts_only(database: Database) -> None:
+    mine = settings()
+    bound = Binding(("crm.example.com",), ("http",))
+    await secrets.keep(Context(database), mine, "token", "s3cret-value", bound)
+    found = Secrets(database, mine)
+    assert await found.value("token", Use("http", ("crm.example.com",))) == "s3cret-value"
+    for use in (Use(), Use("http", ("evil.test",)), Use("message", ("crm.example.com",))):
+        with pytest.raises(SecretError, match=r"is for hosts crm\.example\.com"):
+            await found.value("token", use)
+    address = "https://crm.example.com/${secret:token}"
+    assert await found.address(address, "http") == "https://crm.example.com/s3cret-value"
+    for evil in (
+        "https://${secret:token}.evil.test/",
+        "https://crm.example.com@evil.test/${secret:token}",
+        "https://evil.test/?${secret:token}@crm.example.com",
+        "https://evil.test#${secret:token}@crm.example.com",
+    ):
+        with pytest.raises(SecretError):
+            await found.address(evil, "http")
+
+
+async def test_a_binding_cannot_be_changed_without_the_key(database: Database) -> None:
+    mine = settings()
+    await secrets.keep(Context(database), mine, "token", "s3cret-value", Binding(("crm.example.com",)))
+    await Store(database).execute("update sexton.secrets set hosts = '{}'")
+    with pytest.raises(SecretError, match="another key"):
+        await Secrets(database, mine).value("token")
 
 
 @pytest.mark.parametrize("name", ["", "a b", "../x", "-a", "a" * 101, "ä"])

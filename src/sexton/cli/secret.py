@@ -15,30 +15,50 @@ from sexton.cli.output import Table, console, write, write_json
 from sexton.cli.remote import Json, Yes, confirm, short_time
 from sexton.clock import iso
 from sexton.config import Settings
+from sexton.errors import InvalidField
 from sexton.postgres.server import default_data_directory
 from sexton.postgres.transaction import Context
 from sexton.security import secrets
 from sexton.targets.http.step import WEBHOOK_SECRET, new_secret, signing_secret
+from sexton.targets.table import kinds
 
 Name = Annotated[str, Parameter(help="The secret's name.")]
 
 
-def set_(name: Name, /, *, database_url: DatabaseUrl = None, data: Data = None, json: Json = False) -> int:
+def set_(
+    name: Name,
+    /,
+    *,
+    host: Annotated[
+        list[str] | None, Parameter(help="A host that may get it, or *.example.com. May be repeated.")
+    ] = None,
+    kind: Annotated[
+        list[str] | None, Parameter(help="A kind of target that may use it. May be repeated.")
+    ] = None,
+    anywhere: Annotated[bool, Parameter(help="Any job may send it to any host.", negative="")] = False,
+    database_url: DatabaseUrl = None,
+    data: Data = None,
+    json: Json = False,
+) -> int:
     """Keep a secret, read from the standard input.
 
     Targets name it as {"secret": "NAME"} or ${secret:NAME}. A line end at its
-    end is left out. On a terminal it is asked for.
+    end is left out. On a terminal it is asked for. Name the hosts that may get
+    it; a secret that is an address is for its own hosts.
     """
     value = getpass.getpass(f"{name}: ") if sys.stdin.isatty() else sys.stdin.read().removesuffix("\n")
-    made = with_context(
-        database_url,
-        data,
-        lambda context, settings: secrets.keep(context, _with_key(settings), name, value),
-    )
+    binding = _binding(name, value, host or [], kind or [], anywhere)
+
+    async def work(context: Context, settings: Settings) -> bool:
+        secrets.check_binding(binding, kinds())
+        return await secrets.keep(context, _with_key(settings), name, value, binding)
+
+    made = with_context(database_url, data, work)
     if json:
-        write_json({"name": name, "made": made})
+        write_json({"name": name, "made": made, "hosts": binding.hosts, "kinds": binding.kinds})
     else:
-        write(console(), f"{name} is {'kept' if made else 'changed'}: name it as ${{secret:{name}}}")
+        kept = "kept" if made else "changed"
+        write(console(), f"{name} is {kept} for {binding}: name it as ${{secret:{name}}}")
     return DONE
 
 
@@ -50,9 +70,10 @@ def list_(*, database_url: DatabaseUrl = None, data: Data = None, json: Json = F
     elif not found:
         write(console(), "No secrets.")
     else:
-        table = Table("secret", "made", "changed", elastic=("secret",))
+        table = Table("secret", "for", "made", "changed", elastic=("secret", "for"))
         for each in found:
-            table.add(each["name"], short_time(iso(each["created_at"])), short_time(iso(each["updated_at"])))
+            times = (short_time(iso(each[when])) for when in ("created_at", "updated_at"))
+            table.add(each["name"], str(secrets.Binding(each["hosts"], each["kinds"])), *times)
         table.print(console())
     return DONE
 
@@ -119,6 +140,21 @@ def rotate(
         return both
 
     return _show(with_context(database_url, data, work), json)
+
+
+def _binding(name: str, value: str, hosts: list[str], kinds: list[str], anywhere: bool) -> secrets.Binding:
+    """Where a secret may go must be said, unless it is an address that says so itself."""
+    if not hosts and not anywhere and "://" in value and "shell" not in kinds:
+        hosts = [each for each in secrets.hosts_of(value) if each]
+    if not hosts and not anywhere and "shell" not in kinds:
+        raise InvalidField(
+            "no_host",
+            f"the secret {name} has no host",
+            field="host",
+            hint="name who may get it: --host crm.example.com, or --kind shell for commands; "
+            "--anywhere lets any job send it to any host",
+        )
+    return secrets.Binding(tuple(hosts), tuple(kinds))
 
 
 def _with_key(settings: Settings) -> Settings:

@@ -13,6 +13,8 @@ from sexton.errors import Unavailable
 
 SYSTEM_USER = "sexton"
 
+INHERITED = ("PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
+
 
 class Account(NamedTuple):
     """The system user that PostgreSQL runs as: this one, or, for root, one without privileges."""
@@ -84,11 +86,8 @@ class Account(NamedTuple):
         keep: tuple[int, ...] = (),
     ) -> subprocess.CompletedProcess[bytes]:
         """Run a program of PostgreSQL on a cluster, with both of its outputs in one."""
-        environment = {
-            name: value
-            for name, value in os.environ.items()
-            if not name.startswith(("PG", "LC_")) and name != "LANG"
-        }
+        # Every backend has this environment, and any user of the machine that PostgreSQL runs as can read it.
+        environment = {name: os.environ[name] for name in INHERITED if name in os.environ}
         return self._process(
             command,
             statements=statements,

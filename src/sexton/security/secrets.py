@@ -4,17 +4,23 @@ They are stored encrypted (AES-GCM) under a key that is not in the database: `se
 the data directory of the private PostgreSQL. A target names them, as `{"secret": "name"}` or
 `${secret:name}`. The process that carries the run out puts their values in, and masks them in all that it
 records of the run. No command returns a value.
+
+A secret is bound to hosts and to kinds of target, so that a job cannot send it to a host of its own choice.
+The binding is authenticated with the value: a change of the row alone makes the secret unreadable.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
+import json
 import os
 import re
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote, quote_plus, unquote, urlsplit
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -34,10 +40,68 @@ KEPT_SECONDS = 30.0
 MASK = "•••"
 # Shorter texts are too likely to stand for something else.
 SHORTEST_MASKED = 4
+# A text that was cut may end, or begin, in the middle of a secret.
+SHORTEST_CUT = 6
+CUT = "…"
+HOST = re.compile(r"(\*\.)?[A-Za-z0-9_]([A-Za-z0-9_.:-]{0,251}[A-Za-z0-9_])?")
 
 
 class SecretError(SextonError):
     """A secret that cannot be read: it does not exist, or there is no key, or another key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """What a secret is wanted for: a kind of target, and the hosts that get it."""
+
+    kind: str = ""
+    hosts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """Where a secret may go. Without hosts, to any; without kinds, with any kind of target."""
+
+    hosts: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+
+    def allows(self, use: Use) -> bool:
+        """A command can send what it knows to any host: a secret that has hosts is for shell only by name."""
+        if self.kinds and use.kind not in self.kinds:
+            return False
+        if not self.hosts or (use.kind == "shell" and "shell" in self.kinds):
+            return True
+        return bool(use.hosts) and all(map(self._names, use.hosts))
+
+    def __str__(self) -> str:
+        parts = [f"hosts {', '.join(self.hosts)}"] if self.hosts else []
+        parts += [f"targets of the kind {', '.join(self.kinds)}"] if self.kinds else []
+        return " and ".join(parts) or "any host"
+
+    def authenticated(self, name: str) -> bytes:
+        return json.dumps([name, self.hosts, self.kinds]).encode()
+
+    def _names(self, host: str) -> bool:
+        host = host.lower().removesuffix(".")
+        return any(
+            host.endswith(each[1:]) if each.startswith("*.") else host == each
+            for each in map(str.lower, self.hosts)
+        )
+
+
+ANYWHERE = Binding()
+NOWHERE = Use()
+
+
+def hosts_of(url: str) -> tuple[str, ...]:
+    """The hosts of an address; of several with commas, each. An address of SQS has a region instead."""
+    try:
+        parts = urlsplit(url)
+        servers = parts.netloc.rpartition("@")[2].split(",")
+        hosts = tuple((urlsplit(f"//{server}").hostname or "") for server in servers)
+    except ValueError:
+        return ("",)
+    return tuple(f"sqs.{host}.amazonaws.com" for host in hosts) if parts.scheme == "sqs" else hosts
 
 
 class Secrets:
@@ -47,39 +111,66 @@ class Secrets:
         self._database = database
         self._source = settings.secret_key
         self._cipher: AESGCM | None = None
-        self._values: dict[str, tuple[str, float]] = {}
+        self._values: dict[str, tuple[str, Binding, float]] = {}
         self._masked: dict[str, None] = {}
 
-    async def reveal(self, text: str | SecretRef) -> str:
+    async def reveal(self, text: str | SecretRef, use: Use = NOWHERE) -> str:
         """The text with its secrets in their places."""
         if isinstance(text, SecretRef):
-            return await self.value(text.secret)
+            return await self.value(text.secret, use)
         if "${secret:" not in text:
             return text
-        values = {name: await self.value(name) for name in set(PLACEHOLDER.findall(text))}
+        values = {name: await self.value(name, use) for name in set(PLACEHOLDER.findall(text))}
         return PLACEHOLDER.sub(lambda found: values[found[1]], text)
 
-    async def value(self, name: str) -> str:
+    async def address(self, text: str | SecretRef, kind: str, *, encode: bool = False) -> str:
+        """The same for an address, whose secrets go to the hosts that it then names. `encode`: a secret that
+        is only a part of it, such as its password, is encoded."""
+        whole = isinstance(text, SecretRef) or PLACEHOLDER.fullmatch(text) is not None
+        template = f"${{secret:{text.secret}}}" if isinstance(text, SecretRef) else text
+        found = {name: await self._find(name) for name in set(PLACEHOLDER.findall(template))}
+
+        def put(match: re.Match[str]) -> str:
+            value = found[match[1]][0]
+            return quote(value, safe="") if encode and not whole else value
+
+        url = PLACEHOLDER.sub(put, template)
+        use = Use(kind, hosts_of(url))
+        for name, (_, binding) in found.items():
+            _require(name, binding, use)
+        return url
+
+    async def value(self, name: str, use: Use = NOWHERE) -> str:
+        value, binding = await self._find(name)
+        _require(name, binding, use)
+        return value
+
+    async def _find(self, name: str) -> tuple[str, Binding]:
         now = clock.monotonic()
         known = self._values.get(name)
-        if known is not None and now - known[1] < KEPT_SECONDS:
-            return known[0]
-        sealed = await self._database.fetchval("secrets/get", name=name)
-        if sealed is None:
+        if known is not None and now - known[2] < KEPT_SECONDS:
+            return known[:2]
+        row = await self._database.fetchrow("secrets/get", name=name)
+        if row is None:
             raise SecretError(
                 "no_secret", f"there is no secret {name}", hint=f"make it: sexton secret set {name}"
             )
-        value = decrypt(self._key(), name, sealed)
-        self._values[name] = (value, now)
+        binding = Binding(tuple(row["hosts"]), tuple(row["kinds"]))
+        value = decrypt(self._key(), name, binding, row["value"])
+        self._values[name] = (value, binding, now)
         self._remember(value)
-        return value
+        return value, binding
 
     def mask(self, text: str) -> str:
-        """The text without any secret that was revealed here."""
+        """The text without any secret that was revealed here, and without the parts of one at its ends."""
         for value in self._masked:
             if value in text:
                 text = text.replace(value, MASK)
-        return text
+        end = CUT if text.endswith(CUT) else ""
+        body = text.removesuffix(end)
+        for value in self._masked:
+            body = _without_cut(body, value)
+        return body + end
 
     def mask_all(self, value: Any) -> Any:
         """The same for every text inside a JSON value."""
@@ -104,7 +195,7 @@ class Secrets:
             except ValueError:
                 pass
         for part in parts:
-            for way in (part, unquote(part), quote(part, safe="")):
+            for way in _spellings(part):
                 if len(way) >= SHORTEST_MASKED:
                     self._masked.setdefault(way)
         # The longest first: a part of a secret must not break up the whole.
@@ -116,7 +207,70 @@ class Secrets:
         return self._cipher
 
 
-async def keep(context: Context, settings: Settings, name: str, value: str) -> bool:
+def _without_cut(text: str, secret: str) -> str:
+    """The text without the beginning of the secret at its end, and without its end at the beginning."""
+    first, last = secret[:SHORTEST_CUT], secret[-SHORTEST_CUT:]
+    if len(secret) <= SHORTEST_CUT:
+        return text
+    at = text.find(first, max(0, len(text) - len(secret)))
+    while at >= 0:
+        if secret.startswith(text[at:]):
+            text = text[:at] + MASK
+            break
+        at = text.find(first, at + 1)
+    at = text.rfind(last, 0, len(secret))
+    while at >= 0:
+        if secret.endswith(text[: at + SHORTEST_CUT]):
+            return MASK + text[at + SHORTEST_CUT :]
+        at = text.rfind(last, 0, at + SHORTEST_CUT - 1)
+    return text
+
+
+def _require(name: str, binding: Binding, use: Use) -> None:
+    if not binding.allows(use):
+        wanted = " and ".join(filter(None, use.hosts)) or "no host in particular"
+        raise SecretError(
+            "secret_bound",
+            f"the secret {name} is for {binding}, not for a target of the kind {use.kind or 'unknown'} "
+            f"with {wanted}",
+            hint=f"set it again with the hosts that may get it: sexton secret set {name} --host HOST",
+        )
+
+
+def _spellings(text: str) -> Iterable[str]:
+    """How the errors and answers of services quote a text."""
+    for way in (text, unquote(text)):
+        yield way
+        yield from (quote(way, safe=""), quote(way), quote_plus(way))
+        for escaped in (json.dumps(way)[1:-1], json.dumps(way, ensure_ascii=False)[1:-1]):
+            yield from (escaped, escaped.replace("/", "\\/"))
+
+
+def check_binding(binding: Binding, kinds: Iterable[str]) -> Binding:
+    """Refuse hosts and kinds that cannot be."""
+    known = list(kinds)
+    for host in binding.hosts:
+        if not HOST.fullmatch(host):
+            raise InvalidField(
+                "bad_host",
+                f"{host!r} is not a host",
+                field="host",
+                hint="write crm.example.com, or *.example.com for all below it; no scheme, no port",
+            )
+    for kind in binding.kinds:
+        if kind not in known:
+            raise InvalidField(
+                "bad_kind",
+                f"there is no kind of target {kind!r}",
+                field="kind",
+                hint=f"use {', '.join(known)}",
+            )
+    return binding
+
+
+async def keep(
+    context: Context, settings: Settings, name: str, value: str, binding: Binding = ANYWHERE
+) -> bool:
     """Set a secret; whether it is new."""
     check_secret_name(name, "name")
     if not value or len(value.encode()) > LARGEST or "\0" in value:
@@ -128,12 +282,21 @@ async def keep(context: Context, settings: Settings, name: str, value: str) -> b
         )
     cipher = AESGCM(read_key(settings.secret_key))
     nonce = os.urandom(NONCE_BYTES)
-    sealed = nonce + cipher.encrypt(nonce, value.encode(), name.encode())
-    return bool(await context.fetchval("secrets/set", name=name, value=sealed, now=context.now))
+    sealed = nonce + cipher.encrypt(nonce, value.encode(), binding.authenticated(name))
+    return bool(
+        await context.fetchval(
+            "secrets/set",
+            name=name,
+            value=sealed,
+            hosts=list(binding.hosts),
+            kinds=list(binding.kinds),
+            now=context.now,
+        )
+    )
 
 
 async def names(context: Context) -> list[dict[str, Any]]:
-    """Every secret's name, and when it was made and changed."""
+    """Every secret's name, where it may go, and when it was made and changed."""
     return [dict(row) for row in await context.fetch("secrets/list")]
 
 
@@ -142,9 +305,10 @@ async def delete(context: Context, name: str) -> None:
         raise not_found("secret", name)
 
 
-def decrypt(cipher: AESGCM, name: str, sealed: bytes) -> str:
+def decrypt(cipher: AESGCM, name: str, binding: Binding, sealed: bytes) -> str:
     try:
-        return cipher.decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], name.encode()).decode()
+        content = cipher.decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], binding.authenticated(name))
+        return content.decode()
     except InvalidTag:
         raise SecretError(
             "wrong_key",

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from typing import Any
-from urllib.parse import quote
 
 import msgspec
 
 from sexton.errors import SextonError, Unavailable
 from sexton.model import Cancel, Failure, Outcome, Success
 from sexton.postgres.database import Database
-from sexton.security.placeholder import PLACEHOLDER, SecretRef
-from sexton.security.secrets import SecretError, Secrets
+from sexton.security.placeholder import SecretRef
+from sexton.security.secrets import NOWHERE, SecretError, Secrets, Use
 from sexton.targets.base import Refused
 from sexton.targets.run import RunContext, Step, describe
 from sexton.targets.template import fill, names_wall_clock
@@ -28,34 +27,27 @@ class Renderer:
         self._database = database
         self._zones: dict[tuple[int, int], str] = {}
 
-    async def text(self, template: str | SecretRef, run: RunContext) -> str:
+    async def text(self, template: str | SecretRef, run: RunContext, use: Use = NOWHERE) -> str:
         """Secrets are put in last: what the payload holds is data, never a placeholder."""
         if isinstance(template, SecretRef) or "{{" not in template:
-            return await self.secrets.reveal(template)
+            return await self.secrets.reveal(template, use)
         zone = await self._zone(run) if names_wall_clock(template) else "UTC"
         parts = template.split("${secret:")
         done = self._fill(parts[0], run, zone)
         for part in parts[1:]:
             name, _, rest = part.partition("}")
-            done += await self.secrets.value(name) + self._fill(rest, run, zone)
+            done += await self.secrets.value(name, use) + self._fill(rest, run, zone)
         return done
 
-    async def address(self, template: str | SecretRef, run: RunContext) -> str:
-        """The same for an address. A secret that is only a part of it, such as its password, is encoded."""
-        if isinstance(template, SecretRef) or PLACEHOLDER.fullmatch(template):
-            return await self.secrets.reveal(template)
-        values = {name: await self.secrets.value(name) for name in set(PLACEHOLDER.findall(template))}
-        return PLACEHOLDER.sub(lambda found: quote(values[found[1]], safe=""), template)
-
-    async def value(self, value: Any, run: RunContext) -> Any:
+    async def value(self, value: Any, run: RunContext, use: Use = NOWHERE) -> Any:
         """The same for every text inside a JSON value."""
         match value:
             case str():
-                return await self.text(value, run)
+                return await self.text(value, run, use)
             case list():
-                return [await self.value(item, run) for item in value]
+                return [await self.value(item, run, use) for item in value]
             case dict():
-                return {name: await self.value(item, run) for name, item in value.items()}
+                return {name: await self.value(item, run, use) for name, item in value.items()}
         return value
 
     def guarded(self, step: Callable[[RunContext], Awaitable[Outcome]]) -> Step:

@@ -115,10 +115,25 @@ async def test_without_the_mode_202_is_a_success_and_no_token_is_sent(store: Sto
 async def test_the_token_is_not_for_whom_the_service_points_to(store: Store, service: Service) -> None:
     async with serving() as other:
         service.answer = lambda: web.Response(status=307, headers={"Location": other.url})
-        await send(store, {"url": service.url, "mode": "async", "redirects": 1})
+        await send(store, {"url": service.url, "method": "GET", "mode": "async", "redirects": 1})
         [(request, _)] = other.requests
     assert "Sexton-Run-Token" in service.requests[0][0].headers
     assert "Sexton-Run-Token" not in request.headers
+    assert "webhook-signature" in service.requests[0][0].headers
+    assert "webhook-signature" not in request.headers
+
+
+@pytest.mark.parametrize("status", [307, 308])
+async def test_the_body_is_not_for_whom_the_service_points_to(
+    store: Store, service: Service, status: int
+) -> None:
+    async with serving() as other:
+        service.answer = lambda: web.Response(status=status, headers={"Location": other.url})
+        [run] = await send(store, {"url": service.url, "redirects": 1}, payload={"card": "1234"})
+        assert other.requests == []
+    ended = await store.history(run)
+    assert (ended["status"], ended["reason"]) == ("dead", "permanent")
+    assert f"redirected with {status} to another host" in ended["error"]
 
 
 @pytest.mark.parametrize(

@@ -18,11 +18,12 @@ import pytest_asyncio
 from aiohttp import web
 
 from sexton import clock
+from sexton.config import Settings
 from sexton.errors import InvalidField
 from sexton.jobs.validation import read_spec
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
-from sexton.security.secrets import keep
+from sexton.security.secrets import Binding, keep, new_key
 from tests.seeding import (
     NOW,
     QUIET,
@@ -193,7 +194,7 @@ async def test_redirects_that_are_asked_for_are_followed(store: Store) -> None:
 async def test_a_redirect_to_a_metadata_address_is_permanent(store: Store) -> None:
     async with serving() as service:
         where = "http://169.254.169.254/latest"
-        service.answer = lambda: web.Response(status=307, headers={"Location": where})
+        service.answer = lambda: web.Response(status=303, headers={"Location": where})
         [run] = await send(store, {"url": service.url, "redirects": 5})
     ended = await store.history(run)
     assert (ended["status"], ended["reason"]) == ("dead", "permanent")
@@ -267,6 +268,17 @@ async def test_secrets_are_put_in_where_they_are_named_and_nowhere_shown(
     assert request.headers["Authorization"] == "Bearer s3cret-value"
     assert body == b's3cret-value {"n": 1}'
     assert await result(store, run) == {"status": 200, "body": "you said •••"}
+
+
+async def test_a_secret_does_not_go_to_a_host_that_it_is_not_for(store: Store) -> None:
+    key = new_key()
+    bound = Binding(("crm.example.com",))
+    await keep(Context(store.database), Settings(secret_key=key), "crm", "s3cret-value", bound)
+    async with serving() as service:
+        target = {"url": service.url, "headers": {"Authorization": "${secret:crm}"}}
+        [run] = await send(store, target, secret_key=key)
+        assert service.requests == []
+    assert "the secret crm is for hosts crm.example.com" in (await store.live(run))["error"]
 
 
 async def test_a_secret_that_is_not_there_is_tried_again(store: Store) -> None:

@@ -328,7 +328,9 @@ create table sexton.zones (
 -- What targets refer to by name, encrypted under a key that is not here.
 create table sexton.secrets (
     name text primary key,
-    value bytea not null,       -- nonce and ciphertext of AES-GCM, with the name authenticated
+    value bytea not null,       -- nonce and ciphertext of AES-GCM, with name, hosts and kinds authenticated
+    hosts text[] not null default '{}',     -- where it may be sent; empty: to any
+    kinds text[] not null default '{}',     -- the kinds of target that may use it; empty: any
     created_at timestamptz not null default clock_timestamp(),
     updated_at timestamptz not null default clock_timestamp()
 );

@@ -26,6 +26,7 @@ from sexton.model import (
     Outcome,
     Success,
 )
+from sexton.security.secrets import Use, hosts_of
 from sexton.targets.base import TargetServices
 from sexton.targets.celery.kind import CeleryTarget
 from sexton.targets.message.brokers.base import Message
@@ -50,22 +51,23 @@ class OpenCelery:
         await self._pool.close()
 
     async def _send(self, target: CeleryTarget, run: RunContext) -> Outcome:
-        url = await self._renderer.address(target.url, run)
-        args, kwargs = await self._arguments(target, run)
+        reveal = partial(self._renderer.secrets.address, kind="celery", encode=True)
+        url = await reveal(target.url)
+        args, kwargs = await self._arguments(target, run, Use("celery", hosts_of(url)))
         message = task_message(target, run, args, kwargs)
         if not target.wait:
             return await self._pool.publish(target.broker, url, message)
-        backend = Address.read(
-            await self._renderer.address(target.result_url or target.url, run), field="result_url"
-        )
+        backend = Address.read(await reveal(target.result_url or target.url), field="result_url")
         await self._pool.check(backend)
         return await self._send_and_wait(target, url, backend, message)
 
-    async def _arguments(self, target: CeleryTarget, run: RunContext) -> tuple[list[Any], dict[str, Any]]:
+    async def _arguments(
+        self, target: CeleryTarget, run: RunContext, use: Use
+    ) -> tuple[list[Any], dict[str, Any]]:
         """As the target says; else the payload: an object as names, anything else as the only one."""
         if target.args is not None or target.kwargs is not None:
-            args = await self._renderer.value(target.args or [], run)
-            return args, await self._renderer.value(target.kwargs or {}, run)
+            args = await self._renderer.value(target.args or [], run, use)
+            return args, await self._renderer.value(target.kwargs or {}, run, use)
         payload = run.payload
         if isinstance(payload, dict):
             return [], payload

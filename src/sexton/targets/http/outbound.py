@@ -15,7 +15,7 @@ import socket
 import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -150,9 +150,16 @@ class Outbound:
                 method, body = "GET", b""
                 headers = {name: value for name, value in headers.items() if name.lower() != "content-type"}
             if origin(url) != origin(before):
+                if body:
+                    raise BadRedirect(
+                        f"redirected with {reply.status} to another host, {origin(url)}, "
+                        "where the body is not sent"
+                    )
                 headers = {
                     name: value for name, value in headers.items() if name.lower() not in request.private
                 }
+                # The certificate was given to be shown to the first host.
+                request = replace(request, tls=request.tls and HttpTls(ca=request.tls.ca))
         raise AssertionError("the last of the redirects returns or raises")
 
     async def _exchange(

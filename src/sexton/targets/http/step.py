@@ -29,6 +29,7 @@ from sexton.model import (
     Wait,
 )
 from sexton.postgres.database import Database
+from sexton.security.secrets import Use, hosts_of
 from sexton.targets.base import TargetServices
 from sexton.targets.http.hosts import HostBusy
 from sexton.targets.http.kind import BODY_NAMES, BODY_PLACEHOLDER, HttpTarget, HttpTls
@@ -49,6 +50,7 @@ PREFIX = "whsec_"
 # The setting that holds the secret.
 WEBHOOK_SECRET = "webhook_secret"
 ACCEPTED = 202
+SIGNATURE = ("webhook-id", "webhook-timestamp", "webhook-signature")
 RETRYABLE = frozenset({408, 425, 429})
 
 
@@ -72,13 +74,15 @@ class OpenHttp:
 
     async def _send_revealed(self, target: HttpTarget, run: RunContext) -> Outcome:
         """Secrets are put in before the template is filled: what the payload holds is data."""
-        reveal, tls = self._renderer.secrets.reveal, target.tls
+        tls = target.tls
+        url = await self._renderer.secrets.address(target.url, "http")
+        reveal = partial(self._renderer.secrets.reveal, use=Use("http", hosts_of(url)))
         if tls is not None:
             shown = {name: getattr(tls, name) for name in tls.__struct_fields__}
             tls = HttpTls(**{name: text and await reveal(text) for name, text in shown.items()})
         revealed = msgspec.structs.replace(
             target,
-            url=await reveal(target.url),
+            url=url,
             headers={name: await reveal(text) for name, text in target.headers.items()},
             body=target.body and await reveal(target.body),
             tls=tls,
@@ -103,7 +107,7 @@ class OpenHttp:
                     read_seconds=target.read_timeout_seconds or run.policy.timeout_seconds,
                     tls=target.tls,
                     # What the job's owner has given in confidence is not for whom the service points to.
-                    private=frozenset(name.lower() for name in (*target.headers, TOKEN_HEADER)),
+                    private=frozenset(map(str.lower, (*target.headers, TOKEN_HEADER, *SIGNATURE))),
                 )
             )
         except HostBusy as busy:
@@ -217,11 +221,8 @@ def signature_headers(message: str, timestamp: int, body: bytes, keys: Sequence[
     """The headers of Standard Webhooks; the same id at every attempt, a fresh time at each."""
     signed = f"{message}.{timestamp}.".encode() + body
     signatures = (base64.b64encode(hmac.digest(key, signed, hashlib.sha256)).decode() for key in keys)
-    return {
-        "webhook-id": message,
-        "webhook-timestamp": str(timestamp),
-        "webhook-signature": " ".join(f"v1,{signature}" for signature in signatures),
-    }
+    listed = " ".join(f"v1,{signature}" for signature in signatures)
+    return dict(zip(SIGNATURE, (message, str(timestamp), listed), strict=True))
 
 
 def judge(target: HttpTarget, reply: Reply) -> Outcome:

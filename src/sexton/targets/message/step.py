@@ -24,6 +24,7 @@ from sexton.model import (
     Success,
     Wait,
 )
+from sexton.security.secrets import Use, hosts_of
 from sexton.targets.base import Refused, TargetServices
 from sexton.targets.message.brokers.base import (
     CONNECT_SECONDS,
@@ -56,7 +57,8 @@ class OpenMessage:
         await self._pool.close()
 
     async def _send(self, target: MessageTarget, run: RunContext) -> Outcome:
-        text = self._renderer.text
+        url = await self._renderer.secrets.address(target.url, "message", encode=True)
+        text = partial(self._renderer.text, use=Use("message", hosts_of(url)))
         token = await run.token() if target.mode == "async" else None
         message = Message(
             topic=await text(target.topic, run),
@@ -73,9 +75,7 @@ class OpenMessage:
             exchange=target.exchange,
             redis_type=target.redis_type,
         )
-        outcome = await self._pool.publish(
-            target.broker, await self._renderer.address(target.url, run), message
-        )
+        outcome = await self._pool.publish(target.broker, url, message)
         if token is not None and isinstance(outcome, Success):
             return Wait(target.wait_seconds or run.policy.timeout_seconds)
         return outcome

@@ -27,6 +27,7 @@ from sexton.clock import iso
 from sexton.config import Settings
 from sexton.errors import InvalidField
 from sexton.model import Failure, Outcome, Success
+from sexton.security.secrets import Use
 from sexton.targets.base import Refused, TargetServices
 from sexton.targets.run import RunContext, Step, clean
 from sexton.targets.shell.kind import ShellTarget
@@ -73,7 +74,7 @@ class OpenShell:
                     f"jobs may not set the variable {name} on this worker: "
                     f"its setting shell_variables allows {', '.join(self._variables) or 'none'}"
                 )
-            environment[name] = await self._secrets.reveal(value)
+            environment[name] = await self._secrets.reveal(value, Use("shell"))
         environment |= run_environment(run)
         mask = self._secrets.mask
         command = Command(lambda line, level: run.log(mask(line), level))

@@ -1,1 +1,1 @@
-select value from sexton.secrets where name = :name
+select value, hosts, kinds from sexton.secrets where name = :name
