@@ -86,16 +86,16 @@ def _residues(
 ) -> tuple[Sequence[int], Sequence[int], int]:
     """Every wanted start of a unit as the sum of a head (day and hour) and a tail (minute and second), modulo
     the shortest time after which they repeat."""
-    tails = [minute * 60 + second for minute in times.minutes for second in times.seconds]
-    if 0 < len(weekdays) < 7:
+    all_days = not 0 < len(weekdays) < 7
+    if all_days and (unit == DAY or len(times.hours) == 24):
+        if unit >= 3600:
+            return [0], [0], unit
+        if len(times.minutes) == 60:
+            return [0], times.seconds if unit == 1 else [0], 60
+        heads, modulus = [0], 3600
+    elif all_days:
+        heads, modulus = [hour * 3600 for hour in times.hours], DAY
+    else:
         days = [day_of_weekday(weekday) * DAY for weekday in weekdays]
-        return [day + hour * 3600 for day in days for hour in times.hours], tails, WEEK
-    if unit == DAY:
-        return [0], [0], DAY
-    if len(times.hours) < 24:
-        return [hour * 3600 for hour in times.hours], tails, DAY
-    if unit == 3600:
-        return [0], [0], 3600
-    if len(times.minutes) < 60:
-        return [0], tails, 3600
-    return [0], times.seconds if unit == 1 else [0], 60
+        heads, modulus = [day + hour * 3600 for day in days for hour in times.hours], WEEK
+    return heads, [minute * 60 + second for minute in times.minutes for second in times.seconds], modulus

@@ -123,7 +123,12 @@ class Schedule:
 
     def next_after(self, instant: datetime) -> datetime | None:
         """The first occurrence strictly after an instant."""
-        following = self.next_instant(self._floor(_aware(instant, "instant")), Budget())
+        at = self._floor(_aware(instant, "instant"))
+        if self._simple and at >= self._low:
+            found = self.mappings[0].first_undisturbed(at, Budget())
+            if found is not None:
+                return self._instant(found)
+        following = self.next_instant(at, Budget())
         return None if following is None else self._instant(following)
 
     def previous_before(self, instant: datetime) -> datetime | None:
@@ -250,10 +255,6 @@ class Schedule:
 
     def next_instant(self, at: int, budget: Budget) -> int | None:
         """As `next_after`, in seconds since 1970, within the budget of the caller's answer."""
-        if self._simple and at >= self._low:
-            found = self.mappings[0].first_undisturbed(at, budget)
-            if found is not None:
-                return found
         return next(self._fired(at, budget), None)
 
     def _next_wall(self, rule: Rule, wall: int, budget: Budget) -> int | None:

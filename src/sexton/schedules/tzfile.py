@@ -37,15 +37,16 @@ class Changes:
     def __init__(self, first_offset: int, listed: Iterable[ClockChange], rule: Rule | None = None) -> None:
         """The clock starts with `first_offset`; `rule` holds after the listed changes."""
         start, listed = (BEGINNING, first_offset), list(listed)
-        self._listed = [start, start, *_real(first_offset, listed)]
-        self._last = self._listed[-1][0]
+        changes = [start, start, *_real(first_offset, listed)]
+        self._listed = _columns(changes)
+        self._latest = changes[-2:]
         self._rule = rule
         self._rule_from = listed[-1][0] if listed else FIRST_WALL
-        self._blocks: dict[int, list[ClockChange]] = {}
+        self._blocks: dict[int, tuple[list[int], list[int]]] = {}
 
-    def around(self, at: int) -> list[ClockChange]:
-        """Some changes in order: two or more up to an instant, and one or more after it."""
-        if at < self._last:
+    def around(self, at: int) -> tuple[list[int], list[int]]:
+        """The instants and the offsets of some changes in order: two or more up to `at`, one or more after."""
+        if at < self._latest[-1][0]:
             return self._listed
         number = 0 if self._rule is None else max(min(at, LAST_WALL), self._rule_from) // (BLOCK * YEAR)
         block = self._blocks.get(number)
@@ -53,15 +54,17 @@ class Changes:
             block = self._blocks[number] = self._make_block(1970 + number * BLOCK)
         return block
 
-    def _make_block(self, year: int) -> list[ClockChange]:
+    def _make_block(self, year: int) -> tuple[list[int], list[int]]:
         """The changes of BLOCK years and of two more on either side, since years differ in length."""
-        block, ended = self._listed[-2:], True
+        block, ended = [*self._latest], True
         if self._rule is not None:
             years = range(max(year - 2, 1), min(year + BLOCK + 2, 9999) + 1)
             ruled = (change for each in years for change in self._rule.changes_in(each))
             block += _real(block[-1][1], (change for change in ruled if change[0] > self._rule_from))
             ended = years[-1] == 9999
-        return [*block, (END, block[-1][1]), (-BEGINNING, block[-1][1])] if ended else block
+        if ended:
+            block += [(END, block[-1][1]), (-BEGINNING, block[-1][1])]
+        return _columns(block)
 
 
 class Day(NamedTuple):
@@ -150,6 +153,11 @@ def _seconds(text: str) -> int:
     parts = [int(part) for part in text.lstrip("+-").split(":")]
     seconds = sum(part * size for part, size in zip(parts, (3600, 60, 1), strict=False))
     return -seconds if text.startswith("-") else seconds
+
+
+def _columns(changes: Iterable[ClockChange]) -> tuple[list[int], list[int]]:
+    instants, offsets = zip(*changes, strict=True)
+    return list(instants), list(offsets)
 
 
 def _real(offset: int, changes: Iterable[ClockChange]) -> list[ClockChange]:

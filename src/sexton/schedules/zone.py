@@ -95,10 +95,10 @@ class Zone:
         latest = self._latest
         if latest.start <= at < latest.end:
             return latest
-        changes = self._changes.around(at)
-        place = bisect_right(changes, at, key=_at) - 1
-        (_, before), (start, offset), (end, after) = changes[place - 1 : place + 2]
-        found = self._latest = Period(start, end, offset, before, after)
+        instants, offsets = self._changes.around(at)
+        place = bisect_right(instants, at)
+        before, offset, after = offsets[place - 2 : place + 1]
+        found = self._latest = Period(instants[place - 1], instants[place], offset, before, after)
         return found
 
     def first_instant(self, wall: int) -> int:
@@ -305,7 +305,3 @@ class Mapping:
 
 def _instant(hit: Hit) -> int:
     return hit.at
-
-
-def _at(change: tuple[int, int]) -> int:
-    return change[0]
