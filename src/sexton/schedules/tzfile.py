@@ -45,7 +45,7 @@ class Changes:
         self._blocks: dict[int, tuple[list[int], list[int]]] = {}
 
     def around(self, at: int) -> tuple[list[int], list[int]]:
-        """The instants and the offsets of some changes in order: two or more up to `at`, one or more after."""
+        """The instants and the offsets of some changes in order: two or more up to `at`, some after."""
         if at < self._latest[-1][0]:
             return self._listed
         number = 0 if self._rule is None else max(min(at, LAST_WALL), self._rule_from) // (BLOCK * YEAR)
