@@ -80,10 +80,10 @@ class Unavailable(SextonError):
     """The database cannot be reached, or is not ready."""
 
 
-def user_frames(error: BaseException) -> traceback.StackSummary:
-    """The traceback from the user's first line on, without Sexton's own lines; all if there are no others."""
+def user_frames(error: BaseException) -> list[traceback.FrameSummary]:
+    """The traceback from the user's first line on, without Sexton's own lines."""
     frames = traceback.extract_tb(error.__traceback__)
     theirs = [frame for frame in frames if not frame.filename.startswith(_OWN)]
     while theirs and theirs[0].filename.startswith(_BETWEEN):
         del theirs[0]
-    return traceback.StackSummary.from_list(theirs or frames)
+    return theirs

@@ -39,7 +39,7 @@ UP = Up(pid=1, address="http://127.0.0.1:7390", workers=2, data=Path("/data"))
 class Running:
     """`sexton up` in a process group of its own, as a shell starts it."""
 
-    def __init__(self, data: Path, *arguments: str) -> None:
+    def __init__(self, data: Path, *arguments: str, cwd: Path | None = None) -> None:
         with listen("127.0.0.1", 0) as free:
             port = free.getsockname()[1]
         self.process = subprocess.Popen(
@@ -48,6 +48,7 @@ class Running:
             stderr=subprocess.PIPE,
             text=True,
             process_group=0,
+            cwd=cwd,
             env={name: value for name, value in os.environ.items() if not name.startswith("SEXTON_")},
         )
         self.said: list[str] = []
@@ -179,6 +180,20 @@ def test_an_application_that_is_not_there_ends_it(data: Path) -> None:
     finally:
         hopeless.close()
     assert not PrivateServer(data).running()
+
+
+def test_an_error_in_the_application_is_told_once(data: Path, tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text("import json\n\njson.loads('{')\n")
+    hopeless = Running(data, "--workers", "2", "--app", "broken:app", cwd=tmp_path)
+    try:
+        assert hopeless.process.wait(60) == 1
+        assert hopeless.process.stderr is not None
+        told = hopeless.process.stderr.read()
+    finally:
+        hopeless.close()
+    assert told.count(f'File "{tmp_path}/broken.py", line 3, in <module>') == 1
+    assert told.count("JSONDecodeError") == 1
+    assert "Traceback" not in told
 
 
 def test_a_foreign_database_must_have_been_migrated(

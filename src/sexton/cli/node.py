@@ -19,7 +19,7 @@ from sexton.config import Settings, load
 from sexton.engine import crash
 from sexton.engine.logs import set_up_logging
 from sexton.engine.up.listen import address_of, listen
-from sexton.errors import InvalidField, SextonError
+from sexton.errors import InvalidField, SextonError, user_frames
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -50,6 +50,9 @@ def node(
     shell_commands: Annotated[str | None, Parameter(help="Programs they may run, with commas.")] = None,
     shell_variables: Annotated[str | None, Parameter(help="Variables that jobs may set for them.")] = None,
     shell_user: Annotated[str | None, Parameter(help="The account they run as; needs root.")] = None,
+    check: Annotated[
+        bool, Parameter(help="Only load the application, and say what is wrong with it.")
+    ] = False,
 ) -> int:
     """Run one node in the given roles until it is told to stop."""
     set_up_logging()
@@ -71,7 +74,10 @@ def node(
                 "shell_user": shell_user,
             }
         )
-        asyncio.run(_until_stopped(settings, listen_fd))
+        if check:
+            _load_app(settings.app)
+        else:
+            asyncio.run(_until_stopped(settings, listen_fd))
     except SextonError as error:
         print(f"sexton: {error}", file=sys.stderr)
         return REFUSED if isinstance(error, InvalidField) else NOT_DONE
@@ -212,17 +218,20 @@ def _load_app(path: str | None) -> Sexton | None:
     sys.path.insert(0, "")
     hint = "write module:name, such as reports:app"
     try:
-        found = getattr(importlib.import_module(module), name or "app")
-    except (ImportError, AttributeError) as error:
-        raise InvalidField("bad_app", f"{path} cannot be loaded: {error}", field="app", hint=hint) from error
+        loaded = importlib.import_module(module)
     except Exception as error:
-        place = traceback.extract_tb(error.__traceback__)[-1]
+        if isinstance(error, ModuleNotFoundError) and error.name == module.partition(".")[0]:
+            raise InvalidField(
+                "bad_app", f"{path} cannot be loaded: {error}", field="app", hint=hint
+            ) from error
+        trace = [*traceback.format_list(user_frames(error)), *traceback.format_exception_only(error)]
         raise InvalidField(
-            "bad_app",
-            f"{path} cannot be loaded: {type(error).__name__}: {error}",
-            field="app",
-            hint=f"see {place.filename}, line {place.lineno}",
+            "bad_app", f"{path} cannot be loaded:\n{''.join(trace).rstrip()}", field="app"
         ) from error
+    found = getattr(loaded, name or "app", None)
     if not isinstance(found, Sexton):
-        raise InvalidField("bad_app", f"{path} is not a Sexton application", field="app", hint=hint)
+        wrong = (
+            f"{path} is not a Sexton application" if found is not None else f"{module} has no {name or 'app'}"
+        )
+        raise InvalidField("bad_app", wrong, field="app", hint=hint)
     return found

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import traceback
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime, timedelta
@@ -344,7 +345,7 @@ def describe(error: BaseException) -> str:
         head = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     except Exception:
         head = type(error).__name__
-    frames = user_frames(error).format()
+    frames = traceback.format_list(user_frames(error) or traceback.extract_tb(error.__traceback__))
     if len(frames) > FIRST_FRAMES + LAST_FRAMES:
         frames[FIRST_FRAMES:-LAST_FRAMES] = ["  …\n"]
     trace = "".join(frames)

@@ -61,6 +61,8 @@ async def supervise(
             stack.callback(private.release)
         stop = Stop()
         stop.on(signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        if settings.app and not await stop.unless(asyncio.create_task(_check_app(settings.app))):
+            return None
         url = await asyncio.to_thread(private.start) if private else settings.database_url or ""
         preparing = asyncio.create_task(_prepare(url, settings, private=private is not None, shards=shards))
         if not await stop.unless(preparing):
@@ -117,6 +119,20 @@ async def joined(url: str, schema: str, pids: list[int]) -> bool:
         await database.close()
     found = {row["name"].rsplit(":", 1)[0] for row in rows}
     return bool(pids) and {f"{socket.gethostname()}:{pid}" for pid in pids} <= found
+
+
+async def _check_app(app: str) -> None:
+    """Load the application once, in a process of its own, before several others do: an error is told once."""
+    command = [sys.executable, "-m", "sexton", "node", "--check", "--app", app]
+    checking = await asyncio.create_subprocess_exec(*command, stdin=asyncio.subprocess.DEVNULL)
+    try:
+        if await checking.wait():
+            raise Unavailable(
+                "start_failed", "the application cannot be loaded.", hint="what is wrong is above"
+            )
+    finally:
+        if checking.returncode is None:
+            checking.kill()
 
 
 async def _prepare(url: str, settings: Settings, *, private: bool, shards: int | None) -> None:
