@@ -19,7 +19,7 @@ PACKAGE = Path(__file__).parent.parent / "src" / "sexton"
 
 # From the bottom up. A module may import from the layers below its own and from its own package.
 LAYERS = (
-    {"errors", "clock"},
+    {"errors", "clock", "printable"},
     {"connections", "schedules", "model", "refusal"},
     {"config"},
     {"postgres"},

@@ -14,6 +14,7 @@ from litestar.exceptions import HTTPException
 from msgspec import Meta
 
 from sexton.errors import Conflict, InvalidField, NotFound, SextonError, Unavailable
+from sexton.postgres.database import NOT_NOW
 
 log = logging.getLogger("sexton.api")
 
@@ -112,6 +113,9 @@ def problem(
 
 def answer_error(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
     """The exception handler of the whole application."""
+    if isinstance(error, NOT_NOW):
+        said = str(error).splitlines()[0] if str(error) else type(error).__name__
+        error = Unavailable("database_busy", f"the database cannot do this now: {said}", hint="try again")
     match error:
         case Unavailable() if not getattr(request.state, "trusted", False):
             # Its words may name hosts, users and files.
@@ -126,10 +130,6 @@ def answer_error(request: Request[Any, Any, Any], error: Exception) -> Response[
                 error.detail or HTTPStatus(status).phrase,
                 hint=HINTS.get(status),
                 headers=error.headers or {},
-            )
-        case asyncpg.QueryCanceledError() | asyncpg.LockNotAvailableError() | asyncpg.DeadlockDetectedError():
-            return problem_of(
-                Unavailable("database_busy", "the database did not answer in time", hint="try again")
             )
         case asyncpg.DataError():
             return problem_of(

@@ -20,6 +20,7 @@ from sexton.engine import crash
 from sexton.engine.logs import set_up_logging
 from sexton.engine.up.listen import address_of, listen
 from sexton.errors import InvalidField, SextonError, user_frames
+from sexton.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -79,7 +80,7 @@ def node(
         else:
             asyncio.run(_until_stopped(settings, listen_fd))
     except SextonError as error:
-        print(f"sexton: {error}", file=sys.stderr)
+        print(printable(f"sexton: {error}"), file=sys.stderr)
         return REFUSED if isinstance(error, InvalidField) else NOT_DONE
     return DONE
 

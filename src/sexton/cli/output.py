@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from sexton.printable import printable, printable_json
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime, timedelta
@@ -40,7 +42,7 @@ class Table:
         self._elastic = [headings.index(heading) for heading in elastic]
 
     def add(self, *cells: str, note: str | None = None, style: str = "") -> None:
-        self._rows.append((cells, note, style))
+        self._rows.append(([" ".join(cell.splitlines()) for cell in cells], note, style))
 
     def print(self, console: Console) -> None:
         widths = [
@@ -88,7 +90,7 @@ def width(console: Console) -> int:
 
 
 def write(console: Console, line: str, style: str = "") -> None:
-    console.print(line, style=style or None, soft_wrap=True)
+    console.print(printable(line), style=style or None, soft_wrap=True)
 
 
 def paragraph(console: Console, text: str, style: str = "") -> None:
@@ -100,7 +102,8 @@ def write_json(value: Any) -> None:
     """One value on one line, in UTF-8 whatever the terminal speaks."""
     sys.stdout.flush()
     # Arguments that are not UTF-8 arrive as lone surrogates, which JSON cannot carry.
-    sys.stdout.buffer.write(msgspec.json.encode(_without_surrogates(value)) + b"\n")
+    text = msgspec.json.encode(_without_surrogates(value)).decode()
+    sys.stdout.buffer.write(printable_json(text).encode() + b"\n")
     sys.stdout.buffer.flush()
 
 
@@ -172,7 +175,7 @@ def _pointed_at(text: str, position: int) -> list[str]:
 
 
 def _printable(text: str) -> str:
-    """Each character that would move the cursor or worse becomes one that does not."""
+    """On one line: each character that would move the cursor or worse becomes one that does not."""
     return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in text)
 
 
@@ -189,4 +192,4 @@ def _without_surrogates(value: Any) -> Any:
 
 
 def _complain(lines: Iterable[str]) -> None:
-    print("\n".join(lines), file=sys.stderr)
+    print(printable("\n".join(lines)), file=sys.stderr)

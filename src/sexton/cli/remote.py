@@ -13,6 +13,7 @@ from cyclopts import Parameter
 from sexton import clock
 from sexton.cli.client import Client
 from sexton.errors import InvalidField
+from sexton.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -186,5 +187,5 @@ def confirm(question: str, yes: bool) -> bool:
         return True
     if not sys.stdin.isatty():
         raise InvalidField("not_confirmed", question, field="yes", hint="add --yes")
-    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    print(printable(f"{question} [y/N] "), end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")

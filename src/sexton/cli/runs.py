@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as json_
 from functools import partial
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
@@ -124,7 +125,10 @@ def _show_all(runs: list[dict[str, Any]], job: str | None) -> None:
     if runs:
         show_runs(console(), runs, with_job=job is None)
     else:
-        write(console(), "No runs." if job is None else f"No runs yet; sexton why {job} says what is to come")
+        write(
+            console(),
+            "No runs." if job is None else f"No runs yet; sexton why {quote(job)} says what is to come",
+        )
 
 
 def _show_cancelled(found: dict[str, Any]) -> None:

@@ -16,6 +16,7 @@ from sexton.cli import DONE, NOT_DONE, REFUSED
 from sexton.config import Settings, load, misspelt
 from sexton.engine.logs import set_up_logging
 from sexton.errors import InvalidField, SextonError
+from sexton.printable import printable
 
 if TYPE_CHECKING:
     from sexton.engine.up.directory import Up
@@ -68,7 +69,10 @@ def up(
     try:
         settings = load({**given, "roles": roles, "shards": shards})
         for name, meant in misspelt(os.environ).items():
-            print(f"sexton: {name} is no setting, so it is ignored: did you mean {meant}?", file=sys.stderr)
+            print(
+                printable(f"sexton: {name} is no setting, so it is ignored: did you mean {meant}?"),
+                file=sys.stderr,
+            )
         other = asyncio.run(
             supervise(
                 settings,
@@ -139,7 +143,7 @@ def explain(error: SextonError, database_url: str | None) -> None:
     if error.code == "not_migrated":
         option = " --database-url …" if database_url else ""
         hint = f"run: {command()} migrate{option}"
-    print(f"sexton: {error.message}" + (f"\n  {hint}" if hint else ""), file=sys.stderr)
+    print(printable(f"sexton: {error.message}" + (f"\n  {hint}" if hint else "")), file=sys.stderr)
 
 
 def _relative(path: Path) -> str:

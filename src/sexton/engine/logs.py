@@ -6,6 +6,8 @@ import logging
 import sys
 from datetime import UTC, datetime
 
+from sexton.printable import printable
+
 
 def set_up_logging() -> None:
     """Does nothing if the program has set logging up already."""
@@ -15,6 +17,9 @@ def set_up_logging() -> None:
 
 
 class UtcFormatter(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return printable(super().format(record))
+
     def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: N802
         """`2026-06-08 13:00:00.123Z`: logs of many machines have one zone."""
         at = datetime.fromtimestamp(record.created, UTC).replace(tzinfo=None)

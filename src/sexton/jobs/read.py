@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate, islice, pairwise
+from shlex import quote
 from typing import Any
 
 import asyncpg
@@ -212,7 +213,7 @@ async def _limit_warnings(context: Context, job: JobView) -> list[str]:
         return []
     if await context.fetchval("jobs/has_key_limit", namespace=context.namespace, queue=job.queue):
         return []
-    how = f"sexton queues set {job.queue} --key-concurrency 1"
+    how = f"sexton queues set {quote(job.queue)} --key-concurrency 1"
     return [f"the queue {job.queue} has no key_concurrency: concurrency_key limits nothing ({how})"]
 
 
@@ -221,7 +222,9 @@ async def _secret_warnings(context: Context, job: JobView) -> list[str]:
     if not named:
         return []
     known = {row["name"] for row in await context.fetch("secrets/list")}
-    return [f"there is no secret {name} yet (sexton secret set {name})" for name in sorted(named - known)]
+    return [
+        f"there is no secret {name} yet (sexton secret set {quote(name)})" for name in sorted(named - known)
+    ]
 
 
 async def _worker_warnings(context: Context, target: Target) -> list[str]:

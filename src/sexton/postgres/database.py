@@ -60,6 +60,20 @@ LOST = (
     asyncpg.IdleInTransactionSessionTimeoutError,
 )
 
+# What PostgreSQL says when the same would work at another time: it is read-only, as a replica or when it is
+# full; a row or a table is locked or being altered; it runs out of something, or is being stopped.
+NOT_NOW = (
+    asyncpg.ReadOnlySQLTransactionError,
+    asyncpg.LockNotAvailableError,
+    asyncpg.ObjectInUseError,
+    asyncpg.TransactionRollbackError,
+    asyncpg.InsufficientResourcesError,
+    asyncpg.OperatorInterventionError,
+    asyncpg.PostgresSystemError,
+    asyncpg.InvalidCachedStatementError,
+    asyncpg.OutdatedSchemaCacheError,
+)
+
 # What waiting does not cure: an address that is none, a wrong password, a database that is not there.
 HOPELESS = (
     asyncpg.ClientConfigurationError,

@@ -28,7 +28,12 @@ NAMESPACE = "default"
 SYSTEM = "system"
 TRIES = 5
 # Errors after which the same transaction can succeed.
-REPEATABLE = (asyncpg.DeadlockDetectedError, asyncpg.SerializationError)
+REPEATABLE = (
+    asyncpg.DeadlockDetectedError,
+    asyncpg.SerializationError,
+    asyncpg.InvalidCachedStatementError,  # a table was altered
+    asyncpg.OutdatedSchemaCacheError,
+)
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")

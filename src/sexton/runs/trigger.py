@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from shlex import quote
 from typing import Annotated, Any
 
 import msgspec
@@ -131,7 +132,7 @@ async def cancel_run(context: Context, run_id: str, *, reason: str | None = None
     if ended is None:
         raise not_found("run", run_id)
     raise Conflict(
-        "run_ended", f"run {run_id} has ended already: {ended}", hint=f"see: sexton runs show {run_id}"
+        "run_ended", f"run {run_id} has ended already: {ended}", hint=f"see: sexton runs show {quote(run_id)}"
     )
 
 

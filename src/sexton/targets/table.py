@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import entry_points
 from pkgutil import resolve_name
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -153,7 +154,7 @@ def hint_of(*, dead_letters: bool = False) -> str:
 def how_to_serve(kind: str, need: str) -> str:
     """What to do where no worker serves a lane."""
     known = kinds().get(kind)
-    return "start one that knows it" if known is None else known.how_to_serve.format(need=need)
+    return "start one that knows it" if known is None else known.how_to_serve.format(need=quote(need))
 
 
 def served(settings: Settings) -> list[str]:

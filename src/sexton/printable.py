@@ -1,0 +1,33 @@
+"""Text that others wrote, made harmless for terminals and logs.
+
+What a called service answers ends up in errors, logs and tables. Control characters in it could move the
+cursor, change the window's title or turn the order of the text around.
+"""
+
+from __future__ import annotations
+
+import re
+
+# C0 but tab and line end, DEL and C1; marks that turn or hide text; ends of lines and of paragraphs;
+# surrogates.
+_CONTROLS = re.compile(
+    "[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\ud800-\udfff\U000e0000-\U000e007f]"
+)
+
+
+def printable(text: str) -> str:
+    """The same with a replacement character for each control; lines and tabs stay."""
+    return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def printable_json(text: str) -> str:
+    """JSON with the controls inside its texts escaped: the same values, in harmless characters."""
+    return _CONTROLS.sub(lambda found: _escaped(ord(found[0])), text)
+
+
+def _escaped(code: int) -> str:
+    if code < 0x10000:
+        return f"\\u{code:04x}"
+    high, low = divmod(code - 0x10000, 0x400)
+    return f"\\u{0xD800 + high:04x}\\u{0xDC00 + low:04x}"
