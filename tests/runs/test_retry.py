@@ -52,3 +52,21 @@ def test_errors_that_differ_in_numbers_belong_together() -> None:
     other = error_group("TimeoutError: order 99 of user u-1 took 12.25 s")
     assert one == other
     assert one != error_group("ValueError: order 99 of user u-1 took 12.25 s")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("HTTP 500: order 12", "HTTP 404: order 12"),
+        ("exit code 1: line 3", "exit code 127: line 3"),
+        ("signal 9", "signal 15"),
+        ("OSError: [Errno 111] refused", "OSError: [Errno 113] refused"),
+    ],
+)
+def test_a_status_is_part_of_the_cause(one: str, other: str) -> None:
+    assert error_group(one) != error_group(other)
+    assert error_group(one.replace("12", "77").replace("line 3", "line 4")) == error_group(one)
+
+
+def test_a_long_number_is_no_status() -> None:
+    assert error_group("status 12345 of 1.5") == error_group("status 999-88 of 2.5") == "status # of #.#"

@@ -69,7 +69,13 @@ def in_seconds(duration: float | timedelta) -> float:
     return duration.total_seconds() if isinstance(duration, timedelta) else float(duration)
 
 
+_NUMBER = re.compile(
+    r"(?P<status>\b(?:HTTP|status|code|signal|errno) \d{1,3}\b(?![\w.-]))|\b(?=\w*\d)[\w-]+\b", re.IGNORECASE
+)
+
+
 def error_group(error: str) -> str:
-    """Errors that differ only in numbers and ids belong together."""
+    """Errors that differ only in numbers and ids belong together. A status says what went wrong, so it stays:
+    `HTTP 404` is another cause than `HTTP 500`, `exit code 1` another than `signal 9`."""
     first = error.split("\n", 1)[0][:200]
-    return re.sub(r"\b(?=\w*\d)[\w-]+\b", "#", first)
+    return _NUMBER.sub(lambda found: found[0] if found["status"] else "#", first)

@@ -138,7 +138,7 @@ class DeadLetter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DeadGroup(msgspec.Struct, frozen=True, kw_only=True):
-    """Dead letters with the same cause."""
+    """Dead letters with the same cause that died in the same way."""
 
     error_group: Annotated[str, about("What they share.")]
     reason: Annotated[str, about("exhausted, permanent or poison.")]

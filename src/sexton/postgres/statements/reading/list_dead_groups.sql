@@ -1,10 +1,10 @@
--- Dead letters by what they died of, the largest group first; :job_id may be null.
-select d.error_group, min(d.reason) as reason, count(*) as letters, count(distinct d.job_id) as jobs,
+-- Dead letters by what they died of and how, the largest group first; :job_id may be null.
+select d.error_group, d.reason, count(*) as letters, count(distinct d.job_id) as jobs,
     min(d.died_at) as first_died_at, max(d.died_at) as last_died_at,
     (array_agg(d.error order by d.died_at desc))[1] as latest_error,
     (array_agg(d.run_id order by d.died_at desc))[1] as latest_run
 from sexton.dead d
 where :job_id::bigint is null or d.job_id = :job_id
-group by d.error_group
-order by count(*) desc, d.error_group
+group by d.error_group, d.reason
+order by count(*) desc, d.error_group, d.reason
 limit :limit
