@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from sexton import clock
 from sexton.cli.cluster import shortened
 from sexton.engine.cluster.status import get_cluster
 from sexton.postgres.transaction import Context
 from tests.cli.server import Server
+from tests.runs.rows import make_node
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Sexton
@@ -46,6 +48,19 @@ def test_the_cluster_is_shown_and_fits(sexton: Sexton) -> None:
     assert [line.split()[0] for line in shards[-4:]] == ["0", "1", "2", "3"]
 
 
+def test_stopped_nodes_do_not_pile_up(server: Server, sexton: Sexton) -> None:
+    now = clock.now()
+    for number in (101, 102):
+        stopped = {"name": f"gone-{number}", "state": "dead", "detail": '{"stopped": true}'}
+        server.run(make_node(server.database, number, now, **stopped))
+    assert "gone" not in sexton("status").out
+    shown = sexton("cluster").out
+    assert "gone" not in shown
+    assert "stopped  2 nodes within the last hour: --stopped shows them" in shown
+    assert "gone-101" in sexton("cluster", "--stopped").out
+    assert len(sexton("cluster", "--json").json()["nodes"]) == 4
+
+
 @pytest.mark.usefixtures("server")
 def test_the_cluster_for_programs(sexton: Sexton) -> None:
     sexton("jobs", "add", "soon", "--schedule", "every 1h", "--handler", "sexton.noop")
@@ -69,7 +84,7 @@ def test_a_process_is_drained_and_goes_on(server: Server, sexton: Sexton) -> Non
     assert "no other scheduler is live" in drained.err
     unled = sexton("cluster")
     assert unled.code == 1
-    assert "4 shards have no leader" in unled.err
+    assert "4 shards without a leader" in unled.err
     again = sexton("drain", process, "--undo", "--json").json()
     assert [node["state"] for node in again["nodes"]] == ["live", "live"]
     server.run(settled(server))

@@ -7,7 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
-from sexton.cli.output import Table
+from sexton.cli.output import Table, counted
 
 
 def printed(table: Table, width: int, *, terminal: bool = True) -> list[str]:
@@ -44,3 +44,15 @@ def test_what_fits_and_what_goes_into_a_pipe_is_whole() -> None:
 def test_columns_are_left_wide_enough_to_be_told() -> None:
     line = printed(letters(), 20)[1]
     assert line == "r_1  a-job-w…  2026-06-08 13:00:00Z  HTTP 50…"
+
+
+def test_spare_columns_are_left_out_where_cutting_is_not_enough() -> None:
+    table = Table("node", "state", "skew", "version", elastic=("node",), spare=("skew", "version"))
+    table.add("a-node-with-a-long-name", "draining", "-1234 ms", "1.2.3.dev4")
+    assert printed(table, 32) == ["node      state     skew", "a-node-…  draining  -1234 ms"]
+    assert printed(table, 22) == ["node      state", "a-node-…  draining"]
+    assert printed(table, 22, terminal=False)[1].endswith("1.2.3.dev4")
+
+
+def test_one_thing_and_many() -> None:
+    assert [counted(number, "job") for number in (0, 1, 2000)] == ["0 jobs", "1 job", "2,000 jobs"]

@@ -119,7 +119,7 @@ def test_the_life_of_a_job(sexton: Sexton) -> None:
     assert "is cancelled" in sexton("runs", "cancel", run, "--reason", "no").out
     assert sexton("runs", "wait", run, "--json").json()["status"] == "cancelled"
     dry = sexton("jobs", "backfill", "hourly", "--from", "-3h", "--to", "-1h", "--dry-run")
-    assert "2 runs would be run" in dry.out
+    assert "2 runs would be made" in dry.out
     refused = sexton("jobs", "delete", "hourly")
     assert (refused.code, "--yes" in refused.err) == (2, True)
     assert sexton("jobs", "delete", "hourly", "--yes").code == 0
@@ -194,7 +194,7 @@ def test_dead_letters(sexton: Sexton, server: Server) -> None:
     assert "attempt 1" in sexton("dead", "show", letters[-1]).out
     assert "is on its way" in sexton("dead", "redrive", letters[0]).out
     assert sexton("dead", "discard", letters[1], "--yes", "--json").json() == {"discarded": 1}
-    assert "1 runs are on their way" in sexton("dead", "redrive", "--all", "--rate", "10").out
+    assert "1 run on the way" in sexton("dead", "redrive", "--all", "--rate", "10").out
     assert sexton("dead", "discard", "--job", "hourly", "--yes", "--json").json() == {"discarded": 0}
 
 

@@ -11,7 +11,7 @@ from sexton.api import routes
 from sexton.cli import DONE, NOT_DONE
 from sexton.cli.client import Client
 from sexton.cli.command import Ask, command
-from sexton.cli.output import Table, console, width, write, write_json
+from sexton.cli.output import Table, console, counted, width, write, write_json
 from sexton.cli.remote import moment, seconds, short_time
 
 WATCH_SECONDS = 2.0
@@ -29,6 +29,9 @@ def cluster(
     ask: Ask,
     *,
     shards: Annotated[bool, Parameter(help="Show every shard on a line of its own.")] = False,
+    stopped: Annotated[
+        bool, Parameter(help="Show nodes that were stopped within the last hour too.")
+    ] = False,
     watch: Annotated[bool, Parameter(help="Show it again every two seconds, until Ctrl-C.")] = False,
 ) -> int:
     """Show the cluster: nodes, who leads which shards, the elector.
@@ -40,7 +43,7 @@ def cluster(
         if ask.json:
             write_json(found)
         else:
-            _show(found, every_shard=shards)
+            _show(found, every_shard=shards, stopped=stopped)
         if not watch:
             break
         clock.block(WATCH_SECONDS)
@@ -98,17 +101,21 @@ def _wait(client: Client, asked: dict[str, Any]) -> list[dict[str, Any]]:
 def _burden(node: dict[str, Any]) -> str:
     if node["state"] != "draining":
         return f"is {node['state']}"
-    has = [f"{node[what]} {word}" for what, word in (("shards", "shards"), ("running", "runs")) if node[what]]
+    has = [
+        counted(node[what], word) for what, word in (("shards", "shard"), ("running", "run")) if node[what]
+    ]
     return f"is draining, with {' and '.join(has)} to go" if has else "is drained"
 
 
-def _show(found: dict[str, Any], *, every_shard: bool) -> None:
+def _show(found: dict[str, Any], *, every_shard: bool, stopped: bool) -> None:
     out = console()
     wide = width(out) > 110
     headings = ["node", "id", "state", "roles", "heard", "skew", "shards", "wheel", "running"]
     more_headings = ["queues", "app", "version"] if wide else []
-    table = Table(*headings, *more_headings, elastic=("node", "roles", *more_headings[:2]))
-    for node in found["nodes"]:
+    spare = ("running", "wheel", "skew")
+    table = Table(*headings, *more_headings, elastic=("node", "roles", *more_headings[:2]), spare=spare)
+    nodes = [node for node in found["nodes"] if stopped or node["state"] != "stopped"]
+    for node in nodes:
         skew = node["skew_ms"]
         leads, works = "scheduler" in node["roles"], "worker" in node["roles"]
         more = [",".join(node["queues"]) or "-", node["app"] or "-", node["version"]] if wide else []
@@ -123,6 +130,9 @@ def _show(found: dict[str, Any], *, every_shard: bool) -> None:
             style={"live": "", "draining": "yellow"}.get(node["state"], "dim"),
         )  # fmt: skip
     table.print(out)
+    if len(nodes) < len(found["nodes"]):
+        gone = counted(len(found["nodes"]) - len(nodes), "node")
+        write(out, f"stopped  {gone} within the last hour: --stopped shows them", "dim")
     elector = found["elector"]
     state = "ok" if elector["ok"] else "not ok"
     write(out, f"shards   {found['shards_led']} of {found['shards']} led")
@@ -134,7 +144,11 @@ def _show(found: dict[str, Any], *, every_shard: bool) -> None:
         _show_shards(found)
     unled = found["shards"] - found["shards_led"]
     if unled:
-        write(console(error=True), f"{unled} shards have no leader: their jobs do not fire", "yellow")
+        write(
+            console(error=True),
+            f"{counted(unled, 'shard')} without a leader: the jobs in there do not fire",
+            "yellow",
+        )
 
 
 def shortened(name: str, room: int) -> str:
@@ -145,7 +159,7 @@ def shortened(name: str, room: int) -> str:
 
 
 def _show_shards(found: dict[str, Any]) -> None:
-    table = Table("shard", "leader", "epoch", "lease left", "taken", "jobs", "wheel")
+    table = Table("shard", "leader", "epoch", "lease left", "taken", "jobs", "wheel", elastic=("leader",))
     about = "~" if found["jobs_estimated"] else ""
     for shard in found["leaders"]:
         left = shard["lease_left_seconds"]

@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from sexton.api import routes
 from sexton.cli import DONE, NOT_DONE
 from sexton.cli.command import Ask, command
-from sexton.cli.output import Table, console, write, write_json
+from sexton.cli.output import Table, console, counted, write, write_json
 from sexton.cli.remote import Yes, confirm, first_line, read_json_file, short_time, show_fields
 from sexton.cli.runs import show_started
 from sexton.errors import InvalidField
@@ -64,7 +64,7 @@ def redrive(ask: Ask, run: Letter = None, /) -> int:
     """Run dead letters again."""
     if run is None:
         _check_filter(ask)
-        return ask.shown(lambda found: write(console(), f"{found['redriven']} runs are on their way"))
+        return ask.shown(lambda found: write(console(), f"{counted(found['redriven'], 'run')} on the way"))
     return replace(ask, route=routes.REDRIVE_DEAD, path=(run,)).shown(show_started)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from sexton import clock
 from sexton.cli import DONE, NOT_DONE
 from sexton.cli.local import Data, DatabaseUrl, with_database
-from sexton.cli.output import console, paragraph, write, write_json
+from sexton.cli.output import console, counted, paragraph, write, write_json
 from sexton.cli.remote import Json
 from sexton.config import Settings
 from sexton.engine.cluster.status import get_cluster
@@ -140,13 +140,13 @@ async def _examine_system(database: Database, facts: dict[str, Any], findings: l
     facts["jobs"] = ", ".join(f"{count:,} {name}" for name, count in cluster.counts.jobs.items()) or "none"
     facts["dead letters"] = f"{cluster.counts.dead:,}"
     days = await database.fetchval("reading/examine_partitions")
-    facts["history"] = "no partitions" if days is None else f"partitions for {days} days ahead"
+    facts["history"] = "no partitions" if days is None else f"partitions for {counted(days, 'day')} ahead"
     if cluster.counts.jobs and not schedulers:
         findings.append(Finding("no scheduler is running: nothing fires", "start one: sexton up", True))
     elif schedulers and cluster.shards_led < cluster.shards:
         findings.append(
             Finding(
-                f"{cluster.shards - cluster.shards_led} shards have no leader",
+                f"{counted(cluster.shards - cluster.shards_led, 'shard')} without a leader",
                 "they are taken within the bound above; if they stay so, look at the schedulers' logs",
                 True,
             )
@@ -156,7 +156,7 @@ async def _examine_system(database: Database, facts: dict[str, Any], findings: l
     findings += await _judge_schedules(database, facts)
     findings += [
         Finding(
-            f"{lane.waiting:,} runs in queue {lane.queue} wait and no worker serves them",
+            f"{counted(lane.waiting, 'run')} in queue {lane.queue} waiting, and no worker serves it",
             f"start a worker with the handler {lane.handler}"
             if lane.target == "handler"
             else how_to_serve(lane.target, lane.handler or ""),
@@ -167,9 +167,7 @@ async def _examine_system(database: Database, facts: dict[str, Any], findings: l
     ]
     if cluster.counts.dead:
         findings.append(
-            Finding(
-                f"there are {cluster.counts.dead:,} dead letters", "see: sexton dead list --groups", False
-            )
+            Finding(f"{counted(cluster.counts.dead, 'dead letter')}", "see: sexton dead list --groups", False)
         )
     if days is None or days < PARTITION_DAYS:
         findings.append(

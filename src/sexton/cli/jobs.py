@@ -13,7 +13,7 @@ from sexton import clock
 from sexton.api import routes
 from sexton.cli import DONE, NOT_DONE
 from sexton.cli.command import Ask, command
-from sexton.cli.output import RefusedError, Table, console, cut, paragraph, write, write_json
+from sexton.cli.output import RefusedError, Table, console, counted, cut, paragraph, write, write_json
 from sexton.cli.plain import warn
 from sexton.cli.remote import (
     POLL_SECONDS,
@@ -243,13 +243,14 @@ def _show_backfill(found: dict[str, Any]) -> None:
         write(out, at)
     if len(found["scheduled_at"]) > 20:
         write(out, f"… and {len(found['scheduled_at']) - 20} more", "dim")
-    verb = "would be run" if found["dry_run"] else "are on their way"
+    runs = counted(len(found["scheduled_at"]), "run")
+    verb = "would be made" if found["dry_run"] else "on the way"
     left = (
         f"; {len(found['left_out'])} left out, they have a run or fire by themselves"
         if found["left_out"]
         else ""
     )
-    write(out, f"{len(found['scheduled_at'])} runs {verb}{left}")
+    write(out, f"{runs} {verb}{left}")
     warn(found)
 
 

@@ -34,12 +34,14 @@ class RefusedError(Exception):
 class Table:
     """Left-aligned columns; a row may be dimmed and may have a note below it.
 
-    On a terminal that is too narrow the `elastic` columns are cut, the widest one first. A pipe gets all.
+    On a terminal that is too narrow the `elastic` columns are cut, the widest one first; where that is not
+    enough, the `spare` columns are left out, the last one first. A pipe gets all.
     """
 
-    def __init__(self, *headings: str, elastic: Sequence[str] = ()) -> None:
+    def __init__(self, *headings: str, elastic: Sequence[str] = (), spare: Sequence[str] = ()) -> None:
         self._rows: list[tuple[Sequence[str], str | None, str]] = [(headings, None, "bold")]
         self._elastic = [headings.index(heading) for heading in elastic]
+        self._spare = [headings.index(heading) for heading in spare]
 
     def add(self, *cells: str, note: str | None = None, style: str = "") -> None:
         self._rows.append(([" ".join(cell.splitlines()) for cell in cells], note, style))
@@ -51,17 +53,23 @@ class Table:
         if console.is_terminal:
             self._fit(widths, width(console))
         for cells, note, style in self._rows:
-            line = "  ".join(cut(cell, width).ljust(width) for cell, width in zip(cells, widths, strict=True))
+            columns = [(cell, width) for cell, width in zip(cells, widths, strict=True) if width]
+            line = "  ".join(cut(cell, width).ljust(width) for cell, width in columns)
             write(console, line.rstrip(), style)
             for part in textwrap.wrap(note or "", WIDTH - 4):
                 write(console, f"    {part}", style or "yellow")
 
     def _fit(self, widths: list[int], room: int) -> None:
-        while sum(widths) + 2 * (len(widths) - 1) > room and self._elastic:
-            widest = max(self._elastic, key=widths.__getitem__)
-            if widths[widest] <= NARROWEST:
+        """Make the widths fit; a column that is left out has none."""
+        spare = list(self._spare)
+        while sum(widths) + 2 * (sum(map(bool, widths)) - 1) > room:
+            widest = max(self._elastic, key=widths.__getitem__, default=None)
+            if widest is not None and widths[widest] > NARROWEST:
+                widths[widest] -= 1
+            elif spare:
+                widths[spare.pop()] = 0
+            else:
                 return
-            widths[widest] -= 1
 
 
 def counted(number: int, thing: str, things: str | None = None) -> str:

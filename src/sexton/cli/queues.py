@@ -63,7 +63,7 @@ def _show_all(found: list[dict[str, Any]]) -> None:
         write(console(), "No queues: the first job makes one.", "dim")
         return
     headings = ("queue", "state", "running", "waiting", "at a time", "per key", "per second")
-    table = Table(*headings, elastic=("queue",))
+    table = Table(*headings, elastic=("queue",), spare=("per second", "per key"))
     for each in found:
         table.add(
             each["name"], "paused" if each["paused"] else "open", _shown(each["running"]),

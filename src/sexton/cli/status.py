@@ -6,7 +6,7 @@ from typing import Any
 
 from sexton.api import routes
 from sexton.cli import DONE, NOT_DONE
-from sexton.cli.output import Table, console, write, write_json
+from sexton.cli.output import Table, console, counted, write, write_json
 from sexton.cli.remote import Json, connect, moment, short_time
 
 
@@ -26,14 +26,15 @@ def status(*, json: Json = False) -> int:
     out = console()
     write(out, f"{url}  {ready['status']}", "green" if ready["status"] == "ready" else "red")
     headings = ("node", "state", "roles", "shards", "running", "heard of", "version")
-    table = Table(*headings, elastic=("node", "roles"))
-    for node in cluster["nodes"]:
+    table = Table(*headings, elastic=("node", "roles"), spare=("version",))
+    shown = [node for node in cluster["nodes"] if node["state"] != "stopped"]
+    for node in shown:
         table.add(
             node["name"], node["state"], ",".join(node["roles"]), str(node["shards"]),
             f"{node['running']}/{node['capacity']}" if "worker" in node["roles"] else "-",
             short_time(node["heartbeat_at"]), node["version"], style="" if node["state"] == "live" else "dim",
         )  # fmt: skip
-    if cluster["nodes"]:
+    if shown:
         table.print(out)
     counts = cluster["counts"]
     write(out, f"jobs          {_counted(counts['jobs'])}")
@@ -51,14 +52,17 @@ def _troubles(cluster: dict[str, Any], ready: dict[str, Any]) -> list[str]:
     found += [f"the loop {loop['name']} does not tick" for loop in ready["loops"] if not loop["healthy"]]
     if cluster["shards_led"] < cluster["shards"]:
         unled = cluster["shards"] - cluster["shards_led"]
-        found.append(f"{unled} of {cluster['shards']} shards have no scheduler: their jobs do not fire")
+        have = "has" if unled == 1 else "have"
+        found.append(f"{unled} of {cluster['shards']} shards {have} no scheduler: their jobs do not fire")
     if not any("worker" in node["roles"] and node["state"] == "live" for node in cluster["nodes"]):
         found.append("no worker is running: runs wait")
     for lane in cluster["backlog"]:
         if not lane["served"]:
             kind, need = lane["target"], lane["handler"]
             what = f"handler {need}" if kind == "handler" else f"{kind}:{need}" if need else f"{kind} targets"
-            found.append(f"{lane['waiting']:,} runs in queue {lane['queue']} wait for a worker with {what}")
+            found.append(
+                f"{counted(lane['waiting'], 'run')} in queue {lane['queue']} waiting for a worker with {what}"
+            )
     due, now = moment(cluster["oldest_due_at"]), moment(cluster["at"])
     if due is not None and now is not None and (now - due).total_seconds() > 10:
         found.append(f"a job has been due since {short_time(cluster['oldest_due_at'])} and has not fired")

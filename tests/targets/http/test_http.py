@@ -60,6 +60,12 @@ async def send(store: Store, target: dict[str, Any], **job: Any) -> int:
     return run
 
 
+async def test_a_job_without_a_payload_sends_no_body(store: Store, service: Service) -> None:
+    await send(store, {"url": service.url})
+    [(request, body)] = service.requests
+    assert (request.method, body) == ("POST", b"")
+
+
 async def test_the_request_says_everything_and_is_signed(store: Store, service: Service) -> None:
     run = await send(
         store,

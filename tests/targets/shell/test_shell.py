@@ -70,6 +70,12 @@ async def test_the_payload_comes_on_the_standard_input_and_the_output_is_kept(da
     assert json.loads(result["output"]) == {"n": "ü"}
 
 
+async def test_without_a_payload_the_standard_input_is_empty(database: Database) -> None:
+    store, run = await carry_out(database, {"command": ["cat"]})
+    _, result, _ = await end_of(store, run)
+    assert result["output"] == ""
+
+
 async def test_the_command_sees_its_ids_and_nothing_of_the_worker(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:

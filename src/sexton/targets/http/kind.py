@@ -51,7 +51,10 @@ class HttpTarget(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
         Literal["GET", "POST", "PUT", "PATCH", "DELETE"], about("GET, POST, PUT, PATCH or DELETE.")
     ] = "POST"
     headers: Annotated[dict[str, str], about("Sent along. Those that Sexton sets cannot be changed.")] = {}
-    body: Annotated[str | None, about("A template of the body. Default: the payload as JSON.")] = None
+    body: Annotated[
+        str | None,
+        about("A template of the body. Default: the payload as JSON; nothing for a job without one."),
+    ] = None
     success_codes: Annotated[list[int] | None, about("Which statuses are a success. Default: 2xx.")] = None
     capture: Annotated[bool, about("Whether the body of the answer is kept with the run.")] = True
     capture_bytes: Annotated[int, Meta(ge=0, le=49_152, description="How much of it is kept.")] = 16_384

@@ -165,11 +165,9 @@ def read_secrets(value: str | Sequence[str]) -> list[bytes]:
 
 
 def render(target: HttpTarget, run: RunContext) -> bytes:
-    """The body: the payload as JSON, or the target's own text with what it names filled in."""
+    """The body: the payload as JSON, if there is one, or the target's own text, filled in."""
     if target.body is None:
-        if target.method in ("GET", "DELETE"):
-            return b""
-        return (run.payload_json or "null").encode()
+        return b"" if target.method in ("GET", "DELETE") else (run.payload_json or "").encode()
     values = {
         "payload": lambda: run.payload_json or "null",
         "job_id": lambda: run.job_id,

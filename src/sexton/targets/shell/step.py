@@ -87,7 +87,7 @@ class OpenShell:
             await _end(transport, command)
             transport.close()
             raise
-        _feed(transport, (run.payload_json or "null").encode())
+        _feed(transport, (run.payload_json or "").encode())
         try:
             await asyncio.shield(command.exited)
             # What it left running in the background may hold on to its output.
