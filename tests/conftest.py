@@ -45,6 +45,7 @@ begin
 end
 $$;
 delete from sexton.settings where name <> 'shards';
+select setval('sexton.catch_up_free_at', 1);
 update sexton.shards set epoch = 0, holder = null, taken_at = null where epoch > 0;
 """
 

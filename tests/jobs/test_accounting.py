@@ -80,7 +80,7 @@ async def test_what_is_caught_up_is_spread_and_comes_last(database: Database) ->
         *[("catch_up", True, 3)] * 4,
         ("schedule", False, 0),
     ]
-    assert [run["available_at"] - now for run in found[:4]] == [
-        place * timedelta(milliseconds=10) for place in range(4)
-    ]
+    starts = [found[0]["available_at"], *(run["not_before"] for run in found[1:4])]
+    assert [start - now for start in starts] == [place * timedelta(milliseconds=10) for place in range(4)]
+    assert [run["slot"] is None for run in found] == [False] * 4 + [True]
     assert found[4]["available_at"] == at(5)

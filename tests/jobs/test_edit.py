@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 
@@ -17,6 +16,7 @@ from sexton.jobs.read import get
 from sexton.jobs.spread import jitter_of
 from sexton.jobs.state import delete, pause, resume
 from sexton.jobs.stored import StoredJob
+from sexton.model import Overlap
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
 from sexton.runs.trigger import backfill, run_now
@@ -243,23 +243,20 @@ async def test_a_refused_edit_changes_nothing(database: Database) -> None:
     assert await runs(database, job) == []
 
 
-@pytest.mark.parametrize(
-    ("overlap", "slots", "skipped"),
-    [
-        ("ALLOW", [None, None, None], 0),
-        ("SKIP", [0], 2),
-        ("QUEUE_ONE", [0, 1], 1),
-        ("CANCEL_RUNNING", [0, 1], 1),
-    ],
-)
-async def test_what_is_caught_up_keeps_to_the_overlap(
-    database: Database, overlap: str, slots: list[Any], skipped: int
-) -> None:
+@pytest.mark.parametrize("overlap", list(Overlap))
+async def test_what_is_caught_up_runs_one_after_another(database: Database, overlap: Overlap) -> None:
+    """What is due now runs behind the missed ones, or beside them if runs may overlap."""
     job = await make(database, overlap=overlap, missed_window="RUN_ALL")
     await edit(Context(database, now=at(3) + timedelta(seconds=30)), "report", {"description": "x"})
-    assert [run["slot"] for run in await runs(database, job)] == slots
-    reasons = [entry[4] for entry in await history(database, job)]
-    assert reasons == ["overlap"] * skipped
+    found = await rows(
+        database,
+        """select slot, available_at < 'infinity' as may_start from sexton.runs where job_id = $1
+        order by scheduled_at""",
+        number(job),
+    )
+    assert [run["slot"] == 0 for run in found] == [True, False, False]
+    assert [run["may_start"] for run in found] == [True, False, overlap is Overlap.ALLOW]
+    assert await history(database, job) == []
 
 
 async def test_put_creates_then_replaces_then_leaves_alone(database: Database) -> None:

@@ -13,6 +13,7 @@ import pytest
 from sexton import Retry, Run, Sexton, Snooze
 from sexton.jobs.queues import set_limits
 from sexton.jobs.spec import Limits
+from sexton.model import Overlap
 from sexton.postgres.transaction import Context
 from sexton.testing import Engine
 from sexton.testing.manual import ManualClock
@@ -69,6 +70,21 @@ async def test_an_outage_leaves_one_run_and_an_account_of_the_others(
         assert (run.trigger, run.missed, run.scheduled_at) == ("catch_up", True, MONDAY + timedelta(hours=5))
         skipped = [run for run in await app.history("report", skipped=True) if run.status == "skipped"]
         assert [(each.reason, each.occurrences) for each in skipped] == [("coalesced", 4)]
+
+
+@pytest.mark.parametrize("overlap", list(Overlap))
+async def test_every_missed_time_runs_before_the_schedule_goes_on(
+    app: Sexton, sexton_engine: Start, overlap: Overlap
+) -> None:
+    calls = Recorder()
+    app.job("@hourly", name="report", missed_window="RUN_ALL", overlap=overlap)(calls)
+    async with sexton_engine(app, at=MONDAY) as engine:
+        await engine.outage(hours=5, minutes=30)
+        await engine.advance(hours=1)
+        assert [call.scheduled_at for call in calls.calls] == [
+            MONDAY + timedelta(hours=hour) for hour in range(1, 7)
+        ]
+        assert await app.history("report", skipped=True) == await app.history("report")
 
 
 async def test_commands_of_the_application_live_in_the_same_time(app: Sexton, sexton_engine: Start) -> None:

@@ -6,6 +6,7 @@ The caller holds the job and its timer, so that no firing comes between; it move
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -24,7 +25,6 @@ from sexton.model import PRIORITY_LOWEST, JobStatus, SkipReason, Trigger
 from sexton.postgres.transaction import Context
 
 LONG = timedelta(hours=6)
-SPREAD = timedelta(milliseconds=10)  # between runs that are caught up
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,18 +65,17 @@ async def _record(context: Context, job: StoredJob, lane: int, decided: Plan, no
     if not decided.runs and not decided.skips:
         return
     spec, jitter = job.spec, job.jitter
-    behind = 0
-    available = []
-    for run in decided.runs:
-        behind += run.trigger is Trigger.CATCH_UP
-        due = run.scheduled_at + jitter
-        available.append(max(due, now + SPREAD * (behind - 1)) if run.trigger is Trigger.CATCH_UP else due)
+    starts = await reserve(context, decided.missed, now)
+    available = [
+        next(starts) if run.trigger is Trigger.CATCH_UP else run.scheduled_at + jitter for run in decided.runs
+    ]
     await context.execute(
         "jobs/account",
         job_id=job.id,
         revision=job.revision,
         lane=lane,
         overlap=overlap_of(spec),
+        chained=decided.chained,
         expires_seconds=spec.expires_seconds,
         concurrency_key=concurrency_key_of(spec, job.id),
         scheduled=[run.scheduled_at for run in decided.runs],
@@ -95,6 +94,15 @@ async def _record(context: Context, job: StoredJob, lane: int, decided: Plan, no
     )
 
 
+async def reserve(context: Context, runs: int, now: datetime | None = None) -> Iterator[datetime]:
+    """When so many missed runs may start, at the rate of the whole cluster."""
+    if not runs:
+        return iter(())
+    row = await context.fetchrow("firing/reserve_catch_up", runs=runs, now=now)
+    assert row is not None
+    return (row["first_at"] + timedelta(seconds=place * row["seconds"]) for place in range(runs))
+
+
 def _decide(job: StoredJob, policy: MissedPolicy, place: datetime, fired: int, now: datetime) -> Plan:
     if job.status != JobStatus.PAUSED:
         return plan(job.schedule, policy, place, job.jitter, now, _remaining(job, fired))
@@ -104,7 +112,7 @@ def _decide(job: StoredJob, policy: MissedPolicy, place: datetime, fired: int, n
     # A single time that came during the pause follows missed_window.
     late = plan(job.schedule, policy, place, job.jitter, now)
     skips = tuple(PlannedSkip(skip.scheduled_at, skipped.skips[0].reason) for skip in late.skips)
-    return Plan(late.runs, skips, late.next_at)
+    return Plan(late.runs, skips, late.next_at, late.chained)
 
 
 def _close(job: StoredJob, decided: Plan, fired: int, now: datetime) -> Plan:
@@ -116,7 +124,7 @@ def _close(job: StoredJob, decided: Plan, fired: int, now: datetime) -> Plan:
         at = job.schedule.next_after(at)
     if remaining is not None and len(runs) >= remaining:
         at = None
-    return Plan(tuple(runs), decided.skips, at)
+    return Plan(tuple(runs), decided.skips, at, decided.chained)
 
 
 def _remaining(job: StoredJob, fired: int) -> int | None:

@@ -10,7 +10,7 @@ job's jitter, and lateness is measured from there:
     later than that           it was missed, and `missed_window` decides
                                 SKIP      recorded as missed
                                 RUN_ONCE  the latest one runs, the others are recorded as coalesced
-                                RUN_ALL   each runs, oldest first, the newest `max_missed` of them;
+                                RUN_ALL   each runs, one after another, the newest `max_missed` of them;
                                           the rest is recorded as max_missed
     older than `catch_up`     never run, recorded as outside_catch_up (SKIP: as missed)
 
@@ -78,9 +78,17 @@ class PlannedSkip:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
+    """What becomes of the occurrences up to now. `chained`: the missed ones run one after another."""
+
     runs: tuple[PlannedRun, ...]
     skips: tuple[PlannedSkip, ...]
     next_at: datetime | None
+    chained: bool = False
+
+    @property
+    def missed(self) -> int:
+        """How many runs it catches up."""
+        return sum(run.trigger is Trigger.CATCH_UP for run in self.runs)
 
 
 def plan(
@@ -123,7 +131,8 @@ def plan(
     next_at = scheduled_at if scheduled_at > now - jitter else schedule.next_after(last)
     if remaining is not None and len(runs) >= remaining:
         runs, next_at = runs[:remaining], None
-    return Plan(tuple(runs), tuple(skips.ranges), next_at)
+    chained = policy.missed_window is MissedWindow.RUN_ALL and bool(to_run)
+    return Plan(tuple(runs), tuple(skips.ranges), next_at, chained)
 
 
 def paused(schedule: Schedule, scheduled_at: datetime, jitter: timedelta, now: datetime) -> Plan:

@@ -47,7 +47,7 @@ class Situation:
                 return (
                     f"its service has not reported yet; its time is over at {iso(until, 'seconds')}, {when}"
                 )
-        if row["slot"] == 1:
+        if row["slot"]:
             blocker = row["blocker"]
             return (
                 f"it is queued behind {encode_id('r', blocker)}"

@@ -43,7 +43,7 @@ STILL = {
     "worker_lease_seconds": 1e6,
     "heartbeat_seconds": 1e5,
     "horizon_seconds": 3e9,
-    "catch_up_rate": 1e9,
+    "catch_up_rate": 1e12,
     "queues": "*",
     "elector": "postgres",
     "queue_url": "postgres",

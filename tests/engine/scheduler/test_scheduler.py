@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
 import asyncpg
@@ -13,7 +14,10 @@ import pytest_asyncio
 
 from sexton.config import Settings
 from sexton.jobs.spread import jitter_of
+from sexton.jobs.state import pause
+from sexton.model import Overlap
 from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
 from tests.scheduling import Stage, add_job, execute, fetch, hour_before, move_timer, now, runs_of, skips_of
 
 
@@ -280,8 +284,77 @@ async def test_what_was_missed_is_planned_not_fired(database: Database, stage: S
         [timer] = await fetch(database, "select * from sexton.timers where job_id = $1", job)
         assert timer["scheduled_at"] == due[-1] + timedelta(hours=1)
     assert stage.scheduler.caught_up == 3
-    # Catch-up is spread over time, so that current occurrences are not late because of old ones.
-    assert len({run["available_at"] for run in runs[:5]}) == 5
+    # They run one after another, and are spread over time: current ones are not late because of old ones.
+    assert [run["slot"] is not None for run in runs] == [True] * 5 + [late_now]
+    assert len({run["not_before"] for run in runs[1:5]}) == 4
+
+
+@pytest.mark.parametrize("overlap", list(Overlap))
+async def test_what_is_caught_up_runs_one_after_another(
+    database: Database, stage: Stage, overlap: Overlap
+) -> None:
+    job = await add_job(database, missed_window="RUN_ALL", overlap=overlap, grace_seconds=0)
+    await move_timer(database, job, hour_before(await now(database), 3))
+    await stage.round()
+    missed = [run["scheduled_at"] for run in await runs_of(database, job)]
+    assert (len(missed), await skips_of(database, job)) == (4, [])
+    # The schedule goes on: behind them, or beside them where runs may overlap.
+    await execute(database, "update sexton.timers set grace_seconds = null")
+    await due_now(database, job)
+    stage.scheduler._forget()
+    await stage.round()
+    current = [run for run in await runs_of(database, job) if run["trigger"] == "schedule"]
+    assert [run["slot"] for run in current] == {"ALLOW": [None], "SKIP": []}.get(overlap, [1])
+    started = []
+    while runs := await fetch(
+        database,
+        """select id, slot, scheduled_at, trigger, cancel_requested_at, available_at < 'infinity' as may_start
+        from sexton.runs where job_id = $1 and slot is not null order by scheduled_at""",
+        job,
+    ):
+        assert [(run["slot"] == 0, run["may_start"]) for run in runs] == [(True, True)] + [(False, False)] * (
+            len(runs) - 1
+        )
+        assert runs[0]["cancel_requested_at"] is None
+        started.append(runs[0]["scheduled_at"])
+        await database.fetch("recording/cancel_run", run_id=runs[0]["id"], reason="", now=None)
+    assert started[:4] == missed
+    assert len(started) == (5 if overlap in ("QUEUE_ONE", "CANCEL_RUNNING") else 4)
+
+
+async def test_a_second_outage_is_caught_up_behind_the_first(database: Database, stage: Stage) -> None:
+    job = await add_job(database, missed_window="RUN_ALL", grace_seconds=0)
+    for hours in (6, 2):
+        await move_timer(database, job, hour_before(await now(database), hours))
+        stage.scheduler._forget()
+        await stage.round()
+    rows = await fetch(
+        database, "select slot from sexton.runs where job_id = $1 order by slot = 0 desc, slot, id", job
+    )
+    assert len(rows) == 10
+    order = await fetch(database, "select id from sexton.runs order by slot = 0 desc, slot")
+    assert [row["id"] for row in order] == sorted(row["id"] for row in order)
+
+
+async def test_the_rate_of_catching_up_is_that_of_the_cluster(database: Database) -> None:
+    """Whatever the batches, the nodes, and the edits that account for what was missed."""
+    stage = await Stage(database, batch_size=2).lead()
+    first = hour_before(await now(database), 2)
+    names = [f"job{number}" for number in range(10)]
+    for name in names:
+        job = await add_job(database, name=name, grace_seconds=0)
+        await move_timer(database, job, first)
+    for name in names[:3]:
+        await pause(Context(database), name)
+    await stage.round()
+    starts = await fetch(
+        database, "select available_at from sexton.runs where trigger = 'catch_up' order by available_at"
+    )
+    assert len(starts) == 10
+    assert {later[0] - earlier[0] >= timedelta(milliseconds=10) for earlier, later in pairwise(starts)} == {
+        True
+    }
+    await Stage.close_all()
 
 
 async def test_catch_up_seconds_has_a_default_for_the_cluster(database: Database) -> None:

@@ -2,7 +2,8 @@
 
 Each distinct case (`jobs.planning.plan`) is planned once, and everything is written in one statement
 (`firing/catch_up.sql`): a timer jumps to the future only together with its missed runs and its skips. Missed
-runs have the lowest priority and are spread over time by a rate, so that they do not delay what is due now.
+runs have the lowest priority and start at a rate of the whole cluster (`firing/reserve_catch_up.sql`), so
+that they do not delay what is due now; those of one job that runs all of them start one after another.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ Planned = tuple[asyncpg.Record, timedelta, Plan]
 TIMERS = ("jobs", "revisions", "scheduled", "due", "next_scheduled", "next_due", "run_counts")
 RUNS = (
     "run_jobs", "run_scheduled", "run_due", "run_triggers", "run_missed", "run_available", "run_priorities",
+    "run_chained",
 )  # fmt: skip
 SKIPS = ("skip_jobs", "skip_scheduled", "skip_until", "skip_occurrences", "skip_reasons")
 
@@ -56,12 +58,12 @@ def plan_all(
     return planned, failed
 
 
-def parameters(planned: Iterable[Planned], now: datetime, rate: float) -> dict[str, list[Any]]:
-    """What `firing/catch_up.sql` takes, without the fence; `rate` is missed runs per second."""
+def parameters(planned: Iterable[Planned], now: datetime, starts: Iterable[datetime]) -> dict[str, list[Any]]:
+    """What `firing/catch_up.sql` takes, without the fence; `starts` is when each missed run may start."""
+    start = iter(starts)
     timers: list[tuple[Any, ...]] = []
     runs: list[tuple[Any, ...]] = []
     skips: list[tuple[Any, ...]] = []
-    late = 0
     for row, jitter, one in planned:
         job_id = row["job_id"]
         next_due = None if one.next_at is None else one.next_at + jitter
@@ -79,9 +81,9 @@ def parameters(planned: Iterable[Planned], now: datetime, rate: float) -> dict[s
         for run in one.runs:
             due, available, priority = run.scheduled_at + jitter, now, None
             if run.trigger is Trigger.CATCH_UP:
-                available, priority = now + timedelta(seconds=late / rate), PRIORITY_LOWEST
-                late += 1
-            runs.append((job_id, run.scheduled_at, due, run.trigger.value, run.missed, available, priority))
+                available, priority = next(start), PRIORITY_LOWEST
+            run_columns = (job_id, run.scheduled_at, due, run.trigger.value, run.missed, available, priority)
+            runs.append((*run_columns, one.chained))
         skips += [
             (job_id, skip.scheduled_at, skip.until_at, skip.occurrences, skip.reason.value)
             for skip in one.skips

@@ -26,8 +26,10 @@ from sexton.engine.scheduler.due_batch import DueBatch
 from sexton.engine.scheduler.horizon import Horizon, instant
 from sexton.engine.scheduler.set_aside import SetAside
 from sexton.engine.scheduler.wheel import MICROSECONDS
+from sexton.jobs.accounting import reserve
 from sexton.postgres.database import BY_KEY, LOST, Database, array_text, unavailable
 from sexton.postgres.partitions import make_missing
+from sexton.postgres.transaction import Context
 
 log = logging.getLogger("sexton")
 
@@ -88,13 +90,14 @@ class Scheduler(Loop):
         self.wake()
 
     async def setup(self) -> None:
-        """Edits plan missed occurrences too, in any process: so the cluster's default is in the database."""
+        """Edits plan missed occurrences too, in any process: so the database has the settings of that."""
         try:
             await self._connect()
-            value = msgspec.json.encode(self._settings.catch_up_seconds).decode()
-            await self._database.execute(
-                "cluster/set_setting", on=self._connection, name="catch_up_seconds", value=value
-            )
+            for name in ("catch_up_seconds", "catch_up_rate"):
+                value = msgspec.json.encode(getattr(self._settings, name)).decode()
+                await self._database.execute(
+                    "cluster/set_setting", on=self._connection, name=name, value=value
+                )
         except LOST as error:
             raise unavailable(error) from error
 
@@ -308,16 +311,17 @@ class Scheduler(Loop):
         for job_id, revision, problem in failed:
             self._horizon.leave_out(job_id)
             self._set_aside.add(job_id, revision, problem)
-        rate, fence = self._settings.catch_up_rate, self._fence(batch)
+        fence, missed = self._fence(batch), sum(one.missed for _, _, one in planned)
+        starts = list(await reserve(Context(self._database, connection=self._connection), missed))
         answer = None
         if not self._expects_locked(batch.jobs):
-            answer = await self._send("firing/catch_up", **catch_up.parameters(planned, now, rate), **fence)
+            answer = await self._send("firing/catch_up", **catch_up.parameters(planned, now, starts), **fence)
         if answer is None:
             assert self._connection is not None
             async with self._connection.transaction():
                 free = await self._lock_free(batch.jobs, special=True)
                 some = (one for one in planned if one[0]["job_id"] in free)
-                answer = await self._ask("firing/catch_up", **catch_up.parameters(some, now, rate), **fence)
+                answer = await self._ask("firing/catch_up", **catch_up.parameters(some, now, starts), **fence)
         if not answer["held"]:
             self._fenced(batch)
             return

@@ -19,6 +19,25 @@ create function sexton.shards_lock() returns bigint
 language sql stable parallel safe
 return (7390005::bigint << 32) | 'sexton.settings'::regclass::oid::bigint;
 
+-- From when on no missed run is to start yet, in microseconds since 1970. A sequence, since a transaction that reserves
+-- times and then takes long, or fails, must not keep others from theirs.
+create sequence sexton.catch_up_free_at;
+
+-- When the first of so many missed runs may start, at so many per second from some time on. The lock is given back at once.
+create function sexton.reserve_catch_up(runs integer, rate float8, since timestamptz) returns timestamptz
+language plpgsql as $$
+declare
+    lock_key constant bigint := (7390006::bigint << 32) | 'sexton.settings'::regclass::oid::bigint;
+    first_at bigint;
+begin
+    perform pg_advisory_lock(lock_key);
+    select greatest(last_value, (extract(epoch from since) * 1000000)::bigint) into first_at from sexton.catch_up_free_at;
+    perform setval('sexton.catch_up_free_at', first_at + round(runs * 1000000 / rate)::bigint);
+    perform pg_advisory_unlock(lock_key);
+    return timestamptz 'epoch' + first_at * interval '1 microsecond';
+end
+$$;
+
 create sequence sexton.job_ids cache 100;
 create sequence sexton.run_ids cache 1000;
 create sequence sexton.node_ids;
@@ -138,7 +157,9 @@ create table sexton.queues (
 ) with (fillfactor = 50);
 
 -- Live runs only; a row leaves when the run ends. `slot` is set where runs of a job must not overlap:
--- 0 is the live one, 1 the queued one, which waits with available_at infinity.
+-- 0 is the live one, 1 the queued one. Below 0 are missed ones that are caught up one after another, the lowest first;
+-- they go before the queued one. All but the live one wait with available_at infinity, and not_before is when the rate of
+-- catching up lets a missed one start.
 create table sexton.runs (
     id bigint primary key default nextval('sexton.run_ids'),
     job_id bigint not null,
@@ -153,7 +174,8 @@ create table sexton.runs (
     revision integer not null,
     trigger text not null default 'schedule',  -- schedule, catch_up, manual, backfill, redrive
     missed boolean not null default false,
-    slot smallint,
+    slot integer,
+    not_before timestamptz,
     attempt smallint not null default 0,
     crashes smallint not null default 0,
     claim integer not null default 0,

@@ -1,8 +1,9 @@
 -- Catch up in one transaction: each timer jumps to the future if it is still what the plan was made for; only then
--- its missed runs go in, lowest priority and spread over time, and what was not run is recorded.
+-- its missed runs go in, lowest priority and spread over time, and what was not run is recorded. Where all missed ones run
+-- (:run_chained), they run one after another whatever overlap says, and with them what is due now unless they may overlap.
 -- Timers: :jobs, and for each :revisions, :scheduled, :due, :next_scheduled (null: it ends), :next_due, :run_counts.
 -- Runs: :run_jobs, and for each :run_scheduled, :run_due, :run_triggers, :run_missed, :run_available, :run_priorities
--- (null: the job's). Skips: :skip_jobs, and for each :skip_scheduled, :skip_until, :skip_occurrences, :skip_reasons.
+-- (null: the job's), :run_chained. Skips: :skip_jobs, and for each :skip_scheduled, :skip_until, :skip_occurrences, :skip_reasons.
 with
 -- include: fence
 batch as materialized (
@@ -44,10 +45,12 @@ wanted as materialized (
     select h.job_id, h.revision, h.lane, coalesce(r.priority, h.priority) as priority, h.overlap, h.concurrency_key,
            r.scheduled_at, r.due_at, r.trigger, r.missed, r.available_at,
            r.due_at + h.expires_seconds * interval '1 second' as expires_at,
-           row_number() over (partition by h.job_id order by r.scheduled_at) - 1 as place
+           row_number() over (partition by h.job_id order by r.scheduled_at) - 1 as place,
+           r.chained and (h.overlap <> 0 or r.trigger = 'catch_up') as chained
     from unnest(:run_jobs::bigint[], :run_scheduled::timestamptz[], :run_due::timestamptz[], :run_triggers::text[],
-                :run_missed::boolean[], :run_available::timestamptz[], :run_priorities::smallint[])
-         as r (job_id, scheduled_at, due_at, trigger, missed, available_at, priority)
+                :run_missed::boolean[], :run_available::timestamptz[], :run_priorities::smallint[],
+                :run_chained::boolean[])
+         as r (job_id, scheduled_at, due_at, trigger, missed, available_at, priority, chained)
     join held h on h.job_id = r.job_id
 ),
 free as (
@@ -55,7 +58,7 @@ free as (
                              concurrency_key)
     select job_id, lane, priority, available_at, scheduled_at, due_at, expires_at, revision, trigger, missed, concurrency_key
     from wanted
-    where overlap = 0
+    where overlap = 0 and not chained
 ),
 live as (
     insert into sexton.runs
@@ -64,9 +67,21 @@ live as (
     select job_id, lane, priority, available_at, scheduled_at, due_at, expires_at, revision, trigger, missed, 0,
            concurrency_key
     from wanted
-    where overlap <> 0 and place = 0
+    where (overlap <> 0 or chained) and place = 0
     on conflict (job_id, slot) where slot is not null do nothing
     returning job_id, scheduled_at
+),
+chain as (
+    insert into sexton.runs
+        (job_id, lane, priority, available_at, not_before, scheduled_at, due_at, expires_at, revision, trigger, missed, slot,
+         concurrency_key)
+    select wanted.job_id, lane, priority, 'infinity'::timestamptz, available_at, scheduled_at, due_at, expires_at, revision,
+           trigger, missed, coalesce(last.slot + 1, -2000000000) + place, concurrency_key
+    from wanted
+    cross join lateral (
+        select max(run.slot) as slot from sexton.runs as run where run.job_id = wanted.job_id and run.slot < 0
+    ) as last
+    where chained and (wanted.job_id, scheduled_at) not in (select job_id, scheduled_at from live)
 ),
 queued as (
     insert into sexton.runs
@@ -75,7 +90,7 @@ queued as (
     select distinct on (job_id) job_id, lane, priority, 'infinity'::timestamptz, scheduled_at, due_at, expires_at,
            revision, trigger, missed, 1, concurrency_key
     from wanted
-    where overlap in (2, 3) and (job_id, scheduled_at) not in (select job_id, scheduled_at from live)
+    where overlap in (2, 3) and not chained and (job_id, scheduled_at) not in (select job_id, scheduled_at from live)
     order by job_id, scheduled_at
     on conflict (job_id, slot) where slot is not null do nothing
     returning job_id, scheduled_at
@@ -88,6 +103,7 @@ stopping as (
         select running.id
         from wanted w
         join sexton.runs running on running.job_id = w.job_id and running.slot = 0 and running.cancel_requested_at is null
+            and running.trigger <> 'catch_up'
         where w.overlap = 3 and (w.job_id, w.scheduled_at) not in (select job_id, scheduled_at from live)
         for update of running skip locked
     ))
@@ -97,7 +113,7 @@ overlapped as (
     insert into sexton.history (job_id, scheduled_at, status, reason, trigger, revision)
     select job_id, scheduled_at, 'skipped', 'overlap', trigger, revision
     from wanted
-    where overlap <> 0
+    where overlap <> 0 and not chained
       and (job_id, scheduled_at) not in (select job_id, scheduled_at from live)
       and (job_id, scheduled_at) not in (select job_id, scheduled_at from queued)
 ),

@@ -79,13 +79,14 @@ queued as (
     returning job_id
 ),
 stopping as (
-    -- A run that is locked is about to end, or to go back to its queue: then stop_overlapped asks it.
+    -- What is caught up runs to its end. A run that is locked is about to end, or to go back to its queue: then stop_overlapped asks it.
     update sexton.runs r
     set cancel_requested_at = coalesce(:now::timestamptz, clock_timestamp()), cancel_reason = 'the next occurrence is due'
     where r.id = any (array(
         select running.id
         from fired f
         join sexton.runs running on running.job_id = f.job_id and running.slot = 0 and running.cancel_requested_at is null
+            and running.trigger <> 'catch_up'
         where f.overlap = 3 and f.job_id not in (select job_id from live)
         for update of running skip locked
     ))

@@ -1,6 +1,6 @@
 -- Of some jobs, those of which no live or queued run is locked; the runs are locked until the end of the transaction.
 with slotted as materialized (
-    select run.id, run.job_id from sexton.runs as run where run.job_id = any (:jobs::bigint[]) and run.slot is not null
+    select run.id, run.job_id from sexton.runs as run where run.job_id = any (:jobs::bigint[]) and run.slot in (0, 1)
 ),
 locked as materialized (
     select run.id from sexton.runs as run where run.id = any (array(select id from slotted)) for update skip locked

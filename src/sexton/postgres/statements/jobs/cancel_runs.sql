@@ -7,7 +7,7 @@ found as materialized (
     from patience
     cross join sexton.runs as run
     where run.job_id = :job_id
-    order by run.slot is not distinct from 1, run.id
+    order by coalesce(run.slot, 0) <> 0, run.id
     for update of run
 ),
 ended as (

@@ -11,7 +11,7 @@ held as materialized (
     from patience
     cross join sexton.runs as run
     where run.job_id = :job_id and run.claim = 0
-    order by run.slot is not distinct from 1, run.id
+    order by coalesce(run.slot, 0) <> 0, run.id
     for update of run
 )
 update sexton.runs as run

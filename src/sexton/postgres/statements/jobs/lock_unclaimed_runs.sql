@@ -2,5 +2,5 @@
 select id, scheduled_at, payload
 from sexton.runs
 where job_id = :job_id and claim = 0 and idempotency_key is null
-order by slot is not distinct from 1, id
+order by coalesce(slot, 0) <> 0, id
 for update

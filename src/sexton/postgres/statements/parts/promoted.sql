@@ -1,14 +1,18 @@
--- The next run of a job, if one is queued, may go once the one before has ended. The last of the common table expressions.
+-- The next run of a job, if one waits, may go once the one before has ended: missed ones first. The last of the common table expressions.
 -- Expects moment, and ended with the job_id and slot of the runs that have ended. By its id: an edit that this waits for
 -- gives the row another place.
 promoted as (
     update sexton.runs as run
-    set slot = 0, available_at = (select now from moment)
-    where run.slot = 1 and run.id = any (array(
+    set slot = 0, available_at = greatest((select now from moment), run.not_before)
+    where run.slot <> 0 and run.id = any (array(
         select next.id
         from ended
         cross join lateral (
-            select next.id from sexton.runs as next where next.job_id = ended.job_id and next.slot = 1 offset 0
+            select next.id
+            from sexton.runs as next
+            where next.job_id = ended.job_id and next.slot <> 0
+            order by next.slot
+            limit 1
         ) as next
         where ended.slot = 0
     ))

@@ -12,6 +12,7 @@ select
     exists (
         select from sexton.runs as queued
         join sexton.runs as live on live.job_id = queued.job_id and live.slot = 0 and live.cancel_requested_at is null
+            and live.trigger <> 'catch_up'
         join sexton.jobs as job on job.id = queued.job_id and job.options ->> 'overlap' = 'CANCEL_RUNNING'
         where queued.slot = 1
     ) as overlapped

@@ -2,7 +2,7 @@
 -- their job go. A run that is not deleted was lost to another claim: its result is dropped, nothing else is touched. One
 -- row comes back: how many were recorded, and which, only if some were not. The worker only estimates the database's time:
 -- what it says never precedes the claim, but how long it took is kept. Every statement that locks several runs does it in
--- the order of their ids, those that wait in slot 1 last: so no two of them wait for each other.
+-- the order of their ids, those that wait in another slot than 0 last: so no two of them wait for each other.
 -- :runs, :claims, :started and :finished (in seconds) are texts of arrays; :results is null if there are none at all.
 with moment as materialized (select coalesce(:now::timestamptz, clock_timestamp()) as now),
 ended as (

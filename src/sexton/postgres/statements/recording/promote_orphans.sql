@@ -1,5 +1,10 @@
 -- A queued run whose predecessor ended at the very moment it was queued: no other statement promotes it.
 update sexton.runs as run
-set slot = 0, available_at = coalesce(:now::timestamptz, clock_timestamp())
-where run.slot = 1
-    and not exists (select from sexton.runs as live where live.job_id = run.job_id and live.slot = 0)
+set slot = 0, available_at = greatest(coalesce(:now::timestamptz, clock_timestamp()), run.not_before)
+where run.id = any (array(
+    select distinct on (queued.job_id) queued.id
+    from sexton.runs as queued
+    where queued.slot <> 0
+        and not exists (select from sexton.runs as live where live.job_id = queued.job_id and live.slot = 0)
+    order by queued.job_id, queued.slot
+))

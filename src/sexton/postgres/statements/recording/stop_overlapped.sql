@@ -7,6 +7,7 @@ where run.id = any (array(
     from sexton.runs as queued
     join sexton.jobs as job on job.id = queued.job_id and job.options ->> 'overlap' = 'CANCEL_RUNNING'
     join sexton.runs as live on live.job_id = queued.job_id and live.slot = 0 and live.cancel_requested_at is null
+        and live.trigger <> 'catch_up'
     where queued.slot = 1
     for update of live skip locked
 ))
