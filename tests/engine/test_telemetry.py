@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 from prometheus_client import generate_latest
 
+from sexton.engine.scheduler.catch_up import CaughtUp
 from sexton.engine.telemetry import Telemetry
 
 
@@ -42,7 +43,7 @@ def test_labels_are_fixed() -> None:
 def test_the_scheduler_is_read_when_asked() -> None:
     telemetry = Telemetry()
     scheduler, leadership = (
-        SimpleNamespace(fired=1, caught_up=0, entries=7),
+        SimpleNamespace(fired=1, caught_up=CaughtUp(), entries=7),
         SimpleNamespace(
             fenced=0,
             shards_lost=0,

@@ -185,7 +185,21 @@ class Telemetry:
             self.registry,
             counters=[
                 ("sexton_fired", "Occurrences fired by this node.", lambda: scheduler.fired),
-                ("sexton_caught_up", "Occurrences caught up by this node.", lambda: scheduler.caught_up),
+                (
+                    "sexton_caught_up",
+                    "Missed occurrences for which this node has made runs.",
+                    lambda: scheduler.caught_up.runs,
+                ),
+                (
+                    "sexton_caught_up_jobs",
+                    "How often this node has caught up a job.",
+                    lambda: scheduler.caught_up.jobs,
+                ),
+                (
+                    "sexton_missed_skipped",
+                    "Missed occurrences that this node has recorded as skipped.",
+                    lambda: scheduler.caught_up.skipped,
+                ),
                 (
                     "sexton_fenced",
                     "Firings of this node that were refused, because another one leads by now.",

@@ -184,10 +184,10 @@ class Engine:
 
     async def _fire(self) -> int:
         """One round of a scheduler that has just come: it reads every timer."""
-        before = self._scheduler.fired + self._scheduler.caught_up
+        before = self._scheduler.fired + self._scheduler.caught_up.jobs
         self._scheduler._forget()
         await self._scheduler.tick()
-        return self._scheduler.fired + self._scheduler.caught_up - before
+        return self._scheduler.fired + self._scheduler.caught_up.jobs - before
 
     async def _work(self) -> int:
         worker = self._worker

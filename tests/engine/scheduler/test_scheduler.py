@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -283,7 +284,8 @@ async def test_what_was_missed_is_planned_not_fired(database: Database, stage: S
     for job in (once, skip, everything):
         [timer] = await fetch(database, "select * from sexton.timers where job_id = $1", job)
         assert timer["scheduled_at"] == due[-1] + timedelta(hours=1)
-    assert stage.scheduler.caught_up == 3
+    caught = stage.scheduler.caught_up
+    assert (caught.jobs, caught.runs, caught.skipped) == (3, 7 if late_now else 5, 5 + skipped)
     # They run one after another, and are spread over time: current ones are not late because of old ones.
     assert [run["slot"] is not None for run in runs] == [True] * 5 + [late_now]
     assert len({run["not_before"] for run in runs[1:5]}) == 4
@@ -320,6 +322,26 @@ async def test_what_is_caught_up_runs_one_after_another(
         await database.fetch("recording/cancel_run", run_id=runs[0]["id"], reason="", now=None)
     assert started[:4] == missed
     assert len(started) == (5 if overlap in ("QUEUE_ONE", "CANCEL_RUNNING") else 4)
+
+
+async def test_a_large_catch_up_is_told_and_recorded(
+    database: Database, stage: Stage, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("sexton.engine.scheduler.catch_up.LARGE", 2)
+    first = hour_before(await now(database), 3)
+    for name in ("one", "two", "three"):
+        await move_timer(database, await add_job(database, name=name, grace_seconds=0), first)
+    await stage.round()
+    [line] = [record.getMessage() for record in caplog.records if "caught up" in record.getMessage()]
+    assert line.startswith(
+        "caught up 3 jobs: of the occurrences that were missed 3 are run, the last one at "
+    )
+    assert line.endswith(", and 9 are skipped")
+    [event] = await fetch(database, "select action, detail from sexton.audit")
+    detail = json.loads(event["detail"])
+    assert (event["action"], detail["jobs"], detail["runs"], detail["skipped"]) == ("caught_up", 3, 3, 9)
+    await stage.round()
+    assert len(await fetch(database, "select from sexton.audit")) == 1
 
 
 async def test_a_second_outage_is_caught_up_behind_the_first(database: Database, stage: Stage) -> None:

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 import asyncpg
 import msgspec
 
+from sexton.clock import iso
 from sexton.errors import SextonError
 from sexton.jobs.planning import MissedPolicy, Plan, plan, schedule_of
 from sexton.jobs.spec import JobSpec
@@ -25,12 +27,51 @@ log = logging.getLogger("sexton")
 
 Planned = tuple[asyncpg.Record, timedelta, Plan]
 
+# From so many jobs or runs on, a catch-up is told as a warning, and recorded.
+LARGE = 100
+
 TIMERS = ("jobs", "revisions", "scheduled", "due", "next_scheduled", "next_due", "run_counts")
 RUNS = (
     "run_jobs", "run_scheduled", "run_due", "run_triggers", "run_missed", "run_available", "run_priorities",
     "run_chained",
 )  # fmt: skip
 SKIPS = ("skip_jobs", "skip_scheduled", "skip_until", "skip_occurrences", "skip_reasons")
+
+
+@dataclass(slots=True)
+class CaughtUp:
+    """What was caught up: jobs, missed occurrences that run, and missed occurrences that are skipped."""
+
+    jobs: int = 0
+    runs: int = 0
+    skipped: int = 0
+    last_start_at: datetime | None = None
+
+    def add(self, answer: asyncpg.Record, starts: Sequence[datetime]) -> None:
+        self.jobs += answer["moved"]
+        self.runs += answer["runs"]
+        self.skipped += answer["skipped"]
+        self.last_start_at = starts[-1] if starts else self.last_start_at
+
+    @property
+    def large(self) -> bool:
+        return self.jobs >= LARGE or self.runs >= LARGE
+
+    def tell(self) -> None:
+        """One line for all of it."""
+        until = f", the last one at {iso(self.last_start_at, 'seconds')}" if self.last_start_at else ""
+        log.log(
+            logging.WARNING if self.large else logging.INFO,
+            "caught up %d jobs: of the occurrences that were missed %d are run%s, and %d are skipped",
+            self.jobs,
+            self.runs,
+            until,
+            self.skipped,
+        )
+
+    def detail(self, node: str) -> str:
+        """For the account in `sexton.audit`."""
+        return msgspec.json.encode({"node": node, **msgspec.to_builtins(self)}).decode()
 
 
 def plan_all(

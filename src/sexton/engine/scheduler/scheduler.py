@@ -22,6 +22,7 @@ from sexton.engine import crash
 from sexton.engine.cluster.leadership import Leadership
 from sexton.engine.loop import Loop
 from sexton.engine.scheduler import catch_up
+from sexton.engine.scheduler.catch_up import CaughtUp
 from sexton.engine.scheduler.due_batch import DueBatch
 from sexton.engine.scheduler.horizon import Horizon, instant
 from sexton.engine.scheduler.set_aside import SetAside
@@ -29,7 +30,7 @@ from sexton.engine.scheduler.wheel import MICROSECONDS
 from sexton.jobs.accounting import reserve
 from sexton.postgres.database import BY_KEY, LOST, Database, array_text, unavailable
 from sexton.postgres.partitions import make_missing
-from sexton.postgres.transaction import Context
+from sexton.postgres.transaction import SYSTEM, Context
 
 log = logging.getLogger("sexton")
 
@@ -65,7 +66,8 @@ class Scheduler(Loop):
         self._due: deque[DueBatch] = deque()
         self._locked: dict[int, float] = {}
         self.fired = 0
-        self.caught_up = 0
+        self.caught_up = CaughtUp()
+        self._telling = CaughtUp()
         self.listening: Callable[[], bool] = lambda: True
         # Called after every firing with its jobs, groups and scheduled times, as the statement takes them,
         # and the number of jobs.
@@ -133,6 +135,7 @@ class Scheduler(Loop):
         await self._set_aside.write()
         if self._due:
             return 0.0
+        await self._tell_catch_up()
         horizon.plan_ahead()
         if tried and self.fired == fired:
             return STUCK_SECONDS  # timers that change, or a clock that went back: do not spin
@@ -325,8 +328,21 @@ class Scheduler(Loop):
         if not answer["held"]:
             self._fenced(batch)
             return
-        self.caught_up += answer["moved"]
+        for counted in (self.caught_up, self._telling):
+            counted.add(answer, starts)
         await self._horizon.read_again(batch)
+
+    async def _tell_catch_up(self) -> None:
+        """Once everything that was due is fired, tell what was caught up."""
+        if not self._telling.jobs:
+            return
+        told, self._telling = self._telling, CaughtUp()
+        told.tell()
+        if told.large:
+            detail = told.detail(self._leadership.membership.name)
+            await self._database.execute(
+                "firing/note_catch_up", on=self._connection, actor=SYSTEM, detail=detail
+            )
 
     def _now(self) -> int:
         return int(self._time.now() * MICROSECONDS)

@@ -291,7 +291,7 @@ class ElectorSuite(ABC):
         stopped.scheduler._horizon.epochs.clear()
         for _ in range(3):
             await stopped.round()
-        assert stopped.scheduler.fired == stopped.scheduler.caught_up == 0
+        assert stopped.scheduler.fired == stopped.scheduler.caught_up.jobs == 0
         assert stopped.leadership.fenced > 0
         assert await runs_of(cluster.database, job) == []
 

@@ -126,6 +126,10 @@ skipped as (
     join held h on h.job_id = s.job_id
 )
 select fence.held, (select count(*) from held) as moved,
+       (select count(*) from wanted where trigger = 'catch_up') as runs,
+       (select coalesce(sum(s.occurrences), 0)
+        from unnest(:skip_jobs::bigint[], :skip_occurrences::integer[]) as s (job_id, occurrences)
+        join held h on h.job_id = s.job_id) as skipped,
        (select pg_notify('sexton_runs', '') where exists (select from wanted)),
        (select pg_notify('sexton_cancels', '') where exists (select from stopping))
 from fence
