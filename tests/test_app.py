@@ -339,3 +339,45 @@ def test_the_script_of_the_documentation_runs_on_nothing_and_stops_on_ctrl_c(tmp
     finally:
         process.kill()
         process.communicate()
+
+
+def test_a_function_that_never_returns_does_not_keep_the_program_from_ending(
+    tmp_path: Path, database_url: str
+) -> None:
+    script = tmp_path / "endless.py"
+    script.write_text(
+        textwrap.dedent(
+            """
+            import sys, threading
+            from sexton import Sexton
+
+            app = Sexton(sys.argv[1], grace_seconds=0.1)
+
+            @app.job("every 1s")
+            def endless(run):
+                print(run.run_id, flush=True)
+                threading.Event().wait()
+
+            app.run()
+            """
+        ),
+        encoding="utf-8",
+    )
+    process = subprocess.Popen(
+        [sys.executable, str(script), database_url],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+    )
+    try:
+        assert process.stdout is not None
+        run = process.stdout.readline().strip()
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 0
+    finally:
+        process.kill()
+        process.wait()
+    assert f"given back: endless ({run})" in said
+    assert "Traceback" not in said

@@ -8,8 +8,10 @@ import contextvars
 import functools
 import inspect
 import logging
+import threading
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
+from queue import SimpleQueue
 from typing import Annotated, Any
 
 from sexton.config import Settings
@@ -71,7 +73,7 @@ class OpenHandlers:
         self.handlers: dict[str, Handler] = {**BUILT_IN, **handlers}
         # A thread cannot be stopped: another takes the slot of one that overran its time. Threads are
         # made only when none is free, so that there are no more than runs at a time and those left behind.
-        self._pool = ThreadPoolExecutor(threads + LEFT_BEHIND, thread_name_prefix="sexton-handler")
+        self._threads = HandlerThreads(threads + LEFT_BEHIND)
         self.left_behind = 0
 
     def step(self, spec: str) -> Step | None:
@@ -85,7 +87,7 @@ class OpenHandlers:
     async def _in_thread(self, handler: Handler, run: RunContext) -> Any:
         context = contextvars.copy_context()
         loop = asyncio.get_running_loop()
-        thread = self._pool.submit(context.run, handler, run)
+        thread = self._threads.submit(functools.partial(context.run, handler, run))
         try:
             value = await asyncio.wrap_future(thread, loop=loop)
         except asyncio.CancelledError:
@@ -111,7 +113,46 @@ class OpenHandlers:
 
     async def close(self) -> None:
         """Threads cannot be stopped; what still runs is left behind."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._threads.close()
+
+
+class HandlerThreads:
+    """At most so many threads, each made when none is free. The process ends without waiting for them: those
+    of `ThreadPoolExecutor` are joined at its end, and a handler that never returns would keep it alive."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._made = 0
+        self._free = threading.Semaphore(0)
+        self._calls: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
+
+    def submit(self, call: Callable[[], Any]) -> Future[Any]:
+        """From the event loop only."""
+        future: Future[Any] = Future()
+        self._calls.put((future, call))
+        if not self._free.acquire(blocking=False) and self._made < self._most:
+            self._made += 1
+            threading.Thread(target=self._serve, name=f"sexton-handler_{self._made}", daemon=True).start()
+        return future
+
+    def close(self) -> None:
+        """Each thread ends when it is free."""
+        while not self._calls.empty():
+            if waiting := self._calls.get():
+                waiting[0].cancel()
+        for _ in range(self._made):
+            self._calls.put(None)
+
+    def _serve(self) -> None:
+        while (taken := self._calls.get()) is not None:
+            future, call = taken
+            if future.set_running_or_notify_cancel():
+                try:
+                    future.set_result(call())
+                except BaseException as error:  # the event loop raises it again
+                    future.set_exception(error)
+            del taken, future, call
+            self._free.release()
 
 
 def is_coroutine_function(handler: Handler) -> bool:

@@ -32,6 +32,7 @@ from sexton.errors import Unavailable
 from sexton.postgres.database import Database
 from sexton.targets.handler import BUILT_IN, Handler
 from sexton.targets.http.outbound import Outbound
+from sexton.targets.run import RunContext
 from sexton.targets.table import make_services, open_kinds, served
 
 log = logging.getLogger("sexton")
@@ -39,6 +40,8 @@ log = logging.getLogger("sexton")
 LOOPS = (Claimer.name, OutcomeWriter.name, Watcher.name)
 # Handlers that can be in a transaction at the same time; PostgreSQL's connections are few.
 TRANSACTIONS = 20
+# Runs that a line of the log names.
+SHOWN = 10
 
 
 class Worker:
@@ -139,8 +142,13 @@ class Worker:
         await self._doorbell.close()
         await self._announce(self.membership.drain)
         self.runner.release_backlog()
-        if not await self._wait_until_idle(state.settings.grace_seconds if grace is None else grace):
-            for run in list(state.running.values()):
+        grace = state.settings.grace_seconds if grace is None else grace
+        if state.running and grace:
+            log.info("worker: waiting up to %g s for %s", grace, _named(state.running.values()))
+        if not await self._wait_until_idle(grace):
+            left = list(state.running.values())
+            log.warning("worker: stopping what has not ended after %g s; given back: %s", grace, _named(left))
+            for run in left:
                 self.runner.stop_run(run, "shutdown")
             if not await self._wait_until_idle(STOP_PATIENCE_SECONDS):
                 self.runner.leave_behind(list(state.running.values()))
@@ -200,3 +208,9 @@ class Worker:
         except TimeoutError:
             return False
         return True
+
+
+def _named(runs: Collection[RunContext]) -> str:
+    """The first few of them, and how many there are beside."""
+    shown = [f"{run.job_name} ({run.run_id})" for run, _ in zip(runs, range(SHOWN), strict=False)]
+    return ", ".join(shown) + (f" and {len(runs) - SHOWN} more" if len(runs) > SHOWN else "")
