@@ -75,6 +75,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     catch_up_seconds: float | None = None
     statement_timeout_seconds: float = 30
     egress_private: str = "auto"
+    target_files: Path | None = None
     http_per_host: int = 0
     http_rate_per_host: float = 0
     http_breaker_failures: int = 10
@@ -242,8 +243,9 @@ def load(
             values[name[len(PREFIX) :].lower()] = value
     values.update({name: value for name, value in (overrides or {}).items() if value is not None})
     check_names(values)
-    if isinstance(values.get("data"), str):
-        values["data"] = Path(values["data"]).expanduser()
+    for name in ("data", "target_files"):
+        if isinstance(values.get(name), str):
+            values[name] = Path(values[name]).expanduser()
     try:
         return msgspec.convert(values, Settings, strict=False).check()
     except msgspec.ValidationError as error:

@@ -234,10 +234,14 @@ async def test_a_certificate_that_nobody_vouches_for_is_tried_again(store: Store
 async def test_mutual_tls(store: Store, tmp_path: Path) -> None:
     files = make_authority(tmp_path)
     async with serving(tls=files.context(client_needed=True)) as service:
-        [stranger] = await send(store, {"url": service.url, "tls": {"ca": str(files.ca)}})
+        [stranger] = await send(
+            store, {"url": service.url, "tls": {"ca": str(files.ca)}}, target_files=tmp_path
+        )
         tls = {"ca": str(files.ca), "cert": str(files.client), "key": str(files.client)}
-        [known] = await send(store, {"url": service.url, "tls": tls})
-        [lost] = await send(store, {"url": service.url, "tls": {"ca": str(tmp_path / "none.pem")}})
+        [known] = await send(store, {"url": service.url, "tls": tls}, target_files=tmp_path)
+        [lost] = await send(
+            store, {"url": service.url, "tls": {"ca": str(tmp_path / "none.pem")}}, target_files=tmp_path
+        )
     assert (await store.live(stranger))["state"] == "failed"
     assert (await store.history(known))["status"] == "success"
     assert "none.pem" in (await store.live(lost))["error"]

@@ -15,16 +15,15 @@ from aiohttp import web
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from sexton.config import Settings
+from sexton.connections.guard import RefusedAddress, check_address
 from sexton.targets.http.kind import HttpTls
 from sexton.targets.http.outbound import (
     LARGEST_REQUEST,
     BadRedirect,
     BadTls,
     Outbound,
-    RefusedAddress,
     Request,
     TooLarge,
-    check_address,
     origin,
 )
 from tests.targets.services import Service, make_authority, serving
@@ -198,9 +197,11 @@ async def test_a_name_that_is_bound_again_gains_nothing(service: Service) -> Non
 
 async def test_the_socket_is_guarded_even_if_the_resolver_is_not(outbound: Outbound) -> None:
     with pytest.raises(RefusedAddress):
-        outbound._socket((socket.AF_INET, socket.SOCK_STREAM, 0, "", ("169.254.169.254", 80)))
+        outbound.guard.socket((socket.AF_INET, socket.SOCK_STREAM, 0, "", ("169.254.169.254", 80)))
     with pytest.raises(RefusedAddress):
-        outbound._socket((socket.AF_INET6, socket.SOCK_STREAM, 0, "", ("::ffff:169.254.169.254", 80, 0, 0)))
+        outbound.guard.socket(
+            (socket.AF_INET6, socket.SOCK_STREAM, 0, "", ("::ffff:169.254.169.254", 80, 0, 0))
+        )
 
 
 async def test_ipv6_is_reached(outbound: Outbound) -> None:

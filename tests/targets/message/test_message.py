@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,8 +16,10 @@ from sexton.jobs.validation import read_spec
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
 from sexton.security import secrets
+from sexton.targets.table import check_target
 from tests.seeding import drained, working
 from tests.targets.carrying import carry_out, end_of, waiting
+from tests.targets.services import serving
 
 
 def closed_port() -> int:
@@ -52,6 +56,77 @@ async def test_addresses_of_the_machine_itself_are_refused(database: Database, b
     status, _, error = await end_of(store, run)
     assert status == "dead"
     assert "is refused" in (error or "")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "sqs://eu-central-1?endpoint=http://169.254.169.254",
+        "http://key:s@host?region=x&endpoint=http://169.254.169.254",
+    ],
+)
+async def test_a_job_names_no_endpoint_for_the_credentials_of_the_worker(
+    database: Database, url: str
+) -> None:
+    target = {"message": {"broker": "sqs", "url": url, "topic": "orders"}}
+    with pytest.raises(InvalidField, match="has no parameter 'endpoint'"):
+        check_target({"message": {**target["message"], "url": url.replace(":s@", ":${secret:s}@")}}, None)
+    store, run = await carry_out(database, target, max_retries=3)
+    status, _, error = await end_of(store, run)
+    assert status == "dead"
+    assert "has no parameter 'endpoint'" in (error or "")
+
+
+async def test_the_credentials_of_the_worker_are_not_for_a_host_that_a_job_names(database: Database) -> None:
+    async with serving() as service:
+        target = {"message": {"broker": "sqs", "url": service.url, "topic": "orders"}}
+        store, run = await carry_out(database, target, max_retries=3)
+        assert service.requests == []
+    status, _, error = await end_of(store, run)
+    assert status == "dead"
+    assert "the worker's credentials are not for 127.0.0.1" in (error or "")
+
+
+@pytest.mark.parametrize("broker", ["redis", "rabbitmq", "nats", "mqtt", "kafka"])
+async def test_what_is_checked_is_what_is_dialled(
+    database: Database, broker: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The name leads to a good address when it is checked, and to another one ever after."""
+    asked: list[str] = []
+    real = socket.getaddrinfo
+
+    def moving(host: Any, port: Any, *rest: Any, **named: Any) -> Any:
+        if host != "moving.test":
+            return real(host, port, *rest, **named)
+        asked.append(host)
+        return real("127.0.0.1" if len(asked) == 1 else "127.0.0.2", port, *rest, **named)
+
+    def closed(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        dialled.append(writer.get_extra_info("sockname")[0])
+        writer.close()
+
+    dialled: list[str] = []
+    monkeypatch.setattr(socket, "getaddrinfo", moving)
+    async with await asyncio.start_server(closed, "127.0.0.1", 0) as good:
+        port = good.sockets[0].getsockname()[1]
+        async with await asyncio.start_server(closed, "127.0.0.2", port):
+            url = URLS[broker].format(f"moving.test:{port}")
+            await carry_out(database, {"message": {"broker": broker, "url": url, "topic": "orders"}})
+    assert set(dialled) == {"127.0.0.1"}
+    assert len(dialled) > 1
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "/no/such/file", "{0}/../outside"])
+async def test_a_file_outside_the_directory_is_refused_alike_whether_it_exists(
+    database: Database, tmp_path: Path, path: str
+) -> None:
+    path = path.format(tmp_path)
+    for url in (f"unix://{path}", f"rediss://localhost:1/0?ca={path}"):
+        target = {"message": {"broker": "redis", "url": url, "topic": "orders"}}
+        store, run = await carry_out(database, target, {"target_files": tmp_path}, max_retries=3)
+        status, _, error = await end_of(store, run)
+        assert status == "dead"
+        assert f"jobs may not name the file {path}: the worker's setting target_files" in (error or "")
 
 
 async def test_private_addresses_are_refused_where_the_policy_says_so(database: Database) -> None:

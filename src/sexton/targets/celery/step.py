@@ -40,7 +40,7 @@ META = "celery-task-meta-"
 class OpenCelery:
     def __init__(self, services: TargetServices) -> None:
         self._renderer = services.renderer
-        self._pool = Pool(private=services.settings.private_egress())
+        self._pool = Pool(services.outbound.guard)
 
     def step(self, spec: CeleryTarget) -> Step | None:
         if not is_installed(spec.broker) or (spec.wait and not is_installed("redis")):
@@ -58,7 +58,7 @@ class OpenCelery:
         if not target.wait:
             return await self._pool.publish(target.broker, url, message)
         backend = Address.read(await reveal(target.result_url or target.url), field="result_url")
-        await self._pool.check(backend)
+        backend = await self._pool.pinned(backend, "result_url")
         return await self._send_and_wait(target, url, backend, message)
 
     async def _arguments(

@@ -1,32 +1,29 @@
 """The one way out: every request that Sexton makes to another server goes through `Outbound.send`.
 
-A name is resolved, every address it has is checked, and the socket is made for a checked address: what is
-checked is what is dialled, so a name that changes its address between the two, and a redirect, gain nothing.
-Some addresses are never reached: those of the link and of metadata services, in whatever disguise. Private
-ones are reached if the policy says so.
+Names are resolved and sockets made by the guard of `sexton.connections.guard`, for redirects as well. Some
+addresses are never reached: those of the link and of metadata services, in whatever disguise. Private ones
+are reached if the policy says so.
 
 Redirects are followed only as often as asked. What is sent and what is read is capped.
 """
 
 from __future__ import annotations
 
-import ipaddress
-import socket
 import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 import aiohttp
-from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.abc import AbstractResolver
 from multidict import CIMultiDictProxy
 from yarl import URL
 
 from sexton import __version__, clock
 from sexton.config import Settings
+from sexton.connections.guard import Guard, RefusedAddress
 from sexton.connections.tls import PEM, make_context
 from sexton.targets.http.hosts import Hosts, Permit
 from sexton.targets.http.kind import HttpTls
@@ -40,41 +37,6 @@ KEPT = frozenset({307, 308})
 # A time-out says something about the host only if the caller has waited for as long.
 PATIENT_SECONDS = 10.0
 REDIRECTS = frozenset({301, 302, 303}) | KEPT
-
-Address = ipaddress.IPv4Address | ipaddress.IPv6Address
-
-REFUSED = tuple(
-    map(
-        ipaddress.ip_network,
-        (
-            "0.0.0.0/8",  # this network; many systems take it for themselves
-            "169.254.0.0/16",  # link-local; the metadata services of most clouds
-            "100.100.100.200/32",  # Alibaba's
-            "192.0.0.192/32",  # Oracle's
-            "168.63.129.16/32",  # Azure's
-            "224.0.0.0/4",  # multicast
-            "240.0.0.0/4",  # reserved, and broadcast
-            "::/128",
-            "::/96",  # IPv4 in IPv6, as it was before ::ffff:0:0/96
-            "64:ff9b:1::/48",  # NAT64 of a local kind: only the network knows what is behind it
-            "2001::/32",  # Teredo
-            "2002::/16",  # 6to4
-            "fd00:ec2::/32",  # Amazon's metadata on IPv6
-            "fd20:ce::/32",  # Google's
-            "fe80::/10",
-            "fec0::/10",
-            "ff00::/8",
-        ),
-    )
-)
-LOOPBACK = ipaddress.ip_address("::1")
-# IPv6 addresses that carry an IPv4 address in their last four bytes and are in use, such as in networks that
-# have only IPv6. It is the IPv4 address that counts.
-CARRIERS = (ipaddress.ip_network("::ffff:0:0/96"), ipaddress.ip_network("64:ff9b::/96"))
-
-
-class RefusedAddress(OSError):
-    """An address that may not be reached."""
 
 
 class TooLarge(ValueError):
@@ -120,7 +82,7 @@ class Outbound:
     """Sends requests. All of a process share one session, one policy and what is known of the hosts."""
 
     def __init__(self, settings: Settings, *, resolver: AbstractResolver | None = None) -> None:
-        self.private = settings.private_egress()
+        self.guard = Guard(settings.private_egress(), settings.target_files)
         self.hosts = Hosts(settings)
         self._resolver = resolver
         self._session: aiohttp.ClientSession | None = None
@@ -185,29 +147,19 @@ class Outbound:
                 data, truncated = await _read(response, request.most_bytes)
                 return Reply(response.status, response.headers, data, truncated)
 
-    def check(self, address: str) -> None:
-        """Refuse an address that the policy does not let through."""
-        check_address(address, private=self.private)
-
     def _open_session(self) -> aiohttp.ClientSession:
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(
                     limit=0,
-                    socket_factory=self._socket,
-                    resolver=CheckedResolver(self._resolver or aiohttp.ThreadedResolver(), self.private),
+                    socket_factory=self.guard.socket,
+                    resolver=self.guard.resolver(self._resolver),
                 ),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 headers={"User-Agent": f"Sexton/{__version__}"},
                 auto_decompress=True,
             )
         return self._session
-
-    def _socket(self, info: tuple[Any, ...]) -> socket.socket:
-        """Where the connection really goes is known here, after every name was resolved."""
-        family, kind, protocol, _, address = info
-        self.check(str(address[0]))
-        return socket.socket(family, kind, protocol)
 
     def _tls(self, files: HttpTls) -> ssl.SSLContext:
         """The context of these files, made again once one of them has changed."""
@@ -232,43 +184,6 @@ class Outbound:
             self._contexts.clear()
         self._contexts[files] = (context, stamps, now)
         return context
-
-
-class CheckedResolver(AbstractResolver):
-    """Lets a name through only if every address it has may be reached."""
-
-    def __init__(self, resolver: AbstractResolver, private: bool) -> None:
-        self._resolver = resolver
-        self._private = private
-
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
-    ) -> list[ResolveResult]:
-        found = await self._resolver.resolve(host, port, family)
-        for each in found:
-            check_address(each["host"], private=self._private)
-        return found
-
-    async def close(self) -> None:
-        await self._resolver.close()
-
-
-def check_address(text: str, *, private: bool = True) -> None:
-    """Refuse what is never reached, and with `private` false everything that is not public."""
-    address: Address = ipaddress.ip_address(text.split("%")[0])
-    if any(address.version == network.version and address in network for network in CARRIERS):
-        address = ipaddress.ip_address(address.packed[12:])
-    if address != LOOPBACK and any(
-        address.version == network.version and address in network for network in REFUSED
-    ):
-        raise RefusedAddress(
-            f"{text} is an address that is never reached (link-local, metadata, multicast …)"
-        )
-    if not private and not address.is_global:
-        raise RefusedAddress(
-            f"{text} is a private address, and egress_private does not allow those "
-            "(SEXTON_EGRESS_PRIVATE=allow does)"
-        )
 
 
 def origin(url: str) -> str:

@@ -21,6 +21,8 @@ import aiohttp
 import msgspec
 
 from sexton import clock
+from sexton.connections.guard import RefusedAddress
+from sexton.errors import InvalidField
 from sexton.model import (
     Failure,
     Outcome,
@@ -37,7 +39,6 @@ from sexton.targets.http.outbound import (
     LARGEST_REQUEST,
     BadRedirect,
     BadTls,
-    RefusedAddress,
     Reply,
     Request,
     TooLarge,
@@ -91,6 +92,8 @@ class OpenHttp:
 
     async def _send(self, target: HttpTarget, run: RunContext) -> Outcome:
         try:
+            for path in filter(None, (target.tls.cert, target.tls.key, target.tls.ca) if target.tls else ()):
+                self._outbound.guard.check_file(path, "target.http.tls")
             body = render(target, run)
             headers = request_headers(target, run, body, await self._signing_secrets())
             if target.mode == "async":
@@ -112,6 +115,8 @@ class OpenHttp:
             )
         except HostBusy as busy:
             return Release(busy.seconds, str(busy))
+        except InvalidField as error:
+            return Failure(str(error), permanent=True)
         except TooLarge as error:
             return Failure(f"the request cannot be sent: {error}", permanent=True)
         except RefusedAddress as error:

@@ -17,6 +17,7 @@ import msgspec
 
 from sexton.clock import iso
 from sexton.connections.address import Address
+from sexton.connections.guard import Guard
 from sexton.connections.scheme import is_installed
 from sexton.model import (
     Failure,
@@ -31,8 +32,8 @@ from sexton.targets.message.brokers.base import (
     PUBLISH_SECONDS,
     Message,
     Publisher,
-    check_hosts,
     connect,
+    pinned,
 )
 from sexton.targets.message.kind import MessageTarget
 from sexton.targets.run import TOKEN_HEADER, RunContext, Step, clean
@@ -46,7 +47,7 @@ CLOSE_SECONDS = 5.0
 class OpenMessage:
     def __init__(self, services: TargetServices) -> None:
         self._renderer = services.renderer
-        self._pool = Pool(private=services.settings.private_egress())
+        self._pool = Pool(services.outbound.guard)
 
     def step(self, spec: MessageTarget) -> Step | None:
         if not is_installed(spec.broker):
@@ -90,8 +91,8 @@ class _Connection:
 class Pool:
     """Connections by broker and address; the one that was used least lately makes room."""
 
-    def __init__(self, *, private: bool) -> None:
-        self._private = private
+    def __init__(self, guard: Guard) -> None:
+        self._guard = guard
         self._connections: OrderedDict[tuple[str, str], _Connection] = OrderedDict()
         self._closing: set[asyncio.Task[None]] = set()
 
@@ -115,9 +116,9 @@ class Pool:
             reason = clean(str(error) or type(error).__name__, 2000)
             return Failure(f"{broker}: {type(error).__name__}: {reason}")
 
-    async def check(self, address: Address) -> None:
-        """Refuse an address that may not be reached."""
-        await check_hosts(address, private=self._private)
+    async def pinned(self, address: Address, field: str) -> Address:
+        """The address as it may be dialled."""
+        return await pinned(address, self._guard, field)
 
     async def close(self) -> None:
         for connection in self._connections.values():
@@ -139,7 +140,7 @@ class Pool:
         async with connection.lock:
             if connection.publisher is None:
                 async with asyncio.timeout(CONNECT_SECONDS):
-                    connection.publisher = await connect(broker, url, private=self._private)
+                    connection.publisher = await connect(broker, url, self._guard)
             return connection.publisher
 
     def _give_up(self, connection: _Connection, publisher: Publisher | None) -> None:

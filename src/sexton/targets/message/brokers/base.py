@@ -6,17 +6,15 @@ would say no to again; anything else that goes wrong is worth a retry, on a new 
 
 from __future__ import annotations
 
-import asyncio
-import socket
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Protocol
 
 from sexton.connections.address import Address
+from sexton.connections.guard import Guard, RefusedAddress
 from sexton.errors import InvalidField
 from sexton.targets.base import Refused
-from sexton.targets.http.outbound import RefusedAddress, check_address
 
 # Where the address of a broker stands.
 FIELD = "url"
@@ -45,28 +43,23 @@ class Publisher(Protocol):
     async def close(self) -> None: ...
 
 
-async def connect(broker: str, url: str, *, private: bool) -> Publisher:
-    """Connect, once every host of the address was looked up and may be reached."""
+async def connect(broker: str, url: str, guard: Guard) -> Publisher:
+    """Connect, to addresses that may be reached."""
     try:
-        address = Address.read(url, field=FIELD)
-        await check_hosts(address, private=private)
+        address = await pinned(Address.read(url, field=FIELD), guard)
         opened: Awaitable[Publisher] = import_module(f"sexton.targets.message.brokers.{broker}").connect(
-            address
+            address, guard
         )
         return await opened
+    except RefusedAddress as error:
+        raise Refused(f"the broker's address is refused: {error}") from None
     except InvalidField as error:
         raise Refused(f"{broker}: {error.field}: {error}") from None
 
 
-async def check_hosts(address: Address, *, private: bool) -> None:
-    """Refuse an address that may not be reached."""
-    if address.scheme == "sqs":  # its host is a region
-        return
-    loop = asyncio.get_running_loop()
-    for host, port in address.hosts:
-        found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        for each in found:
-            try:
-                check_address(str(each[4][0]), private=private)
-            except RefusedAddress as error:
-                raise Refused(f"the broker's address is refused: {error}") from None
+async def pinned(address: Address, guard: Guard, field: str = FIELD) -> Address:
+    """The address as it may be dialled."""
+    try:
+        return await guard.pin(address, field=field)
+    except RefusedAddress as error:
+        raise Refused(f"the broker's address is refused: {error}") from None

@@ -8,6 +8,7 @@ from aiokafka import AIOKafkaProducer
 from aiokafka import errors as kafka_errors
 
 from sexton.connections.address import Address
+from sexton.connections.guard import Guard
 from sexton.connections.kafka import kafka_options
 from sexton.targets.base import Refused
 from sexton.targets.message.brokers.base import FIELD, PUBLISH_SECONDS, Message
@@ -42,7 +43,7 @@ class KafkaPublisher:
         await self._producer.stop()
 
 
-async def connect(address: Address) -> KafkaPublisher:
+async def connect(address: Address, guard: Guard) -> KafkaPublisher:
     producer = AIOKafkaProducer(
         acks="all",
         enable_idempotence=True,
@@ -50,6 +51,7 @@ async def connect(address: Address) -> KafkaPublisher:
         metadata_max_age_ms=60_000,
         **kafka_options(address, field=FIELD),
     )
+    _guard_brokers(producer, guard)
     try:
         await producer.start()
     except REFUSALS as error:
@@ -59,3 +61,17 @@ async def connect(address: Address) -> KafkaPublisher:
         await producer.stop()
         raise
     return KafkaPublisher(producer)
+
+
+def _guard_brokers(producer: AIOKafkaProducer, guard: Guard) -> None:
+    """The brokers of a cluster are named by its answers: each is checked before it is dialled."""
+    client: Any = producer.client
+    dial = client._get_conn
+
+    async def checked(node: Any, **options: Any) -> Any:
+        broker = client.cluster.broker_metadata(node)
+        if broker is not None:
+            await guard.resolve(broker.host, broker.port)
+        return await dial(node, **options)
+
+    client._get_conn = checked

@@ -9,6 +9,7 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
 from sexton.connections.address import Address
+from sexton.connections.guard import Guard
 from sexton.connections.tls import context_of
 from sexton.targets.base import Refused
 from sexton.targets.message.brokers.base import (
@@ -45,7 +46,7 @@ class MqttPublisher:
         await self._client.__aexit__(None, None, None)
 
 
-async def connect(address: Address) -> MqttPublisher:
+async def connect(address: Address, guard: Guard) -> MqttPublisher:
     host, port = address.hosts[0]
     client = aiomqtt.Client(
         host,

@@ -9,6 +9,7 @@ from nats.aio.client import Client
 from nats.js import errors as stream_errors
 
 from sexton.connections.address import Address
+from sexton.connections.guard import Guard
 from sexton.connections.nats import nats_client
 from sexton.targets.base import Refused
 from sexton.targets.message.brokers.base import (
@@ -40,7 +41,7 @@ class NatsPublisher:
         await self._client.close()
 
 
-async def connect(address: Address) -> NatsPublisher:
+async def connect(address: Address, guard: Guard) -> NatsPublisher:
     try:
         return NatsPublisher(await nats_client(address, field=FIELD, seconds=CONNECT_SECONDS))
     except ConnectionError as error:

@@ -10,6 +10,7 @@ from aio_pika.abc import AbstractChannel, AbstractConnection, AbstractExchange
 from aiormq.exceptions import ChannelAccessRefused
 
 from sexton.connections.address import Address
+from sexton.connections.guard import Guard
 from sexton.connections.rabbitmq import rabbitmq_connection
 from sexton.targets.base import Refused
 from sexton.targets.message.brokers.base import (
@@ -60,7 +61,7 @@ class RabbitPublisher:
         return self._exchanges[name]
 
 
-async def connect(address: Address) -> RabbitPublisher:
+async def connect(address: Address, guard: Guard) -> RabbitPublisher:
     try:
         connection = await rabbitmq_connection(address, field=FIELD, seconds=CONNECT_SECONDS)
     except REFUSALS as error:

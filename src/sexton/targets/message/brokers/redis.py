@@ -10,6 +10,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
 from sexton.connections.address import Address
+from sexton.connections.guard import Guard
 from sexton.connections.redis import redis_client
 from sexton.targets.base import Refused
 from sexton.targets.message.brokers.base import (
@@ -52,7 +53,7 @@ class RedisPublisher:
         await self._client.aclose()
 
 
-async def connect(address: Address) -> RedisPublisher:
+async def connect(address: Address, guard: Guard) -> RedisPublisher:
     client = redis_client(
         address,
         field=FIELD,

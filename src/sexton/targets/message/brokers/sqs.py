@@ -1,7 +1,8 @@
 """SQS: a queue by its name or its URL. A FIFO queue gets the idempotency key to know duplicates by.
 
 `sqs://REGION` with the credentials of the worker's environment, `sqs://KEY:SECRET@REGION` with its own;
-`http://KEY:SECRET@host:port?region=…` is a service that speaks the same.
+`http://KEY:SECRET@host:port?region=…` is a service that speaks the same. The worker's credentials go to AWS,
+or to the endpoint that its environment names (`AWS_ENDPOINT_URL_SQS`), never to a host that a job names.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from aiobotocore.session import get_session
 from botocore.exceptions import ClientError, ParamValidationError
 
 from sexton.connections.address import Address
+from sexton.connections.guard import Guard
 from sexton.targets.base import Refused
 from sexton.targets.message.brokers.base import CONNECT_SECONDS, PUBLISH_SECONDS, Message
 
@@ -75,18 +77,23 @@ class SqsPublisher:
         return self._queues[topic]
 
 
-async def connect(address: Address) -> SqsPublisher:
+async def connect(address: Address, guard: Guard) -> SqsPublisher:
     host, port = address.hosts[0]
     own = address.scheme == "sqs"
+    if not own and address.user is None:
+        raise Refused(f"sqs: the worker's credentials are not for {host}: write KEY:SECRET@{host}")
     endpoint = None if own else f"{address.scheme}://{host}:{port}"
     given: dict[str, Any] = {
         "region_name": host if own else address.options.get("region", "us-east-1"),
-        "endpoint_url": address.options.get("endpoint", endpoint),
+        "endpoint_url": endpoint,
     }
     if address.user is not None:
         given |= {"aws_access_key_id": address.user, "aws_secret_access_key": address.password or ""}
     config = AioConfig(
-        connect_timeout=CONNECT_SECONDS, read_timeout=PUBLISH_SECONDS, retries={"max_attempts": 0}
+        connect_timeout=CONNECT_SECONDS,
+        read_timeout=PUBLISH_SECONDS,
+        retries={"max_attempts": 0},
+        connector_args={"resolver": guard.resolver(), "socket_factory": guard.socket},
     )
     stack = AsyncExitStack()
     client = await stack.enter_async_context(get_session().create_client("sqs", config=config, **given))
