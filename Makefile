@@ -5,6 +5,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 LOCK := requirements-dev.lock
+# What running needs, without what developing needs.
+READY := $(VENV)/.ready
+RUN_LOCK := requirements.lock
 SOURCES := $(wildcard src tests bench)
 WORKERS ?= auto
 
@@ -16,19 +19,34 @@ help: ## list the targets
 
 install: $(STAMP) ## make .venv with the locked development environment and the product in it
 
-$(STAMP): pyproject.toml $(LOCK)
+# A virtual environment of a Python that is new enough.
+define make_venv
 	@command -v $(PYTHON) >/dev/null || { \
 	  echo "make: no $(PYTHON) here: install Python 3.11 or newer, or name one: make install PYTHON=python3.12" >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "make: $$($(PYTHON) --version) is too old: Sexton needs Python 3.11 or newer; name one: make install PYTHON=python3.12" >&2; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
 	  echo "make: $(PYTHON) cannot make virtual environments: install its venv package (on Debian: apt install python3-venv)" >&2; exit 1; }
-	@$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(LOCK)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  echo "Making $(VENV) with $$($(PYTHON) --version)"; $(PYTHON) -m venv --clear $(VENV); }
+endef
+
+PIP := $(BIN)/python -m pip install --disable-pip-version-check
+
+$(STAMP): pyproject.toml $(LOCK)
+	$(make_venv)
+	$(PIP) --require-hashes -r $(LOCK)
+	$(PIP) --no-deps --no-build-isolation -e .
+	@touch $(READY) $@
+
+$(READY): pyproject.toml $(RUN_LOCK)
+	$(make_venv)
+	@echo "Installing what Sexton needs to run into $(VENV), once; this takes a minute or two"
+	$(PIP) --require-hashes -r $(RUN_LOCK)
+	$(PIP) --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
-up: $(STAMP) ## start Sexton on this machine
+up: $(READY) ## start Sexton on this machine
 	@$(BIN)/sexton up
 
 test: check ## check, then all tests
@@ -59,11 +77,14 @@ bench: $(STAMP) ## measure the schedule engine, and the scheduler beside its Pos
 bench-engines: $(STAMP) ## the same hot second for other schedulers, installed into a cache of their own
 	$(BIN)/python bench/engines/run.py
 
-lock: ## renew requirements-dev.lock from pyproject.toml
+COMPILE = UV_CUSTOM_COMPILE_COMMAND="make lock" .venv-lock/bin/uv pip compile --quiet --upgrade --universal --generate-hashes \
+	  --no-emit-index-url --no-emit-find-links --python-version 3.11 pyproject.toml
+
+lock: ## renew requirements-dev.lock and requirements.lock from pyproject.toml
 	@test -x .venv-lock/bin/uv || { $(PYTHON) -m venv .venv-lock && .venv-lock/bin/pip install --quiet uv; }
-	UV_CUSTOM_COMPILE_COMMAND="make lock" .venv-lock/bin/uv pip compile --quiet --upgrade --universal --generate-hashes \
-	  --no-emit-index-url --no-emit-find-links --python-version 3.11 --extra dev pyproject.toml -o $(LOCK)
-	@! grep -nE '(https?|file)://' $(LOCK) || { echo "make: the lock names a host" >&2; exit 1; }
+	$(COMPILE) --extra dev -o $(LOCK)
+	$(COMPILE) --extra build --constraint $(LOCK) -o $(RUN_LOCK)
+	@! grep -nE '(https?|file)://' $(LOCK) $(RUN_LOCK) || { echo "make: the lock names a host" >&2; exit 1; }
 
 clean: ## remove the environment, caches and builds
 	rm -rf $(VENV) .venv-lock .servers .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

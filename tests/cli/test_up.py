@@ -138,6 +138,8 @@ def test_up_and_down(running: Running, data: Path) -> None:
     assert running.interrupt() == 0
     assert running.children() == {}
     assert not PrivateServer(data).running()
+    running.until("INFO stopping: running runs have .* s to end", running.process.stderr)
+    running.until("INFO stopped$", running.process.stderr)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")

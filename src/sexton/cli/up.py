@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import shlex
 import shutil
@@ -91,6 +92,8 @@ def up(
             f"  {command(other.address)} status    shows how it is\n"
             f"  kill {other.pid}    stops it"
         )
+    else:
+        logging.getLogger("sexton").info("stopped")  # the terminal may be gone: a log bears that
     return DONE
 
 

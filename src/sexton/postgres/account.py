@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import pwd
 import subprocess
@@ -12,6 +13,8 @@ from typing import NamedTuple
 from sexton.errors import Unavailable
 
 SYSTEM_USER = "sexton"
+
+log = logging.getLogger("sexton")
 
 INHERITED = ("PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 
@@ -144,7 +147,10 @@ def _system_user() -> pwd.struct_passwd:
         with contextlib.suppress(OSError):
             subprocess.run(command, capture_output=True, check=False)
         with contextlib.suppress(KeyError):
-            return pwd.getpwnam(SYSTEM_USER)
+            made = pwd.getpwnam(SYSTEM_USER)
+            told = "made the system account %s (uid %d), because PostgreSQL does not run as root"
+            log.warning(told, SYSTEM_USER, made.pw_uid)
+            return made
     for name in ("postgres", "nobody"):
         with contextlib.suppress(KeyError):
             return pwd.getpwnam(name)

@@ -142,6 +142,7 @@ class Supervisor:
         """Ask the children to leave, wait as long as their runs may take, then make them."""
         self._stopping.set()
         self._signal(signal.SIGTERM)
+        log.info("stopping: running runs have %g s to end; Ctrl-C again stops at once", self.grace_seconds)
         insisted = asyncio.create_task(stop.insisted.wait())
         gone = asyncio.create_task(asyncio.wait(keepers))
         await asyncio.wait(
