@@ -161,6 +161,12 @@ async def test_brackets_without_end_are_refused(api: Api) -> None:
         assert (reply.status, reply.code) == (400, "bad_json")
 
 
+async def test_a_body_that_breaks_off_after_a_wrong_field_is_refused(api: Api) -> None:
+    headers = {"Content-Type": "application/json"}
+    reply = await api("POST", "/jobs/x/pause", data=b'{"reason": 1, "until', headers=headers)
+    assert (reply.status, reply.code) == (400, "bad_json")
+
+
 async def test_an_edit_needs_the_revision_it_was_made_for(api: Api) -> None:
     job = (await api("POST", "/jobs", HOURLY)).json()
     path = f"/jobs/{job['job_id']}"

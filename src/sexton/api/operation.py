@@ -142,9 +142,11 @@ class Call:
             body = self.body or b"{}" if optional else self.body
             if rb"\u0000" in body:
                 refuse_nul(msgspec.json.decode(body), "body")
-            return msgspec.json.decode(body, type=type_)
-        except msgspec.ValidationError as error:
-            raise explained(error, type_, msgspec.json.decode(self.body), code="bad_value") from None
+            try:
+                return msgspec.json.decode(body, type=type_)
+            except msgspec.ValidationError as error:
+                # It was found before the end: what follows may not be JSON.
+                raise explained(error, type_, msgspec.json.decode(body), code="bad_value") from None
         except UNREADABLE as error:
             raise bad_json(error) from None
 
