@@ -121,6 +121,7 @@ def test_an_unknown_field_like_no_other_is_refused_with_the_list() -> None:
         ({"target": {"handler": "a", "http": {"url": "http://x"}}}, "bad_target", "target"),
         ({"target": {"handler": ""}}, "empty", "target.handler"),
         ({"target": {"hander": "x"}}, "unknown_field", "target.hander"),
+        ({"target": {"handler": "a", "htpp": None}}, "unknown_field", "target.htpp"),
         ({"target": {"http": {}}}, "missing_field", "target.http.url"),
         ({"target": {"http": {"url": "x", "verb": "GET"}}}, "unknown_field", "target.http.verb"),
         ({"target": {"http": {"url": "ftp://x/y"}}}, "bad_url", "target.http.url"),

@@ -96,10 +96,10 @@ def _add(table: dict[str, TargetKind[Any]], found: Any) -> None:
 def read_target(data: Mapping[str, Any], field: str = "target") -> Target:
     """A target from its JSON: an object with exactly one key, the name of its kind."""
     known = kinds()
-    given = {name: value for name, value in data.items() if value is not None}
-    for name in given:
+    for name in data:
         if name not in known:
             raise unknown_field(name, list(known), under=field)
+    given = {name: value for name, value in data.items() if value is not None}
     if len(given) != 1:
         what = f"both {' and '.join(given)}" if given else f"none of {', '.join(known)}"
         raise InvalidField("bad_target", f"the target has {what}", field=field, hint=hint_of())
