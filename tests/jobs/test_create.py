@@ -14,7 +14,9 @@ from sexton.config import Settings
 from sexton.errors import InvalidField, ScheduleError
 from sexton.jobs import planning
 from sexton.jobs.create import NameTaken, create
+from sexton.jobs.edit import replace
 from sexton.jobs.read import get
+from sexton.jobs.spec import JobSpec
 from sexton.jobs.spread import jitter_of, shard_of
 from sexton.jobs.state import delete
 from sexton.postgres.database import Database
@@ -73,6 +75,16 @@ async def test_only_what_differs_from_the_defaults_is_stored(database: Database)
     await make(database, **WEEKLY, priority=2, max_retries=3, overlap="ALLOW")
     stored = await row(database, "select options, payload, labels from sexton.jobs")
     assert stored == {"options": "{}", "payload": None, "labels": None}
+
+
+async def test_a_specification_made_in_code_is_stored_as_one_that_was_read(database: Database) -> None:
+    target = {"handler": None, "http": {"url": "https://example.com/hook", "method": "POST"}}
+    made = JobSpec(name="report", schedule="@daily", target=target, dead_letter_target=target)
+    expected = {"http": {"url": "https://example.com/hook"}}
+    job = await create(Context(database, now=NOW), made)
+    assert (job.target, job.dead_letter_target) == (expected, expected)
+    same, _ = await replace(Context(database, now=NOW), "report", made)
+    assert same.revision == job.revision
 
 
 @pytest.mark.parametrize(

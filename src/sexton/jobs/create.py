@@ -36,7 +36,7 @@ async def create(
     context: Context, spec: JobSpec, *, app: str | None = None, declaration: str | None = None
 ) -> JobView:
     """Make a job, or raise `InvalidField` or `NameTaken`."""
-    check_spec(spec)
+    spec = check_spec(spec)
     number = await insert(context, spec, app, declaration)
     if number is None:
         raise await name_taken(context, spec.name)

@@ -64,7 +64,7 @@ async def replace(
     declaration: str | None = KEEP,
 ) -> tuple[JobView, bool]:
     """Give the live job of this name this definition, or create it; also whether it was created."""
-    check_spec(spec)
+    spec = check_spec(spec)
     while (held := await _held_by_name(context, name)) is None:
         if expected_revision is not None:
             raise Conflict("revision_conflict", f"there is no job {name}", hint="leave If-Match out")
