@@ -88,6 +88,7 @@ class JobFields(TypedDict, total=False):
     anchor: datetime | str | None
     gap: str | None
     fold: str | None
+    seconds: str | None
     starts_at: datetime | str | None
     ends_at: datetime | str | None
     exclude: Ids

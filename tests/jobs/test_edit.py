@@ -335,3 +335,20 @@ async def test_a_text_with_its_own_start_and_zone_brings_them(database: Database
     shown, _ = await replace(context, "report", spec(schedule="R/2026-06-01T09:05:00Z/PT1H"))
     assert (shown.kind, shown.anchor) == ("interval", start)
     assert shown.next_run_at == start + (NOW - start) // HOUR * HOUR + HOUR
+
+
+async def test_where_the_seconds_stand_is_kept_with_cron_lines_alone(database: Database) -> None:
+    job = await make(database, schedule="0 9 * * * 0", seconds="last")
+    assert (job.seconds, job.next_run_at) == ("last", datetime(2026, 6, 4, 9, tzinfo=UTC))
+    kept = await edit(Context(database, now=NOW), job.job_id, {"schedule": "30 13 * * * 0"})
+    assert (kept.seconds, kept.next_run_at) == ("last", datetime(2026, 6, 3, 13, 30, tzinfo=UTC))
+    other = await edit(Context(database, now=NOW), job.job_id, {"schedule": "every 1h"})
+    assert other.seconds is None
+    with pytest.raises(ScheduleError, match="seconds=last is for cron alone"):
+        await edit(Context(database, now=NOW), job.job_id, {"seconds": "last"})
+
+
+async def test_the_seconds_are_read_back_when_the_job_fires(database: Database) -> None:
+    job = await make(database, schedule="0 9 * * * 0", seconds="last")
+    stored = StoredJob(await row(database, "select * from sexton.jobs where id = $1", number(job)))
+    assert stored.schedule.next_after(NOW) == datetime(2026, 6, 4, 9, tzinfo=UTC)

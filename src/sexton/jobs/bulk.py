@@ -194,8 +194,8 @@ class _Chunk:
 
     def _schedule(self, spec: JobSpec) -> tuple[Schedule, datetime, datetime]:
         key = (
-            spec.schedule, spec.timezone, spec.kind, spec.anchor, spec.gap, spec.fold, spec.starts_at,
-            spec.ends_at, tuple(spec.exclude), spec.missed_window,
+            spec.schedule, spec.timezone, spec.kind, spec.anchor, spec.gap, spec.fold, spec.seconds,
+            spec.starts_at, spec.ends_at, tuple(spec.exclude), spec.missed_window,
             spec.name if "H" in spec.schedule else None,
         )  # fmt: skip
         found = self.schedules.get(key)

@@ -38,7 +38,7 @@ from sexton.jobs.zones import note_zones
 from sexton.model import JobStatus, encode_id
 from sexton.postgres.transaction import Context, command
 from sexton.schedules import Schedule
-from sexton.schedules.parse import names_start, zone_in
+from sexton.schedules.parse import Kind, kind_of, names_start, zone_in
 
 KEEP: Any = msgspec.UNSET
 
@@ -232,12 +232,18 @@ def _alike(name: str, stored: Any, value: Any) -> bool:
 
 
 def _editable(spec: JobSpec, changes: Mapping[str, Any]) -> JobSpec:
-    """A new schedule text tells its own kind, and its own zone and start if it names them."""
+    """A new schedule text tells its own kind, and its own zone and start if it names them. Where the seconds
+    stand is kept with cron lines alone."""
     text = changes.get("schedule")
     if not isinstance(text, str):
         text = spec.schedule
     if text != spec.schedule:
-        spec = msgspec.structs.replace(spec, kind=None, timezone=None if zone_in(text) else spec.timezone)
+        spec = msgspec.structs.replace(
+            spec,
+            kind=None,
+            timezone=None if zone_in(text) else spec.timezone,
+            seconds=spec.seconds if kind_of(text) is Kind.CRON else None,
+        )
     return msgspec.structs.replace(spec, anchor=None) if names_start(text) else spec
 
 

@@ -227,6 +227,7 @@ def schedule_of(row: Mapping[str, Any]) -> Schedule:
         anchor=row["anchor"] if counts and not names_start(row["schedule"]) else None,
         gap=options.get("gap"),
         fold=options.get("fold"),
+        seconds=options.get("seconds"),
         starts_at=options.get("starts_at"),
         ends_at=options.get("ends_at"),
         exclude=options.get("exclude", ()),

@@ -59,6 +59,10 @@ class JobSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
         Annotated[str, choice("first", "second", "both")] | None,
         Meta(description="A local time that happens twice: first, second or both."),
     ] = None
+    seconds: Annotated[
+        Annotated[str, choice("first", "last")] | None,
+        Meta(description="Which of six cron fields holds the seconds: first or last. Default: first."),
+    ] = None
     starts_at: Annotated[datetime | None, Meta(description="Nothing fires before this instant.")] = None
     ends_at: Annotated[datetime | None, Meta(description="Nothing fires after this instant.")] = None
     exclude: Annotated[

@@ -40,6 +40,7 @@ def _parse(spec: JobSpec, anchor: datetime | None) -> Schedule:
         anchor=anchor,
         gap=spec.gap,
         fold=spec.fold,
+        seconds=spec.seconds,
         starts_at=spec.starts_at,
         ends_at=spec.ends_at,
         exclude=tuple(spec.exclude),
