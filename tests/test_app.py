@@ -271,19 +271,69 @@ def test_a_decorator_without_its_brackets_is_refused() -> None:
         assert example in str(caught.value.hint)
 
 
-def test_a_handler_must_take_a_run() -> None:
-    app = Sexton(name="x")
+def test_a_handler_is_refused_whose_arguments_have_no_name_or_no_known_type() -> None:
+    app: Any = Sexton(name="x")
 
-    def nothing() -> None: ...
-    def two(run: Run, other: int) -> None: ...
-    def optional(run: Run, other: int = 1) -> None: ...
+    def by_place(run: Run, other: int, /) -> None: ...
+    def unknown(run: Run, other: NoSuchType) -> None: ...  # type: ignore[name-defined]  # noqa: F821
 
-    for function in (nothing, two):
-        with pytest.raises(InvalidField, match=r"cannot be called with a run alone \(write def \w+\(run\)"):
+    for function, words in ((by_place, "cannot be given other by name"), (unknown, "cannot be read")):
+        with pytest.raises(InvalidField, match=words):
             app.handler("a")(function)
-    app.handler("a")(optional)
     app.handler("b")(print)
-    assert list(app.handlers) == ["a", "b"]
+    assert list(app.handlers) == ["b"]
+
+
+async def test_handlers_get_their_arguments_from_the_payload(app: Sexton) -> None:
+    @app.handler("report")
+    async def report(run: Run, customer: str, days: int = 7) -> list[object]:
+        return [customer, days, run.job_name]
+
+    @app.handler("plain")
+    def plain(since: datetime, tags: list[str] | None = None) -> list[object]:
+        return [since.year, tags]
+
+    @app.handler("bare")
+    async def bare() -> str:
+        return "nothing is needed"
+
+    async with app.running():
+        cases: list[tuple[Any, Any, Any]] = [
+            (report, {"customer": "acme"}, ["acme", 7, "0"]),
+            (report, {"customer": "acme", "days": 30}, ["acme", 30, "1"]),
+            (plain, {"since": "2026-06-08T13:00:00Z"}, [2026, None]),
+            (bare, None, "nothing is needed"),
+        ]
+        for number, (handler, payload, expected) in enumerate(cases):
+            await app.schedule(
+                handler, at=clock.now(), payload=payload, name=str(number), missed_window="RUN_ONCE"
+            )
+            assert (await ended(app, str(number), "success")).result == expected
+
+
+async def test_a_payload_that_is_no_arguments_is_refused_and_fails_for_good(app: Sexton) -> None:
+    @app.handler("report")
+    async def report(customer: str, days: int = 7) -> None: ...
+
+    for payload, field in (
+        ({"customer": 5}, "payload.customer"),
+        ({"customer": "acme", "dayz": 5}, "payload.dayz"),
+        (None, "payload.customer"),
+        ([1], "payload"),
+    ):
+        with pytest.raises(InvalidField) as caught:
+            await app.schedule(report, at=FAR, payload=payload)
+        assert caught.value.field == field
+    with pytest.raises(InvalidField, match="customer is missing"):
+        app.job("every 1h")(report)
+    other = Sexton(app.settings.database_url, name="other")
+    async with app.running():
+        await other.schedule(
+            "report", at=clock.now(), payload={"customer": 5}, name="wrong", missed_window="RUN_ONCE"
+        )
+        run = await ended(app, "wrong", "dead")
+    assert run.reason == "permanent"
+    assert "payload.customer: expected str, got int" in run.error
 
 
 def test_a_setting_that_nobody_knows_is_refused_at_once() -> None:

@@ -59,6 +59,7 @@ from sexton.runs import trigger
 from sexton.runs.read import list_runs, require_job
 from sexton.runs.view import RunView, Why
 from sexton.runs.why import why
+from sexton.targets.arguments import Arguments
 from sexton.targets.handler import BUILT_IN, Handler
 from sexton.targets.http.kind import HttpTarget
 from sexton.targets.run import RunContext
@@ -128,6 +129,7 @@ class Sexton:
     def __init__(self, database_url: str | None = None, *, name: str | None = None, **settings: Any) -> None:
         self.name = name or _caller()
         self.handlers: dict[str, Handler] = {}
+        self._arguments: dict[str, Arguments] = {}
         self.jobs: dict[str, JobSpec] = {}
         self.node: Node | None = None
         check_names(settings)
@@ -160,6 +162,9 @@ class Sexton:
             own = name or _name_of(function)
             spec = self._read({"name": own, "schedule": schedule, "payload": payload, **fields})
             read_schedule(spec, clock.now())
+            arguments = Arguments(function)
+            if spec.target is None:
+                arguments.check(payload)
             self._register(own, function)
             self.jobs[own] = spec
             return function
@@ -331,6 +336,8 @@ class Sexton:
 
     async def run_now(self, job: str | Handler, *, payload: Any = msgspec.UNSET) -> str:
         """Run a job once, now; the run's id."""
+        if payload is not msgspec.UNSET and self._ref(job) in self.jobs:
+            self._check_payload(self._ref(job), payload)
         return await self._call(trigger.run_now, self._ref(job), payload=payload)
 
     async def backfill(
@@ -363,7 +370,7 @@ class Sexton:
                 field="name",
                 hint="give it another name=",
             )
-        _check_takes_run(function)
+        self._arguments[name] = Arguments(function)
         self.handlers[name] = function
 
     def _spec(self, handler: str | Handler | None, given: Mapping[str, Any]) -> JobSpec:
@@ -395,11 +402,17 @@ class Sexton:
         fields["schedule"] = at.isoformat() if isinstance(at, datetime) else at or schedule
         if handler is not None:
             fields["target"] = {"handler": self._ref(handler)}
+            self._check_payload(self._ref(handler), fields.get("payload"))
         elif fields.get("target") is None:
             raise InvalidField("bad_target", "no handler was given", field="target", hint="pass a handler")
         if fields.get("name") is None:
             fields["name"] = f"{self._ref(handler) if handler else 'http'}-{secrets.token_hex(6)}"
         return self._read(fields)
+
+    def _check_payload(self, handler: str, payload: Any) -> None:
+        """Refuse what a handler of this application could not be called with."""
+        if handler in self._arguments:
+            self._arguments[handler].check(payload)
 
     def _read(self, fields: Mapping[str, Any]) -> JobSpec:
         if fields.get("target") or fields.get("dead_letter_target"):
@@ -489,22 +502,6 @@ async def _opened(settings: Settings, name: str, *, patient: bool) -> AsyncItera
 def _name_of(function: Callable[..., Any]) -> str:
     name: str = getattr(inspect.unwrap(function), "__name__", type(function).__name__)
     return name
-
-
-def _check_takes_run(function: Handler) -> None:
-    """A handler that cannot be called would fail every run of its jobs."""
-    try:
-        inspect.signature(function).bind(None)
-    except TypeError:
-        name = _name_of(function)
-        raise InvalidField(
-            "bad_handler",
-            f"{name} cannot be called with a run alone",
-            field="handler",
-            hint=f"write def {name}(run): …",
-        ) from None
-    except ValueError:
-        pass  # written in C: it does not say what it takes
 
 
 def _caller() -> str:

@@ -15,7 +15,10 @@ from queue import SimpleQueue
 from typing import Annotated, Any
 
 from sexton.config import Settings
+from sexton.errors import InvalidField
+from sexton.model import Failure
 from sexton.refusal import about, check_text
+from sexton.targets.arguments import Arguments
 from sexton.targets.base import TargetKind, TargetServices
 from sexton.targets.run import RunContext, Step
 
@@ -23,7 +26,8 @@ log = logging.getLogger("sexton.handlers")
 
 LEFT_BEHIND = 1000
 
-Handler = Callable[[RunContext], Any]
+#: It takes the run, arguments that the payload has by name, or both: see `Arguments`.
+Handler = Callable[..., Any]
 
 
 async def noop(run: RunContext) -> None:
@@ -75,14 +79,30 @@ class OpenHandlers:
         # made only when none is free, so that there are no more than runs at a time and those left behind.
         self._threads = HandlerThreads(threads + LEFT_BEHIND)
         self.left_behind = 0
+        self._steps = {name: self._step(handler) for name, handler in self.handlers.items()}
 
     def step(self, spec: str) -> Step | None:
-        handler = self.handlers.get(spec)
-        if handler is None:
-            return None
-        if is_coroutine_function(handler):
-            return handler
-        return functools.partial(self._in_thread, handler)
+        return self._steps.get(spec)
+
+    def _step(self, handler: Handler) -> Step:
+        arguments = Arguments(handler)
+        coroutine = is_coroutine_function(handler)
+        if arguments.run and not arguments.names:
+            return handler if coroutine else functools.partial(self._in_thread, handler)
+
+        async def filled(run: RunContext) -> Any:
+            try:
+                given = arguments.read(run.payload_json)
+            except InvalidField as error:
+                return Failure(f"{error.code}: {error}", permanent=True)
+            call = (
+                functools.partial(handler, run, **given)
+                if arguments.run
+                else functools.partial(handler, **given)
+            )
+            return await call() if coroutine else await self._in_thread(lambda _: call(), run)
+
+        return filled
 
     async def _in_thread(self, handler: Handler, run: RunContext) -> Any:
         context = contextvars.copy_context()

@@ -1,0 +1,103 @@
+"""The arguments of a handler: its parameters beside the run, filled from the payload by name."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from sexton.errors import InvalidField
+from sexton.refusal import UNREADABLE, explained
+from sexton.targets.run import RunContext
+
+_KEYWORD = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+class Arguments:
+    """What a function takes. `run` tells whether its first parameter is the run: it is called `run`, is
+    annotated with `Run`, or has no annotation. Names that begin with an underscore keep their defaults."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.run = True
+        self.names: tuple[str, ...] = ()
+        try:
+            parameters = list(inspect.signature(function).parameters.values())
+        except ValueError:
+            return  # written in C: it does not say what it takes
+        if parameters and parameters[0].kind is inspect.Parameter.VAR_POSITIONAL:
+            return
+        self.run = bool(parameters) and _is_run(parameters[0])
+        own = [each for each in parameters[self.run :] if not _is_left_alone(each)]
+        for each in own:
+            if each.kind not in _KEYWORD:
+                raise _refuse(function, f"cannot be given {each.name} by name")
+        self.names = tuple(each.name for each in own)
+        if own:
+            self._struct = _struct(function, self.names)
+            self._decoder = msgspec.json.Decoder(self._struct)
+
+    def read(self, payload: str | bytes | None) -> dict[str, Any]:
+        """The arguments in a payload, given as JSON, by name; those not given are left to their defaults.
+        Raises `InvalidField` with the one that is wrong."""
+        if not self.names:
+            return {}
+        text = "{}" if payload is None else payload
+        try:
+            given = self._decoder.decode(text)
+        except msgspec.ValidationError as error:
+            raise explained(error, self._struct, msgspec.json.decode(text), under="payload") from None
+        values = ((name, getattr(given, name)) for name in self.names)
+        return {name: value for name, value in values if value is not msgspec.UNSET}
+
+    def check(self, payload: Any) -> None:
+        """Refuse a payload that the function could not be called with."""
+        if self.names:
+            try:
+                encoded = msgspec.json.encode(payload)
+            except (TypeError, ValueError, *UNREADABLE):
+                return  # no payload for any handler: told where payloads are checked
+            self.read(None if payload is None else encoded)
+
+
+def _is_run(parameter: inspect.Parameter) -> bool:
+    annotation = parameter.annotation
+    if parameter.kind not in _POSITIONAL:
+        return False
+    if isinstance(annotation, str):
+        return parameter.name == "run" or annotation.rpartition(".")[2] in ("Run", "RunContext")
+    return parameter.name == "run" or annotation in (RunContext, inspect.Parameter.empty)
+
+
+def _is_left_alone(parameter: inspect.Parameter) -> bool:
+    has_default = parameter.default is not inspect.Parameter.empty
+    variable = parameter.kind in (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+    return variable or (parameter.name.startswith("_") and has_default)
+
+
+def _struct(function: Callable[..., Any], names: tuple[str, ...]) -> type[msgspec.Struct]:
+    known = {"Run": RunContext, "RunContext": RunContext}
+    try:
+        parameters = inspect.signature(function, locals=known, eval_str=True).parameters
+    except Exception as error:
+        raise _refuse(function, f"has a type that cannot be read: {error}") from error
+    fields: list[tuple[str, Any] | tuple[str, Any, Any]] = []
+    for name in names:
+        kind = Any if (found := parameters[name].annotation) is inspect.Parameter.empty else found
+        if parameters[name].default is inspect.Parameter.empty:
+            fields.append((name, kind))
+        else:
+            fields.append((name, kind | msgspec.UnsetType, msgspec.UNSET))
+    try:
+        return msgspec.defstruct("Payload", fields, kw_only=True, forbid_unknown_fields=True)
+    except TypeError as error:
+        raise _refuse(function, f"has a type that a payload cannot give: {error}") from error
+
+
+def _refuse(function: Callable[..., Any], why: str) -> InvalidField:
+    name = getattr(inspect.unwrap(function), "__name__", type(function).__name__)
+    return InvalidField(
+        "bad_handler", f"{name} {why}", field="handler", hint=f"write def {name}(run, customer: str): …"
+    )
