@@ -122,4 +122,5 @@ def test_the_help_has_the_meaning_and_the_default(app: App, capsys: pytest.Captu
     shown = capsys.readouterr().out
     for words in ("Only this name.", "How much. Default: 0.5.", "In which way. Default: fast.", "Ask again."):
         assert words in shown
+    assert "When. An instant, or -2h or +2h from now." in shown
     assert "cursor" not in shown

@@ -157,7 +157,7 @@ def option_of(
             typed, more = int if isinstance(kind, types.IntType) else float, HYPHENS
         case types.DateTimeType():
             more, read = HYPHENS, times
-            text += " An instant, or -2h." if times is instant else ""
+            text += " An instant, or -2h or +2h from now." if times is instant else ""
         case types.ListType():
             typed, default, read, text = tuple[str, ...], (), _as_list, f"{text} Repeatable."
         case types.DictType(value_type=types.StrType()):
