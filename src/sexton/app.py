@@ -29,6 +29,7 @@ import msgspec
 
 from sexton import clock
 from sexton.config import Settings, check_names, load
+from sexton.engine.cluster.egress import decide_egress
 from sexton.engine.logs import set_up_logging
 from sexton.engine.loop import Loop
 from sexton.engine.node import Node
@@ -196,10 +197,12 @@ class Sexton:
     async def running(self) -> AsyncIterator[Sexton]:
         """Scheduler and worker inside an asyncio program, for as long as the block runs."""
         async with self._connected(patient=True) as database:
+            roles = ("scheduler", "worker")
+            settings = await patiently(lambda: decide_egress(database, self.settings, roles))
             node = Node(
-                self.settings,
+                settings,
                 database,
-                roles=("scheduler", "worker"),
+                roles=roles,
                 handlers=self.handlers,
                 app=self.name,
             )

@@ -11,6 +11,7 @@ from sexton.cli.local import Data, DatabaseUrl, with_database
 from sexton.cli.output import console, counted, paragraph, write, write_json
 from sexton.cli.remote import Json
 from sexton.config import Settings
+from sexton.engine.cluster.egress import decided_egress
 from sexton.engine.cluster.status import get_cluster
 from sexton.postgres.database import Database
 from sexton.postgres.migrate import pending
@@ -139,6 +140,7 @@ async def _examine_system(database: Database, facts: dict[str, Any], findings: l
     facts["shards led"] = f"{cluster.shards_led} of {cluster.shards}"
     facts["jobs"] = ", ".join(f"{count:,} {name}" for name, count in cluster.counts.jobs.items()) or "none"
     facts["dead letters"] = f"{cluster.counts.dead:,}"
+    facts["private addresses"] = await decided_egress(database) or "not decided yet (egress_private)"
     days = await database.fetchval("reading/examine_partitions")
     facts["history"] = "no partitions" if days is None else f"partitions for {counted(days, 'day')} ahead"
     if cluster.counts.jobs and not schedulers:

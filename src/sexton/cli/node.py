@@ -112,6 +112,7 @@ async def _until_stopped(settings: Settings, listen_fd: int | None) -> None:
 async def _run(
     settings: Settings, url: str, listen_fd: int | None, started: asyncio.Event, stop: asyncio.Event
 ) -> None:
+    from sexton.engine.cluster.egress import decide_egress
     from sexton.engine.node import Node
     from sexton.postgres.database import Database, patiently
 
@@ -120,8 +121,9 @@ async def _run(
     database = await patiently(
         lambda: Database.open(url, schema=settings.schema, timeout=settings.statement_timeout_seconds)
     )
+    decided = await patiently(lambda: decide_egress(database, settings, roles))
     made = Node(
-        settings,
+        decided,
         database,
         roles=roles,
         handlers=app.handlers if app else None,

@@ -16,6 +16,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from sexton.engine import crash
+from sexton.engine.cluster.egress import decide_egress
 from sexton.engine.up.directory import DataDirectory, Up
 from sexton.engine.up.listen import address_of, answers, listen
 from sexton.engine.up.supervisor import Child, Stop, Supervisor
@@ -147,6 +148,8 @@ async def _prepare(url: str, settings: Settings, *, private: bool, shards: int |
                 await require_migrated(database)
             if shards is not None:
                 await require_shards(database, shards)
+            # Before a worker asks for the decision.
+            await decide_egress(database, settings, settings.role_names())
         finally:
             await database.close()
 

@@ -1,0 +1,52 @@
+"""Whether runs may reach private addresses: one decision for the cluster, kept in the database.
+
+A process that says `allow` or `refuse` decides for all. With `auto` an API that other machines can reach
+refuses, whatever was decided before; one on loopback allows, unless something was decided before. A process
+without an API follows the decision. While there is none it allows private addresses only beside a database on
+its own machine. Processes read the decision when they start.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from urllib.parse import parse_qs, urlsplit
+
+import msgspec
+
+from sexton.config import Settings
+from sexton.connections.loopback import is_loopback
+from sexton.postgres.database import Database
+from sexton.postgres.migrate import require_migrated
+
+NAME = "egress_private"
+ALLOW, REFUSE = "allow", "refuse"
+
+
+async def decide_egress(database: Database, settings: Settings, roles: Collection[str]) -> Settings:
+    """The settings with the decision of the cluster in them, for a process in these roles."""
+    await require_migrated(database)
+    wish = settings.egress_private
+    if wish == "auto" and "api" in roles and not is_loopback(settings.host):
+        wish = REFUSE
+    if wish != "auto":
+        await database.execute("cluster/set_setting", name=NAME, value=json.dumps(wish))
+    elif "api" in roles:
+        wish = json.loads(await database.fetchval("cluster/keep_setting", name=NAME, value=json.dumps(ALLOW)))
+    else:
+        wish = await decided_egress(database) or (ALLOW if is_local(database.url) else REFUSE)
+    return msgspec.structs.replace(settings, egress_private=wish)
+
+
+async def decided_egress(database: Database) -> str | None:
+    """`allow` or `refuse`; None: nothing was decided yet."""
+    value = await database.fetchval("cluster/get_setting", name=NAME)
+    return None if value is None else str(json.loads(value))
+
+
+def is_local(url: str) -> bool:
+    """Whether a PostgreSQL is on this machine: all its hosts are sockets or loopback."""
+    parts = urlsplit(url)
+    named = parse_qs(parts.query).get("host") or [parts.netloc.rpartition("@")[2]]
+    hosts = [host for each in named for host in each.split(",")]
+    return all(host.startswith("/") or is_loopback(urlsplit(f"//{host}").hostname or "") for host in hosts)
