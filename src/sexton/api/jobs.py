@@ -196,7 +196,7 @@ async def list_job_runs(call: Call) -> Answer:
     """Live ones first, the newest at the top, then ended ones, the latest at the top. `include=skipped` lists
     skipped occurrences among them."""
     query = call.query(JobRunsQuery)
-    job = await find(call.context, call.path("job"))
+    job = await find(call.context, call.path("job"), deleted=True)
     answer = await page_of_runs(call, job, query)
     if not answer.body:
         await require_job(call.context, call.path("job"))

@@ -35,7 +35,7 @@ class CancelAnswer(msgspec.Struct, frozen=True):
 async def list_runs(call: Call) -> Answer:
     """Runs of all jobs: live ones first, the newest at the top, then ended ones, the latest at the top."""
     query = call.query(RunsQuery)
-    job = None if query.job is None else await find(call.context, query.job)
+    job = None if query.job is None else await find(call.context, query.job, deleted=True)
     return await page_of_runs(call, job, query)
 
 

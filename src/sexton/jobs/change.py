@@ -30,11 +30,14 @@ class LockedJob:
     shards: int
 
 
-async def find(context: Context, ref: str) -> int:
-    """The number of the job with this id or this name."""
+async def find(context: Context, ref: str, *, deleted: bool = False) -> int:
+    """The number of the job with this id or this name. With `deleted`, a name that no job has leads to the
+    job that had it last."""
     number = decode_id("j", ref)
     if number is None:
         number = await context.fetchval("jobs/find", namespace=context.namespace, name=ref)
+    if number is None and deleted:
+        number = await context.fetchval("jobs/find_deleted", namespace=context.namespace, name=ref)
     if number is None:
         raise not_found("job", ref)
     return int(number)

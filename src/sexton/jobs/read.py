@@ -39,7 +39,7 @@ SHOWN = (
     "status", "revision", "last_outcome", "paused_reason", "paused_until", "app", "created_at", "updated_at",
     "completed_at",
 )  # fmt: skip
-NEVER: dict[str, Any] = {"last_run_at": None, "last_outcome": None}
+NEVER: dict[str, Any] = {"last_run_at": None, "last_outcome": None, "last_end_at": None}
 
 
 @query
@@ -157,6 +157,7 @@ def show(row: Mapping[str, Any]) -> JobView:
             **fields,
             "job_id": encode_id("j", row["id"]),
             **{name: row[name] for name in SHOWN},
+            **_completion(row),
             "next_run_at": next_at,
             "next_run_local": next_at and _local(next_at, row["timezone"]),
             "last_run_at": max(runs, default=None),
@@ -164,6 +165,16 @@ def show(row: Mapping[str, Any]) -> JobView:
         },
         JobView,
     )
+
+
+def _completion(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A job that fires no more is completed when its last run has ended."""
+    if row["status"] != JobStatus.COMPLETED:
+        return {}
+    if row["unfinished"]:
+        return {"status": JobStatus.ACTIVE.value, "completed_at": None}
+    ends = [at for at in (row["completed_at"], row["last_end_at"]) if at is not None]
+    return {"completed_at": max(ends, default=None)}
 
 
 def _after_pause(row: Mapping[str, Any]) -> datetime | None:

@@ -36,7 +36,9 @@ class JobView(JobSpec, frozen=True, kw_only=True, omit_defaults=False):
     ] = None
     created_at: Annotated[datetime, Meta(description="When it was made.")]
     updated_at: Annotated[datetime, Meta(description="When it was last edited.")]
-    completed_at: Annotated[datetime | None, Meta(description="When it fired for the last time.")] = None
+    completed_at: Annotated[
+        datetime | None, Meta(description="When its last run ended, or its last time was skipped.")
+    ] = None
     warnings: Annotated[list[str], Meta(description="What is allowed but probably not meant.")] = field(
         default_factory=list
     )

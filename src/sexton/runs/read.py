@@ -122,7 +122,7 @@ async def list_log(
 @query
 async def require_job(context: Context, ref: str) -> int:
     """The number of a job, named by id or name, whose row is still there, deleted or not."""
-    number = await find(context, ref)
+    number = await find(context, ref, deleted=True)
     if await context.fetchrow("reading/get_job", job_id=number) is None:
         raise not_found("job", ref)
     return number

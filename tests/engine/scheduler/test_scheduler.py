@@ -14,6 +14,7 @@ import pytest
 import pytest_asyncio
 
 from sexton.config import Settings
+from sexton.jobs.read import get, list_jobs
 from sexton.jobs.spread import jitter_of
 from sexton.jobs.state import pause
 from sexton.model import Overlap
@@ -216,8 +217,19 @@ async def test_a_one_off_completes_its_job(database: Database, stage: Stage) -> 
     await stage.round()
     assert len(await runs_of(database, job)) == 1
     assert await fetch(database, "select from sexton.timers where job_id = $1", job) == []
-    [[status]] = await fetch(database, "select status from sexton.jobs where id = $1", job)
-    assert status == "completed"
+    context = Context(database)
+    shown = await get(context, "job")
+    assert (shown.status, shown.completed_at, shown.next_run_at) == ("active", None, None)
+    assert [each.name for each in (await list_jobs(context, status="active")).items] == ["job"]
+    assert (await list_jobs(context, status="completed")).items == []
+    [run] = await runs_of(database, job)
+    await database.fetch("recording/cancel_run", run_id=run["id"], reason="", now=None)
+    shown = await get(context, "job")
+    assert (shown.status, shown.last_outcome) == ("completed", "cancelled")
+    assert shown.completed_at is not None
+    assert shown.completed_at > run["fired_at"]
+    assert (await list_jobs(context, status="active")).items == []
+    assert [each.name for each in (await list_jobs(context, status="completed")).items] == ["job"]
 
 
 async def test_max_runs_completes_a_job(database: Database, stage: Stage) -> None:

@@ -15,7 +15,8 @@ from sexton.engine.telemetry import Telemetry
 from sexton.engine.upkeep.housekeeper import Housekeeper
 from sexton.engine.upkeep.sweeper import Sweeper, reap
 from sexton.engine.worker.queue import RunQueue
-from sexton.errors import Unavailable
+from sexton.errors import NotFound, Unavailable
+from sexton.jobs.read import get
 from sexton.postgres.database import Database
 from sexton.postgres.partitions import (
     DAILY,
@@ -26,6 +27,7 @@ from sexton.postgres.partitions import (
 )
 from sexton.postgres.transaction import Context
 from sexton.runs.outcomes import Successes
+from sexton.runs.read import require_job
 from sexton.targets.run import RunContext
 from tests.seeding import (
     NOW,
@@ -346,9 +348,22 @@ async def test_completed_one_offs_go_after_a_while(own: Store) -> None:
     ]
     short = await completed("once", timedelta(seconds=11), keep_completed_seconds=10)
     await own.run(kept[3])
+    ended = await completed("once", timedelta(days=5))
+    await own.execute(
+        """insert into sexton.history (recorded_at, job_id, run_id, scheduled_at, status, trigger)
+        values ($2, $1, 1, $3, 'success', 'schedule')""",
+        ended,
+        NOW - timedelta(hours=23),
+        NOW - timedelta(days=5),
+    )
     await Housekeeper(own.database, Settings(), now=lambda: NOW).tick()
-    assert [row["id"] for row in await own.fetch("select id from sexton.jobs order by id")] == sorted(kept)
-    assert {old, short}.isdisjoint(kept)
+    rows = await own.fetch("select id from sexton.jobs where status <> 'deleted' order by id")
+    assert [row["id"] for row in rows] == sorted([*kept, ended])
+    for job in (old, short):
+        name = await own.value("select name from sexton.jobs where id = $1", job)
+        assert await require_job(Context(own.database), name) == job
+        with pytest.raises(NotFound):
+            await get(Context(own.database), name)
 
 
 async def test_deleted_jobs_go_with_their_history(own: Store) -> None:

@@ -78,6 +78,7 @@ create index jobs_handler on sexton.jobs ((coalesce(target ->> 'handler', '')));
 create index jobs_paused_until on sexton.jobs (paused_until) where paused_until is not null;
 create index jobs_declared on sexton.jobs (app) where declaration is not null;
 create index jobs_deleted on sexton.jobs (deleted_at) where status = 'deleted';
+create index jobs_deleted_name on sexton.jobs (namespace, name, id) where status = 'deleted';
 
 -- What a change of the zone database concerns.
 create index jobs_zone on sexton.jobs (timezone, id) where timezone <> 'UTC' and status in ('active', 'paused');

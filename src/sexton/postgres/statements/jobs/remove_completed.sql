@@ -1,5 +1,5 @@
--- One-off jobs go when they have been completed for as long as they are to be kept; deleted ones once no history of them
--- is kept (:keep_days), but for declared ones, which are remembered. A job with a live run or a dead letter stays as well:
+-- One-off jobs are deleted when their last run ended as long ago as they are to be kept; their names still lead to their
+-- history. Deleted ones go once no history of them is kept (:keep_days), but for declared ones, which are remembered. A job with a live run or a dead letter stays as well:
 -- both still need it. By the indexes jobs_completed and jobs_deleted, so that those whose time has not come are not read.
 with moment as materialized (select coalesce(:now::timestamptz, clock_timestamp()) as now),
 completed as materialized (
@@ -12,8 +12,21 @@ completed as materialized (
         ) <= (select now at time zone 'UTC' from moment)
         and not exists (select from sexton.runs as run where run.job_id = job.id)
         and not exists (select from sexton.dead as dead where dead.job_id = job.id)
+        and not exists (
+            select from sexton.history as ended
+            where ended.job_id = job.id
+                and ended.recorded_at > (select now from moment) - make_interval(
+                    secs => coalesce((job.options ->> 'keep_completed_seconds')::float8, 86400)
+                )
+        )
     limit :limit
     for update skip locked
+),
+closed as (
+    update sexton.jobs as job
+    set status = 'deleted', deleted_at = (select now from moment), updated_at = (select now from moment), payload = null
+    where job.id = any (array(select id from completed))
+    returning job.id
 ),
 deleted as materialized (
     select job.id
@@ -28,11 +41,11 @@ deleted as materialized (
 ),
 removed as (
     delete from sexton.jobs as job
-    where job.id = any (array(select id from completed union all select id from deleted))
+    where job.id = any (array(select id from deleted))
     returning job.id
 ),
 revisions as (
     delete from sexton.job_revisions as revision
-    where revision.job_id = any (array(select id from completed union all select id from deleted))
+    where revision.job_id = any (array(select id from deleted))
 )
-select count(*) from removed
+select (select count(*) from closed) + (select count(*) from removed)
