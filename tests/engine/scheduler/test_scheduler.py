@@ -336,6 +336,23 @@ async def test_what_is_caught_up_runs_one_after_another(
     assert len(started) == (5 if overlap in ("QUEUE_ONE", "CANCEL_RUNNING") else 4)
 
 
+async def test_workers_are_told_of_the_next_missed_run(database: Database, stage: Stage) -> None:
+    """Else each would wait until a worker looks by itself."""
+    job = await add_job(database, missed_window="RUN_ALL", grace_seconds=0)
+    await move_timer(database, job, hour_before(await now(database), 3))
+    await stage.round()
+    [live] = [run for run in await runs_of(database, job) if run["slot"] == 0]
+    told: list[str] = []
+    listening = await asyncpg.connect(database.url)
+    try:
+        await listening.add_listener("sexton_runs", lambda _c, _p, _ch, payload: told.append(str(payload)))
+        await database.fetch("recording/cancel_run", run_id=live["id"], reason="", now=None)
+        await listening.execute("select 1")
+    finally:
+        await listening.close()
+    assert told == [str(live["lane"])]
+
+
 async def test_a_large_catch_up_is_told_and_recorded(
     database: Database, stage: Stage, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -1,4 +1,4 @@
--- The next run of a job, if one waits, may go once the one before has ended: missed ones first. The last of the common table expressions.
+-- The next run of a job, if one waits, may go once the one before has ended: missed ones first. Workers are told. The last of the common table expressions.
 -- Expects moment, and ended with the job_id and slot of the runs that have ended. By its id: an edit that this waits for
 -- gives the row another place.
 promoted as (
@@ -16,4 +16,5 @@ promoted as (
         ) as next
         where ended.slot = 0
     ))
+    returning pg_notify('sexton_runs', run.lane::text)
 )
