@@ -211,7 +211,9 @@ async def test_a_renamed_job_frees_its_name_and_keeps_its_handler(database: Data
 
 async def test_a_completed_job_begins_again_with_another_schedule(database: Database) -> None:
     job = await make(database, schedule="2026-06-03T13:00:00Z")
-    await pause(Context(database, now=at(27)), "report")
+    shown = await pause(Context(database, now=at(27)), "report")
+    assert shown.status == "active"  # its run has not ended
+    await rows(database, "delete from sexton.runs")
     shown = await edit(Context(database, now=at(28)), "report", {"description": "still over"})
     assert (shown.status, shown.revision) == ("completed", 2)
     shown = await edit(Context(database, now=at(28)), "report", {"schedule": "2026-06-03T15:00:00Z"})
@@ -227,6 +229,7 @@ async def test_max_runs_counts_on_through_an_edit(database: Database) -> None:
     job = await make(database, max_runs=3)
     await edit(Context(database, now=at(1)), "report", {"description": "x"})
     assert (await timer(database, job))["fired_count"] == 1
+    await rows(database, "delete from sexton.runs")
     shown = await edit(Context(database, now=at(1)), "report", {"max_runs": 1})
     assert shown.status == "completed"
     shown = await edit(Context(database, now=at(2)), "report", {"max_runs": 5})
