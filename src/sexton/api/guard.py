@@ -1,8 +1,8 @@
 """Which requests the API answers.
 
-Bound to loopback it needs no key, but a web page in a browser on the same machine must not be able to
-drive it. So the Host header must name this machine (a page whose name was rebound to 127.0.0.1 names its
-own host), an Origin must be the API's own, `Sec-Fetch-Site` must not name another site, and a body must be
+Bound to loopback it needs no key from the user who runs it, but a web page in that user's browser must not be
+able to drive it. So the Host header must name this machine (a page whose name was rebound to 127.0.0.1 names
+its own host), an Origin must be the API's own, `Sec-Fetch-Site` must not name another site, and a body must be
 declared as JSON, which a form cannot do. On any other address every request needs a key (`security.access`).
 """
 
@@ -16,10 +16,12 @@ from litestar import Request
 from sexton.config import Settings
 from sexton.connections.loopback import is_loopback
 from sexton.errors import SextonError
-from sexton.security.access import KeyCheck, require_keys
+from sexton.security.access import KeyCheck, OwnerCheck, require_keys
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})
 JSON_TYPES = ("application/json", "application/merge-patch+json")
+# In the state of a request: a dictionary that all requests of a connection share.
+CONNECTION = "connection"
 LINES_TYPES = ("application/x-ndjson", "application/jsonl", "application/json-lines", *JSON_TYPES)
 
 
@@ -28,6 +30,7 @@ class RequestGuard:
 
     def __init__(self, settings: Settings) -> None:
         self._keys = KeyCheck(require_keys(settings))
+        self._owner = None if self._keys else OwnerCheck(settings)
         self._host = settings.host
 
     @property
@@ -58,16 +61,33 @@ class RequestGuard:
             raise SextonError(
                 "cross_origin", "a page of another site may not use this API", hint="call it from a program"
             )
-        request.state.trusted = not tokened or not self._keys
+        if self._owner is not None and not tokened:
+            self._check_owner(self._owner, request)
+        request.state.trusted = not tokened
+
+    def _check_owner(self, owner: OwnerCheck, request: Request[Any, Any, Any]) -> None:
+        """Once per connection, where the server keeps a state for each."""
+        known = request.scope["state"].get(CONNECTION)
+        if known is not None and known.get("owner"):
+            return
+        client, server = request.scope["client"], request.scope["server"]
+        here = None if server is None or server[1] is None else (server[0], server[1])
+        owner.check(client, here, request.headers.get("authorization", ""))
+        if known is not None:
+            known["owner"] = True
 
     def _may_see(self, request: Request[Any, Any, Any]) -> bool:
-        if not self._keys:
-            return self._is_here(request.headers.get("host", ""))
         header = request.headers.get("authorization")
-        if header is None:
+        try:
+            if self._owner is not None:
+                self._check_owner(self._owner, request)
+            else:
+                self._keys.check(header or "", _address(request))
+        except SextonError:
+            if header is not None and self._keys:
+                raise
             return False
-        self._keys.check(header, _address(request))
-        return True
+        return self._owner is None or self._is_here(request.headers.get("host", ""))
 
     def _is_here(self, host: str) -> bool:
         try:

@@ -30,6 +30,7 @@ STATUSES = {
     "bad_token": HTTPStatus.UNAUTHORIZED,
     "no_key": HTTPStatus.UNAUTHORIZED,
     "no_token": HTTPStatus.UNAUTHORIZED,
+    "other_user": HTTPStatus.FORBIDDEN,
     "payload_too_large": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     "too_many_keys": HTTPStatus.TOO_MANY_REQUESTS,
     "precondition_required": HTTPStatus.PRECONDITION_REQUIRED,

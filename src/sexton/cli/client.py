@@ -40,8 +40,9 @@ class Client:
     """One server. Calls wait for their answer; a connection is kept between them."""
 
     def __init__(self, url: str | None = None, *, key: str | None = None, timeout: float = 30) -> None:
-        self.url = (url or find_url()).rstrip("/")
-        self._key = key or os.environ.get("SEXTON_API_KEY")
+        given = url or os.environ.get("SEXTON_URL")
+        self.url = (given or find_own_url()).rstrip("/")
+        self._key = key or os.environ.get("SEXTON_API_KEY") or (None if given else read_token())
         self._timeout = timeout
         self._connection: http.client.HTTPConnection | None = None
 
@@ -178,13 +179,51 @@ def find_url() -> str:
     """SEXTON_URL; else where `sexton up` of this user's data directory says it is; else the default."""
     if url := os.environ.get("SEXTON_URL"):
         return url
-    from sexton.postgres.server import default_data_directory
-
-    directory = Path(os.environ.get("SEXTON_DATA") or default_data_directory()).expanduser()
     try:
-        return str(json.loads((directory / NOTE).read_text("utf-8"))["address"] or DEFAULT_URL)
+        return str(json.loads((_data_directory() / NOTE).read_text("utf-8"))["address"] or DEFAULT_URL)
     except (OSError, ValueError, KeyError, TypeError):
         return DEFAULT_URL
+
+
+def find_own_url() -> str:
+    """The same, but never the server of another user: that would get our keys and our jobs."""
+    from sexton.security.peer import user_listening
+
+    url = find_url()
+    parts = urlsplit(url)
+    user = user_listening(parts.hostname or "", parts.port or 80)
+    if user is not None and user != os.geteuid():
+        raise Unavailable(
+            "other_user",
+            f"the server at {url} is run by {_name_of(user)}, not by you",
+            hint=f"start your own with: sexton up    or, to use that one: SEXTON_URL={url}",
+        )
+    return url
+
+
+def read_token() -> str | None:
+    """The token of a server of this user, on a system that does not tell the users of connections."""
+    directory = _data_directory()
+    file = directory.with_name(directory.name + ".token")
+    try:
+        return file.read_text("ascii").strip() if file.stat().st_uid == os.geteuid() else None
+    except OSError:
+        return None
+
+
+def _data_directory() -> Path:
+    from sexton.postgres.server import default_data_directory
+
+    return Path(os.environ.get("SEXTON_DATA") or default_data_directory()).expanduser()
+
+
+def _name_of(user: int) -> str:
+    import pwd
+
+    try:
+        return pwd.getpwuid(user).pw_name
+    except KeyError:
+        return f"user {user}"
 
 
 def path_of(route: Route, *path: str) -> str:

@@ -1,12 +1,16 @@
-"""Who may use the API: everyone on this machine, or everyone who has one of its keys.
+"""Who may use the API: the user who runs it and root, from this machine; or every caller who has a key.
 
-An API that others can reach must have keys. This is decided here, for every process that serves it.
+An API that others can reach must have keys. This is decided here, for every process that serves it. On a
+system whose kernel does not tell the user of a connection, a token in a file that only the user can read
+stands for the user.
 """
 
 from __future__ import annotations
 
 import hmac
 import logging
+import os
+import secrets
 from collections import OrderedDict
 from hashlib import sha256
 from pathlib import Path
@@ -15,9 +19,12 @@ from sexton import clock
 from sexton.config import Settings
 from sexton.connections.loopback import is_loopback
 from sexton.errors import InvalidField, SextonError
+from sexton.postgres.server import default_data_directory
+from sexton.security.peer import Place, can_tell, user_of
 
 log = logging.getLogger("sexton.api")
 
+ROOT = 0
 SHORTEST_KEY = 16
 # Wrong keys that one address may send in a minute before they are refused unseen.
 WRONG_KEYS = 20
@@ -64,6 +71,50 @@ def read_keys(settings: Settings) -> list[str]:
     if text and not keys:
         raise InvalidField("bad_config", "there is no key in the file of API keys", field="api_keys")
     return keys
+
+
+class OwnerCheck:
+    """Without keys, a request is let in from the user who runs the server, and from root."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._token = None if can_tell() else make_token(token_file(settings.data))
+
+    def check(self, client: Place | None, server: Place | None, header: str) -> None:
+        """Raises `other_user` unless the connection, or the token in this Authorization header, is theirs."""
+        if self._token is not None:
+            given = header.removeprefix("Bearer ").strip()
+            if hmac.compare_digest(given.encode(), self._token.encode()):
+                return
+        elif client and server and user_of(client, server) in (own_user(), ROOT):
+            return
+        raise SextonError(
+            "other_user",
+            "without an API key this server answers only the user who runs it",
+            hint="set SEXTON_API_KEYS where it runs and send a key, or start your own: sexton up",
+        )
+
+
+def own_user() -> int:
+    return os.geteuid() if hasattr(os, "geteuid") else -1
+
+
+def token_file(data: Path | None) -> Path:
+    """Beside the data directory."""
+    data = data or default_data_directory()
+    return data.with_name(data.name + ".token")
+
+
+def make_token(path: Path) -> str:
+    """The token in the file, which is made if there is none, readable by its user alone."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return path.read_text("ascii").strip()
+    with os.fdopen(descriptor, "w", encoding="ascii") as file:
+        token = secrets.token_urlsafe(32)
+        file.write(token + "\n")
+    return token
 
 
 class KeyCheck:
