@@ -2,8 +2,9 @@
 
 Bound to loopback it needs no key from the user who runs it, but a web page in that user's browser must not be
 able to drive it. So the Host header must name this machine (a page whose name was rebound to 127.0.0.1 names
-its own host), an Origin must be the API's own, `Sec-Fetch-Site` must not name another site, and a body must be
-declared as JSON, which a form cannot do. On any other address every request needs a key (`security.access`).
+its own host), an Origin must be the API's own, `Sec-Fetch-Site` must not name another site, and a body must
+be declared as JSON, which a form cannot do. On any other address every request needs a key
+(`security.access`).
 """
 
 from __future__ import annotations
