@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import http.client
+import json
 import os
 import re
 import signal
@@ -127,7 +128,7 @@ def test_up_and_down(running: Running, data: Path) -> None:
     assert f"SEXTON_URL={address}" in paste
     assert get(address, "/readyz") == 200
     assert get(address, "/") == 200
-    assert set(running.children()) == {"api,scheduler", "worker"}
+    assert set(running.children()) == {"api", "scheduler", "worker"}
 
     second = subprocess.run(
         [str(INSTALLED), "up", "--data", str(data)], capture_output=True, text=True, check=False
@@ -146,7 +147,7 @@ def test_up_and_down(running: Running, data: Path) -> None:
 def test_what_is_killed_comes_back(running: Running, data: Path) -> None:
     address = running.address()
     before = running.children()
-    for role, name in (("worker", "worker 1"), ("api,scheduler", r"api \+ scheduler")):
+    for role, name in (("worker", "worker 1"), ("scheduler", "scheduler"), ("api", "api")):
         os.kill(before[role], signal.SIGKILL)
         running.until(f"{name} was ended by SIGKILL", running.process.stderr)
     # The socket is the supervisor's: this waits for the new api, it is not refused.
@@ -154,6 +155,38 @@ def test_what_is_killed_comes_back(running: Running, data: Path) -> None:
     os.kill(int((data / "postgres" / "postmaster.pid").read_text("utf-8").split()[0]), signal.SIGKILL)
     running.until("private PostgreSQL has died", running.process.stderr)
     assert running.interrupt() == 0
+
+
+def test_firing_goes_on_under_half_open_connections(running: Running, data: Path) -> None:
+    """Callers who connect and send nothing reach neither the scheduler nor the next caller."""
+    address = running.address()
+    host, port = address.removeprefix("http://").split(":")
+    make = {"name": "canary", "schedule": "every 1s", "target": {"handler": "sexton.log"}}
+    connection = http.client.HTTPConnection(host, int(port), timeout=60)
+    body = json.dumps(make)
+    connection.request("POST", "/api/v1/jobs", body=body, headers={"Content-Type": "application/json"})
+    assert connection.getresponse().status == 201
+    connection.close()
+    with contextlib.ExitStack() as stack:
+        for number in range(400):
+            idle = stack.enter_context(socket.create_connection((host, int(port))))
+            idle.sendall(b"GET / HTTP/1.1\r\n" if number % 2 else b"")
+        fired = asyncio.run(_fired(PrivateServer(data).url, more=5))
+        assert fired >= 5
+        assert get(address, "/healthz") == 200
+    assert running.interrupt() == 0
+
+
+async def _fired(url: str, *, more: int) -> int:
+    """Wait until so many more occurrences have fired; how many that is."""
+    database = await Database.open(url, size=1)
+    count = "select (select count(*) from sexton.history) + (select count(*) from sexton.runs)"
+    async with database.connection() as connection:
+        before = now = await connection.fetchval(count)
+        while now < before + more:
+            now = await connection.fetchval(count)
+    await database.close()
+    return int(now - before)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")

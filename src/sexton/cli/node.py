@@ -23,9 +23,7 @@ from sexton.errors import InvalidField, SextonError, user_frames
 from sexton.printable import printable
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
-
-    from litestar import Litestar
+    from collections.abc import AsyncIterator
 
     from sexton.app import Sexton
     from sexton.engine.loop import Loop
@@ -146,6 +144,7 @@ async def _run(
 async def _api(made: Node, listen_fd: int | None) -> AsyncIterator[None]:
     """Serve the API beside the node."""
     from sexton.api.application import make_app
+    from sexton.api.server import serving
     from sexton.postgres.replica import Replica
 
     settings = made.settings
@@ -158,7 +157,7 @@ async def _api(made: Node, listen_fd: int | None) -> AsyncIterator[None]:
     application = make_app(made.database, settings, made, replica)
     try:
         with listening as listener:
-            async with _serving(application, listener):
+            async with serving(application, listener):
                 yield
     finally:
         if replica is not None:
@@ -173,32 +172,13 @@ async def _metrics(made: Node) -> AsyncIterator[None]:
         yield
         return
     from sexton.api.application import WATCHED, make_app
+    from sexton.api.server import serving
 
     application = make_app(made.database, settings, made, only=WATCHED)
     with listen(settings.host, settings.metrics_port) as listener:
         log.info("metrics at %s/metrics", address_of(settings.host, listener.getsockname()[1]))
-        async with _serving(application, listener):
+        async with serving(application, listener):
             yield
-
-
-@contextlib.asynccontextmanager
-async def _serving(application: Litestar, listener: socket.socket) -> AsyncIterator[None]:
-    """In the event loop of the node."""
-    import uvicorn
-
-    class Server(uvicorn.Server):
-        @contextlib.contextmanager
-        def capture_signals(self) -> Iterator[None]:
-            yield  # this process has its own way of stopping
-
-    config = uvicorn.Config(application, log_level="warning", access_log=False, server_header=False)
-    server = Server(config)
-    serving = asyncio.create_task(server.serve(sockets=[listener]))
-    try:
-        yield
-    finally:
-        server.should_exit = True
-        await serving
 
 
 async def _declare(app: Sexton, database: Database) -> Loop:

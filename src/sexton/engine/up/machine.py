@@ -87,9 +87,14 @@ async def supervise(
         supervisor = Supervisor(_children(up, listener, environment), grace_seconds=settings.grace_seconds)
 
         async def ready() -> bool:
-            if listener is not None:
-                return await answers(settings.host, port)
-            return await joined(url, settings.schema, [each.pid for each in supervisor.processes.values()])
+            if listener is not None and not await answers(settings.host, port):
+                return False
+            if listener is not None and "scheduler" not in roles:
+                return True
+            # Workers may come later where an api answers.
+            waited = ["scheduler"] if listener is not None else list(supervisor.processes)
+            pids = [supervisor.processes[name].pid for name in waited if name in supervisor.processes]
+            return await joined(url, settings.schema, pids)
 
         await supervisor.run(
             stop,
@@ -157,14 +162,14 @@ async def _prepare(url: str, settings: Settings, *, private: bool, shards: int |
 
 
 def _children(up: Up, listener: socket.socket | None, environment: dict[str, str]) -> list[Child]:
-    """One process for api and scheduler, and the workers apart: their handlers must not keep it waiting."""
+    """Each role has processes of its own: neither handlers nor callers keep the scheduler waiting."""
     node = [sys.executable, "-m", "sexton", "node", "--roles"]
     children = []
-    ours = [role for role in up.roles if role != "worker"]
-    if ours:
-        descriptors = () if listener is None else (listener.fileno(),)
-        options = [f"--listen-fd={descriptor}" for descriptor in descriptors]
-        children.append(Child(" + ".join(ours), [*node, ",".join(ours), *options], environment, descriptors))
+    if listener is not None:
+        descriptor = listener.fileno()
+        children.append(Child("api", [*node, "api", f"--listen-fd={descriptor}"], environment, (descriptor,)))
+    if "scheduler" in up.roles:
+        children.append(Child("scheduler", [*node, "scheduler"], environment))
     workers = range(1, up.workers + 1)
     children += [Child(f"worker {number}", [*node, "worker"], environment) for number in workers]
     return children

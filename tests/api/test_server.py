@@ -1,0 +1,70 @@
+"""Connections that send no request do not keep others from being answered."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from sexton.api.application import make_app
+from sexton.api.server import serving
+from sexton.config import Settings
+from sexton.postgres.database import Database
+
+HEAD = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+POST = b"POST /api/v1/jobs HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+LONG = 600.0
+
+
+@asynccontextmanager
+async def server(database: Database, **bounds: float) -> AsyncIterator[int]:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        async with serving(make_app(database, Settings()), listener, **bounds):
+            yield listener.getsockname()[1]
+
+
+async def ask(port: int, sent: bytes) -> bytes:
+    """Everything that comes back until the server closes the connection."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(sent)
+    answer = await reader.read()
+    writer.close()
+    return answer
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("sent", [b"", b"GET / HT", HEAD])
+async def test_headers_that_do_not_come_are_not_waited_for(database: Database, sent: bytes) -> None:
+    async with server(database, header_seconds=0.05, body_seconds=LONG) as port:
+        assert b" 408 " in await ask(port, sent)
+
+
+@pytest.mark.asyncio
+async def test_headers_after_a_first_request_have_a_deadline_too(database: Database) -> None:
+    async with server(database, header_seconds=0.5, body_seconds=LONG) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(HEAD + b"\r\n")
+        assert b" 200 " in await reader.readuntil(b"}")
+        writer.write(HEAD)
+        assert b" 408 " in await reader.read()
+        writer.close()
+
+
+@pytest.mark.asyncio
+async def test_a_body_that_stops_is_not_waited_for(database: Database) -> None:
+    async with server(database, header_seconds=LONG, body_seconds=0.05) as port:
+        assert b" 200 " not in await ask(port, POST + b"Content-Length: 100\r\n\r\n{")
+
+
+@pytest.mark.asyncio
+async def test_half_open_connections_make_room_for_requests(database: Database) -> None:
+    """The one that waits longest goes first."""
+    async with server(database, header_seconds=LONG, body_seconds=LONG, most_connections=5) as port:
+        idle = [await asyncio.open_connection("127.0.0.1", port) for _ in range(20)]
+        assert b" 200 " in await ask(port, HEAD + b"Connection: close\r\n\r\n")
+        assert await idle[0][0].read() == b""
+        for _, writer in idle:
+            writer.close()
