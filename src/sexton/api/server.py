@@ -88,7 +88,8 @@ class BoundedProtocol(H11Protocol):
         if self.waiting_since is None and self.flow.read_paused:
             self._start(self.body_seconds)  # we are slow, not the caller
             return
-        if self.cycle is None or self.cycle.response_complete:
+        cycle: Any = self.cycle  # None before the first request
+        if cycle is None or cycle.response_complete:
             self.transport.write(TOO_LATE)
         self.transport.close()
 
