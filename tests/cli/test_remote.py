@@ -238,6 +238,29 @@ def test_an_import_again_says_what_became_of_each_job(sexton: Sexton, tmp_path: 
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("# m h\nMAILTO=x\n0 9 * * 1-5 /bin/backup\n@daily /bin/x\n", "is a crontab, not JSON"),
+        ("@hourly root /bin/x\n", "is a crontab, not JSON"),
+        ('[{"name": "a"}]\n', "is a JSON list"),
+        ("name,schedule\n", "is not JSON: it begins with 'name,schedule'"),
+    ],
+)
+def test_what_is_no_json_is_told_once(sexton: Sexton, text: str, said: str) -> None:
+    result = sexton("import", "-", stdin=text)
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith(
+        f"sexton: the standard input {said}\n  import takes one JSON object per line"
+    )
+
+
+@pytest.mark.parametrize("words", [("--frobnicate", "x.jsonl"), ("x.jsonl", "--frobnicate")])
+def test_unknown_options_are_called_so(sexton: Sexton, words: tuple[str, ...]) -> None:
+    assert sexton("import", *words).err.startswith("sexton: Unknown option: --frobnicate.")
+    assert sexton("jobs", "pause", "a", "b").err.startswith("sexton: one argument too many: b\n")
+
+
 def test_status_says_what_is_wrong(sexton: Sexton, server: Server) -> None:
     result = sexton("status")
     assert result.code == 1

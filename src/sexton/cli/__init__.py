@@ -27,7 +27,7 @@ from sexton import __version__
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cyclopts import App
+    from cyclopts import App, CycloptsError
 
 DONE, NOT_DONE, REFUSED, INTERRUPTED = 0, 1, 2, 130
 
@@ -211,7 +211,7 @@ def run(tokens: list[str]) -> int:
         result = app()(tokens, exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as error:
         hint = f"sexton {_command_of(tokens)}--help shows what it takes"
-        show_usage_error(str(error), hint, as_json="--json" in tokens)
+        show_usage_error(_usage_message(error), hint, as_json="--json" in tokens)
         return REFUSED
     except RefusedError as refused:
         show_refusal(refused, as_json="--json" in tokens)
@@ -222,6 +222,14 @@ def run(tokens: list[str]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     return result if isinstance(result, int) else DONE
+
+
+def _usage_message(error: CycloptsError) -> str:
+    from cyclopts import UnusedCliTokensError
+
+    if isinstance(error, UnusedCliTokensError) and error.unused_tokens:
+        return f"one argument too many: {error.unused_tokens[0]}"
+    return str(error)
 
 
 def _command_of(tokens: list[str]) -> str:

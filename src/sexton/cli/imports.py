@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json as json_
+import re
 import sys
 import uuid
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any
 
-from cyclopts import Parameter
+from cyclopts import ArgumentCollection, Parameter, Token, UnknownOptionError
 
 from sexton.api import routes
 from sexton.cli import DONE, NOT_DONE
-from sexton.cli.output import console, counted, write, write_json
+from sexton.cli.output import console, counted, cut, write, write_json
 from sexton.cli.remote import Json, connect
 from sexton.errors import InvalidField
 
@@ -24,11 +25,24 @@ if TYPE_CHECKING:
 
 CHUNK = 2000
 MOST_SHOWN = 20
+CRON_LINE = re.compile(rb"\s*(?:@[a-z]+|(?:[\d*][\w*/,#-]*\s+){4}[\w*][\w*/,#-]*)\s+\S")
 WORDS = {"created": "made", "changed": "changed"}
 
 
+def _file(_: Any, tokens: Sequence[Token]) -> Path:
+    """A file, or - for the standard input. Anything else with a hyphen is an option that is not known."""
+    [token] = tokens
+    if token.value.startswith("-") and token.value != "-":
+        known = ArgumentCollection()  # type: ignore[no-untyped-call]
+        raise UnknownOptionError(token=token, argument_collection=known)
+    return Path(token.value)
+
+
 def import_jobs(
-    file: Annotated[Path, Parameter(help="JSON lines; - is the standard input.", allow_leading_hyphen=True)],
+    file: Annotated[
+        Path,
+        Parameter(help="JSON lines; - is the standard input.", allow_leading_hyphen=True, converter=_file),
+    ],
     /,
     *,
     chunk: Annotated[int, Parameter(help="Lines made together, all or nothing. Default: 2000.")] = CHUNK,
@@ -46,6 +60,8 @@ def import_jobs(
     jobs, errors = list[dict[str, Any]](), list[dict[str, Any]]()
     with connect() as client, _open(file) as stream, _Progress(file, show=not json) as progress:
         for first, lines in _chunks(stream, chunk):
+            if first == 1:
+                _check_form(file, lines)
             done, refused = _send(client, first, lines)
             counts.update(each["result"] for each in done)
             jobs += done if json else [each for each in done if each["result"] != "unchanged"]
@@ -104,6 +120,29 @@ def _send(
         for each in answer["results"]
     ]
     return jobs, [{**error, "line": error["line"] + first - 1} for error in answer.get("errors", [])]
+
+
+def _check_form(file: Path, lines: list[bytes]) -> None:
+    """If the first line is no JSON object, the file is something else: say that once, not for every line."""
+    text = next((line.strip().removeprefix(b"\xef\xbb\xbf") for line in lines if line.strip()), b"{")
+    if text.startswith(b"{"):
+        return
+    accepted = 'one JSON object per line, such as {"name": "report", "schedule": "0 9 * * *"}'
+    if text.startswith(b"["):
+        what = "is a JSON list"
+        accepted += "; jq -c '.[]' makes such lines"
+    elif _is_crontab(lines):
+        what = "is a crontab, not JSON"
+        accepted += "; its times can stay: `sexton jobs add NAME --schedule '0 9 * * *' …` for each"
+    else:
+        what = f"is not JSON: it begins with {cut(text.decode('utf-8', 'replace'), 40)!r}"
+    name = "the standard input" if str(file) == "-" else str(file)
+    raise InvalidField("not_json_lines", f"{name} {what}", field="file", hint=f"import takes {accepted}")
+
+
+def _is_crontab(lines: list[bytes]) -> bool:
+    """Whether a line begins with five fields of cron, or with a word such as `@daily`."""
+    return any(CRON_LINE.match(line) for line in lines)
 
 
 def _chunks(stream: IO[bytes], size: int) -> Iterator[tuple[int, list[bytes]]]:
