@@ -16,7 +16,7 @@ import pytest
 
 from sexton import Cancel, Retry, Run, Sexton, clock
 from sexton.app import JobFields
-from sexton.errors import InvalidField, NotFound, Unavailable
+from sexton.errors import InvalidField, NotFound, RunFailed, Unavailable
 from sexton.jobs.bulk import RefusedLines
 from sexton.jobs.spec import JobSpec
 
@@ -232,7 +232,7 @@ async def test_what_cannot_be_scheduled_is_refused() -> None:
 
     with pytest.raises(InvalidField, match="stranger is not a handler"):
         await app.schedule(stranger, at=FAR)
-    with pytest.raises(InvalidField, match="either at= or schedule="):
+    with pytest.raises(InvalidField, match="one of at=, after= and schedule="):
         await app.schedule("x")
     with pytest.raises(InvalidField, match="no handler"):
         await app.schedule(at=FAR)
@@ -241,7 +241,7 @@ async def test_what_cannot_be_scheduled_is_refused() -> None:
 @pytest.mark.parametrize(
     ("at", "field", "words"),
     [
-        (timedelta(minutes=5), "at", "a timedelta"),
+        (timedelta(minutes=5), "at", "a timedelta.*after="),
         ("every 5m", "schedule", "not an ISO-8601 time"),
         (datetime(2100, 1, 1), "schedule", "no time zone"),
     ],
@@ -431,3 +431,37 @@ def test_a_function_that_never_returns_does_not_keep_the_program_from_ending(
         process.wait()
     assert f"given back: endless ({run})" in said
     assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("after", [timedelta(minutes=10), "in 10m", "600s"])
+async def test_a_job_is_made_for_a_while_from_now(app: Sexton, after: Any) -> None:
+    before = clock.now()
+    job = await app.schedule("x", after=after)
+    assert job.next_run_at is not None
+    assert before <= job.next_run_at - timedelta(minutes=10) <= clock.now()
+
+
+@pytest.mark.parametrize("after", [timedelta(seconds=-1), "soon", 600, timedelta.max])
+async def test_what_is_no_while_is_refused(app: Sexton, after: Any) -> None:
+    with pytest.raises(InvalidField, match="timedelta") as caught:
+        await app.schedule("x", after=after)
+    assert caught.value.field == "after"
+
+
+async def test_the_result_of_a_run_can_be_awaited(app: Sexton) -> None:
+    @app.handler("double")
+    async def double(number: int) -> int | Cancel:
+        return 2 * number if number else Cancel("nothing to do")
+
+    job = await app.schedule(double, after=timedelta(days=1), payload={"number": 21})
+    run = await app.run_now(job.job_id)
+    with pytest.raises(TimeoutError):
+        await app.result(run, timeout=0)
+    async with app.running():
+        assert await app.result(run) == 42
+        cancelled = await app.run_now(job.job_id, payload={"number": 0})
+        with pytest.raises(RunFailed, match="is cancelled: nothing to do") as caught:
+            await app.result(cancelled)
+    assert caught.value.status == "cancelled"
+    with pytest.raises(NotFound):
+        await app.result("r_none")

@@ -18,6 +18,7 @@ def test_sexton() -> None:
         "Occurrence",
         "Retry",
         "Run",
+        "RunFailed",
         "Schedule",
         "ScheduleError",
         "Sexton",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sexton.app import Run, Sexton
-    from sexton.errors import ScheduleError, SextonError
+    from sexton.errors import RunFailed, ScheduleError, SextonError
     from sexton.model import Cancel, Retry, Snooze
     from sexton.schedules import Calendar, Occurrence, Schedule, next_after_many, parse
 
@@ -23,6 +23,7 @@ __all__ = [
     "Occurrence",
     "Retry",
     "Run",
+    "RunFailed",
     "Schedule",
     "ScheduleError",
     "Sexton",
@@ -39,6 +40,7 @@ _HOMES = {
     "Occurrence": "sexton.schedules",
     "Retry": "sexton.model",
     "Run": "sexton.app",
+    "RunFailed": "sexton.errors",
     "Schedule": "sexton.schedules",
     "ScheduleError": "sexton.errors",
     "Sexton": "sexton.app",

@@ -20,7 +20,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypedDict, TypeVar, Unpack
@@ -33,7 +33,7 @@ from sexton.engine.cluster.egress import decide_egress
 from sexton.engine.logs import set_up_logging
 from sexton.engine.loop import Loop
 from sexton.engine.node import Node
-from sexton.errors import InvalidField
+from sexton.errors import InvalidField, RunFailed, ScheduleError
 from sexton.jobs import (
     bulk,
     create,
@@ -57,9 +57,10 @@ from sexton.postgres.migrate import migrate, require_migrated
 from sexton.postgres.server import PrivateServer, default_data_directory
 from sexton.postgres.transaction import Context
 from sexton.runs import trigger
-from sexton.runs.read import list_runs, require_job
+from sexton.runs.read import get_run, list_runs, require_job, run_number
 from sexton.runs.view import RunView, Why
 from sexton.runs.why import why
+from sexton.schedules.interval import read_seconds
 from sexton.targets.arguments import Arguments
 from sexton.targets.handler import BUILT_IN, Handler
 from sexton.targets.http.kind import HttpTarget
@@ -70,6 +71,10 @@ log = logging.getLogger("sexton")
 
 CHUNK = 5000
 VANISHED_SECONDS = 30.0
+LONGEST_AFTER = timedelta(days=36_525)
+# How often `result` asks: the pause doubles.
+FIRST_LOOK_SECONDS, LOOK_SECONDS = 0.05, 1.0
+LIVE = ("pending", "running", "failed", "waiting")
 
 #: What a handler is given.
 Run = RunContext
@@ -259,15 +264,16 @@ class Sexton:
         handler: str | Handler | None = None,
         *,
         at: datetime | str | None = None,
+        after: timedelta | str | None = None,
         schedule: str | None = None,
         payload: Any = None,
         name: str | None = None,
         **fields: Unpack[JobFields],
     ) -> JobView:
-        """Make a job for a handler (or another `target`): once, `at` a time, or by a `schedule`."""
-        spec = self._spec(
-            handler, {"at": at, "schedule": schedule, "payload": payload, "name": name, **fields}
-        )
+        """Make a job for a handler (or another `target`): once, `at` a time or `after` a while (a `timedelta`
+        or "10m"), or by a `schedule`."""
+        own = {"at": at, "after": after, "schedule": schedule, "payload": payload, "name": name}
+        spec = self._spec(handler, {**own, **fields})
         return await self._call(create.create, spec, app=self.name)
 
     async def schedule_many(self, handler: str | Handler | None, items: Iterable[Mapping[str, Any]]) -> Ids:
@@ -343,6 +349,18 @@ class Sexton:
             self._check_payload(self._ref(job), payload)
         return await self._call(trigger.run_now, self._ref(job), payload=payload)
 
+    async def result(self, run_id: str, *, timeout: float | None = None) -> Any:
+        """Wait until a run has ended; what its handler returned. Raises `RunFailed` if it did not end in
+        success, `TimeoutError` if it has not ended after `timeout` seconds."""
+        pause = FIRST_LOOK_SECONDS
+        async with asyncio.timeout(timeout), self.connected():
+            while (run := await self._call(get_run, run_number(run_id))).status in LIVE:
+                await clock.sleep(pause)
+                pause = min(2 * pause, LOOK_SECONDS)
+        if run.status != "success":
+            raise RunFailed(run_id, run.status, run.error or run.reason)
+        return run.result
+
     async def backfill(
         self, job: str | Handler, start: datetime, end: datetime, *, dry_run: bool = False
     ) -> trigger.Backfill:
@@ -385,21 +403,26 @@ class Sexton:
                 hint='give what schedule() takes: {"at": …, "payload": …}',
             )
         fields = dict(given)
-        at, schedule = fields.pop("at", None), fields.pop("schedule", None)
-        if (at is None) == (schedule is None):
+        at, after, schedule = (fields.pop(name, None) for name in ("at", "after", "schedule"))
+        if [at, after, schedule].count(None) != 2:
             raise InvalidField(
                 "bad_schedule",
-                "give either at= or schedule=",
+                "give one of at=, after= and schedule=",
                 field="schedule",
-                hint="at= is for a single time",
+                hint="at= is for a single time, after= for one that far from now",
             )
+        if after is not None:
+            at = clock.now() + _duration(after)
+            # However short it is: the time has not passed before the job was made.
+            if fields.get("missed_window") is None:
+                fields["missed_window"] = MissedWindow.RUN_ONCE
         if at is not None:
             if not isinstance(at, datetime | str):
                 raise InvalidField(
                     "bad_time",
                     f"at= is a {type(at).__name__}",
                     field="at",
-                    hint="give a moment: datetime.now(UTC) + timedelta(minutes=5)",
+                    hint="give a moment with its zone, or a while: after=timedelta(minutes=5)",
                 )
             fields["kind"] = "once"
         fields["schedule"] = at.isoformat() if isinstance(at, datetime) else at or schedule
@@ -505,6 +528,21 @@ async def _opened(settings: Settings, name: str, *, patient: bool) -> AsyncItera
 def _name_of(function: Callable[..., Any]) -> str:
     name: str = getattr(inspect.unwrap(function), "__name__", type(function).__name__)
     return name
+
+
+def _duration(after: object) -> timedelta:
+    """How long from now: at least 0, at most what a datetime can hold."""
+    try:
+        length = after
+        if isinstance(after, str):
+            length = timedelta(seconds=read_seconds(f"every {after.removeprefix('in ')}"))
+        if isinstance(length, timedelta) and timedelta(0) <= length <= LONGEST_AFTER:
+            return length
+    except ScheduleError:
+        pass  # refused below, in words that speak of after=
+    raise InvalidField(
+        "bad_interval", f"after= is {after!r}", field="after", hint='give timedelta(minutes=10) or "10m"'
+    )
 
 
 def _caller() -> str:

@@ -5,6 +5,7 @@
     │   └── ScheduleError       a schedule that cannot be read, or can be read in two ways
     ├── NotFound                there is no such job, run or dead letter
     ├── Conflict                it clashes with what is there: a name taken, another revision, a state
+    ├── RunFailed               the run whose result was awaited did not end in success
     └── Unavailable             the database cannot be reached, or is not ready
 
 A message says what happened and why; the hint says what to do about it. Codes never change once
@@ -74,6 +75,15 @@ class NotFound(SextonError):
 
 class Conflict(SextonError):
     """It clashes with what is there."""
+
+
+class RunFailed(SextonError):
+    """A run ended otherwise than in success: `status` is dead, cancelled or expired, `error` says why."""
+
+    def __init__(self, run_id: str, status: str, error: str | None) -> None:
+        super().__init__("run_failed", f"the run {run_id} is {status}: {error or 'no reason was given'}")
+        self.status = status
+        self.error = error
 
 
 class Unavailable(SextonError):
