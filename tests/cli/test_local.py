@@ -7,6 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from sexton.cli.secret import _with_key
+from sexton.config import Settings
+from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
 from sexton.security import secrets
 from tests.conftest import with_database
 
@@ -79,6 +83,37 @@ def test_a_secret_says_which_hosts_may_get_it(sexton: Sexton, monkeypatch: pytes
     address = sexton("secret", "set", "broker", "--json", stdin="amqp://me:hunter22@mq.example.com/")
     assert address.json()["hosts"] == ["mq.example.com"]
     assert sexton("secret", "set", "crm", "--kind", "letter", stdin="x").code == 2
+
+
+def test_secrets_get_a_new_key_and_a_lost_key_is_told(
+    sexton: Sexton, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("SEXTON_SECRET_KEY", secrets.new_key())
+    sexton("secret", "set", "crm", "--host", "crm.example.com", stdin="s3cret-value")
+    new = tmp_path / "new.key"
+    assert sexton("secret", "rekey", "--yes").code == 2
+    changed = sexton("secret", "rekey", "--yes", "--to", str(new), "--json").json()
+    assert changed == {"changed": 1, "deleted": [], "file": str(new)}
+    told = [each["what"] for each in sexton("doctor", "--json").json()["findings"]]
+    assert "secrets that cannot be read with the key here: crm" in told
+    assert sexton("secret", "rekey", "--yes", "--to", str(tmp_path / "other.key")).code == 1
+    monkeypatch.setenv("SEXTON_SECRET_KEY", f"@{new}")
+    told = [each["what"] for each in sexton("doctor", "--json").json()["findings"]]
+    assert not any("secrets" in what for what in told)
+    monkeypatch.setenv("SEXTON_SECRET_KEY", secrets.new_key())
+    forgot = sexton("secret", "rekey", "--yes", "--forget", "--to", str(tmp_path / "last.key"), "--json")
+    assert forgot.json()["deleted"] == ["crm"]
+
+
+async def test_a_lost_key_file_is_not_replaced(database: Database, tmp_path: Path) -> None:
+    settings = Settings(data=tmp_path / "data")
+    with_key = await _with_key(Context(database), settings)
+    await secrets.keep(Context(database), with_key, "crm", "s3cret-value")
+    secrets.key_file(tmp_path / "data").unlink()
+    with pytest.raises(secrets.SecretError, match="is gone, and crm cannot be read") as raised:
+        await _with_key(Context(database), settings)
+    assert "sexton secret rekey --forget" in (raised.value.hint or "")
+    assert not secrets.key_file(tmp_path / "data").exists()
 
 
 def test_a_key_for_secrets_is_made_without_a_database(sexton: Sexton) -> None:

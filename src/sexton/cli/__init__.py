@@ -160,6 +160,7 @@ GROUPS = {
             "list": Command("sexton.cli.secret:list_", "List the names of secrets. No value is shown."),
             "delete": Command("sexton.cli.secret:delete", "Delete a secret."),
             "key": Command("sexton.cli.secret:key", "Make a key for SEXTON_SECRET_KEY."),
+            "rekey": Command("sexton.cli.secret:rekey", "Encrypt every secret with a new key."),
             "show": Command("sexton.cli.secret:show", "Show the secret that webhooks are signed with."),
             "rotate": Command(
                 "sexton.cli.secret:rotate",

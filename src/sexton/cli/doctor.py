@@ -10,6 +10,7 @@ from sexton.cli import DONE, NOT_DONE
 from sexton.cli.local import Data, DatabaseUrl, with_database
 from sexton.cli.output import console, counted, paragraph, write, write_json
 from sexton.cli.remote import Json
+from sexton.cli.secret import key_source
 from sexton.config import Settings
 from sexton.engine.cluster.egress import decided_egress
 from sexton.engine.cluster.status import get_cluster
@@ -17,6 +18,7 @@ from sexton.postgres.database import Database
 from sexton.postgres.migrate import pending
 from sexton.postgres.transaction import Context
 from sexton.schedules.zone import zone_version
+from sexton.security.secrets import unreadable
 from sexton.targets.table import how_to_serve
 
 # A takeover waits half a second for the old leader's open firing before it ends that backend.
@@ -89,6 +91,15 @@ async def _examine(
         findings.append(Finding("the database is not migrated: nodes refuse it", "run: sexton migrate", True))
         return facts, _bounds(settings), findings
     await _examine_system(database, facts, findings)
+    if lost := await unreadable(Context(database), key_source(settings)):
+        findings.append(
+            Finding(
+                f"secrets that cannot be read with the key here: {', '.join(lost)}",
+                "set SEXTON_SECRET_KEY as workers have it, or put the key file back; if it is lost: "
+                "sexton secret rekey --forget",
+                True,
+            )
+        )
     return facts, _bounds(settings), findings
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import sys
+from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
@@ -11,7 +12,7 @@ from cyclopts import Parameter
 
 from sexton.cli import DONE, NOT_DONE
 from sexton.cli.local import Data, DatabaseUrl, with_context
-from sexton.cli.output import Table, console, write, write_json
+from sexton.cli.output import Table, console, counted, write, write_json
 from sexton.cli.remote import Json, Yes, confirm, short_time
 from sexton.clock import iso
 from sexton.config import Settings
@@ -51,7 +52,7 @@ def set_(
 
     async def work(context: Context, settings: Settings) -> bool:
         secrets.check_binding(binding, kinds())
-        return await secrets.keep(context, _with_key(settings), name, value, binding)
+        return await secrets.keep(context, await _with_key(context, settings), name, value, binding)
 
     made = with_context(database_url, data, work)
     if json:
@@ -111,6 +112,52 @@ def key(*, json: Json = False) -> int:
     return DONE
 
 
+def rekey(
+    *,
+    to: Annotated[
+        Path | None, Parameter(help="File with the new key. Default: the private PostgreSQL's key file.")
+    ] = None,
+    forget: Annotated[
+        bool, Parameter(help="Delete the secrets that the old key cannot read.", negative="")
+    ] = False,
+    yes: Yes = False,
+    database_url: DatabaseUrl = None,
+    data: Data = None,
+    json: Json = False,
+) -> int:
+    """Encrypt every secret with a new key.
+
+    The new key is made, unless the file of --to holds one. Give it to every
+    process, and restart them. A key that is lost cannot be replaced: with
+    --forget the secrets that need it are deleted.
+    """
+    if not confirm("Delete the secrets that the old key cannot read?" if forget else "Change the key?", yes):
+        return NOT_DONE
+
+    async def work(context: Context, settings: Settings) -> tuple[int, list[str], Path]:
+        source = key_source(settings)
+        own = source != settings.secret_key and source is not None
+        if to is None and not own:
+            raise InvalidField("no_file", "the new key needs a file", field="to", hint="add --to FILE")
+        path = to or Path((source or "")[1:])
+        made = to or path.with_name(path.name + ".new")
+        secrets.make_key_file(made)
+        readable = source is not None and not (source.startswith("@") and not Path(source[1:]).exists())
+        count, lost = await secrets.rekey(context, source if readable else None, f"@{made}", forget=forget)
+        if made != path:
+            made.replace(path)
+        return count, lost, path
+
+    count, lost, path = with_context(database_url, data, work)
+    if json:
+        write_json({"changed": count, "deleted": lost, "file": str(path)})
+    else:
+        write(console(), f"{counted(count, 'secret')} encrypted with the key in {path}")
+        if lost:
+            write(console(), f"deleted, to be set again: {', '.join(lost)}")
+    return DONE
+
+
 def show(*, database_url: DatabaseUrl = None, data: Data = None, json: Json = False) -> int:
     """Show the secret that webhooks are signed with.
 
@@ -157,13 +204,28 @@ def _binding(name: str, value: str, hosts: list[str], kinds: list[str], anywhere
     return secrets.Binding(tuple(hosts), tuple(kinds))
 
 
-def _with_key(settings: Settings) -> Settings:
-    """On the private PostgreSQL, the key is in a file beside it, made when it is first needed."""
-    if settings.secret_key is not None or settings.database_url is not None:
+async def _with_key(context: Context, settings: Settings) -> Settings:
+    """On the private PostgreSQL, the key is in a file beside it, made with the first secret."""
+    source = key_source(settings)
+    if source == settings.secret_key or source is None:
         return settings
-    path = secrets.key_file(settings.data or default_data_directory())
+    path = Path(source[1:])
+    if not path.exists() and (lost := [each["name"] for each in await secrets.names(context)]):
+        raise secrets.SecretError(
+            "lost_key",
+            f"the key file {path} is gone, and {', '.join(lost)} cannot be read without it",
+            hint="put the file back; if it is lost for good: sexton secret rekey --forget, "
+            "then set each secret again",
+        )
     secrets.make_key_file(path)
-    return msgspec.structs.replace(settings, secret_key=f"@{path}")
+    return msgspec.structs.replace(settings, secret_key=source)
+
+
+def key_source(settings: Settings) -> str | None:
+    """Where the key is: as the settings say, or in the file beside the private PostgreSQL."""
+    if settings.secret_key is not None or settings.database_url is not None:
+        return settings.secret_key
+    return f"@{secrets.key_file(settings.data or default_data_directory())}"
 
 
 def _listed(value: Any) -> list[str]:

@@ -29,7 +29,7 @@ from sexton import clock
 from sexton.config import Settings
 from sexton.errors import InvalidField, SextonError
 from sexton.postgres.database import Database
-from sexton.postgres.transaction import Context
+from sexton.postgres.transaction import Context, command
 from sexton.refusal import not_found
 from sexton.security.placeholder import PLACEHOLDER, SecretRef, check_secret_name
 
@@ -280,9 +280,7 @@ async def keep(
             field="value",
             hint="pass it on the standard input",
         )
-    cipher = AESGCM(read_key(settings.secret_key))
-    nonce = os.urandom(NONCE_BYTES)
-    sealed = nonce + cipher.encrypt(nonce, value.encode(), binding.authenticated(name))
+    sealed = encrypt(AESGCM(read_key(settings.secret_key)), name, binding, value)
     return bool(
         await context.fetchval(
             "secrets/set",
@@ -305,16 +303,75 @@ async def delete(context: Context, name: str) -> None:
         raise not_found("secret", name)
 
 
+@command
+async def rekey(
+    context: Context, old: str | None, new: str, *, forget: bool = False
+) -> tuple[int, list[str]]:
+    """Encrypt every secret with another key: how many, and the names of those that the old key cannot read.
+    Those keep the command from doing anything, unless `forget` deletes them."""
+    before = None if old is None else AESGCM(read_key(old))
+    after = AESGCM(read_key(new))
+    lost, count = [], 0
+    for row in await context.fetch("secrets/list_sealed"):
+        name, binding = row["name"], Binding(tuple(row["hosts"]), tuple(row["kinds"]))
+        try:
+            if before is None:
+                raise _wrong_key(name)
+            value = decrypt(before, name, binding, row["value"])
+        except SecretError:
+            if not forget:
+                raise
+            lost.append(name)
+            await context.execute("secrets/delete", name=name)
+            continue
+        await context.execute(
+            "secrets/set",
+            name=name,
+            value=encrypt(after, name, binding, value),
+            hosts=row["hosts"],
+            kinds=row["kinds"],
+            now=context.now,
+        )
+        count += 1
+    return count, lost
+
+
+async def unreadable(context: Context, source: str | None) -> list[str]:
+    """The names of secrets that this key cannot read; all, if there is no such key."""
+    try:
+        cipher = AESGCM(read_key(source))
+    except SecretError:
+        cipher = None
+    found = []
+    for row in await context.fetch("secrets/list_sealed"):
+        try:
+            if cipher is None:
+                raise _wrong_key(row["name"])
+            decrypt(cipher, row["name"], Binding(tuple(row["hosts"]), tuple(row["kinds"])), row["value"])
+        except SecretError:
+            found.append(row["name"])
+    return found
+
+
+def encrypt(cipher: AESGCM, name: str, binding: Binding, value: str) -> bytes:
+    nonce = os.urandom(NONCE_BYTES)
+    return nonce + cipher.encrypt(nonce, value.encode(), binding.authenticated(name))
+
+
 def decrypt(cipher: AESGCM, name: str, binding: Binding, sealed: bytes) -> str:
     try:
         content = cipher.decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], binding.authenticated(name))
         return content.decode()
     except InvalidTag:
-        raise SecretError(
-            "wrong_key",
-            f"the secret {name} was made with another key",
-            hint="give every process the same SEXTON_SECRET_KEY, or set the secret again",
-        ) from None
+        raise _wrong_key(name) from None
+
+
+def _wrong_key(name: str) -> SecretError:
+    return SecretError(
+        "wrong_key",
+        f"the secret {name} was made with another key",
+        hint="give every process the same SEXTON_SECRET_KEY, or set the secret again",
+    )
 
 
 def new_key() -> str:

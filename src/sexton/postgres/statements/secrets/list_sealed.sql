@@ -1,0 +1,1 @@
+select name, value, hosts, kinds from sexton.secrets order by name for update
