@@ -465,3 +465,15 @@ async def test_the_result_of_a_run_can_be_awaited(app: Sexton) -> None:
     assert caught.value.status == "cancelled"
     with pytest.raises(NotFound):
         await app.result("r_none")
+
+
+def test_a_schedule_is_a_timedelta_or_a_datetime_too() -> None:
+    app = Sexton(name="x")
+    app.job(timedelta(minutes=5), name="interval")(lambda run: None)
+    app.job(FAR, name="once")(lambda run: None)
+    assert app.jobs["interval"].schedule == "every 300s"
+    assert app.jobs["once"].schedule == "2100-01-01T00:00:00+00:00"
+    for wrong in (timedelta(0), timedelta(seconds=-5), timedelta(milliseconds=1500)):
+        with pytest.raises(InvalidField) as caught:
+            app.job(wrong)(lambda run: None)
+        assert caught.value.field == "schedule"

@@ -153,9 +153,15 @@ class Sexton:
         return settings
 
     def job(
-        self, schedule: str, *, name: str | None = None, payload: Any = None, **fields: Unpack[JobFields]
+        self,
+        schedule: str | timedelta | datetime,
+        *,
+        name: str | None = None,
+        payload: Any = None,
+        **fields: Unpack[JobFields],
     ) -> Callable[[AnyHandler], AnyHandler]:
-        """Declare a job: the function is its handler, and its name unless another is given."""
+        """Declare a job: the function is its handler, and its name unless another is given. A `timedelta` is
+        an interval, a `datetime` a single time."""
         if callable(schedule):
             raise InvalidField(
                 "bad_schedule",
@@ -166,7 +172,7 @@ class Sexton:
 
         def register(function: AnyHandler) -> AnyHandler:
             own = name or _name_of(function)
-            spec = self._read({"name": own, "schedule": schedule, "payload": payload, **fields})
+            spec = self._read({"name": own, "schedule": _text_of(schedule), "payload": payload, **fields})
             read_schedule(spec, clock.now())
             arguments = Arguments(function)
             if spec.target is None:
@@ -265,7 +271,7 @@ class Sexton:
         *,
         at: datetime | str | None = None,
         after: timedelta | str | None = None,
-        schedule: str | None = None,
+        schedule: str | timedelta | datetime | None = None,
         payload: Any = None,
         name: str | None = None,
         **fields: Unpack[JobFields],
@@ -425,7 +431,7 @@ class Sexton:
                     hint="give a moment with its zone, or a while: after=timedelta(minutes=5)",
                 )
             fields["kind"] = "once"
-        fields["schedule"] = at.isoformat() if isinstance(at, datetime) else at or schedule
+        fields["schedule"] = _text_of(schedule if at is None else at)
         if handler is not None:
             fields["target"] = {"handler": self._ref(handler)}
             self._check_payload(self._ref(handler), fields.get("payload"))
@@ -528,6 +534,19 @@ async def _opened(settings: Settings, name: str, *, patient: bool) -> AsyncItera
 def _name_of(function: Callable[..., Any]) -> str:
     name: str = getattr(inspect.unwrap(function), "__name__", type(function).__name__)
     return name
+
+
+def _text_of(schedule: object) -> object:
+    """A schedule as text; what else was given is refused where jobs are read."""
+    if isinstance(schedule, datetime):
+        return schedule.isoformat()
+    if isinstance(schedule, timedelta):
+        if schedule % timedelta(seconds=1):
+            raise InvalidField(
+                "bad_interval", f"{schedule} is not whole seconds", field="schedule", hint="round it"
+            )
+        return f"every {schedule // timedelta(seconds=1)}s"
+    return schedule
 
 
 def _duration(after: object) -> timedelta:
