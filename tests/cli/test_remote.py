@@ -238,6 +238,37 @@ def test_an_import_again_says_what_became_of_each_job(sexton: Sexton, tmp_path: 
     ]
 
 
+@pytest.mark.usefixtures("server")
+def test_a_job_is_edited(sexton: Sexton, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sexton("jobs", "add", "a", "--schedule", "every 1h", "--owner", "ops", "--priority", "1")
+    words = ("--set", "schedule=0 9 * * *", "--set", "description=12", "--set", 'labels={"team": "x"}')
+    changed = sexton("jobs", "edit", "a", *words, "--set", "priority=null", "--json").json()
+    told = [changed[name] for name in ("schedule", "description", "labels", "priority", "owner")]
+    assert told == ["0 9 * * *", "12", {"team": "x"}, 2, "ops"]
+    assert "bad_value" in sexton("jobs", "edit", "a", "--set", "priority", "--json").out
+    assert sexton("jobs", "edit", "a", "--set", "schedule=0 99 * * *").code == 2
+
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.setenv("EDITOR", "sed -i -e s/ops/dev/ -e /description/d")
+    edited = sexton("jobs", "edit", "a", "--json").json()
+    assert (edited["owner"], edited["description"], edited["labels"]) == ("dev", None, {"team": "x"})
+    monkeypatch.setenv("EDITOR", "true")
+    assert sexton("jobs", "edit", "a").err == "nothing is changed\n"
+    monkeypatch.setenv("EDITOR", "false")
+    assert sexton("jobs", "edit", "a").code == 1
+    monkeypatch.delenv("EDITOR")
+    assert "EDITOR is not set" in sexton("jobs", "edit", "a").err
+
+
+@pytest.mark.usefixtures("server")
+def test_a_replaced_job_says_which_fields_it_lost(sexton: Sexton) -> None:
+    sexton("jobs", "add", "a", "--schedule", "every 1h", "--owner", "ops", "--priority", "1")
+    again = sexton("jobs", "add", "a", "--schedule", "every 2h", "--priority", "1", "--replace")
+    assert "warning: back to the default: owner; sexton jobs edit changes only what is given" in again.err
+    same = sexton("jobs", "add", "a", "--schedule", "every 2h", "--priority", "1", "--replace")
+    assert "back to the default" not in same.err
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -77,6 +77,7 @@ GROUPS = {
             "list": Command("sexton.cli.jobs:list_", "List jobs."),
             "show": Command("sexton.cli.plain:GET_JOB", "Show a job."),
             "next": Command("sexton.cli.jobs:next_", "Show when a job fires next."),
+            "edit": Command("sexton.cli.jobs:edit", "Change some fields of a job; the others stay."),
             "pause": Command("sexton.cli.jobs:pause", "Pause a job: nothing fires until it is resumed."),
             "resume": Command("sexton.cli.jobs:resume", "Resume a paused job."),
             "run": Command("sexton.cli.jobs:run", "Run a job now, beside its schedule."),

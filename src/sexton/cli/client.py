@@ -171,7 +171,8 @@ class Client:
         return Unavailable(
             "not_running",
             f"nothing answers at {self.url} ({error})",
-            hint="start it with: sexton up    or set SEXTON_URL to where it runs",
+            hint="start it with: sexton up    or set SEXTON_URL to where it runs\n"
+            "  an application that runs by itself has no api: sexton up --roles api gives its database one",
         )
 
 

@@ -138,7 +138,7 @@ def option_of(
     times: Callable[[str, str], str] = instant,
 ) -> Option:
     """`default`: another one than that of the field; None: it may be left out. `times` reads instants."""
-    kind, notes = _type_of(field.type)
+    kind, notes = type_of(field.type)
     text, more = notes["description"], dict[str, Any]()
     typed: Any = str
     read: Callable[[Any, str], Any] = _as_typed
@@ -187,7 +187,7 @@ def _as_pairs(typed: tuple[str, ...], option: str) -> dict[str, str]:
     return dict(pair(each, "=", option, "team=billing") for each in typed)
 
 
-def _type_of(type_: Any) -> tuple[types.Type, dict[str, Any]]:
+def type_of(type_: Any) -> tuple[types.Type, dict[str, Any]]:
     """A field's type without null, and what is noted on it."""
     kind, notes = types.type_info(type_), dict[str, Any]()
     while isinstance(kind, types.Metadata | types.UnionType):

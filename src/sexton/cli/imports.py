@@ -48,7 +48,7 @@ def import_jobs(
     chunk: Annotated[int, Parameter(help="Lines made together, all or nothing. Default: 2000.")] = CHUNK,
     json: Json = False,
 ) -> int:
-    """Make the jobs of a file with one JSON object per line.
+    """Make many jobs from a file with one JSON object per line.
 
     A job that is there already gets the definition of its line, so the same
     file can be imported again. Lines are made in chunks, each all or nothing;

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import json as json_
+import os
+import shlex
+import subprocess
+import tempfile
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import msgspec
 from cyclopts import Parameter
+from msgspec import inspect as types
 
 from sexton import clock
 from sexton.api import routes
 from sexton.cli import DONE, NOT_DONE
-from sexton.cli.command import Ask, command
+from sexton.cli.client import path_of
+from sexton.cli.command import Ask, command, type_of
 from sexton.cli.output import RefusedError, Table, console, counted, cut, paragraph, write, write_json
 from sexton.cli.plain import warn
 from sexton.cli.remote import (
@@ -22,17 +29,23 @@ from sexton.cli.remote import (
     confirm,
     note_of,
     pair,
+    read_json,
     read_json_file,
     seconds,
     short_time,
     took,
 )
-from sexton.errors import InvalidField, ScheduleError, Unavailable
+from sexton.errors import InvalidField, NotFound, ScheduleError, Unavailable
+from sexton.jobs.spec import JobSpec
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from sexton.cli.client import Client
+
+
+FIELDS = {field.name: field for field in msgspec.structs.fields(JobSpec)}
+TEXTS = (types.StrType, types.DateTimeType, types.EnumType)
 
 
 def about(text: str, **more: Any) -> Parameter:
@@ -92,7 +105,7 @@ def add(
         )
     try:
         if replace:
-            job = ask.client.ask(routes.PUT_JOB, spec["name"], **spec)
+            job = _replace(ask.client, spec)
         else:
             job = ask.client.ask(routes.CREATE_JOB, **spec)
     except ScheduleError as error:
@@ -102,6 +115,35 @@ def add(
     else:
         _show_made(job)
     return _follow(ask.client, job, ask.json) if follow else DONE
+
+
+@command(routes.EDIT_JOB)
+def edit(
+    ask: Ask,
+    *,
+    set_: Annotated[
+        tuple[str, ...], about("field=value; null is the default. Repeatable.", name="--set")
+    ] = (),
+) -> int:
+    """Change some fields of a job; the others stay.
+
+    Without --set the job is opened in $EDITOR, as JSON.
+    """
+    job = ask.client.ask(routes.GET_JOB, *ask.path)
+    changes = dict(map(_change, set_)) if set_ else _edited(job)
+    if not changes:
+        write(console(error=True), "nothing is changed")
+        return DONE
+    try:
+        path = path_of(routes.EDIT_JOB, job["job_id"])
+        changed = ask.client.patch(path, changes, revision=None if set_ else job["revision"])
+    except ScheduleError as error:
+        raise RefusedError(error, changes.get("schedule")) from error
+    if ask.json:
+        write_json(changed)
+    else:
+        _show_made(changed)
+    return DONE
 
 
 @command(routes.LIST_JOBS)
@@ -156,6 +198,52 @@ def delete(ask: Ask, *, yes: Yes = False) -> int:
     else:
         write(console(), f"{job['name']} is deleted")
     return DONE
+
+
+def _replace(client: Client, spec: dict[str, Any]) -> dict[str, Any]:
+    """Afterwards the job is exactly this; fields that were not given and lose their value are told."""
+    try:
+        before = client.ask(routes.GET_JOB, spec["name"])
+    except NotFound:
+        before = None
+    job: dict[str, Any] = client.ask(routes.PUT_JOB, spec["name"], **spec)
+    if before is not None and before["job_id"] == job["job_id"]:
+        reset = [name for name in FIELDS if name not in spec and before.get(name) != job.get(name)]
+        if reset:
+            told = f"back to the default: {', '.join(reset)}; sexton jobs edit changes only what is given"
+            paragraph(console(error=True), f"warning: {told}", "yellow")
+    return job
+
+
+def _change(text: str) -> tuple[str, Any]:
+    """A field and its value: text as it is typed, anything else as JSON."""
+    name, value = pair(text, "=", "set", "priority=1")
+    name = name.replace("-", "_")
+    if value == "null":
+        return name, None
+    if name in FIELDS and not isinstance(type_of(FIELDS[name].type)[0], TEXTS):
+        return name, read_json(value, f"set {name}")
+    return name, value
+
+
+def _edited(job: dict[str, Any]) -> dict[str, Any]:
+    """What people changed in their editor."""
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    if not editor:
+        raise InvalidField(
+            "no_editor", "EDITOR is not set", field="set", hint="set it, or give --set field=value"
+        )
+    before = {name: job[name] for name in FIELDS if name in job}
+    with tempfile.TemporaryDirectory(prefix="sexton-") as directory:
+        file = Path(directory) / "job.json"
+        file.write_text(json_.dumps(before, indent=2, ensure_ascii=False) + "\n", "utf-8")
+        if subprocess.run([*shlex.split(editor), str(file)], check=False).returncode:
+            raise Unavailable("editor_failed", f"{editor} did not end well: the job stays as it is")
+        after = read_json_file(file)
+    if not isinstance(after, dict):
+        raise InvalidField("bad_type", "a job is one JSON object", field="file", hint="keep the braces")
+    changed = {name: value for name, value in after.items() if name not in before or before[name] != value}
+    return changed | dict.fromkeys(before.keys() - after.keys())
 
 
 def _from_file(file: Path | None) -> dict[str, Any]:
