@@ -7,7 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
-from sexton.cli.output import Table, counted
+from sexton.cli.output import StatusLine, Table, counted
 
 
 def printed(table: Table, width: int, *, terminal: bool = True) -> list[str]:
@@ -52,6 +52,24 @@ def test_spare_columns_are_left_out_where_cutting_is_not_enough() -> None:
     assert printed(table, 32) == ["node      state     skew", "a-node-…  draining  -1234 ms"]
     assert printed(table, 22) == ["node      state", "a-node-…  draining"]
     assert printed(table, 22, terminal=False)[1].endswith("1.2.3.dev4")
+
+
+def test_a_status_is_one_line_that_changes() -> None:
+    file = io.StringIO()
+    line = StatusLine(Console(file=file, width=20, force_terminal=True))
+    for text in ("r_1: pending", "r_1: pending", "r_1: waits for a worker with handler x"):
+        line.show(text)
+    line.clear()
+    assert file.getvalue() == "r_1: pending\r\x1b[2Kr_1: waits for a w…\r\x1b[2K"
+
+
+def test_in_a_pipe_each_change_of_a_status_is_a_line() -> None:
+    file = io.StringIO()
+    line = StatusLine(Console(file=file, force_terminal=False))
+    for text in ("r_1: pending", "r_1: pending", "r_1: running"):
+        line.show(text)
+    line.clear()
+    assert file.getvalue() == "r_1: pending\nr_1: running\n"
 
 
 def test_one_thing_and_many() -> None:

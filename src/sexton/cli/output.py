@@ -72,6 +72,31 @@ class Table:
                 return
 
 
+class StatusLine:
+    """How something stands: on a terminal one line that changes, elsewhere a line for each change."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._told = ""
+
+    def show(self, text: str) -> None:
+        if text == self._told:
+            return
+        self.clear()
+        self._told = text
+        if self._console.is_terminal:
+            self._console.file.write(cut(_printable(text), width(self._console) - 1))
+            self._console.file.flush()
+        else:
+            write(self._console, text, "dim")
+
+    def clear(self) -> None:
+        if self._told and self._console.is_terminal:
+            self._console.file.write("\r\x1b[2K")  # to the beginning of the line, and empty it
+            self._console.file.flush()
+        self._told = ""
+
+
 def counted(number: int, thing: str, things: str | None = None) -> str:
     """`1 job`, `2,000 jobs`."""
     return f"{number:,} {thing if number == 1 else things or thing + 's'}"

@@ -13,7 +13,7 @@ from sexton import clock
 from sexton.api import routes
 from sexton.cli import DONE, NOT_DONE
 from sexton.cli.command import Ask, command
-from sexton.cli.output import console, write, write_json
+from sexton.cli.output import StatusLine, console, write, write_json
 from sexton.cli.remote import (
     POLL_SECONDS,
     STYLES,
@@ -74,17 +74,17 @@ def wait_for(client: Client, run: str, timeout: float | None, as_json: bool) -> 
         raise InvalidField("out_of_range", f"timeout is {timeout}", field="timeout", hint="0 or more")
     end = None if timeout is None else clock.monotonic() + timeout
     found = client.ask(routes.GET_RUN, run)
-    told: str | None = None
+    line = StatusLine(console(error=True))
     while found["status"] not in ENDED:
         if end is not None and clock.monotonic() >= end:
+            line.clear()
             write(console(error=True), f"{run} has not ended: {found['status']}", "yellow")
             return NOT_DONE
-        state = found["waiting_for"] or found["status"]
-        if state != told and not as_json:
-            write(console(error=True), f"{run}: {state}", "dim")
-            told = state
+        if not as_json:
+            line.show(f"{run}: {found['waiting_for'] or found['status']}")
         clock.block(POLL_SECONDS)
         found = client.ask(routes.GET_RUN, run)
+    line.clear()
     if as_json:
         write_json(found)
     else:
