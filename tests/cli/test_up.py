@@ -121,6 +121,16 @@ def get(address: str, path: str) -> int:
         connection.close()
 
 
+def test_stop_ends_it(running: Running, data: Path) -> None:
+    running.address()
+    command = [str(INSTALLED), "stop", "--data", str(data)]
+    stopped = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (stopped.returncode, stopped.stdout) == (0, f"process {running.process.pid} has stopped\n")
+    assert running.process.wait(60) == 0
+    again = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (again.returncode, again.stderr) == (1, f"no sexton up runs on {data}\n")
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 def test_up_and_down(running: Running, data: Path) -> None:
     address = running.address()

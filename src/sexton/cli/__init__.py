@@ -44,6 +44,7 @@ class Group(NamedTuple):
 
 COMMANDS = {
     "up": Command("sexton.cli.up:up", "Start Sexton on this machine."),
+    "stop": Command("sexton.cli.stop:stop", "Stop the sexton up of this user in good order."),
     "status": Command(
         "sexton.cli.status:status", "Show how Sexton is: nodes, shards, what waits, dead letters."
     ),

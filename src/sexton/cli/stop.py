@@ -1,0 +1,56 @@
+"""`sexton stop`: end the `sexton up` of a data directory in good order."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from sexton import clock
+from sexton.cli import DONE, NOT_DONE
+from sexton.cli.output import console, write
+from sexton.engine.up.directory import DataDirectory
+from sexton.errors import Unavailable
+from sexton.postgres.server import default_data_directory
+
+POLL_SECONDS = 0.2
+
+
+def stop(
+    *,
+    data: Annotated[Path | None, Parameter(help="Directory of the private PostgreSQL it runs on.")] = None,
+) -> int:
+    """Stop the sexton up of this user in good order.
+
+    Waits until it has ended. One on a PostgreSQL of yours is stopped with Ctrl-C
+    or SIGTERM.
+    """
+    path = Path(data or os.environ.get("SEXTON_DATA") or default_data_directory()).expanduser().absolute()
+    asked: int | None = None
+    while path.exists():
+        with DataDirectory(path).lock() as owner:
+            pid = None if owner is None else owner.pid
+        if pid is None or asked not in (None, pid):
+            break
+        if asked is None:
+            _ask(pid)
+            asked = pid
+        clock.block(POLL_SECONDS)
+    if asked is None:
+        write(console(error=True), f"no sexton up runs on {path}")
+        return NOT_DONE
+    write(console(), f"process {asked} has stopped")
+    return DONE
+
+
+def _ask(pid: int) -> None:
+    try:
+        os.kill(pid, signal.SIGTERM)
+    except ProcessLookupError:
+        return  # It has just ended.
+    except PermissionError:
+        hint = "stop it as the user who started it"
+        raise Unavailable("not_permitted", f"process {pid} belongs to another user", hint=hint) from None
