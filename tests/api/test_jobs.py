@@ -144,7 +144,7 @@ async def test_unknown_parameters_are_refused(api: Api, path: str, code: str, fi
         ("GET", "/jobs?status=asleep", None, "use active, completed, deleted or paused"),
         ("GET", "/jobs?problem=maybe", None, "write true or false"),
         ("POST", "/jobs/x/pause", {"until": "later"}, "write for example 2026-06-08T13:00:00Z"),
-        ("POST", "/dead/redrive", {"all": True, "rate": 0}, "give a number above 0"),
+        ("POST", "/dead/redrive", {"all": True, "rate": 0}, "give a number from 0.001 to 100,000"),
         ("POST", "/dead/redrive", [], "give an object"),
     ],
 )
