@@ -44,7 +44,7 @@ class SqsBroker(Broker):
 
     def __init__(self, url: str, cluster: str) -> None:
         super().__init__(url, cluster)
-        self.address: Address = Address.read(url, field=FIELD)
+        self.address: Address = Address.read(url, field=FIELD, queue=True)
         self._stack = contextlib.AsyncExitStack()
         self._client: Any = None
         self._urls: dict[int, str] = {}
