@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -57,7 +58,10 @@ async def serving(host: str = "127.0.0.1", tls: ssl.SSLContext | None = None) ->
 async def misbehaving(script: Script) -> AsyncIterator[str]:
     """A server on a socket: once a request's headers are there, the script says what becomes of it."""
 
+    writers: list[asyncio.StreamWriter] = []
+
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writers.append(writer)
         try:
             await reader.readuntil(b"\r\n\r\n")
             await script(reader, writer)
@@ -69,6 +73,11 @@ async def misbehaving(script: Script) -> AsyncIterator[str]:
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     async with server:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+    # A connection that outlives the test's event loop is found by the next test, as a warning.
+    for writer in writers:
+        writer.transport.abort()
+        with contextlib.suppress(ConnectionError):
+            await writer.wait_closed()
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from sexton.targets.http.outbound import (
     TooLarge,
     origin,
 )
-from tests.targets.services import Service, make_authority, serving
+from tests.targets.services import Service, make_authority, misbehaving, serving
 
 NEVER = [
     "0.0.0.0",
@@ -336,27 +336,23 @@ async def test_files_that_are_not_there_are_named(outbound: Outbound, tmp_path: 
         await outbound.send(Request("GET", "https://127.0.0.1:1/", tls=HttpTls(cert=str(missing))))
 
 
-async def test_connecting_and_reading_end_in_time(outbound: Outbound) -> None:
-    async def silence(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.read()
-        writer.close()
+async def silence(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Say nothing until the caller goes away."""
+    await reader.read()
 
-    async with await asyncio.start_server(silence, "127.0.0.1", 0) as server:
-        port = server.sockets[0].getsockname()[1]
+
+async def test_connecting_and_reading_end_in_time(outbound: Outbound) -> None:
+    async with misbehaving(silence) as url:
         with pytest.raises(TimeoutError):
-            await outbound.send(Request("GET", f"http://127.0.0.1:{port}/", read_seconds=0.05))
+            await outbound.send(Request("GET", url, read_seconds=0.05))
 
 
 async def test_a_short_time_out_of_the_caller_does_not_count_against_the_host(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async def silence(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.read()
-        writer.close()
-
     outbound = Outbound(Settings(http_breaker_failures=1))
-    async with await asyncio.start_server(silence, "127.0.0.1", 0) as server:
-        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    async with misbehaving(silence) as address:
+        url = address.rstrip("/")
         for _ in range(3):
             with pytest.raises(TimeoutError):
                 await outbound.send(Request("GET", url, read_seconds=0.05))
