@@ -154,6 +154,8 @@ class BrokerSuite(ABC):
     exact = True
     # Whether the server of the test can serve several workers.
     shared = True
+    # Whether two calls at the same time never get the same notice.
+    once = True
 
     @abstractmethod
     def broker(self, cluster: str) -> Broker:
@@ -193,7 +195,8 @@ class BrokerSuite(ABC):
             notices = [Notice(1, [n]) for n in range(25)]
             await sender.publish(notices)
             got = await collect(receiver, [1], 25)
-            assert sorted(read_notice(one.body).runs[0] for one in got) == list(range(25))
+            numbers = sorted(read_notice(one.body).runs[0] for one in got)
+            assert (numbers if self.once else sorted(set(numbers))) == list(range(25))
             await receiver.acknowledge(got)
             assert await receiver.receive([1], 10, 0.2) == []
 
@@ -243,7 +246,7 @@ class BrokerSuite(ABC):
             again.redeliver_seconds = 1.0
             seen: set[int] = set()
             try:
-                expected = {read_notice(one.body).runs[0] for one in got[1:]}
+                expected = {read_notice(one.body).runs[0] for one in got if one.body != kept.body}
                 async with asyncio.timeout(PATIENCE):
                     while not expected <= seen:
                         found = await again.receive([1], 10, 0.5)
@@ -472,11 +475,11 @@ async def receive(broker: Broker, lanes: Sequence[int], limit: int) -> list[Deli
 
 
 async def collect(broker: Broker, lanes: Sequence[int], wanted: int) -> list[Delivery]:
-    """So many."""
+    """So many different ones."""
     got: list[Delivery] = []
     async with asyncio.timeout(PATIENCE):
-        while len(got) < wanted:
-            got += await broker.receive(lanes, wanted - len(got), 0.5)
+        while (missing := wanted - len({one.body for one in got})) > 0:
+            got += await broker.receive(lanes, missing, 0.5)
     return got
 
 
