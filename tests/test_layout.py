@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -81,3 +82,13 @@ def test_the_prose_names_who_acts() -> None:
         if vague.search(line) and '"nobody"' not in line  # an account of the system
     ]
     assert found == []
+
+
+def test_a_class_has_a_name_of_its_own() -> None:
+    """One name for one thing, one thing per name."""
+    found: dict[str, list[str]] = {}
+    for path in sorted(SOURCE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                found.setdefault(node.name, []).append(str(path.relative_to(SOURCE)))
+    assert {name: paths for name, paths in found.items() if len(paths) > 1} == {}

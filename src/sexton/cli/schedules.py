@@ -27,7 +27,7 @@ DEFAULT_ROWS = 20
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class ScheduleOptions:
     """What a schedule may be given besides its text."""
 
     timezone: Annotated[
@@ -68,7 +68,7 @@ class Options:
     ] = None
 
 
-DEFAULTS = Options()
+DEFAULTS = ScheduleOptions()
 
 
 def next_occurrences(
@@ -80,7 +80,7 @@ def next_occurrences(
         Parameter(help="Show what fires after this instant, like 2026-10-20T00:00:00Z. Default: now."),
     ] = None,
     count: Annotated[int | None, Parameter(help=f"How many occurrences. Default: {DEFAULT_COUNT}.")] = None,
-    options: Options = DEFAULTS,
+    options: ScheduleOptions = DEFAULTS,
     json: Annotated[bool, Parameter(help="Answer with one JSON object.")] = False,
     jsonl: Annotated[
         bool,
@@ -135,7 +135,7 @@ def diff(
     to: Annotated[
         str | None, Parameter(help="End of the range, an instant, part of it. Default: 30 days on.")
     ] = None,
-    options: Options = DEFAULTS,
+    options: ScheduleOptions = DEFAULTS,
     rows: Annotated[int, Parameter(help="Show at most this many differences. Default: 20.")] = DEFAULT_ROWS,
     exit_code: Annotated[bool, Parameter(help="End with exit code 1 when they differ.")] = False,
     json: Annotated[bool, Parameter(help="Answer with one JSON object.")] = False,
@@ -165,11 +165,11 @@ def diff(
     return NOT_DONE if exit_code and comparison.differs else DONE
 
 
-def _question(text: str, options: Options) -> Question:
+def _question(text: str, options: ScheduleOptions) -> Question:
     return Question(schedule=text, **asdict(options))
 
 
-def _load(text: str, options: Options, made_at: datetime) -> Loaded:
+def _load(text: str, options: ScheduleOptions, made_at: datetime) -> Loaded:
     try:
         return answers.load(_question(text, options), made_at)
     except ScheduleError as error:

@@ -34,7 +34,9 @@ ClockChange = tuple[int, int]
 class Changes:
     """The clock changes of a zone, in order."""
 
-    def __init__(self, first_offset: int, listed: Iterable[ClockChange], rule: Rule | None = None) -> None:
+    def __init__(
+        self, first_offset: int, listed: Iterable[ClockChange], rule: YearlyChange | None = None
+    ) -> None:
         """The clock starts with `first_offset`; `rule` holds after the listed changes."""
         start, listed = (BEGINNING, first_offset), list(listed)
         changes = [start, start, *_real(first_offset, listed)]
@@ -92,7 +94,7 @@ class NumberedDay(NamedTuple):
         return first + self.number + after_february
 
 
-class Rule(NamedTuple):
+class YearlyChange(NamedTuple):
     """Summer time from `start` to `end` in every year: each a day, and its second on the clock until then."""
 
     standard: int
@@ -126,14 +128,14 @@ def _size(data: bytes, position: int, width: int) -> int:
     return COUNTS.size + times * (width + 1) + types * 6 + letters + leaps * (width + 4) + standard + in_utc
 
 
-def read_rule(text: str) -> Rule | None:
+def read_rule(text: str) -> YearlyChange | None:
     """`EST5EDT,M3.2.0,M11.1.0`: hours west of UTC, the days, and times of day that are 2:00 if not given."""
     match = RULE.fullmatch(text)
     if match is None:
         return None
     standard, summer, start, start_time, end, end_time = match.groups()
     offset = -_seconds(standard)
-    return Rule(
+    return YearlyChange(
         offset,
         offset + 3600 if summer is None else -_seconds(summer),
         (_read_day(start), _seconds(start_time or "2")),

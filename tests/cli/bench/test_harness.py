@@ -9,7 +9,7 @@ import pytest
 
 from sexton.cli.bench.harness import (
     SCHEMA,
-    Rule,
+    SharedSchedule,
     ground,
     second_after,
 )
@@ -27,7 +27,7 @@ async def test_two_measurements_do_not_share_a_database(server_url: str) -> None
 
 
 async def test_jobs_and_timers_belong_together(server_url: str) -> None:
-    rules = [Rule(parse("0 0 1 1 *"), DUE), Rule(parse("5 0 1 1 *"), DUE)]
+    rules = [SharedSchedule(parse("0 0 1 1 *"), DUE), SharedSchedule(parse("5 0 1 1 *"), DUE)]
     async with ground(server_url) as made:
         await made.fill(range(1, 5), rules, jitter=lambda job: job / 1000)
         rows = await made.watch.fetch(

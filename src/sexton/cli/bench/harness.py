@@ -46,7 +46,7 @@ Say = Callable[[str], None]
 
 
 @dataclass(slots=True)
-class Process:
+class BenchProcess:
     """A Sexton process under measurement."""
 
     role: str
@@ -84,7 +84,7 @@ class Usage:
 
 
 @dataclass(slots=True)
-class Rule:
+class SharedSchedule:
     """A schedule that jobs share, and their first occurrence."""
 
     schedule: Schedule
@@ -107,12 +107,12 @@ class Ground:
     postmaster: int | None
     lane: int = 0
     queue_url: str = "postgres"
-    processes: list[Process] = field(default_factory=list)
+    processes: list[BenchProcess] = field(default_factory=list)
 
     async def fill(
         self,
         ids: Sequence[int],
-        rules: Sequence[Rule],
+        rules: Sequence[SharedSchedule],
         *,
         jitter: Callable[[int], float] | None = None,
         options: str = "{}",
@@ -173,7 +173,7 @@ class Ground:
         now = await self.now()
         await clock.sleep(max(0.0, (moment - now).total_seconds()))
 
-    async def start(self, role: str) -> Process:
+    async def start(self, role: str) -> BenchProcess:
         environment = {name: value for name, value in os.environ.items() if name not in NOT_INHERITED}
         environment |= {
             "SEXTON_DATABASE_URL": self.database.url,
@@ -193,7 +193,7 @@ class Ground:
             stdout=said,
             stderr=said,
         )
-        process = Process(role, handle, said)
+        process = BenchProcess(role, handle, said)
         self.processes.append(process)
         return process
 

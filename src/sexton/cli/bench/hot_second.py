@@ -9,8 +9,8 @@ from sexton.cli.bench.harness import (
     SCHEMA,
     SHARDS,
     Ground,
-    Rule,
     Say,
+    SharedSchedule,
     account,
     ground,
     second_after,
@@ -65,7 +65,7 @@ async def _prepare(made: Ground, jobs: int, workers: int, say: Say) -> datetime:
         due_at = second_after(await made.now(), lead)
         say(f"{jobs:,} jobs, all due at {due_at:%H:%M:%S}Z")
         schedule = parse(f"{due_at.second} {due_at.minute} {due_at.hour} * * *")
-        await made.fill(range(1, jobs + 1), [Rule(schedule, due_at)])
+        await made.fill(range(1, jobs + 1), [SharedSchedule(schedule, due_at)])
         await made.settle()
         for role in ["scheduler"] + ["worker"] * workers:
             await made.start(role)

@@ -12,8 +12,8 @@ from sexton import clock
 from sexton.cli.bench.harness import (
     SCHEMA,
     Ground,
-    Rule,
     Say,
+    SharedSchedule,
     per_thousand,
 )
 from sexton.postgres.database import in_schema
@@ -66,7 +66,7 @@ async def measure_limit(ground: Ground, jobs: int, per_second: float, say: Say) 
     """The limit for so many jobs on an empty ground, and the share of it that `per_second` is."""
     say(f"the limit of this PostgreSQL: bare SQL, {jobs:,} jobs")
     due_at = await ground.now()
-    await ground.fill(range(1, jobs + 1), [Rule(parse("0 0 * * *"), due_at)])
+    await ground.fill(range(1, jobs + 1), [SharedSchedule(parse("0 0 * * *"), due_at)])
     await ground.settle()
     before = ground.usage()
     seconds = await _fire_and_drain(ground, jobs, due_at)

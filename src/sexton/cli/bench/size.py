@@ -14,8 +14,8 @@ from sexton.cli.bench.harness import (
     SCHEMA,
     SHARDS,
     Ground,
-    Rule,
     Say,
+    SharedSchedule,
     ground,
 )
 from sexton.config import Settings
@@ -98,14 +98,14 @@ async def _fill(made: Ground, first: int, last: int, say: Say) -> None:
     await made.settle()
 
 
-def _rules(now: datetime) -> list[Rule]:
+def _rules(now: datetime) -> list[SharedSchedule]:
     """Distinct schedules, none of which fires soon."""
-    rules: list[Rule] = []
+    rules: list[SharedSchedule] = []
     for number in range(SCHEDULES * 2):
         schedule = parse(f"{number % 60} {number % 24} {number % 28 + 1} * *")
         next_at = schedule.next_after(now)
         if next_at is not None and next_at > now + AWAY:
-            rules.append(Rule(schedule, next_at))
+            rules.append(SharedSchedule(schedule, next_at))
     return rules[:SCHEDULES]
 
 
@@ -180,7 +180,7 @@ async def _scan_seconds(made: Ground) -> float:
 async def _ready_seconds(made: Ground, probe: int) -> float:
     """From the start of a scheduler's process to the firing of a job that is due already."""
     due_at = await made.now()
-    await made.fill([probe], [Rule(parse(f"{due_at.minute} {due_at.hour} * * *"), due_at)])
+    await made.fill([probe], [SharedSchedule(parse(f"{due_at.minute} {due_at.hour} * * *"), due_at)])
     began = await made.now()
     await made.start("scheduler")
     await made.wait_for(f"select exists (select from {SCHEMA}.runs where job_id = $1)", probe, every=0.05)

@@ -9,8 +9,8 @@ from sexton.cli.bench.harness import (
     SCHEMA,
     SHARDS,
     Ground,
-    Rule,
     Say,
+    SharedSchedule,
     account,
     ground,
     second_after,
@@ -69,7 +69,7 @@ async def _prepare(made: Ground, rate: int, workers: int, say: Say) -> datetime:
         start = second_after(await made.now(), lead)
         await made.fill(
             jobs,
-            [Rule(_schedule(start), start)],
+            [SharedSchedule(_schedule(start), start)],
             jitter=lambda job: jitter_of(job, PERIOD_SECONDS),
             options=f'{{"jitter_seconds":{PERIOD_SECONDS}}}',
         )

@@ -77,7 +77,7 @@ class OpenShell:
             environment[name] = await self._secrets.reveal(value, Use("shell"))
         environment |= run_environment(run)
         mask = self._secrets.mask
-        command = Command(lambda line, level: run.log(mask(line), level))
+        command = ShellProcess(lambda line, level: run.log(mask(line), level))
         # Cancelled half-way, asyncio would kill the command alone and wait for its children.
         starting = asyncio.ensure_future(self._start(program, shell, environment, command))
         try:
@@ -108,7 +108,7 @@ class OpenShell:
         )
 
     async def _start(
-        self, program: str, shell: ShellTarget, environment: dict[str, str], command: Command
+        self, program: str, shell: ShellTarget, environment: dict[str, str], command: ShellProcess
     ) -> asyncio.SubprocessTransport:
         words = [program, *shell.words[1:]]
         if SUPERVISED:
@@ -122,7 +122,7 @@ class OpenShell:
         return transport
 
 
-class Command(asyncio.SubprocessProtocol):
+class ShellProcess(asyncio.SubprocessProtocol):
     """A command under way: every line it says is passed on, the last ones are kept."""
 
     def __init__(self, pass_on: Callable[[str, str], object]) -> None:
@@ -202,7 +202,7 @@ def run_environment(run: RunContext) -> dict[str, str]:
     return {f"SEXTON_{name}": value.replace("\0", "") for name, value in named.items()}
 
 
-def judge(shell: ShellTarget, code: int, command: Command) -> Outcome:
+def judge(shell: ShellTarget, code: int, command: ShellProcess) -> Outcome:
     said, wrong = command.output, command.errors
     if code in (shell.success_codes or (0,)):
         result: dict[str, object] = {"exit_code": code, "output": said.text}
@@ -258,7 +258,7 @@ def _feed(transport: asyncio.SubprocessTransport, data: bytes) -> None:
     pipe.write_eof()
 
 
-async def _end(transport: asyncio.SubprocessTransport, command: Command) -> None:
+async def _end(transport: asyncio.SubprocessTransport, command: ShellProcess) -> None:
     """Everything of the command: politely, then not."""
     if not command.exited.done():
         _signal(transport, signal.SIGTERM)
