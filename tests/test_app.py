@@ -175,6 +175,23 @@ async def test_commands_work_outside_of_running_too(app: Sexton) -> None:
         await app.get("daily")
 
 
+async def test_commands_work_from_every_event_loop(app: Sexton) -> None:
+    """Also at the same time: connections belong to the loop that made them."""
+    app.handler("later")(lambda run: None)
+    async with app.running():
+
+        async def elsewhere(name: str) -> list[str]:
+            async with app.connected():
+                await app.schedule("later", at=FAR, name=name)
+                return [job.name for job in await app.list()]
+
+        names = ["one", "two", "three"]
+        listed = await asyncio.gather(*(asyncio.to_thread(asyncio.run, elsewhere(name)) for name in names))
+        assert all(name in seen for name, seen in zip(names, listed, strict=True))
+        await app.schedule("later", at=FAR, name="here")
+        assert {job.name for job in await app.list()} == {*names, "here"}
+
+
 async def test_declarations_are_brought_in_line_at_start(database_url: str) -> None:
     def make(payload: int, *names: str) -> Sexton:
         made = Sexton(database_url, name="shop")

@@ -19,7 +19,7 @@ import secrets
 import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
@@ -53,8 +53,7 @@ from sexton.model import (
     RetryJitter,
 )
 from sexton.postgres.database import Database, patiently
-from sexton.postgres.migrate import migrate, require_migrated
-from sexton.postgres.server import PrivateServer, default_data_directory
+from sexton.postgres.shared import SharedDatabase, configured_database
 from sexton.postgres.transaction import Context
 from sexton.runs import trigger
 from sexton.runs.read import get_run, list_runs, require_job, run_number
@@ -140,10 +139,9 @@ class Sexton:
         self.node: Node | None = None
         check_names(settings)
         self._given = {"database_url": database_url, **settings}
-        self._database: Database | None = None
-        self._users = 0
-        self._opening = asyncio.Lock()
-        self._closing = AsyncExitStack()
+        self._shared = SharedDatabase(
+            lambda patient: configured_database(self.settings, self.name, patient=patient)
+        )
 
     @cached_property
     def settings(self) -> Settings:
@@ -207,7 +205,7 @@ class Sexton:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Sexton]:
         """Scheduler and worker inside an asyncio program, for as long as the block runs."""
-        async with self._connected(patient=True) as database:
+        async with self._shared.held(patient=True) as database:
             roles = ("scheduler", "worker")
             settings = await patiently(lambda: decide_egress(database, self.settings, roles))
             node = Node(
@@ -232,28 +230,9 @@ class Sexton:
     @asynccontextmanager
     async def connected(self) -> AsyncIterator[Database]:
         """Hold the database open, for a program that only makes or looks at jobs. Commands outside of it open
-        and close it each time; those at the same time share it."""
-        async with self._connected(patient=False) as database:
+        and close it each time; those of one event loop at the same time share it."""
+        async with self._shared.held() as database:
             yield database
-
-    @asynccontextmanager
-    async def _connected(self, *, patient: bool) -> AsyncIterator[Database]:
-        """`patient`: wait for the database if it cannot be reached, as a node does."""
-        async with self._opening:
-            if self._database is None:
-                self._database = await self._closing.enter_async_context(
-                    _opened(self.settings, self.name, patient=patient)
-                )
-            self._users += 1
-            database = self._database
-        try:
-            yield database
-        finally:
-            async with self._opening:
-                self._users -= 1
-                if not self._users:
-                    self._database = None
-                    await self._closing.aclose()
 
     async def declare(self, database: Database) -> declare.Declared:
         """Bring the declared jobs in line; done at every start."""
@@ -500,35 +479,6 @@ class _Keeper(Loop):
         context = Context(self._database, actor=self._app.name)
         await declare.pause_vanished(context, self._app.name, self._app.jobs)
         return VANISHED_SECONDS
-
-
-@asynccontextmanager
-async def _opened(settings: Settings, name: str, *, patient: bool) -> AsyncIterator[Database]:
-    """The configured database, or the private one; only the private one is migrated by itself."""
-    server = None
-    url = settings.database_url
-    if url is None:
-        server = PrivateServer(settings.data or default_data_directory())
-        url = await asyncio.to_thread(server.start)
-
-    async def opening() -> Database:
-        return await Database.open(
-            url, schema=settings.schema, timeout=settings.statement_timeout_seconds, name=f"sexton {name}"
-        )
-
-    try:
-        database = await (patiently(opening) if patient else opening())
-        try:
-            if server is not None:
-                await migrate(database, shards=settings.shards)
-            else:
-                await require_migrated(database)
-            yield database
-        finally:
-            await database.close()
-    finally:
-        if server is not None:
-            await asyncio.to_thread(server.release)
 
 
 def _name_of(function: Callable[..., Any]) -> str:
