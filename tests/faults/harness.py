@@ -31,7 +31,7 @@ from sexton.engine import crash
 from sexton.jobs.bulk import create_many
 from sexton.model import decode_id
 from sexton.postgres.database import Database
-from sexton.postgres.migrate import migrate
+from sexton.postgres.migrate import Migration, migrate
 from sexton.postgres.server import PrivateServer
 from sexton.postgres.transaction import Context
 from tests.faults import handlers
@@ -178,12 +178,14 @@ class Cluster:
         self._logs.mkdir()
         self._lines.mkdir()
         await self._administer(f"create database {self.name}")
+        await self.fetch("create table effects (job_id bigint not null, scheduled_at timestamptz not null)")
+
+    async def migrate(self, known: Sequence[Migration] | None = None) -> None:
         database = await Database.open(self.server.database_url(self.name), size=1)
         try:
-            await migrate(database, shards=self.scale.shards)
+            await migrate(database, shards=self.scale.shards, known=known)
         finally:
             await database.close()
-        await self.fetch("create table effects (job_id bigint not null, scheduled_at timestamptz not null)")
 
     async def remove(self) -> None:
         for member in self.members:
@@ -195,6 +197,10 @@ class Cluster:
 
     async def start(self, roles: str, *, crash_at: str | None = None, **settings: Any) -> Member:
         """Start a node; it is waited for by waiting for what it should do."""
+        return await self.run("node", "--roles", roles, crash_at=crash_at, **settings)
+
+    async def run(self, *command: str, crash_at: str | None = None, **settings: Any) -> Member:
+        """Start a command of Sexton's behind a proxy of its own."""
         proxy = Proxy(self.server.socket_path)
         await proxy.start()
         with socket.create_server(("127.0.0.1", 0)) as probe:
@@ -208,14 +214,14 @@ class Cluster:
         }
         if crash_at is not None:
             environment[crash.VARIABLE] = crash_at
-        log = self._logs / f"{len(self.members)}-{roles}.log"
+        log = self._logs / f"{len(self.members)}-{command[-1]}.log"
         with log.open("wb") as output:
             process = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "sexton", "node", "--roles", roles,
+                sys.executable, "-m", "sexton", *command,
                 cwd=ROOT, env=environment, stdin=asyncio.subprocess.DEVNULL, stdout=output, stderr=output,
                 start_new_session=True,
             )  # fmt: skip
-        member = Member(process, roles, proxy, log, port)
+        member = Member(process, command[-1], proxy, log, port)
         self.members.append(member)
         return member
 
@@ -455,7 +461,7 @@ class Cluster:
 
 @asynccontextmanager
 async def cluster(server: Server, scale: Scale) -> AsyncIterator[Cluster]:
-    """A cluster without nodes."""
+    """A database without tables and nodes."""
     with tempfile.TemporaryDirectory(prefix="faults-") as directory:
         made = Cluster(server, scale, Path(directory), f"faults_{next(NUMBERS)}")
         await made.make()

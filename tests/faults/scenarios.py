@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from sexton.engine import crash
+from sexton.postgres.migrate import Migration, migrations
 from sexton.postgres.statement import load
 from tests.faults.checker import Report
-from tests.faults.harness import Cluster, Member, Scale, Server, cluster
+from tests.faults.harness import Cluster, Member, Scale, Server
+from tests.faults.harness import cluster as another
 from tests.faults.proxy import Kind
 
 FIRE, FIRE_SPECIAL, CLAIM, FINISH = (
@@ -46,12 +48,9 @@ def scenario(
 async def play(name: str, server: Server, scale: Scale) -> tuple[Report, Cluster]:
     """Start a cluster, let it run, inject the fault, let it run, and check."""
     chosen = SCENARIOS[name]
-    async with cluster(server, scale) as made:
-        for _ in range(chosen.schedulers):
-            await made.start("api,scheduler")
-        for _ in range(chosen.workers):
-            await made.start("worker", **chosen.settings)
-        await made.add_jobs()
+    async with another(server, scale) as made:
+        await made.migrate()
+        await begin(made, chosen)
         await made.turn()
         await made.mark()
         await chosen.inject(made)
@@ -60,6 +59,15 @@ async def play(name: str, server: Server, scale: Scale) -> tuple[Report, Cluster
         if report.findings:
             raise AssertionError(f"{chosen.fault}: {report}\n{made.said()}")
         return report, made
+
+
+async def begin(made: Cluster, chosen: Scenario) -> None:
+    """The nodes of a scenario, and its jobs."""
+    for _ in range(chosen.schedulers):
+        await made.start("api,scheduler")
+    for _ in range(chosen.workers):
+        await made.start("worker", **chosen.settings)
+    await made.add_jobs()
 
 
 # Processes that die.
@@ -355,3 +363,39 @@ async def bad_handlers(cluster: Cluster) -> None:
     ):
         assert worker.said(text), cluster.said()
     assert await cluster.value("select count(*) from sexton.attempts where outcome = 'crashed'") == 0
+
+
+# Migrations.
+
+
+@scenario("`sexton migrate` killed at each of its statements", schedulers=1, workers=1)
+async def migrate_killed(cluster: Cluster) -> None:
+    """Nodes refuse what it leaves behind as not migrated, and the next one completes it."""
+    steps = ("create schema", "create table if not exists", "create table sexton.jobs")
+    shards = ("insert into sexton.settings", "insert into sexton.shards", "insert into sexton.migrations")
+    async with another(cluster.server, cluster.scale) as other:
+        for statement in (*steps, *shards, "COMMIT"):
+            command = await other.run("migrate")
+            await command.proxy.trap("hold", statement).wait(other.scale.patience)
+            await command.kill()
+            await command.proxy.reset()
+            node = await other.start("api,scheduler")
+            assert await other.gone(node) == 1, other.said()
+            assert node.said("the database is not migrated"), other.said()
+        assert await other.gone(await other.run("migrate")) == 0, other.said()
+        await begin(other, SCENARIOS["migrate_killed"])
+        await other.turn(1)
+        assert (await other.settled()).findings == {}, other.said()
+
+
+@scenario("every node restarted after a newer version has migrated the database")
+async def newer_tables(cluster: Cluster) -> None:
+    newer = Migration(
+        migrations()[-1].number + 1, "newer", "-- works from: 1\nalter table sexton.jobs add newer text"
+    )
+    await cluster.migrate([*migrations(), newer])
+    for member in list(cluster.members):
+        await member.kill()
+        await cluster.start(member.roles)
+        await cluster.mark()
+        await cluster.turn(1)

@@ -2,11 +2,18 @@
 
 A file that begins with `-- no transaction` is run outside one (CREATE INDEX CONCURRENTLY). An advisory lock
 keeps two runners apart; checksums keep an applied file from being changed afterwards.
+
+Nodes of the version before run, and are restarted, while a newer one migrates the database. A file says with
+a line `-- works from: 7` that nodes which know step 7 but not the file itself work with the tables that it
+leaves behind: it adds, and changes nothing that they use. The database keeps the number, so that a node knows
+it of steps that came after its time. Without such a line, nodes that do not know the step are refused.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
 
@@ -15,6 +22,9 @@ from sexton.postgres import locks
 from sexton.postgres.database import Connection, Database, in_schema
 
 NO_TRANSACTION = "-- no transaction"
+WORKS_FROM = re.compile(r"^-- works from: (\d+)$", re.MULTILINE)
+# The step that makes the tables; the shards are made with them.
+FIRST = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +37,12 @@ class Migration:
     def checksum(self) -> str:
         return hashlib.sha256(self.text.encode()).hexdigest()
 
+    @property
+    def works_from(self) -> int:
+        """The step that a node must know to work with the tables as this one leaves them."""
+        found = WORKS_FROM.search(self.text)
+        return int(found[1]) if found else self.number
+
 
 def migrations() -> list[Migration]:
     """All that this version of Sexton knows, in order."""
@@ -38,16 +54,20 @@ def migrations() -> list[Migration]:
     return sorted(found, key=lambda migration: migration.number)
 
 
-async def pending(database: Database) -> list[Migration]:
-    """What has not been applied; refuses a database that a newer or a changed Sexton has migrated."""
+async def pending(database: Database, known: Sequence[Migration] | None = None) -> list[Migration]:
+    """Those of the known steps that have not been applied; refuses a database whose tables are too new for
+    them, or that was migrated with other files."""
     async with database.connection() as connection:
-        return await _pending(database, connection)
+        return await _pending(database, connection, migrations() if known is None else known)
 
 
-async def migrate(database: Database, *, shards: int = 64) -> list[Migration]:
-    """Apply what is pending. Safe to run from several processes at once."""
+async def migrate(
+    database: Database, *, shards: int = 64, known: Sequence[Migration] | None = None
+) -> list[Migration]:
+    """Apply what is pending. Safe to run from several processes at once, and to be killed."""
+    known = migrations() if known is None else known
     if database.pooled:
-        if await pending(database):
+        if await pending(database, known):
             raise Unavailable(
                 "needs_session",
                 "a migration needs a session of its own, which a pooler such as PgBouncer does not give",
@@ -62,13 +82,13 @@ async def migrate(database: Database, *, shards: int = 64) -> list[Migration]:
                 database.sql(
                     """create table if not exists sexton.migrations (
                         number integer primary key, name text not null, checksum text not null,
+                        works_from integer not null,
                         applied_at timestamptz not null default clock_timestamp())"""
                 )
             )
-            todo = await _pending(database, connection)
+            todo = await _pending(database, connection, known)
             for migration in todo:
-                await _apply(database, connection, migration)
-            await _make_shards(database, connection, shards)
+                await _apply(database, connection, migration, shards)
             return todo
         finally:
             await connection.execute("select pg_advisory_unlock($1)", locks.MIGRATE)
@@ -99,7 +119,7 @@ async def shard_count(database: Database, connection: Connection | None = None) 
     return int(await database.fetchval("cluster/get_setting", on=connection, name="shards"))
 
 
-async def _pending(database: Database, connection: Connection) -> list[Migration]:
+async def _pending(database: Database, connection: Connection, known: Sequence[Migration]) -> list[Migration]:
     exists = await connection.fetchval("select to_regclass($1)", f"{database.schema}.migrations")
     applied = (
         {
@@ -109,12 +129,14 @@ async def _pending(database: Database, connection: Connection) -> list[Migration
         if exists
         else {}
     )
-    known = migrations()
-    newer = set(applied) - {migration.number for migration in known}
-    if newer:
+    numbers = {migration.number for migration in known}
+    newer = [row for number, row in applied.items() if number not in numbers]
+    needed = max((row["works_from"] for row in newer), default=0)
+    if needed > max(numbers):
         raise Unavailable(
             "newer_database",
-            f"the database was migrated by a newer Sexton (step {max(newer)})",
+            f"the database was migrated by a newer Sexton (step {max(row['number'] for row in newer)}), "
+            f"and works with those that know step {needed}; this one knows step {max(numbers)}",
             hint="upgrade this Sexton",
         )
     for migration in known:
@@ -128,22 +150,33 @@ async def _pending(database: Database, connection: Connection) -> list[Migration
     return [migration for migration in known if migration.number not in applied]
 
 
-async def _apply(database: Database, connection: Connection, migration: Migration) -> None:
+async def _apply(database: Database, connection: Connection, migration: Migration, shards: int) -> None:
     text = in_schema(migration.text, database.schema)
-    record = database.sql("insert into sexton.migrations (number, name, checksum) values ($1, $2, $3)")
     if migration.text.startswith(NO_TRANSACTION):
         await connection.execute(text)
-        await connection.execute(record, migration.number, migration.name, migration.checksum)
+        await _record(database, connection, migration)
         return
     async with connection.transaction():
         await connection.execute(text)
-        await connection.execute(record, migration.number, migration.name, migration.checksum)
+        if migration.number == FIRST:
+            # Not after the commit: tables without shards look migrated, and nothing in them can work.
+            await _make_shards(database, connection, shards)
+        await _record(database, connection, migration)
+
+
+async def _record(database: Database, connection: Connection, migration: Migration) -> None:
+    await connection.execute(
+        database.sql(
+            "insert into sexton.migrations (number, name, checksum, works_from) values ($1, $2, $3, $4)"
+        ),
+        migration.number,
+        migration.name,
+        migration.checksum,
+        migration.works_from,
+    )
 
 
 async def _make_shards(database: Database, connection: Connection, shards: int) -> None:
     """How many shards there are is decided when the database is made; `sexton reshard` changes it."""
-    async with connection.transaction():
-        fixed = await database.fetchval(
-            "cluster/keep_setting", on=connection, name="shards", value=str(shards)
-        )
-        await database.execute("cluster/make_shards", on=connection, shards=int(fixed))
+    await database.execute("cluster/keep_setting", on=connection, name="shards", value=str(shards))
+    await database.execute("cluster/make_shards", on=connection, shards=shards)

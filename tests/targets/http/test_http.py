@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from email.utils import format_datetime
@@ -20,6 +21,7 @@ from sexton.postgres.database import Database
 from sexton.targets.http.kind import HttpTarget
 from sexton.targets.http.outbound import Reply
 from sexton.targets.http.step import (
+    WEBHOOK_SECRET,
     judge,
     new_secret,
     read_secrets,
@@ -98,6 +100,20 @@ async def test_the_secret_is_made_once(store: Store) -> None:
     first = await signing_secret(store.database)
     assert first.startswith("whsec_")
     assert await signing_secret(store.database) == first
+
+
+async def test_workers_that_make_the_secret_at_once_get_the_same(store: Store) -> None:
+    """The second one waits for the first, and signs with its secret."""
+    database, made = store.database, f'"{new_secret()}"'
+    async with database.connection() as first, database.connection() as watch:
+        transaction = first.transaction()
+        await transaction.start()
+        await database.execute("cluster/keep_setting", on=first, name=WEBHOOK_SECRET, value=made)
+        second = asyncio.create_task(signing_secret(database))
+        while not await watch.fetchval("select exists (select from pg_locks where not granted)"):
+            assert not second.done()
+        await transaction.commit()
+        assert f'"{await second}"' == made
 
 
 def test_while_a_secret_is_rotated_both_verify() -> None:
