@@ -78,7 +78,7 @@ import sys
 from sexton import cli
 from sexton.api import openapi
 from sexton.api.application import operations
-from sexton.app import JobFields, Sexton
+from sexton.app import Sexton
 from sexton.cli.client import Client
 from sexton.errors import InvalidField
 from tests.cli.server import Server

@@ -13,7 +13,7 @@ from msgspec.structs import FieldInfo
 
 from sexton.api import openapi
 from sexton.api.application import operations
-from sexton.app import JobFields
+from sexton.app.fields import JobFields
 from sexton.jobs.spec import JobSpec
 from sexton.refusal import types_at
 from sexton.schedules.parse import Kind

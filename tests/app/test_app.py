@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from sexton import Cancel, Retry, Run, Sexton, clock
-from sexton.app import JobFields
+from sexton.app.fields import JobFields
 from sexton.errors import InvalidField, NotFound, RunFailed, Unavailable
 from sexton.jobs.bulk import RefusedLines
 from sexton.jobs.spec import JobSpec
@@ -129,7 +129,7 @@ async def test_a_handler_says_how_its_run_ends(app: Sexton) -> None:
 
 
 async def test_many_at_once(app: Sexton, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sexton.app.CHUNK", 10)
+    monkeypatch.setattr("sexton.app.commands.CHUNK", 10)
 
     @app.handler("note")
     async def note(run: Run) -> None: ...

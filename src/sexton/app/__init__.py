@@ -1,0 +1,136 @@
+"""The Python API: an application, its handlers, and the jobs that it declares.
+
+from sexton import Sexton
+
+app = Sexton()
+
+@app.job("0 9 * * 1", timezone="America/New_York")
+async def weekly_report(run): ...
+
+app.run()
+
+What stands in the code is in `declarations`, commands on jobs are in `commands`; here they are put together
+and run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from sexton.app.commands import Commands
+from sexton.engine.cluster.egress import decide_egress
+from sexton.engine.logs import set_up_logging
+from sexton.engine.loop import Loop
+from sexton.engine.node import Node
+from sexton.jobs import declare
+from sexton.postgres.database import Database, patiently
+from sexton.postgres.transaction import Context
+from sexton.targets.run import RunContext
+
+log = logging.getLogger("sexton")
+
+VANISHED_SECONDS = 30.0
+
+#: What a handler is given.
+Run = RunContext
+
+
+class Sexton(Commands):
+    """An application. Without a database it uses a private PostgreSQL, shared by all processes of this user.
+
+    `name` tells its declared jobs from those of others; it is the module's name unless given. Further
+    keywords are settings (`data`, `schema`, `concurrency`, …).
+    """
+
+    def __init__(self, database_url: str | None = None, *, name: str | None = None, **settings: Any) -> None:
+        super().__init__(name or _caller(), {"database_url": database_url, **settings})
+        self.node: Node | None = None
+
+    def run(self) -> None:
+        """Run scheduler and worker in this process until Ctrl-C or SIGTERM."""
+        set_up_logging()
+        asyncio.run(self._until_stopped())
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[Sexton]:
+        """Scheduler and worker inside an asyncio program, for as long as the block runs."""
+        async with self._shared.held(patient=True) as database:
+            roles = ("scheduler", "worker")
+            settings = await patiently(lambda: decide_egress(database, self.settings, roles))
+            node = Node(
+                settings,
+                database,
+                roles=roles,
+                handlers=self.handlers,
+                app=self.name,
+            )
+            keeper = self.keeper(database)
+            await node.start()
+            try:
+                await patiently(lambda: self.declare(database))
+                keeper.start()
+                self.node = node
+                yield self
+            finally:
+                self.node = None
+                await keeper.stop()
+                await node.stop()
+
+    async def declare(self, database: Database) -> declare.Declared:
+        """Bring the declared jobs in line; done at every start."""
+        return await declare.declare(Context(database, actor=self.name), self.name, self.jobs)
+
+    def keeper(self, database: Database) -> Loop:
+        """Pauses what has vanished from the code, when the last node that declares it has gone."""
+        return _Keeper(self, database)
+
+    async def _until_stopped(self) -> None:
+        stop, started = asyncio.Event(), asyncio.Event()
+        loop = asyncio.get_running_loop()
+
+        async def live() -> None:
+            async with self.running():
+                started.set()
+                log.info("%s is running, with %d jobs; Ctrl-C stops it", self.name, len(self.jobs))
+                await stop.wait()
+                log.info("%s is stopping", self.name)
+
+        def told() -> None:
+            stop.set()
+            if not started.is_set():
+                living.cancel()  # it may be waiting for the database
+
+        living = asyncio.create_task(live())
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with suppress(NotImplementedError, RuntimeError):  # not in the main thread
+                loop.add_signal_handler(number, told)
+        with suppress(asyncio.CancelledError):
+            await living
+
+
+class _Keeper(Loop):
+    name = "declarations"
+
+    def __init__(self, app: Sexton, database: Database) -> None:
+        super().__init__()
+        self._app = app
+        self._database = database
+
+    async def tick(self) -> float:
+        context = Context(self._database, actor=self._app.name)
+        await declare.pause_vanished(context, self._app.name, self._app.jobs)
+        return VANISHED_SECONDS
+
+
+def _caller() -> str:
+    """The module that made the application: the same whether it is imported or run as a script."""
+    names = sys._getframe(2).f_globals
+    module = str(names.get("__name__", "app"))
+    return Path(str(names.get("__file__", "app"))).stem if module == "__main__" else module

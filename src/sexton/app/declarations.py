@@ -1,0 +1,171 @@
+"""What stands in the code of an application: its handlers, and the jobs that it declares."""
+
+from __future__ import annotations
+
+import inspect
+import secrets
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from functools import cached_property
+from typing import Any, TypeVar, Unpack
+
+from sexton import clock
+from sexton.app.fields import JobFields, duration_of, text_of
+from sexton.config import Settings, check_names, load
+from sexton.errors import InvalidField
+from sexton.jobs.spec import JobSpec
+from sexton.jobs.timing import read_schedule
+from sexton.jobs.validation import read_spec
+from sexton.model import MissedWindow
+from sexton.targets.arguments import Arguments
+from sexton.targets.handler import BUILT_IN, Handler
+from sexton.targets.table import load_kinds
+
+AnyHandler = TypeVar("AnyHandler", bound=Callable[..., Any])
+
+
+class Declarations:
+    """The part of an application that needs no database."""
+
+    def __init__(self, name: str, given: Mapping[str, Any]) -> None:
+        self.name = name
+        self.handlers: dict[str, Handler] = {}
+        self.jobs: dict[str, JobSpec] = {}
+        self._arguments: dict[str, Arguments] = {}
+        check_names(given)
+        self._given = given
+
+    @cached_property
+    def settings(self) -> Settings:
+        """What was given, over the environment, over sexton.toml."""
+        settings = load(self._given)
+        load_kinds(settings)
+        return settings
+
+    def job(
+        self,
+        schedule: str | timedelta | datetime,
+        *,
+        name: str | None = None,
+        payload: Any = None,
+        **fields: Unpack[JobFields],
+    ) -> Callable[[AnyHandler], AnyHandler]:
+        """Declare a job: the function is its handler, and its name unless another is given. A `timedelta` is
+        an interval, a `datetime` a single time."""
+        if callable(schedule):
+            raise InvalidField(
+                "bad_schedule",
+                "@app.job needs a schedule",
+                field="schedule",
+                hint='write @app.job("0 9 * * 1-5") above the function',
+            )
+
+        def register(function: AnyHandler) -> AnyHandler:
+            own = name or _name_of(function)
+            spec = self._read({"name": own, "schedule": text_of(schedule), "payload": payload, **fields})
+            read_schedule(spec, clock.now())
+            arguments = Arguments(function)
+            if spec.target is None:
+                arguments.check(payload)
+            self._register(own, function)
+            self.jobs[own] = spec
+            return function
+
+        return register
+
+    def handler(self, name: str) -> Callable[[AnyHandler], AnyHandler]:
+        """Register a handler without a schedule, under this name."""
+        if callable(name):
+            raise InvalidField(
+                "bad_name",
+                "@app.handler needs a name",
+                field="name",
+                hint=f'write @app.handler("{_name_of(name)}") above the function',
+            )
+
+        def register(function: AnyHandler) -> AnyHandler:
+            self._register(name, function)
+            return function
+
+        return register
+
+    def _register(self, name: str, function: Handler) -> None:
+        if name in BUILT_IN or self.handlers.get(name, function) is not function:
+            raise InvalidField(
+                "handler_taken",
+                f"there is a handler {name} already",
+                field="name",
+                hint="give it another name=",
+            )
+        self._arguments[name] = Arguments(function)
+        self.handlers[name] = function
+
+    def _spec(self, handler: str | Handler | None, given: Mapping[str, Any]) -> JobSpec:
+        """The job that `schedule` is asked for."""
+        if not isinstance(given, Mapping):
+            raise InvalidField(
+                "bad_type",
+                f"a job is given by a {type(given).__name__}",
+                field="items",
+                hint='give what schedule() takes: {"at": …, "payload": …}',
+            )
+        fields = dict(given)
+        at, after, schedule = (fields.pop(name, None) for name in ("at", "after", "schedule"))
+        if [at, after, schedule].count(None) != 2:
+            raise InvalidField(
+                "bad_schedule",
+                "give one of at=, after= and schedule=",
+                field="schedule",
+                hint="at= is for a single time, after= for one that far from now",
+            )
+        if after is not None:
+            at = clock.now() + duration_of(after)
+            # However short it is: the time has not passed before the job was made.
+            if fields.get("missed_window") is None:
+                fields["missed_window"] = MissedWindow.RUN_ONCE
+        if at is not None:
+            if not isinstance(at, datetime | str):
+                raise InvalidField(
+                    "bad_time",
+                    f"at= is a {type(at).__name__}",
+                    field="at",
+                    hint="give a moment with its zone, or a while: after=timedelta(minutes=5)",
+                )
+            fields["kind"] = "once"
+        fields["schedule"] = text_of(schedule if at is None else at)
+        if handler is not None:
+            fields["target"] = {"handler": self._ref(handler)}
+            self._check_payload(self._ref(handler), fields.get("payload"))
+        elif fields.get("target") is None:
+            raise InvalidField("bad_target", "no handler was given", field="target", hint="pass a handler")
+        if fields.get("name") is None:
+            fields["name"] = f"{self._ref(handler) if handler else 'http'}-{secrets.token_hex(6)}"
+        return self._read(fields)
+
+    def _check_payload(self, handler: str, payload: Any) -> None:
+        """Refuse what a handler of this application could not be called with."""
+        if handler in self._arguments:
+            self._arguments[handler].check(payload)
+
+    def _read(self, fields: Mapping[str, Any]) -> JobSpec:
+        if fields.get("target") or fields.get("dead_letter_target"):
+            load_kinds(self.settings)
+        return read_spec(fields)
+
+    def _ref(self, job: str | Handler) -> str:
+        if isinstance(job, str):
+            return job
+        for name, function in self.handlers.items():
+            if function is job:
+                return name
+        raise InvalidField(
+            "unknown_handler",
+            f"{_name_of(job)} is not a handler of this application",
+            field="handler",
+            hint="decorate it with @app.job(…) or @app.handler(name)",
+        )
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    name: str = getattr(inspect.unwrap(function), "__name__", type(function).__name__)
+    return name
