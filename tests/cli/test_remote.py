@@ -380,3 +380,19 @@ async def _break(database: Database) -> None:
             """insert into sexton.problems (job_id, revision, problem)
             select id, revision, 'no such zone' from sexton.jobs where name = 'broken'"""
         )
+
+
+@pytest.mark.usefixtures("server")
+def test_a_job_for_a_while_from_now(sexton: Sexton) -> None:
+    before = datetime.now(UTC)
+    job = sexton("jobs", "add", "tea", "--in", "10m", "--handler", "sexton.log", "--json").json()
+    at = datetime.fromisoformat(job["next_run_at"])
+    assert timedelta(minutes=10) <= at - before <= timedelta(minutes=11)
+    assert (job["kind"], job["schedule"]) == ("once", job["next_run_at"])
+    edited = sexton("jobs", "edit", "tea", "--set", "schedule=in 20m", "--json").json()
+    assert datetime.fromisoformat(edited["next_run_at"]) - at >= timedelta(minutes=10)
+    both = sexton("jobs", "add", "two", "--in", "10m", "--schedule", "every 1m")
+    assert (both.code, "--schedule and --in are given" in both.err) == (2, True)
+    bad = sexton("jobs", "add", "bad", "--in", "soon")
+    assert bad.code == 2
+    assert "in 15m" in bad.err

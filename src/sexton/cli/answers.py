@@ -67,9 +67,9 @@ def load(question: Question, made_at: datetime) -> Loaded:
     if not schedule.needs_anchor:
         return Loaded(schedule, None)
     anchor = (
-        made_at.replace(microsecond=0)
-        if schedule.kind == "interval"
-        else made_at.replace(second=0, microsecond=0)
+        made_at.replace(second=0, microsecond=0)
+        if schedule.kind == "recurrence"
+        else made_at.replace(microsecond=0)
     )
     return Loaded(parse(question.schedule, **{**options, "anchor": anchor}), anchor)
 

@@ -61,6 +61,9 @@ def add(
     /,
     *,
     handler: Annotated[str | None, about("The handler that runs it. Default: the job's name.")] = None,
+    in_: Annotated[
+        str | None, about("Run once, so long from now: 10m, 1h30m. Instead of --schedule.", name="--in")
+    ] = None,
     http: Annotated[str | None, about("Send an HTTP request to this URL instead.")] = None,
     http_method: Annotated[
         Literal["GET", "POST", "PUT", "PATCH", "DELETE"] | None, about("Default: POST.")
@@ -93,6 +96,8 @@ def add(
         spec["target"] = {"handler": handler}
     elif request is not None:
         spec["target"] = {"http": request}
+    if in_ is not None:
+        spec["schedule"] = _delay(in_, "schedule" in ask.given)
     if name is not None:
         spec["name"] = name
     if "name" not in spec:
@@ -198,6 +203,13 @@ def delete(ask: Ask, *, yes: Yes = False) -> int:
     else:
         write(console(), f"{job['name']} is deleted")
     return DONE
+
+
+def _delay(text: str, scheduled: bool) -> str:
+    """What `--in` says as a schedule."""
+    if scheduled:
+        raise InvalidField("bad_schedule", "--schedule and --in are given", field="in", hint="give one")
+    return f"in {text}"
 
 
 def _replace(client: Client, spec: dict[str, Any]) -> dict[str, Any]:

@@ -32,7 +32,8 @@ class JobSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     schedule: Annotated[
         str,
         Meta(
-            description="When: a cron line, an RRULE, an interval such as `every 15m`, or one instant.",
+            description="When: a cron line, an RRULE, an interval such as `every 15m`, "
+            "one instant, or `in 10m`.",
             examples=["0 9 * * 1-5", "every 15m"],
         ),
     ]

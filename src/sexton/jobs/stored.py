@@ -102,7 +102,7 @@ def job_columns(spec: JobSpec, schedule: Schedule, anchor: datetime) -> dict[str
     return {
         "name": spec.name,
         "kind": schedule.kind,
-        "schedule": spec.schedule,
+        "schedule": schedule.text,
         "timezone": schedule.timezone,
         "anchor": anchor,
         "timing_key": schedule.timing_key,

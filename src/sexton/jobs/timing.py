@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+import msgspec
+
 from sexton.clock import iso
 from sexton.errors import ScheduleError
 from sexton.jobs.spec import JobSpec
 from sexton.schedules import Schedule, parse
-from sexton.schedules.parse import names_start
+from sexton.schedules.parse import delay_in, names_start, zone_in
 from sexton.schedules.zone import EPOCH
 
 
 def read_schedule(spec: JobSpec, now: datetime) -> tuple[Schedule, datetime]:
-    """The schedule of a new job, and the anchor from which it counts."""
+    """The schedule of a new job, and the anchor from which it counts. A delay (`in 10m`) becomes an instant:
+    the schedule's text is what is kept."""
+    spec = _from_now(spec, now)
     for field in ("starts_at", "ends_at", "anchor"):
         moment = getattr(spec, field)
         if moment is not None and not 1970 <= moment.year <= 9000:
@@ -24,6 +28,24 @@ def read_schedule(spec: JobSpec, now: datetime) -> tuple[Schedule, datetime]:
     if spec.anchor is None and schedule.needs_anchor:
         schedule = make_schedule(spec, _cut(now, schedule.kind))
     return schedule, _anchor_of(schedule, spec) or _cut(now, schedule.kind)
+
+
+def _from_now(spec: JobSpec, now: datetime) -> JobSpec:
+    delay = delay_in(spec.schedule)
+    if delay is None or spec.kind not in (None, "once"):
+        return spec
+    if spec.anchor is not None:
+        raise ScheduleError(
+            "bad_option",
+            f"{spec.schedule!r} counts from now, not from an anchor",
+            field="anchor",
+            hint="leave anchor out, or write the instant",
+        )
+    at = now.astimezone(UTC) + delay
+    whole = at.replace(microsecond=0)
+    text = iso(whole if whole == at else whole + timedelta(seconds=1), "seconds")
+    zone = zone_in(spec.schedule) if spec.timezone is None else spec.timezone
+    return msgspec.structs.replace(spec, schedule=text, timezone=zone)
 
 
 def make_schedule(spec: JobSpec, anchor: datetime | None) -> Schedule:

@@ -53,16 +53,25 @@ def read_seconds(text: str) -> int:
     """The length of an interval in seconds."""
     match = re.match(r"@?every\s+", text, re.IGNORECASE)
     if match:
-        seconds = _read_units(text, match.end())
+        seconds = _read_units(text, match.end(), "every")
     elif text[:1] in ("P", "p"):
         seconds = _read_iso(text)
     else:
         raise ScheduleError(
             "bad_interval", f"{text!r} is not an interval", position=0, hint="write every 15m or PT15M"
         )
+    return _bounded(seconds, "every")
+
+
+def read_delay(text: str) -> int:
+    """How many seconds `in 10m` says."""
+    return _bounded(_read_units(text, len("in "), "in"), "in")
+
+
+def _bounded(seconds: int, word: str) -> int:
     if seconds < 1:
         raise ScheduleError(
-            "bad_interval", "an interval is at least one second", position=0, hint="write every 1s or more"
+            "bad_interval", "an interval is at least one second", position=0, hint=f"write {word} 1s or more"
         )
     if seconds > LONGEST:
         raise ScheduleError(
@@ -71,10 +80,10 @@ def read_seconds(text: str) -> int:
     return seconds
 
 
-def _read_units(text: str, position: int) -> int:
-    seconds = 0
+def _read_units(text: str, position: int, word: str) -> int:
+    seconds, added = 0, 0
     if text[position : position + 1].isalpha():  # every hour
-        text = f"{text[:position]}1{text[position:]}"
+        text, added = f"{text[:position]}1{text[position:]}", 1
     end = position
     for match in re.finditer(r"\s*([0-9.,]+)\s*([a-zA-Z]*)", text[position:]):
         if match.start() + position != end:
@@ -86,24 +95,24 @@ def _read_units(text: str, position: int) -> int:
                 "bad_interval",
                 f"{number} is not a whole number",
                 position=position + match.start(1),
-                hint="use smaller units, such as every 1h30m",
+                hint=f"use smaller units, such as {word} 1h30m",
             )
         if unit not in UNITS:
             raise ScheduleError(
                 "bad_interval",
                 f"unknown unit {match[2]!r}" if unit else f"{number} has no unit",
-                position=position + match.start(2),
+                position=position + match.start(2) - added,
                 hint="for months write a rule, such as FREQ=MONTHLY"
                 if unit.startswith("mo")
-                else "use s, m, h, d or w, such as every 15m",
+                else f"use s, m, h, d or w, such as {word} 15m",
             )
         seconds += int(number[:15]) * UNITS[unit]
     if end == position or text[end:].strip():
         raise ScheduleError(
             "bad_interval",
             f"{text[end:].strip()!r} is not understood",
-            position=end,
-            hint="write for example every 1h30m",
+            position=end - added,
+            hint=f"write for example {word} 1h30m",
         )
     return seconds
 

@@ -1,4 +1,4 @@
-"""One instant: ISO-8601 with an offset, or a local date and time in the schedule's zone."""
+"""One instant: ISO-8601 with an offset, a local date and time in the schedule's zone, or `in 10m`."""
 
 from __future__ import annotations
 
@@ -31,8 +31,25 @@ class Listed(Rule):
         return words.once([from_wall(wall) for wall in self.walls])
 
 
+class Delay(Listed):
+    """One instant, so many seconds after an anchor that is not known yet."""
+
+    def __init__(self, seconds: int) -> None:
+        super().__init__((seconds,))
+
+    def canonical(self) -> tuple[object, ...]:
+        return ("delay", self.first)
+
+    def words(self) -> str:
+        return words.delay(self.first)
+
+
 def is_once(text: str) -> bool:
-    return bool(re.match(r"[0-9]{4}-?[0-9]{2}-?[0-9]{2}(?:[T ]|$)", text, re.IGNORECASE))
+    return is_delay(text) or bool(re.match(r"[0-9]{4}-?[0-9]{2}-?[0-9]{2}(?:[T ]|$)", text, re.IGNORECASE))
+
+
+def is_delay(text: str) -> bool:
+    return bool(re.match(r"in\s", text, re.IGNORECASE))
 
 
 def read_time(text: str, field: str = "schedule") -> datetime:

@@ -17,9 +17,9 @@ from sexton.schedules.count import end_after
 from sexton.schedules.cron import Cron, never_comes
 from sexton.schedules.foreign import refuse_lookalikes
 from sexton.schedules.form import Form, read_form
-from sexton.schedules.interval import Interval, is_interval, read_seconds
+from sexton.schedules.interval import Interval, is_interval, read_delay, read_seconds
 from sexton.schedules.lines import RecurrenceText, Stamp, is_recurrence, read_recurrence
-from sexton.schedules.once import Listed, is_once, read_time, refuse_unclear
+from sexton.schedules.once import Delay, Listed, is_delay, is_once, read_time, refuse_unclear
 from sexton.schedules.option import Excluded, Time
 from sexton.schedules.recurrence import Recurrence
 from sexton.schedules.schedule import Dates, Options, Schedule
@@ -53,11 +53,11 @@ def parse(
 ) -> Schedule:
     """Read a schedule, or raise `ScheduleError` with what is wrong, where, and what to write instead.
 
-    `timezone` is UTC unless the text names one (TZID, CRON_TZ). `anchor` is where intervals and recurrences
-    without DTSTART start. `gap` (after, shift, skip) and `fold` (first, second, both) say what happens at
-    clock changes. `starts_at` and `ends_at` are inclusive; naive times are wall times of the zone. `exclude`
-    takes dates, ranges and calendars. `key` is what the `H` of cron hashes; `seconds="last"` reads six
-    fields in croniter's order.
+    `timezone` is UTC unless the text names one (TZID, CRON_TZ). `anchor` is where intervals, delays and
+    recurrences without DTSTART start. `gap` (after, shift, skip) and `fold` (first, second, both) say what
+    happens at clock changes. `starts_at` and `ends_at` are inclusive; naive times are wall times of the zone.
+    `exclude` takes dates, ranges and calendars. `key` is what the `H` of cron hashes; `seconds="last"` reads
+    six fields in croniter's order.
     """
     _check_text(text)
     for field, value in (
@@ -205,6 +205,20 @@ def names_start(text: str) -> bool:
     return form.start is not None or (lines is not None and lines.dtstart is not None)
 
 
+@lru_cache(maxsize=1024)
+def delay_in(text: str) -> timedelta | None:
+    """How long after it was written a text such as `in 10m` means; None for any other."""
+    _check_text(text)
+    form = read_form(text)
+    if not is_delay(form.body):
+        return None
+    try:
+        return timedelta(seconds=read_delay(form.body))
+    except ScheduleError as error:
+        form.locate(error)
+        raise
+
+
 def zone_in(text: str) -> str | None:
     """The zone that a text names."""
     _check_text(text)
@@ -305,6 +319,8 @@ def _interval(text: str, body: str, options: Options) -> Schedule:
 
 
 def _once(text: str, body: str, options: Options, in_zone: Zone, zone_given: bool) -> Schedule:
+    if is_delay(body):
+        return _delay(text, body, options)
     moment = read_time(body)
     fraction = timedelta(microseconds=moment.microsecond)
     if moment.tzinfo is not None:
@@ -322,6 +338,16 @@ def _once(text: str, body: str, options: Options, in_zone: Zone, zone_given: boo
             refuse_unclear(moment, in_zone)
         mapping = _mapping(Listed((wall,)), options, in_zone)
     return Schedule(Kind.ONCE.value, text, options, (mapping,), fraction=fraction)
+
+
+def _delay(text: str, body: str, options: Options) -> Schedule:
+    """So long after the anchor, never earlier: to the next full second."""
+    length, anchor = read_delay(body), options.anchor
+    rule: Rule = Delay(length)
+    if anchor is not None:
+        rule = Listed((_in_calendar(-((EPOCH - anchor) // timedelta(seconds=1)) + length, "anchor"),))
+    mapping = Mapping(rule, zone("UTC"), Gap.AFTER, Fold.FIRST)
+    return Schedule(Kind.ONCE.value, text, options, (mapping,), needs_anchor=anchor is None)
 
 
 def _mapping(rule: Rule, options: Options, in_zone: Zone) -> Mapping:
@@ -420,4 +446,4 @@ def _named_zone(name: str | None, text: str, lead: int) -> Zone:
         raise
 
 
-__all__ = ["Kind", "kind_of", "names_start", "parse", "recurrence", "zone_in"]
+__all__ = ["Kind", "delay_in", "kind_of", "names_start", "parse", "recurrence", "zone_in"]

@@ -101,6 +101,11 @@ def interval(seconds: int) -> str:
     return "Every 24 hours" if seconds == DAY else f"Every {_span(seconds)}"
 
 
+def delay(seconds: int) -> str:
+    """Elapsed time until a single time."""
+    return f"Once, in {_span(seconds)}"
+
+
 def once(times: Sequence[datetime]) -> str:
     """Times given one by one, in their order."""
     if len(times) == 1:
