@@ -135,6 +135,13 @@ async def test_the_application_has_its_settings_back(sexton_app: Sexton, sexton_
     assert await sexton_app.list() == []
 
 
+async def test_the_end_is_quiet(app: Sexton, sexton_engine: Start, caplog: pytest.LogCaptureFixture) -> None:
+    app.job("@daily", name="daily")(Recorder())
+    async with sexton_engine(app, at=MONDAY) as engine:
+        await engine.advance(days=1)
+    assert caplog.messages == []
+
+
 async def test_time_only_goes_forward(app: Sexton, sexton_engine: Start) -> None:
     async with sexton_engine(app, at=MONDAY) as engine:
         with pytest.raises(ValueError, match="only goes forward"):

@@ -60,7 +60,12 @@ class Sexton(Commands):
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Sexton]:
-        """Scheduler and worker inside an asyncio program, for as long as the block runs."""
+        """Scheduler and worker inside an asyncio program, for as long as the block runs. Within
+        `sexton.testing.engine` that is scheduler and worker, and this only connects."""
+        if self._rehearsed:
+            async with self.connected():
+                yield self
+            return
         async with self._shared.held(patient=True) as database:
             roles = ("scheduler", "worker")
             settings = await patiently(lambda: decide_egress(database, self.settings, roles))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from datetime import datetime, timedelta
 from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack
 
@@ -13,12 +13,13 @@ import msgspec
 from sexton import clock
 from sexton.app.declarations import Declarations
 from sexton.app.fields import JobFields
+from sexton.config import Settings
 from sexton.errors import InvalidField, RunFailed
 from sexton.jobs import bulk, create, edit, read, state
 from sexton.jobs.spec import JobSpec
 from sexton.jobs.view import JobView
 from sexton.postgres.database import Database
-from sexton.postgres.shared import SharedDatabase, configured_database
+from sexton.postgres.shared import Opening, SharedDatabase, configured_database
 from sexton.postgres.transaction import Context
 from sexton.runs import trigger
 from sexton.runs.read import LIVE, get_run, list_runs, require_job, run_number
@@ -48,6 +49,7 @@ class Commands(Declarations):
         self._shared = SharedDatabase(
             lambda patient: configured_database(self.settings, self.name, patient=patient)
         )
+        self._rehearsed = False
 
     @asynccontextmanager
     async def connected(self) -> AsyncIterator[Database]:
@@ -55,6 +57,26 @@ class Commands(Declarations):
         and close it each time; those of one event loop at the same time share it."""
         async with self._shared.held() as database:
             yield database
+
+    @contextmanager
+    def _rehearsing(
+        self, settings: Settings, opening: Opening, now: Callable[[], datetime]
+    ) -> Iterator[None]:
+        """For the block, live in another database and another time: `sexton.testing` does the work of the
+        node."""
+        if self._rehearsed or self._shared.used:
+            raise RuntimeError(
+                f"the application {self.name} is in use already: enter engine(…) first, and within it "
+                "connected(), running() or the test client of a web application"
+            )
+        own = self.settings, self._shared, self._now
+        self.settings, self._shared, self._now = settings, SharedDatabase(opening), now
+        self._rehearsed = True
+        try:
+            yield
+        finally:
+            self.settings, self._shared, self._now = own
+            self._rehearsed = False
 
     async def schedule(
         self,

@@ -34,6 +34,8 @@ class Declarations:
         self._arguments: dict[str, Arguments] = {}
         check_names(given)
         self._given = given
+        #: What `after=` counts from.
+        self._now = clock.now
 
     @cached_property
     def settings(self) -> Settings:
@@ -119,7 +121,7 @@ class Declarations:
                 hint="at= is for a single time, after= for one that far from now",
             )
         if after is not None:
-            at = clock.now() + duration_of(after)
+            at = self._now() + duration_of(after)
             # However short it is: the time has not passed before the job was made.
             if fields.get("missed_window") is None:
                 fields["missed_window"] = MissedWindow.RUN_ONCE

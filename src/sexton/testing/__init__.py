@@ -11,7 +11,7 @@ rounds are made one by one. The application's own database is not touched.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from datetime import datetime, timedelta
 
 import msgspec
@@ -28,6 +28,7 @@ from sexton.jobs.page import MOST_ROWS
 from sexton.jobs.state import resume_due
 from sexton.postgres.database import Database
 from sexton.postgres.partitions import make_partitions
+from sexton.postgres.shared import configured_database
 from sexton.postgres.transaction import Context
 from sexton.runs.read import ENDED, LIVE, list_runs
 from sexton.runs.view import RunView
@@ -71,15 +72,20 @@ async def engine(app: Sexton, *, at: datetime, server: str | None = None) -> Asy
     It gets a database of its own, on `server` (an address whose user may create databases), or on a private
     PostgreSQL that is started for it. Within the block, the commands of `app` use that database and time.
     """
-    own = app.settings
+    settings = app.settings
+    time = ManualClock(at)
     async with AsyncExitStack() as stack:
         if server is None:
             server = await stack.enter_async_context(scratch_server())
         url = await stack.enter_async_context(scratch_database(server))
-        app.settings = msgspec.structs.replace(own, database_url=url, **STILL)
-        stack.callback(setattr, app, "settings", own)
+        settings = msgspec.structs.replace(settings, database_url=url, **STILL)
+
+        def opening(patient: bool) -> AbstractAsyncContextManager[Database]:
+            return configured_database(settings, app.name, patient=patient)
+
+        stack.enter_context(app._rehearsing(settings, opening, lambda: time.at))
         database = await stack.enter_async_context(app.connected())
-        test = Engine(app, database, ManualClock(at))
+        test = Engine(app, database, time)
         await test.start()
         stack.push_async_callback(test.stop)
         yield test

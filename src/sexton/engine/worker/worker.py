@@ -203,6 +203,8 @@ class Worker:
             log.warning("worker: could not say that it leaves: %s; its lease ends by itself", error.message)
 
     async def _wait_until_idle(self, seconds: float) -> bool:
+        if self.runner.idle.is_set():
+            return True  # also if there is no time to wait
         try:
             await asyncio.wait_for(self.runner.idle.wait(), seconds)
         except TimeoutError:
