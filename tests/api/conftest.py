@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 import socket
@@ -13,11 +12,11 @@ from typing import Any
 
 import aiohttp
 import pytest_asyncio
-import uvicorn
 from multidict import CIMultiDictProxy
 from yarl import URL
 
 from sexton.api.application import make_app
+from sexton.api.server import serving
 from sexton.config import Settings
 from sexton.postgres.database import Database
 from sexton.postgres.replica import Replica
@@ -80,18 +79,11 @@ class Reply:
 async def serve(
     database: Database, settings: Settings, node: Any = None, replica: Replica | None = None
 ) -> AsyncIterator[Api]:
-    """The real application on a free port of this machine."""
-    config = uvicorn.Config(make_app(database, settings, node, replica), log_level="warning", lifespan="off")
-    server = uvicorn.Server(config)
-    listener = socket.create_server(("127.0.0.1", 0))
-    serving = asyncio.create_task(server.serve(sockets=[listener]))
-    try:
-        async with aiohttp.ClientSession() as session:
+    """The real application and server on a free port of this machine."""
+    application = make_app(database, settings, node, replica)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        async with serving(application, listener), aiohttp.ClientSession() as session:
             yield Api(session, f"http://127.0.0.1:{listener.getsockname()[1]}")
-    finally:
-        server.should_exit = True
-        await serving
-        listener.close()
 
 
 @pytest_asyncio.fixture

@@ -179,6 +179,16 @@ async def test_wrong_keys_are_throttled_logged_and_counted(
 
 
 @pytest.mark.asyncio
+async def test_wrong_keys_are_counted_by_where_they_come_from(database: Database) -> None:
+    """What a caller says of its address does not count."""
+    async with serve(database, Settings(api_keys=KEY)) as api:
+        for number in range(WRONG_KEYS + 1):
+            headers = {"Authorization": "Bearer not-the-right-one", "X-Forwarded-For": f"10.0.0.{number}"}
+            reply = await api("GET", "/jobs", headers=headers)
+        assert reply.code == "too_many_keys"
+
+
+@pytest.mark.asyncio
 async def test_only_callers_with_a_key_see_what_is_wrong_inside(server_url: str) -> None:
     lost = await Database.open(server_url, size=1)
     async with serve(lost, Settings(api_keys=KEY), Counting()) as api:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -57,6 +58,72 @@ async def test_headers_after_a_first_request_have_a_deadline_too(database: Datab
 async def test_a_body_that_stops_is_not_waited_for(database: Database) -> None:
     async with server(database, header_seconds=LONG, body_seconds=0.05) as port:
         assert b" 200 " not in await ask(port, POST + b"Content-Length: 100\r\n\r\n{")
+
+
+@pytest.mark.asyncio
+async def test_a_body_that_goes_on_after_the_answer_is_not_waited_for(database: Database) -> None:
+    """Callers who were refused must not hold connections by sending a byte now and then."""
+    async with server(database, header_seconds=0.2, body_seconds=LONG) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"POST /nowhere HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000000000000\r\n\r\n")
+        assert b" 404 " in await reader.readuntil(b"}")
+
+        async def drip() -> None:
+            while True:
+                writer.write(b"x")
+                await asyncio.sleep(0)
+
+        dripping = asyncio.create_task(drip())
+        with contextlib.suppress(ConnectionResetError):
+            assert await reader.read() == b""
+        dripping.cancel()
+        writer.close()
+
+
+@pytest.mark.asyncio
+async def test_a_caller_that_does_not_read_its_answers_is_given_up(database: Database) -> None:
+    async with server(database, header_seconds=LONG, body_seconds=LONG, write_seconds=0.2) as port:
+        made = socket.socket()
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        made.setblocking(False)
+        await asyncio.get_running_loop().sock_connect(made, ("127.0.0.1", port))
+
+        async def send() -> None:
+            while True:
+                await asyncio.get_running_loop().sock_sendall(made, (HEAD + b"\r\n") * 100)
+
+        with pytest.raises(ConnectionError):
+            await send()
+        made.close()
+
+
+@pytest.mark.asyncio
+async def test_bytes_that_are_no_http_leave_no_traceback(
+    database: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Neither before an answer nor after it."""
+    async with server(database) as port:
+        assert b" 400 " in await ask(port, b"\0\1\2 no http\r\n\r\n")
+        chunked = b"POST /nowhere HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(chunked)
+        assert b" 404 " in await reader.readuntil(b"}")
+        writer.write(b"no size\r\n")
+        assert await reader.read() == b""
+        writer.close()
+    assert not caplog.records
+
+
+@pytest.mark.asyncio
+async def test_idle_connections_make_room_for_requests(database: Database) -> None:
+    async with server(database, header_seconds=LONG, body_seconds=LONG, most_connections=5) as port:
+        kept = [await asyncio.open_connection("127.0.0.1", port) for _ in range(5)]
+        for reader, writer in kept:
+            writer.write(HEAD + b"\r\n")
+            assert b" 200 " in await reader.readuntil(b"}")
+        assert b" 200 " in await ask(port, HEAD + b"Connection: close\r\n\r\n")
+        for _, writer in kept:
+            writer.close()
 
 
 @pytest.mark.asyncio

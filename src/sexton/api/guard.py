@@ -21,8 +21,10 @@ from sexton.security.access import KeyCheck, OwnerCheck, require_keys
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})
 JSON_TYPES = ("application/json", "application/merge-patch+json")
-# In the state of a request: a dictionary that all requests of a connection share.
-CONNECTION = "connection"
+# In the state of a request: what all requests of a connection share, such as the inode of its socket.
+CONNECTION, INODE = "connection", "inode"
+# What proxies add: the connection is theirs, and does not tell whose request it is.
+FORWARDED = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
 LINES_TYPES = ("application/x-ndjson", "application/jsonl", "application/json-lines", *JSON_TYPES)
 
 
@@ -67,15 +69,25 @@ class RequestGuard:
         request.state.trusted = not tokened
 
     def _check_owner(self, owner: OwnerCheck, request: Request[Any, Any, Any]) -> None:
-        """Once per connection, where the server keeps a state for each."""
-        known = request.scope["state"].get(CONNECTION)
-        if known is not None and known.get("owner"):
-            return
-        client, server = request.scope["client"], request.scope["server"]
-        here = None if server is None or server[1] is None else (server[0], server[1])
-        owner.check(client, here, request.headers.get("authorization", ""))
-        if known is not None:
-            known["owner"] = True
+        """The user is looked up once per connection."""
+        if any(name in request.headers for name in FORWARDED):
+            raise SextonError(
+                "forwarded",
+                "behind a proxy this server cannot tell who asks, so it needs an API key",
+                hint="set SEXTON_API_KEYS where it runs and send a key",
+            )
+        known: dict[str, Any] = request.scope["state"].get(CONNECTION, {})
+        header = request.headers.get("authorization", "")
+        if "owner" not in known or not owner.by_user:
+            client, server = request.scope["client"], request.scope["server"]
+            here = None if server is None or server[1] is None else (server[0], server[1])
+            known["owner"] = owner.is_owner(client, here, known.get(INODE), header)
+        if not known["owner"]:
+            raise SextonError(
+                "other_user",
+                "without an API key this server answers only the user who runs it",
+                hint="set SEXTON_API_KEYS where it runs and send a key, or start your own: sexton up",
+            )
 
     def _may_see(self, request: Request[Any, Any, Any]) -> bool:
         header = request.headers.get("authorization")

@@ -26,6 +26,7 @@ STATUSES = {
     "bad_host": HTTPStatus.MISDIRECTED_REQUEST,
     "body_too_large": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     "cross_origin": HTTPStatus.FORBIDDEN,
+    "forwarded": HTTPStatus.FORBIDDEN,
     "bad_key": HTTPStatus.UNAUTHORIZED,
     "bad_token": HTTPStatus.UNAUTHORIZED,
     "no_key": HTTPStatus.UNAUTHORIZED,

@@ -1,14 +1,18 @@
 """The HTTP server: uvicorn, with bounds on what a caller may hold without sending a request.
 
-A connection that does not send its headers in time, or stops in the middle of a body, is closed. There are at
-most so many connections, fewer than the process may have open files, so that the database can always be
-reached; at the bound the connection that has waited longest for its headers makes room.
+A connection is closed if it does not send its headers in time, stops in the middle of a body, goes on with a
+body that was answered already, or does not read its answers. There are at most so many connections, fewer
+than the process may have open files, so that the database can always be reached; at the bound the connection
+that has been without a request for longest makes room.
+
+Headers of proxies are not believed: every caller could send them.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import resource
 import socket
 from collections.abc import AsyncIterator, Iterator
@@ -19,7 +23,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from sexton import clock
-from sexton.api.guard import CONNECTION
+from sexton.api.guard import CONNECTION, INODE
 
 if TYPE_CHECKING:
     from litestar import Litestar
@@ -27,82 +31,134 @@ if TYPE_CHECKING:
 HEADER_SECONDS = 10.0
 # Between two pieces of a body.
 BODY_SECONDS = 30.0
+# For the caller to read something of its answer.
+WRITE_SECONDS = 30.0
 MOST_CONNECTIONS = 1000
 TOO_LATE = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 FULL = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n"
 
 
 class BoundedProtocol(H11Protocol):
-    """One connection. `waiting_since` is when it began to wait for headers; None while a request is there."""
+    """One connection. `idle_since` is since when it has no request; None while one is carried out."""
 
     header_seconds = HEADER_SECONDS
     body_seconds = BODY_SECONDS
+    write_seconds = WRITE_SECONDS
     most_connections = MOST_CONNECTIONS
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
-        self.waiting_since: float | None = None
-        self._timer: asyncio.TimerHandle | None = None
+        self.idle_since: float | None = None
+        self._reading: asyncio.TimerHandle | None = None
+        self._writing: asyncio.TimerHandle | None = None
+        # Whether the deadline for reading stays, whatever comes.
+        self._final = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self.app_state = {**self.app_state, CONNECTION: {}}
+        inode = os.fstat(transport.get_extra_info("socket").fileno()).st_ino
+        self.app_state = {**self.app_state, CONNECTION: {INODE: inode}}
         if len(self.connections) > self.most_connections and not self._make_room():
             transport.write(FULL)
             transport.close()
             return
-        self._watch(fresh=True)
+        self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._stop()
+        self._stop_reading()
+        self._stop_writing()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        if not self.transport.is_closing():
-            self._watch()
+        self._watch()
 
-    def _watch(self, *, fresh: bool = False) -> None:
-        """Headers have one deadline from their first byte on; a body has one after each piece."""
-        state = self.conn.their_state
-        if state is h11.IDLE and (fresh or self.conn.trailing_data[0]):
-            if self.waiting_since is None:
-                self._start(self.header_seconds)
-                self.waiting_since = clock.monotonic()
-            return
-        self.waiting_since = None
-        self._stop()
-        if state is h11.SEND_BODY:
-            self._start(self.body_seconds)
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._watch()
 
-    def _start(self, seconds: float) -> None:
-        self._stop()
-        self._timer = self.loop.call_later(seconds, self._late)
+    def send_400_response(self, msg: str) -> None:
+        """Bytes that are no HTTP cannot be answered in the middle of another answer, or after it."""
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            super().send_400_response(msg)
+        else:
+            self.transport.close()
 
-    def _stop(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._stop_writing()
+        self._await_reader(self.transport.get_write_buffer_size())
 
-    def _late(self) -> None:
-        if self.waiting_since is None and self.flow.read_paused:
-            self._start(self.body_seconds)  # we are slow, not the caller
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._stop_writing()
+
+    def _watch(self) -> None:
+        """Headers have one deadline from their first byte on, the rest of a body that was answered has one;
+        any other body has one after each piece. Between two requests uvicorn has its own."""
+        if self.transport.is_closing():
             return
         cycle: Any = self.cycle  # None before the first request
-        if cycle is None or cycle.response_complete:
+        answered = cycle is None or cycle.response_complete
+        state = self.conn.their_state
+        if state is h11.IDLE or answered:
+            self.idle_since = clock.monotonic() if self.idle_since is None else self.idle_since
+            if state is h11.IDLE and self.timeout_keep_alive_task is not None:
+                self._stop_reading()
+            elif not self._final:
+                self._start_reading(self.header_seconds)
+                self._final = True
+            return
+        self.idle_since = None
+        self._stop_reading()
+        if state is h11.SEND_BODY:
+            self._start_reading(self.body_seconds)
+
+    def _start_reading(self, seconds: float) -> None:
+        self._stop_reading()
+        self._reading = self.loop.call_later(seconds, self._late)
+
+    def _stop_reading(self) -> None:
+        self._final = False
+        if self._reading is not None:
+            self._reading.cancel()
+            self._reading = None
+
+    def _late(self) -> None:
+        if self.idle_since is None and self.flow.read_paused:
+            self._start_reading(self.body_seconds)  # we are slow, not the caller
+            return
+        if self.conn.our_state is h11.IDLE:
             self.transport.write(TOO_LATE)
         self.transport.close()
 
+    def _await_reader(self, unsent: int) -> None:
+        """Give the connection up unless some of this many bytes have gone in time."""
+
+        def look() -> None:
+            left = self.transport.get_write_buffer_size()
+            if left < unsent:
+                self._await_reader(left)
+            else:
+                self.transport.abort()
+
+        self._writing = self.loop.call_later(self.write_seconds, look)
+
+    def _stop_writing(self) -> None:
+        if self._writing is not None:
+            self._writing.cancel()
+            self._writing = None
+
     def _make_room(self) -> bool:
-        """Close the connection that has waited longest for its headers, if one does."""
-        waiting = [
+        """Close the connection that has been without a request for longest, if there is one."""
+        idle = [
             each
             for each in self.connections
-            if isinstance(each, BoundedProtocol) and each.waiting_since is not None
+            if isinstance(each, BoundedProtocol) and each.idle_since is not None
         ]
-        if not waiting:
+        if not idle:
             return False
-        min(waiting, key=lambda each: each.waiting_since or 0.0).transport.abort()
+        min(idle, key=lambda each: each.idle_since or 0.0).transport.abort()
         return True
 
 
@@ -124,7 +180,14 @@ async def serving(application: Litestar, listener: socket.socket, **bounds: floa
     bounds = {"most_connections": most_connections(), **bounds}
     protocol = type("Protocol", (BoundedProtocol,), bounds)
     config = uvicorn.Config(
-        application, http=protocol, log_level="warning", access_log=False, server_header=False
+        application,
+        http=protocol,
+        ws="none",
+        proxy_headers=False,
+        # Its warnings are one for each request that is no HTTP: callers could fill the log.
+        log_level="error",
+        access_log=False,
+        server_header=False,
     )
     server = Server(config)
     serving = asyncio.create_task(server.serve(sockets=[listener]))

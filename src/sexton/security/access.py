@@ -21,6 +21,7 @@ from sexton.connections.loopback import is_loopback
 from sexton.errors import InvalidField, SextonError
 from sexton.postgres.server import default_data_directory
 from sexton.security.peer import Place, can_tell, user_of
+from sexton.security.private_file import make_private_file, read_private_file
 
 log = logging.getLogger("sexton.api")
 
@@ -79,19 +80,20 @@ class OwnerCheck:
     def __init__(self, settings: Settings) -> None:
         self._token = None if can_tell() else make_token(token_file(settings.data))
 
-    def check(self, client: Place | None, server: Place | None, header: str) -> None:
-        """Raises `other_user` unless the connection, or the token in this Authorization header, is theirs."""
+    @property
+    def by_user(self) -> bool:
+        """Whether the kernel tells the user: the answer is the same for the whole connection."""
+        return self._token is None
+
+    def is_owner(self, client: Place | None, server: Place | None, inode: int | None, header: str) -> bool:
+        """Whether the connection, or the token in this Authorization header, is theirs. `inode` is that of
+        the server's socket."""
         if self._token is not None:
             given = header.removeprefix("Bearer ").strip()
-            if hmac.compare_digest(given.encode(), self._token.encode()):
-                return
-        elif client and server and user_of(client, server) in (own_user(), ROOT):
-            return
-        raise SextonError(
-            "other_user",
-            "without an API key this server answers only the user who runs it",
-            hint="set SEXTON_API_KEYS where it runs and send a key, or start your own: sexton up",
-        )
+            return hmac.compare_digest(given.encode(), self._token.encode())
+        if client is None or server is None:
+            return False
+        return user_of(client, server, inode) in (own_user(), ROOT)
 
 
 def own_user() -> int:
@@ -106,15 +108,8 @@ def token_file(data: Path | None) -> Path:
 
 def make_token(path: Path) -> str:
     """The token in the file, which is made if there is none, readable by its user alone."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return path.read_text("ascii").strip()
-    with os.fdopen(descriptor, "w", encoding="ascii") as file:
-        token = secrets.token_urlsafe(32)
-        file.write(token + "\n")
-    return token
+    make_private_file(path, secrets.token_urlsafe(32))
+    return read_private_file(path)
 
 
 class KeyCheck:

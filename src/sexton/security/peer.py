@@ -8,6 +8,7 @@ then says 0, which must not be taken for root, so rows without an inode are igno
 from __future__ import annotations
 
 import ipaddress
+import re
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,13 +25,15 @@ def can_tell() -> bool:
     return TABLES[0].exists()
 
 
-def user_of(end: Place, other: Place) -> int | None:
-    """The user whose socket is at this end of a connection; None if that cannot be told."""
-    wanted = _plain(end), _plain(other)
-    for local, remote, state, user, inode in _rows():
-        if (local, remote) == wanted and state != LISTENING and inode:
-            return user
-    return None
+def user_of(end: Place, other: Place, inode: int | None = None) -> int | None:
+    """The user whose socket is at this end of a connection; None if that cannot be told.
+
+    `inode` is that of the socket at the other end. Once a connection has ended another one may have its
+    addresses, so the table must still name this socket, after it has named the user."""
+    user = next((user for user, socket in _connections(end, other) if socket), None)
+    if inode is not None and inode not in (socket for _, socket in _connections(other, end)):
+        return None
+    return user
 
 
 def user_listening(host: str, port: int) -> int | None:
@@ -40,6 +43,41 @@ def user_listening(host: str, port: int) -> int | None:
         if state == LISTENING and inode and local[1] == port and local[0] in (address, *ANY):
             return user
     return None
+
+
+def _connections(local: Place, remote: Place) -> Iterator[tuple[int, int]]:
+    """User and inode of each socket with these addresses. Callers may have made the table long: its rows are
+    not taken apart."""
+    ends = "|".join(
+        f"{here} {there}"
+        for here in _spellings(local)
+        for there in _spellings(remote)
+        if len(here) == len(there)
+    )
+    if not ends:
+        return
+    row = re.compile(rf"^ *\d+: (?:{ends}) (?!{LISTENING})\w+ \S+ \S+ \S+ +(\d+) +\d+ (\d+) ", re.MULTILINE)
+    for table in TABLES:
+        try:
+            found = row.findall(table.read_text("ascii"))
+        except OSError:
+            continue
+        yield from ((int(user), int(inode)) for user, inode in found)
+
+
+def _spellings(place: Place) -> list[str]:
+    """`0100007F:1CDE`, as the tables write it; an IPv4 address may stand in both."""
+    try:
+        address = ipaddress.ip_address(_plain(place)[0])
+    except ValueError:
+        return []
+    ways = [address.packed]
+    if address.version == 4:
+        ways.append(b"\0" * 10 + b"\xff\xff" + address.packed)
+    return [
+        "".join(f"{word:08X}" for word in struct.unpack(f"={len(way) // 4}I", way)) + f":{place[1]:04X}"
+        for way in ways
+    ]
 
 
 def _rows() -> Iterator[tuple[Place, Place, str, int, int]]:

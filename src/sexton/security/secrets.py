@@ -32,6 +32,7 @@ from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context, command
 from sexton.refusal import not_found
 from sexton.security.placeholder import PLACEHOLDER, SecretRef, check_secret_name
+from sexton.security.private_file import make_private_file
 
 KEY_BYTES = 32
 NONCE_BYTES = 12
@@ -416,10 +417,4 @@ def key_file(data: Path) -> Path:
 
 def make_key_file(path: Path) -> None:
     """Make a key file, unless it exists."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return
-    with os.fdopen(descriptor, "w", encoding="ascii") as file:
-        file.write(new_key() + "\n")
+    make_private_file(path, new_key())
