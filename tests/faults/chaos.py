@@ -16,6 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from tests.faults import handler_scenarios  # noqa: F401
 from tests.faults.harness import LONG, Cluster, Server, recovery_seconds, throughput_seconds, worst_lateness
 from tests.faults.scenarios import SCENARIOS, play
 

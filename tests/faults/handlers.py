@@ -7,7 +7,9 @@ import asyncio
 import contextlib
 import json
 import os
+import sys
 import time
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -58,6 +60,79 @@ def overrun(run: Run) -> None:
     """A thread that goes on beyond its time."""
     note(run, "start")
     time.sleep(run.payload)
+
+
+def stop_iteration() -> None:
+    next(iter(()))
+
+
+def leave() -> None:
+    sys.exit("it left")
+
+
+def ask_to_stop() -> None:
+    raise KeyboardInterrupt("it asked")
+
+
+def close() -> None:
+    raise GeneratorExit("it closed")
+
+
+def cancel() -> None:
+    raise asyncio.CancelledError("it cancelled")
+
+
+def stop_loop() -> None:
+    raise Odd("it is odd")
+
+
+def several() -> None:
+    raise BaseExceptionGroup("several", [ValueError("one"), Odd("two"), StopIteration(3)])
+
+
+def fail() -> None:
+    raise ValueError("it is wrong")
+
+
+class Odd(BaseException):
+    """Not an `Exception`: what catches those lets it through."""
+
+
+#: How a handler may end beside returning, and what is to be recorded of it.
+ENDS: dict[str, tuple[Callable[[], None], str]] = {
+    "StopIteration": (stop_iteration, "StopIteration"),
+    "SystemExit": (leave, "SystemExit: it left"),
+    "KeyboardInterrupt": (ask_to_stop, "KeyboardInterrupt: it asked"),
+    "GeneratorExit": (close, "GeneratorExit: it closed"),
+    "CancelledError": (cancel, "CancelledError: the handler was cancelled from within"),
+    "BaseException": (stop_loop, "Odd: it is odd"),
+    "BaseExceptionGroup": (
+        several,
+        "BaseExceptionGroup: several (3 sub-exceptions): ValueError: one; Odd: two",
+    ),
+    "Exception": (fail, "ValueError: it is wrong"),
+}
+
+
+@app.handler("raises")
+async def raises(run: Run) -> None:
+    """Ends as the payload says, without ever waiting."""
+    note(run, "start")
+    ENDS[run.payload][0]()
+
+
+@app.handler("raises_later")
+async def raises_later(run: Run) -> None:
+    """As the one before, after it has waited."""
+    note(run, "start")
+    await asyncio.sleep(0)
+    ENDS[run.payload][0]()
+
+
+@app.handler("raises_in_thread")
+def raises_in_thread(run: Run) -> None:
+    note(run, "start")
+    ENDS[run.payload][0]()
 
 
 def note(run: Run, event: str) -> None:

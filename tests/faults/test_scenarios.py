@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.faults import handler_scenarios  # noqa: F401
 from tests.faults.harness import SHORT, Server
 from tests.faults.scenarios import SCENARIOS, play
 

@@ -9,7 +9,11 @@ from typing import Any
 
 import pytest
 
+from sexton.errors import InvalidField
+from sexton.model import Failure
+from sexton.targets.detached import Detached
 from sexton.targets.handler import BUILT_IN, OpenHandlers, is_coroutine_function
+from sexton.targets.run import execute
 
 
 async def coroutine(run: Any) -> str:
@@ -61,6 +65,46 @@ async def test_unknown_handlers_are_left_alone_and_built_in_ones_known() -> None
     for name in BUILT_IN:
         assert target.step(name) is not None
     await target.close()
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        StopIteration("value"),
+        StopAsyncIteration("value"),
+        GeneratorExit("value"),
+        SystemExit("value"),
+        KeyboardInterrupt("value"),
+        asyncio.CancelledError("value"),
+        BaseException("value"),
+        ExceptionGroup("value", [ValueError("value")]),
+    ],
+)
+async def test_whatever_a_function_raises_is_its_end(error: BaseException) -> None:
+    def raises(run: Any) -> None:
+        raise error
+
+    target = OpenHandlers({"mine": raises}, threads=1)
+    step = target.step("mine")
+    assert step is not None
+    for _ in range(2):
+        outcome = await execute(Detached().run("{}", None, 60), step)
+        assert isinstance(outcome, Failure)
+        assert outcome.error.startswith(type(error).__name__)
+        assert not outcome.permanent
+    await target.close()
+
+
+def test_a_generator_is_no_handler() -> None:
+    def plain(run: Any) -> Any:
+        yield
+
+    async def coroutine(run: Any) -> Any:
+        yield
+
+    for handler in (plain, coroutine):
+        with pytest.raises(InvalidField, match="has a yield: calling it does nothing"):
+            OpenHandlers({"mine": handler})
 
 
 async def test_a_thread_that_does_not_end_takes_no_others_place() -> None:

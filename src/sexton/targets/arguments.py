@@ -23,6 +23,8 @@ class Arguments:
     def __init__(self, function: Callable[..., Any]) -> None:
         self.run = True
         self.names: tuple[str, ...] = ()
+        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+            raise _refuse(function, "has a yield: calling it does nothing", hint="return what it yields")
         try:
             parameters = list(inspect.signature(function).parameters.values())
         except ValueError:
@@ -96,8 +98,7 @@ def _struct(function: Callable[..., Any], names: tuple[str, ...]) -> type[msgspe
         raise _refuse(function, f"has a type that a payload cannot give: {error}") from error
 
 
-def _refuse(function: Callable[..., Any], why: str) -> InvalidField:
+def _refuse(function: Callable[..., Any], why: str, hint: str | None = None) -> InvalidField:
     name = getattr(inspect.unwrap(function), "__name__", type(function).__name__)
-    return InvalidField(
-        "bad_handler", f"{name} {why}", field="handler", hint=f"write def {name}(run, customer: str): …"
-    )
+    hint = hint or f"write def {name}(run, customer: str): …"
+    return InvalidField("bad_handler", f"{name} {why}", field="handler", hint=hint)

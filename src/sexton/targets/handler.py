@@ -20,11 +20,14 @@ from sexton.model import Failure
 from sexton.refusal import about, check_text
 from sexton.targets.arguments import Arguments
 from sexton.targets.base import TargetKind, TargetServices
-from sexton.targets.run import RunContext, Step
+from sexton.targets.run import RunContext, Step, describe
 
 log = logging.getLogger("sexton.handlers")
 
 LEFT_BEHIND = 1000
+
+#: What a call in a thread has returned, or what it has raised.
+Ended = tuple[Any, BaseException | None]
 
 #: It takes the run, arguments that the payload has by name, or both: see `Arguments`.
 Handler = Callable[..., Any]
@@ -109,7 +112,7 @@ class OpenHandlers:
         loop = asyncio.get_running_loop()
         thread = self._threads.submit(functools.partial(context.run, handler, run))
         try:
-            value = await asyncio.wrap_future(thread, loop=loop)
+            value, error = await asyncio.wrap_future(thread, loop=loop)
         except asyncio.CancelledError:
             if not thread.cancelled() and not thread.done():
                 self.left_behind += 1
@@ -120,9 +123,13 @@ class OpenHandlers:
                 )
                 thread.add_done_callback(functools.partial(self._caught_up, loop))
             raise
+        if isinstance(error, StopIteration):
+            return Failure(describe(error))  # it cannot leave a coroutine
+        if error is not None:
+            raise error
         return await value if inspect.isawaitable(value) else value
 
-    def _caught_up(self, loop: asyncio.AbstractEventLoop, thread: Future[Any]) -> None:
+    def _caught_up(self, loop: asyncio.AbstractEventLoop, thread: Future[Ended]) -> None:
         """In the thread; the loop may be closed long since."""
 
         def count() -> None:
@@ -144,11 +151,11 @@ class HandlerThreads:
         self._most = most
         self._made = 0
         self._free = threading.Semaphore(0)
-        self._calls: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
+        self._calls: SimpleQueue[tuple[Future[Ended], Callable[[], Any]] | None] = SimpleQueue()
 
-    def submit(self, call: Callable[[], Any]) -> Future[Any]:
+    def submit(self, call: Callable[[], Any]) -> Future[Ended]:
         """From the event loop only."""
-        future: Future[Any] = Future()
+        future: Future[Ended] = Future()
         self._calls.put((future, call))
         if not self._free.acquire(blocking=False) and self._made < self._most:
             self._made += 1
@@ -167,10 +174,11 @@ class HandlerThreads:
         while (taken := self._calls.get()) is not None:
             future, call = taken
             if future.set_running_or_notify_cancel():
+                # As a value: a future refuses some exceptions, and would never be done.
                 try:
-                    future.set_result(call())
-                except BaseException as error:  # the event loop raises it again
-                    future.set_exception(error)
+                    future.set_result((call(), None))
+                except BaseException as error:
+                    future.set_result((None, error))
             del taken, future, call
             self._free.release()
 

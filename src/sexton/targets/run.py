@@ -46,6 +46,8 @@ ERROR_LIMIT = 8 * 1024
 MESSAGE_LIMIT = 16 * 1024
 # Of a long traceback: where the user's code is, and where it went wrong.
 FIRST_FRAMES, LAST_FRAMES = 4, 6
+# Of a group of errors.
+SHOWN_PARTS = 5
 
 # How much of an attempt's log is kept.
 LOG_LINES = 10_000
@@ -305,52 +307,80 @@ OUTCOMES = (Success, Failure, Retry, Snooze, Wait, Release, Cancel, Expired)
 
 
 async def execute(run: RunContext, step: Step) -> Outcome | None:
-    """Carry the run out and say how it ended; None if it is no longer ours to say."""
+    """Carry the run out and say how it ended, whatever it raised; None if it is no longer ours to say."""
     try:
         value = await step(run)
-    except asyncio.CancelledError:
-        return stopped(run)
-    except LeaseLost:
-        return None
-    except Exception as error:
-        return Failure(describe(error))
+        if value is None:
+            return SUCCESS
+        return value if isinstance(value, OUTCOMES) else Success(value)
     except BaseException as error:
-        if isinstance(error, KeyboardInterrupt | SystemExit):
-            return Failure(describe(error))
-        raise
-    if value is None:
-        return SUCCESS
-    return value if isinstance(value, OUTCOMES) else Success(value)
+        # A task that ended by one of these would take its slot with it, or end the event loop.
+        return ended_by(run, error)
 
 
-def stopped(run: RunContext) -> Outcome | None:
-    """The outcome of an attempt that was stopped from outside."""
+def ended_by(run: RunContext, error: BaseException) -> Outcome | None:
+    """The outcome of an attempt that ended by raising."""
+    if run.stop is not None:
+        return stopped(run, error)
+    if isinstance(error, LeaseLost):
+        return None
+    if isinstance(error, asyncio.CancelledError):
+        # Nothing outside has stopped it: the handler cancelled itself, or a task of its own.
+        return Failure("CancelledError: the handler was cancelled from within")
+    return Failure(describe(error))
+
+
+def stopped(run: RunContext, error: BaseException | None = None) -> Outcome | None:
+    """The outcome of an attempt that was stopped from outside, and then ended by this error."""
     match run.stop:
         case "timeout":
-            return Failure(
-                f"timeout: it was stopped after {run.policy.timeout_seconds:g} seconds", kind="timeout"
-            )
+            why = f"timeout: it was stopped after {run.policy.timeout_seconds:g} seconds"
+            if error is not None and not isinstance(error, asyncio.CancelledError):
+                why += f", and then raised {describe(error)}"
+            return Failure(why, kind="timeout")
         case "cancel":
             return Cancel("cancelled")
-        case "lost" | "shutdown":
+        case _:
             return None
-        case None:
-            # The handler cancelled itself, or a task of its own.
-            return Failure("CancelledError: the handler was cancelled from within")
 
 
 def describe(error: BaseException) -> str:
-    """The error on the first line, then its traceback from the user's first line on."""
+    """The error on the first line, then its traceback from the user's first line on. Of a group, those of the
+    errors in it as well."""
+    cause = error.__cause__
+    if (
+        type(error) is RuntimeError
+        and isinstance(cause, StopIteration)
+        and str(error).startswith("coroutine ")
+    ):
+        # What Python makes of it, as it would end the coroutine as if it had returned.
+        error = cause
+    parts = [_trace(error), *(describe(each) for each in _parts(error)[:SHOWN_PARTS])]
+    text = "\n\n".join(part for part in (clean(_head(error), ERROR_LIMIT // 2), *parts) if part)
+    return clean(text, ERROR_LIMIT).rstrip()
+
+
+def _head(error: BaseException) -> str:
+    """In a line or so: what it is and what it says, with what it consists of."""
+    name = type(error).__name__
     try:
-        head = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    except Exception:
-        head = type(error).__name__
+        text = str(error)
+    except BaseException:  # it is the user's, and may do anything
+        text = ""
+    head = f"{name}: {text}" if text else name
+    parts = [_head(each) for each in _parts(error)[:SHOWN_PARTS]]
+    return f"{head}: {'; '.join(parts)}" if parts else head
+
+
+def _parts(error: BaseException) -> tuple[BaseException, ...]:
+    return error.exceptions if isinstance(error, BaseExceptionGroup) else ()
+
+
+def _trace(error: BaseException) -> str:
     frames = traceback.format_list(user_frames(error) or traceback.extract_tb(error.__traceback__))
     if len(frames) > FIRST_FRAMES + LAST_FRAMES:
         frames[FIRST_FRAMES:-LAST_FRAMES] = ["  …\n"]
-    trace = "".join(frames)
-    head = clean(head, ERROR_LIMIT // 2)
-    return clean(f"{head}\n\n{trace}" if trace else head, ERROR_LIMIT).rstrip()
+    return "".join(frames).rstrip("\n")
 
 
 def clean(text: str, limit: int) -> str:

@@ -554,6 +554,26 @@ async def test_a_handler_that_cancels_itself_has_failed(store: Store) -> None:
     assert "cancelled from within" in (await store.live(run))["error"]
 
 
+async def test_a_handler_that_cancels_its_task_cancels_no_other_run(store: Store) -> None:
+    """Runs that never wait share a task: the request would be delivered to the next one."""
+    runs = [await store.run() for _ in range(3)]
+    began = []
+
+    async def work(run: RunContext) -> None:
+        began.append(run.id)
+        task = asyncio.current_task()
+        assert task is not None
+        if len(began) == 1:
+            task.cancel()
+        else:
+            await asyncio.sleep(0)
+
+    async with working(store.database, {"work": work}, concurrency=1) as worker:
+        await claim(worker)
+        await settled(worker)
+    assert await store.statuses() == dict.fromkeys(runs, "success")
+
+
 async def test_built_in_handlers_are_always_there(store: Store) -> None:
     ok = await store.run(await store.job("sexton.noop"), handler="sexton.noop")
     logged = await store.run(await store.job("sexton.log", payload={"a": 1}), handler="sexton.log")

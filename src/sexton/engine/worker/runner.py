@@ -94,12 +94,13 @@ class Runner:
     async def _attempt(self, run: RunContext, step: Step) -> None:
         """Carry a run out, and as long as handlers end without ever waiting, the next ones as well.
 
-        A task of its own for a run that never waits would cost as much as all the rest. One that waits, or
-        that has left something in the task's context, keeps the task to itself.
+        A task of its own for a run that never waits would cost as much as all the rest. One that waits, that
+        has left something in the task's context, or has cancelled it, keeps the task to itself.
         """
         # A task that waits lets this happen first.
         self._loop.call_soon(self._turn_over)
         turn, context, task = self._turn, self._context, run.task
+        assert task is not None
         state, left = self._state, REUSE_LIMIT
         backlog, running = state.backlog, state.running
         while True:
@@ -108,7 +109,7 @@ class Runner:
             if not run.ended:
                 self._collect(run, outcome)
             left -= 1
-            if self._turn != turn or not left or copy_context() != context:
+            if self._turn != turn or not left or task.cancelling() or copy_context() != context:
                 break
             if not backlog or len(running) >= state.concurrency:
                 break
@@ -182,8 +183,8 @@ class Runner:
         else:
             try:
                 batch.add(run, outcome, started, finished + state.offset)
-            except Exception as error:
-                # Something like Retry(after="soon").
+            except BaseException as error:
+                # Something like Retry(after="soon"): it is the user's, and may raise anything.
                 batch.add(run, Failure(describe(error)), started, finished + state.offset)
             if state.settings.log_failures:
                 _log_failure(run, batch)

@@ -1,0 +1,37 @@
+"""What handlers do to their worker, as `scenarios`: importing this adds them."""
+
+from __future__ import annotations
+
+from tests.faults import handlers
+from tests.faults.harness import Cluster
+from tests.faults.scenarios import scenario
+
+
+@scenario("handlers that raise what asyncio cannot carry", workers=1, queues="default")
+async def odd_exceptions(cluster: Cluster) -> None:
+    """Every one of them frees its slot at once, and is recorded with its cause; their neighbour goes on."""
+    await cluster.start("worker", queues="odd", concurrency=6)
+    ways = ("raises", "raises_later", "raises_in_thread")
+    for way in ways:
+        for end in handlers.ENDS:
+            await cluster.add_job(
+                f"{way} {end}", "every 1s", target={"handler": way}, payload=end,
+                queue="odd", max_retries=0, timeout_seconds=3600, max_runs=2 * cluster.scale.rounds,
+            )  # fmt: skip
+    neighbour = await cluster.add_job("neighbour", "every 1s", queue="odd")
+    expected = len(ways) * len(handlers.ENDS) * 2 * cluster.scale.rounds
+    await cluster.until_true("select count(*) = $1 from sexton.dead where reason = 'exhausted'", expected)
+    since = await cluster.now()
+    await cluster.until_true(
+        "select exists (select from sexton.history where job_id = $1 and started_at > $2)",
+        neighbour.id,
+        since,
+    )
+    for way in ways:
+        for end, (_, error) in handlers.ENDS.items():
+            said = await cluster.fetch(
+                "select d.error from sexton.dead d join sexton.jobs j on j.id = d.job_id where j.name = $1",
+                f"{way} {end}",
+            )
+            assert all(row["error"].startswith(error) for row in said), (way, end, said)
+    assert await cluster.value("select count(*) from sexton.attempts where outcome <> 'failed'") == 0
