@@ -249,6 +249,31 @@ def test_few_allowed_days(name: str, roll: str) -> None:
         at = before - timedelta(seconds=1)
 
 
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York"])
+@pytest.mark.parametrize("roll", ["skip", "next", "previous"])
+def test_allowed_days_that_come_to_an_end(roll: str, zone: str) -> None:
+    """Clocks go back every year, and no allowed day comes any more."""
+    one_day = Calendar("one day", dates=["2026-02-28"], only=True, roll=roll)
+    schedule = parse("0 9 28 2,6 *", timezone=zone, exclude=one_day)
+    at = datetime(2026, 2, 28, 9, tzinfo=ZoneInfo(zone))
+    assert soon(lambda: schedule.next_after(utc("2025-06-01"))) == at
+    assert soon(lambda: schedule.next_after(at)) is None
+    assert soon(lambda: schedule.previous_before(utc("2060-01-01"))) == at
+    assert soon(lambda: schedule.previous_before(at)) is None
+    in_summer = parse("0 9 * 6 *", timezone=zone, exclude=one_day)
+    assert soon(lambda: in_summer.next_after(at)) is None
+
+
+def test_an_allowed_hour_that_the_clock_shows_twice() -> None:
+    """In St. John's the clock went back from 00:01 to 23:01 of the day before, the only allowed one."""
+    eve = Calendar("eve", dates=["2010-11-06"], only=True)
+    schedule = parse("*/30 * * * *", timezone="America/St_Johns", exclude=eve)
+    assert list(schedule.between(utc("2010-11-07T01:30"), utc("2010-11-10"))) == [
+        utc("2010-11-07T02:00"),
+        utc("2010-11-07T03:00"),
+    ]
+
+
 def test_what_one_question_leaves_out_the_next_one_finds() -> None:
     """The first one needs nothing after noon of Monday, two days after its end."""
     weekends = Calendar("weekends", schedule=parse("0 0 * * 6,0"), roll="next")

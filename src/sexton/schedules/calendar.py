@@ -140,7 +140,10 @@ class Calendar:
             else:
                 starts = [self._walls.next_start(day * DAY)]
                 starts += [schedule.next_wall(day * DAY, budget) for schedule in self._schedules()]
-                day = min((start for start in starts if start is not None), default=LAST_WALL) // DAY
+                following = min((start for start in starts if start is not None), default=None)
+                if following is None:
+                    return None
+                day = following // DAY
             budget.spend(DAY_STEPS)
 
     def _day_covered_until(self, day: int, budget: Budget) -> int | None:
@@ -194,9 +197,9 @@ class Calendar:
             else:
                 instants.append(event.schedule.next_instant(at, budget))
         starts = [start for start in instants if start is not None]
-        # Where the clock goes back, it may show an allowed time once more.
+        # Where the clock goes back to before now, it may show an allowed time once more.
         period = zone.period(at)
-        if period.after < period.offset:
+        if period.after < period.offset and period.end + period.after <= wall:
             starts.append(period.end)
         starts += [zone.first_instant(start) for start in walls if start is not None]
         return max(min(starts, default=LAST_WALL), at + 1)
