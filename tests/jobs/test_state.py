@@ -159,6 +159,32 @@ async def test_a_pause_ends_by_itself(database: Database) -> None:
     assert (await get(Context(database), "other")).status == "paused"
 
 
+async def test_what_comes_after_the_end_of_a_pause_is_due(database: Database) -> None:
+    """However late the job is resumed: right away, or after an outage."""
+    jobs = [await make(database, name=name) for name in ("soon", "outage")]
+    for name in ("soon", "outage"):
+        await pause(Context(database, now=NOW), name, until=NOW + 3 * MINUTE)
+    shown = await resume(Context(database, now=NOW + 4 * MINUTE), "soon")
+    assert shown.next_run_at == at(5)
+    assert await resume_due(Context(database, now=NOW + 20 * MINUTE)) == 1
+    expected = [(at(4), []), (at(20), [(at(4), at(19), 16, "skipped", "coalesced")])]
+    for job, (fired, skipped) in zip(jobs, expected, strict=True):
+        assert [run["scheduled_at"] for run in await runs(database, job)] == [fired]
+        assert await history(database, job) == [(at(1), at(3), 3, "skipped", "paused"), *skipped]
+
+
+async def test_a_pause_that_is_over_can_be_followed_by_another(database: Database) -> None:
+    job = await make(database)
+    await pause(Context(database, now=NOW), "report", until=NOW + MINUTE)
+    await pause(Context(database, now=NOW + 2 * MINUTE), "report")
+    assert [run["scheduled_at"] for run in await runs(database, job)] == [at(2)]
+    await resume(Context(database, now=NOW + 4 * MINUTE), "report")
+    assert await history(database, job) == [
+        (at(1), None, 1, "skipped", "paused"),
+        (at(3), at(4), 2, "skipped", "paused"),
+    ]
+
+
 async def test_a_job_that_cannot_be_resumed_does_not_keep_the_others_paused(database: Database) -> None:
     await make(database)
     job = await make(database, name="broken")

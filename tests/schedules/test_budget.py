@@ -253,7 +253,7 @@ def test_few_allowed_days(name: str, roll: str) -> None:
 @pytest.mark.parametrize("roll", ["skip", "next", "previous"])
 def test_allowed_days_that_come_to_an_end(roll: str, zone: str) -> None:
     """Clocks go back every year, and no allowed day comes any more."""
-    one_day = Calendar("one day", dates=["2026-02-28"], only=True, roll=roll)
+    one_day = Calendar("one day", dates=("2026-02-28",), only=True, roll=roll)
     schedule = parse("0 9 28 2,6 *", timezone=zone, exclude=one_day)
     at = datetime(2026, 2, 28, 9, tzinfo=ZoneInfo(zone))
     assert soon(lambda: schedule.next_after(utc("2025-06-01"))) == at
@@ -266,7 +266,7 @@ def test_allowed_days_that_come_to_an_end(roll: str, zone: str) -> None:
 
 def test_an_allowed_hour_that_the_clock_shows_twice() -> None:
     """In St. John's the clock went back from 00:01 to 23:01 of the day before, the only allowed one."""
-    eve = Calendar("eve", dates=["2010-11-06"], only=True)
+    eve = Calendar("eve", dates=("2010-11-06",), only=True)
     schedule = parse("*/30 * * * *", timezone="America/St_Johns", exclude=eve)
     assert list(schedule.between(utc("2010-11-07T01:30"), utc("2010-11-10"))) == [
         utc("2010-11-07T02:00"),

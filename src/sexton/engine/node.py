@@ -33,11 +33,9 @@ from sexton.engine.upkeep.housekeeper import Housekeeper
 from sexton.engine.upkeep.replanner import Replanner
 from sexton.engine.upkeep.sweeper import Sweeper
 from sexton.engine.worker.worker import Worker
-from sexton.jobs.state import resume_due
 from sexton.postgres.database import Database, patiently
 from sexton.postgres.migrate import require_migrated
 from sexton.postgres.partitions import make_partitions
-from sexton.postgres.transaction import Context
 from sexton.targets.handler import Handler
 
 log = logging.getLogger("sexton")
@@ -105,7 +103,6 @@ class Node:
             settings,
             telemetry,
             steady=lambda: membership.steady(settings.worker_lease_seconds),
-            resume=lambda: resume_due(Context(database)),
         )
         housekeeper = Housekeeper(database, settings)
         replanner = Replanner(database, telemetry, node=membership.name)

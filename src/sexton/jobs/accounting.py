@@ -106,13 +106,19 @@ async def reserve(context: Context, runs: int, now: datetime | None = None) -> I
 def _decide(job: StoredJob, policy: MissedPolicy, place: datetime, fired: int, now: datetime) -> Plan:
     if job.status != JobStatus.PAUSED:
         return plan(job.schedule, policy, place, job.jitter, now, _remaining(job, fired))
-    skipped = paused(job.schedule, place, job.jitter, now)
-    if job.schedule.kind != "once" or not skipped.skips:
+    end = job.row["paused_until"]
+    end = now if end is None else min(end, now)
+    skipped = paused(job.schedule, place, job.jitter, end)
+    if job.schedule.kind == "once" and skipped.skips:
+        # A single time that came during the pause follows missed_window.
+        late = plan(job.schedule, policy, place, job.jitter, now)
+        skips = tuple(PlannedSkip(skip.scheduled_at, skipped.skips[0].reason) for skip in late.skips)
+        return Plan(late.runs, skips, late.next_at, late.chained)
+    if end == now or skipped.next_at is None:
         return skipped
-    # A single time that came during the pause follows missed_window.
-    late = plan(job.schedule, policy, place, job.jitter, now)
-    skips = tuple(PlannedSkip(skip.scheduled_at, skipped.skips[0].reason) for skip in late.skips)
-    return Plan(late.runs, skips, late.next_at, late.chained)
+    # The pause ended by itself before this: what came since then is due like any other.
+    since = plan(job.schedule, policy, skipped.next_at, job.jitter, now, _remaining(job, fired))
+    return Plan(since.runs, skipped.skips + since.skips, since.next_at, since.chained)
 
 
 def _close(job: StoredJob, decided: Plan, fired: int, now: datetime) -> Plan:

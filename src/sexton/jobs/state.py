@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from dataclasses import replace
 from datetime import datetime
 
@@ -17,6 +18,8 @@ from sexton.refusal import aware, check_text
 
 log = logging.getLogger("sexton")
 
+MOST_RESUMED = 100
+
 
 @command
 async def pause(
@@ -30,14 +33,15 @@ async def pause(
         raise InvalidField("in_the_past", "until is over already", field="until", hint="give a later time")
     if held.timer is None:
         raise Conflict("job_completed", f"job {ref} is completed: it does not fire any more")
-    if held.job.status == JobStatus.PAUSED or await _move(context, held, paused=True):
+    if _still_paused(held) or await _move(context, held, paused=True):
         await set_status(context, held, JobStatus.PAUSED, reason, until)
     return await view(context, held.job.id)
 
 
 @command
 async def resume(context: Context, ref: str) -> JobView:
-    """Go on. What fell due meanwhile is recorded as paused; a single time follows missed_window instead."""
+    """Go on. What fell due meanwhile is recorded as paused; a single time follows missed_window instead. So
+    does what came after the end of a pause that had one."""
     held = await hold(context, ref)
     if held.job.status == JobStatus.PAUSED:
         if await _move(context, held, paused=False):
@@ -48,10 +52,11 @@ async def resume(context: Context, ref: str) -> JobView:
     return await view(context, held.job.id)
 
 
-async def resume_due(context: Context, *, limit: int = 100) -> int:
-    """Resume the jobs whose pause is over, each in a transaction of its own; how many there were."""
+async def resume_due(context: Context) -> int:
+    """Resume the jobs whose pause is over, each in a transaction of its own; how many there were. It takes at
+    most `MOST_RESUMED`."""
     resumed = 0
-    for row in await context.fetch("jobs/list_ended_pauses", now=context.now, limit=limit):
+    for row in await context.fetch("jobs/list_ended_pauses", now=context.now, limit=MOST_RESUMED):
         job_id = encode_id("j", row["id"])
         try:
             await resume(replace(context, namespace=row["namespace"]), job_id)
@@ -66,6 +71,12 @@ async def resume_due(context: Context, *, limit: int = 100) -> int:
             reason = f"it could not be resumed: {error}"[:1000]
             await context.execute("jobs/stay_paused", job_id=row["id"], reason=reason)
     return resumed
+
+
+async def next_resumption(context: Context) -> float:
+    """The seconds until the next pause ends by itself: 0 if one has ended, infinity if none does."""
+    seconds = await context.fetchval("jobs/next_pause_end", now=context.now)
+    return math.inf if seconds is None else max(0.0, float(seconds))
 
 
 @command
@@ -95,6 +106,12 @@ async def set_status(
     await context.execute(
         "jobs/set_status", job_id=held.job.id, status=status.value, reason=reason, until=until, now=held.now
     )
+
+
+def _still_paused(held: LockedJob) -> bool:
+    """Whether the job is paused, and its pause not over."""
+    until = held.job.row["paused_until"]
+    return held.job.status == JobStatus.PAUSED and (until is None or until > held.now)
 
 
 async def _move(context: Context, held: LockedJob, *, paused: bool) -> bool:

@@ -25,7 +25,6 @@ from sexton.engine.telemetry import Telemetry
 from sexton.engine.upkeep.sweeper import Sweeper
 from sexton.engine.worker.worker import Worker
 from sexton.jobs.page import MOST_ROWS
-from sexton.jobs.state import resume_due
 from sexton.postgres.database import Database
 from sexton.postgres.partitions import make_partitions
 from sexton.postgres.shared import configured_database
@@ -111,7 +110,6 @@ class Engine:
             settings,
             Telemetry(),
             steady=lambda: False,
-            resume=lambda: resume_due(Context(database)),
         )
 
     async def start(self) -> None:

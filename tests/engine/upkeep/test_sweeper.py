@@ -16,7 +16,10 @@ from sexton.engine.upkeep.housekeeper import Housekeeper
 from sexton.engine.upkeep.sweeper import Sweeper, reap
 from sexton.engine.worker.queue import RunQueue
 from sexton.errors import NotFound, Unavailable
+from sexton.jobs.create import create
 from sexton.jobs.read import get
+from sexton.jobs.spec import JobSpec
+from sexton.jobs.state import pause
 from sexton.postgres.database import Database
 from sexton.postgres.partitions import (
     DAILY,
@@ -224,15 +227,15 @@ async def test_a_queued_run_without_a_predecessor_is_let_go(store: Store) -> Non
     assert (await store.live(orphan))["available_at"] == NOW
 
 
-async def test_the_sweeper_resumes_what_is_due(store: Store) -> None:
-    called = []
-
-    async def resume() -> None:
-        called.append(True)
-
-    loop = Sweeper(store.database, Settings(), Telemetry(), steady=lambda: False, resume=resume)
-    assert await loop.tick() == Settings().sweep_seconds
-    assert called == [True]
+async def test_a_pause_ends_when_it_should_not_at_the_next_sweep(own: Store) -> None:
+    spec = JobSpec(name="report", schedule="* * * * *")
+    await create(Context(own.database, now=NOW), spec)
+    await pause(Context(own.database, now=NOW), "report", until=NOW + timedelta(seconds=3))
+    assert await sweeper(own).tick() == 3
+    assert (await get(Context(own.database), "report")).status == "paused"
+    later = NOW + timedelta(seconds=3)
+    assert await sweeper(own, at=later).tick() == Settings().sweep_seconds
+    assert (await get(Context(own.database), "report")).status == "active"
 
 
 async def test_partitions_are_made_ahead_and_only_once(own: Store) -> None:

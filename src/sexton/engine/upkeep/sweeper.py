@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from datetime import datetime
 
 import asyncpg
@@ -13,6 +13,7 @@ import asyncpg
 from sexton.config import Settings
 from sexton.engine.loop import Loop
 from sexton.engine.telemetry import Telemetry
+from sexton.jobs.state import next_resumption, resume_due
 from sexton.postgres.database import LOCALLY_BY_KEY, Database
 from sexton.postgres.transaction import Context, command
 from sexton.runs.completion import end_overdue
@@ -35,7 +36,6 @@ class Sweeper(Loop):
         telemetry: Telemetry,
         *,
         steady: Callable[[], bool],
-        resume: Callable[[], Awaitable[object]] | None = None,
         now: Callable[[], datetime | None] = lambda: None,
     ) -> None:
         super().__init__()
@@ -43,20 +43,20 @@ class Sweeper(Loop):
         self._settings = settings
         self._telemetry = telemetry
         self._steady = steady
-        self._resume = resume
         self._now = now
         self._sweeps = 0
 
     async def tick(self) -> float:
         """Some of it is swept more rarely, for nothing waits for it: every attempt checks the expiry of its
-        run first, and orphans are rare."""
+        run first, and orphans are rare. A pause that ends sooner than the next sweep is waited for."""
         sweeps = self._sweeps
-        if await self.sweep(expiry=sweeps % 8 == 0, orphans=sweeps % 4 == 0, pauses=sweeps % 2 == 0):
+        if await self.sweep(expiry=sweeps % 8 == 0, orphans=sweeps % 4 == 0):
             return 0
         self._sweeps += 1
-        return self._settings.sweep_seconds
+        pause_seconds = await next_resumption(Context(self._database, now=self._now()))
+        return min(self._settings.sweep_seconds, pause_seconds)
 
-    async def sweep(self, *, expiry: bool = True, orphans: bool = True, pauses: bool = True) -> bool:
+    async def sweep(self, *, expiry: bool = True, orphans: bool = True) -> bool:
         """One sweep; whether there may be more."""
         context = Context(self._database, now=self._now())
         [there] = await context.fetch("recording/find_sweepable", now=context.now)
@@ -81,8 +81,7 @@ class Sweeper(Loop):
                 await context.execute("recording/promote_orphans", now=context.now)
             if mended := await context.fetchval("cluster/mend_shards"):
                 log.warning("%d timers were in shards that no scheduler leads: they are put right", mended)
-        if pauses and self._resume is not None:
-            await self._resume()
+        await resume_due(context)
         return full
 
     async def _reap(self, context: Context) -> bool:
