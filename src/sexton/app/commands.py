@@ -12,7 +12,7 @@ import msgspec
 
 from sexton import clock
 from sexton.app.declarations import Declarations
-from sexton.app.fields import JobFields
+from sexton.app.fields import JobFields, Status, When, with_schedule
 from sexton.config import Settings
 from sexton.errors import InvalidField, RunFailed
 from sexton.jobs import bulk, create, edit, read, state
@@ -84,7 +84,7 @@ class Commands(Declarations):
         *,
         at: datetime | str | None = None,
         after: timedelta | str | None = None,
-        schedule: str | timedelta | datetime | None = None,
+        schedule: When | None = None,
         payload: Any = None,
         name: str | None = None,
         **fields: Unpack[JobFields],
@@ -116,12 +116,13 @@ class Commands(Declarations):
         return made
 
     async def get(self, job: str | Handler) -> JobView:
+        """A job as it is now; raises `NotFound`."""
         return await self._call(read.get, self._ref(job))
 
     async def list(
         self,
         *,
-        status: str | None = None,
+        status: Status | None = None,
         label: str | None = None,
         name: str | None = None,
         target: str | None = None,
@@ -152,14 +153,21 @@ class Commands(Declarations):
     async def edit(
         self, job: str | Handler, *, expected_revision: int | None = None, **changes: Any
     ) -> JobView:
+        """Change some fields of a job, its schedule included; None puts one back to its default. With
+        `expected_revision`, only if the job has not been edited since."""
+        if "schedule" in changes:
+            changes = with_schedule(changes.pop("schedule"), changes)
         return await self._call(edit.edit, self._ref(job), changes, expected_revision=expected_revision)
 
     async def pause(
         self, job: str | Handler, *, reason: str | None = None, until: datetime | None = None
     ) -> JobView:
+        """Stop firing, `until` a time or `resume`. Runs that have fired go on; what falls due meanwhile is
+        recorded as skipped."""
         return await self._call(state.pause, self._ref(job), reason=reason, until=until)
 
     async def resume(self, job: str | Handler) -> JobView:
+        """End a pause."""
         return await self._call(state.resume, self._ref(job))
 
     async def run_now(self, job: str | Handler, *, payload: Any = msgspec.UNSET) -> str:
@@ -183,9 +191,13 @@ class Commands(Declarations):
     async def backfill(
         self, job: str | Handler, start: datetime, end: datetime, *, dry_run: bool = False
     ) -> trigger.Backfill:
+        """Run the occurrences of a past range (both ends included) once more, with the job as it is now; with
+        `dry_run`, only say how many there are."""
         return await self._call(trigger.backfill, self._ref(job), start, end, dry_run=dry_run)
 
     async def delete(self, job: str | Handler, *, cancel_running: bool = False) -> None:
+        """Delete a job, and cancel its runs that wait; with `cancel_running`, also those that run. Its
+        history stays."""
         await self._call(state.delete, self._ref(job), cancel_running=cancel_running)
 
     async def cancel_run(self, run_id: str, *, reason: str | None = None) -> str:

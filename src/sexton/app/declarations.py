@@ -5,12 +5,12 @@ from __future__ import annotations
 import inspect
 import secrets
 from collections.abc import Callable, Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import cached_property
 from typing import Any, TypeVar, Unpack
 
 from sexton import clock
-from sexton.app.fields import JobFields, duration_of, text_of
+from sexton.app.fields import JobFields, When, duration_of, with_schedule
 from sexton.config import Settings, check_names, load
 from sexton.errors import InvalidField
 from sexton.jobs.spec import JobSpec
@@ -46,14 +46,17 @@ class Declarations:
 
     def job(
         self,
-        schedule: str | timedelta | datetime,
+        schedule: When,
         *,
         name: str | None = None,
         payload: Any = None,
         **fields: Unpack[JobFields],
     ) -> Callable[[AnyHandler], AnyHandler]:
-        """Declare a job: the function is its handler, and its name unless another is given. A `timedelta` is
-        an interval, a `datetime` a single time."""
+        """Declare a job: the function is its handler, and its name unless another is given.
+
+        `schedule` is text in any of its forms, a `timedelta` (an interval), a `datetime` (a single time), or
+        a `Schedule` that `sexton.parse` has read, with its zone and policies. `fields` are those of a job,
+        such as `timezone`, `max_retries` or `overlap`."""
         if callable(schedule):
             raise InvalidField(
                 "bad_schedule",
@@ -64,7 +67,7 @@ class Declarations:
 
         def register(function: AnyHandler) -> AnyHandler:
             own = name or _name_of(function)
-            spec = self._read({"name": own, "schedule": text_of(schedule), "payload": payload, **fields})
+            spec = self._read(with_schedule(schedule, {"name": own, "payload": payload, **fields}))
             read_schedule(spec, clock.now())
             arguments = Arguments(function)
             if spec.target is None:
@@ -134,7 +137,7 @@ class Declarations:
                     hint="give a moment with its zone, or a while: after=timedelta(minutes=5)",
                 )
             fields["kind"] = "once"
-        fields["schedule"] = text_of(schedule if at is None else at)
+        fields = with_schedule(schedule if at is None else at, fields)
         if handler is not None:
             fields["target"] = {"handler": self._ref(handler)}
             self._check_payload(self._ref(handler), fields.get("payload"))

@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
-from typing import Any, TypedDict
+from datetime import date, datetime, timedelta
+from typing import Any, Literal, TypeAlias, TypedDict
 
 from sexton.errors import InvalidField, ScheduleError
-from sexton.model import Backoff, MissedWindow, Overlap, RetryJitter
+from sexton.model import Backoff, JobStatus, MissedWindow, Overlap, RetryJitter
+from sexton.schedules import Calendar, Schedule, parse
 from sexton.schedules.interval import read_seconds
+from sexton.schedules.wall import to_wall
+from sexton.schedules.zone import EPOCH
 
 LONGEST_AFTER = timedelta(days=36_525)
 
+#: A schedule: text in any of its forms, an interval, one time, or what `sexton.parse` has read.
+When: TypeAlias = str | timedelta | datetime | Schedule
+Status: TypeAlias = JobStatus | Literal["active", "paused", "completed", "deleted"]
+
 
 class JobFields(TypedDict, total=False):
-    """The fields of a job that can be given beside its schedule: see `JobSpec`."""
+    """The fields of a job that can be given beside its schedule; `docs/concepts.md` says what each means."""
 
     timezone: str | None
-    kind: str | None
+    kind: Literal["cron", "recurrence", "interval", "once"] | None
     anchor: datetime | str | None
-    gap: str | None
-    fold: str | None
-    seconds: str | None
+    gap: Literal["after", "shift", "skip"] | None
+    fold: Literal["first", "second", "both"] | None
+    seconds: Literal["first", "last"] | None
     starts_at: datetime | str | None
     ends_at: datetime | str | None
     exclude: list[str]
@@ -29,16 +36,16 @@ class JobFields(TypedDict, total=False):
     queue: str
     priority: int
     max_retries: int
-    retry_backoff: Backoff | str
+    retry_backoff: Backoff | Literal["fixed", "linear", "exponential"]
     retry_base_seconds: int
     retry_max_seconds: int
-    retry_jitter: RetryJitter | str
+    retry_jitter: RetryJitter | Literal["none", "full"]
     timeout_seconds: int
-    missed_window: MissedWindow | str | None
+    missed_window: MissedWindow | Literal["SKIP", "RUN_ONCE", "RUN_ALL"] | None
     max_missed: int
     catch_up_seconds: int | None
     grace_seconds: int
-    overlap: Overlap | str
+    overlap: Overlap | Literal["ALLOW", "SKIP", "QUEUE_ONE", "CANCEL_RUNNING"]
     jitter_seconds: int
     expires_seconds: int | None
     max_runs: int | None
@@ -51,17 +58,68 @@ class JobFields(TypedDict, total=False):
     owner: str | None
 
 
-def text_of(schedule: object) -> object:
-    """A schedule as text; what else was given is refused where jobs are read."""
+def with_schedule(schedule: object, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a job with its schedule as text. A `Schedule` brings its zone, anchor, bounds and
+    policies with it. Anything else is refused where jobs are read."""
+    if isinstance(schedule, Schedule):
+        own = _fields_of(schedule)
+        for name in own:
+            if fields.get(name):
+                raise InvalidField(
+                    "given_twice",
+                    f"{name} is given beside a Schedule, which has its own",
+                    field=name,
+                    hint=f"write parse(…, {name}=…)",
+                )
+        return {**fields, **own}
     if isinstance(schedule, datetime):
-        return schedule.isoformat()
+        return {**fields, "schedule": schedule.isoformat()}
     if isinstance(schedule, timedelta):
         if schedule % timedelta(seconds=1):
             raise InvalidField(
                 "bad_interval", f"{schedule} is not whole seconds", field="schedule", hint="round it"
             )
-        return f"every {schedule // timedelta(seconds=1)}s"
-    return schedule
+        return {**fields, "schedule": f"every {schedule // timedelta(seconds=1)}s"}
+    return {**fields, "schedule": schedule}
+
+
+def _fields_of(schedule: Schedule) -> dict[str, Any]:
+    """What a job must be given to have this schedule and no other."""
+    options = schedule.options
+    if options.key is not None:
+        raise _refuse("was read with a key, and the H of a job hashes its name", "give its text")
+    anchor = options.anchor
+    if anchor is not None and anchor.tzinfo is None:
+        anchor = EPOCH + timedelta(seconds=schedule.zone.first_instant(to_wall(anchor)))
+    fields: dict[str, Any] = {
+        "timezone": options.timezone,
+        "kind": schedule.kind,
+        "anchor": anchor,
+        "gap": None if options.gap is None else options.gap.value,
+        "fold": None if options.fold is None else options.fold.value,
+        "seconds": options.seconds,
+        "starts_at": options.starts_at,
+        "ends_at": options.ends_at,
+        "exclude": [text for calendar in options.exclude for text in _dates_of(calendar)],
+    }
+    if parse(schedule.text, **fields).timing_key != schedule.timing_key:
+        raise _refuse("has an anchor that no clock has shown", "give the anchor as an instant")
+    return {"schedule": schedule.text, **fields}
+
+
+def _dates_of(calendar: Calendar) -> list[str]:
+    if calendar.name or calendar.schedule or calendar.only or calendar.events or calendar.roll != "skip":
+        raise _refuse(f"has the calendar {calendar.name!r}, and jobs have dates", "write exclude=[…]")
+    ranges = (f"{_text(start)}/{_text(end)}" for start, end in calendar.ranges)
+    return [*map(_text, calendar.dates), *ranges]
+
+
+def _text(value: date | str) -> str:
+    return value if isinstance(value, str) else value.isoformat()
+
+
+def _refuse(why: str, hint: str) -> InvalidField:
+    return InvalidField("bad_schedule", f"this Schedule {why}", field="schedule", hint=hint)
 
 
 def duration_of(after: object) -> timedelta:

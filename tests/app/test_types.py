@@ -1,0 +1,76 @@
+"""What a type checker tells the users of the Python API: their right programs pass, their mistakes do not."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from mypy import api
+
+# A line that is wrong ends with the code of its error.
+PROGRAM = """
+from datetime import UTC, datetime, timedelta
+
+from sexton import Retry, Run, RunFailed, Sexton, parse
+
+app = Sexton("postgresql://localhost/shop", name="shop")
+
+
+@app.job("0 9 * * 1", timezone="America/New_York", gap="skip", overlap="QUEUE_ONE", missed_window=None)
+async def report(run: Run, customer: str, days: int = 7) -> dict[str, int] | Retry:
+    await run.progress(0.5)
+    return {customer: days}
+
+
+@app.job(timedelta(minutes=5), retry_backoff="linear", labels={"team": "billing"})
+def poll(run: Run) -> None:
+    run.log("polling")
+
+
+app.job(datetime(2030, 1, 1, tzinfo=UTC))(poll)
+app.job(parse("@daily", timezone="Europe/Berlin"))(poll)
+app.job("@daily", gap="afer")(poll)  # arg-type
+app.job("@daily", overlap="skip")(poll)  # arg-type
+app.job("@daily", retry_backoff="square")(poll)  # arg-type
+app.job("@daily", max_retry=3)(poll)  # call-arg
+app.job("@daily", max_retries="3")(poll)  # arg-type
+app.job(5)(poll)  # arg-type
+app.job("@daily")(5)  # type-var
+
+
+async def main() -> None:
+    job = await app.schedule(report, after=timedelta(minutes=5), payload={"customer": "c"}, priority=1)
+    name: str = job.name
+    number: int = job.name  # assignment
+    await app.schedule(report, schedule=parse("@daily"), fold="both")
+    await app.schedule(report, at=5)  # arg-type
+    await app.list(status="activ")  # arg-type
+    for each in await app.list(status="active"):
+        await app.pause(each.job_id, until=datetime(2030, 1, 1, tzinfo=UTC))
+    try:
+        print(name, number, await app.result(await app.run_now(report), timeout=5))
+    except RunFailed:
+        pass
+"""
+
+
+def test_mypy_passes_what_is_right_and_tells_what_is_wrong(tmp_path: Path) -> None:
+    module = tmp_path / "shop.py"
+    module.write_text(PROGRAM, "utf-8")
+    options = [
+        "--strict",
+        "--no-error-summary",
+        "--hide-error-context",
+        "--cache-dir",
+        str(tmp_path / "cache"),
+    ]
+    # No configuration of this repository: a user has none.
+    out, wrong, _ = api.run([*options, "--config-file=", str(module)])
+    assert wrong == ""
+    found = re.findall(r"shop\.py:(\d+): error: .*\[([a-z-]+)\]$", out, re.MULTILINE)
+    wanted = [
+        (str(number), line.rpartition("  # ")[2])
+        for number, line in enumerate(PROGRAM.splitlines(), 1)
+        if "  # " in line
+    ]
+    assert found == wanted, out
