@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import subprocess
+
 from tests.faults import handlers
 from tests.faults.harness import Cluster
 from tests.faults.scenarios import scenario
@@ -35,3 +38,27 @@ async def odd_exceptions(cluster: Cluster) -> None:
             )
             assert all(row["error"].startswith(error) for row in said), (way, end, said)
     assert await cluster.value("select count(*) from sexton.attempts where outcome <> 'failed'") == 0
+
+
+@scenario("handlers that fork, and whose children do not end", workers=1, queues="default")
+async def forks(cluster: Cluster) -> None:
+    """A child that comes back to the worker's code is ended: it does nothing of what the worker does."""
+    worker = await cluster.start("worker", queues="forks", concurrency=20)
+    for number in range(20):
+        await cluster.add_job(f"neighbour {number}", "every 1s", queue="forks", payload=0.2)
+    last = []
+    for target in ("forks", "forks_in_thread"):
+        for way in handlers.WAYS:
+            job = await cluster.add_job(
+                f"{target} {way}", "every 1s", target={"handler": target}, payload=way,
+                queue="forks", max_runs=2 * cluster.scale.rounds,
+            )  # fmt: skip
+            last.append(job.id)
+    await cluster.until_true(
+        "select count(*) = $2 from sexton.history where job_id = any ($1) and status = 'success'",
+        last,
+        len(last) * 2 * cluster.scale.rounds,
+    )
+    assert worker.said("a process that a handler has forked off came back"), cluster.said()
+    children = await asyncio.to_thread(subprocess.run, ["pgrep", "-P", str(worker.process.pid)], check=False)
+    assert children.returncode == 1, "children are left"

@@ -135,6 +135,43 @@ def raises_in_thread(run: Run) -> None:
     ENDS[run.payload][0]()
 
 
+@app.handler("forks")
+async def forks(run: Run) -> None:
+    """Its child goes on as if it were the worker, in the way that the payload says."""
+    note(run, "start")
+    child = os.fork()
+    if not child:
+        await lose_way(run.payload)
+        return
+    await asyncio.to_thread(os.waitpid, child, 0)
+    note(run, "end")
+
+
+@app.handler("forks_in_thread")
+def forks_in_thread(run: Run) -> None:
+    note(run, "start")
+    child = os.fork()
+    if not child:
+        asyncio.run(lose_way(run.payload))
+        return
+    os.waitpid(child, 0)
+    note(run, "end")
+
+
+#: What a child does that should have called os._exit().
+WAYS = ("return", "raise", "exit", "wait")
+
+
+async def lose_way(how: str) -> None:
+    match how:
+        case "raise":
+            raise ValueError
+        case "exit":
+            sys.exit()
+        case "wait":
+            await asyncio.sleep(0)
+
+
 def note(run: Run, event: str) -> None:
     line = {
         "run": run.id,

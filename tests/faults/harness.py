@@ -192,6 +192,7 @@ class Cluster:
             if member.alive:
                 member.thaw()
                 await member.kill()
+            end_session(member.process.pid)
             await member.proxy.stop()
         await self._administer(f"drop database {self.name} with (force)")
 
@@ -469,6 +470,14 @@ async def cluster(server: Server, scale: Scale) -> AsyncIterator[Cluster]:
             yield made
         finally:
             await made.remove()
+
+
+def end_session(leader: int) -> None:
+    """Kill what a process that is gone has started."""
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(ProcessLookupError):
+            if os.getsid(int(process.name)) == leader:
+                os.kill(int(process.name), signal.SIGKILL)
 
 
 def _spec(name: str, schedule: str, begin: datetime, fields: Mapping[str, Any]) -> dict[str, Any]:

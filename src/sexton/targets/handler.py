@@ -8,11 +8,12 @@ import contextvars
 import functools
 import inspect
 import logging
+import os
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from queue import SimpleQueue
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 from sexton.config import Settings
 from sexton.errors import InvalidField
@@ -150,6 +151,7 @@ class HandlerThreads:
     def __init__(self, most: int) -> None:
         self._most = most
         self._made = 0
+        self._process = os.getpid()
         self._free = threading.Semaphore(0)
         self._calls: SimpleQueue[tuple[Future[Ended], Callable[[], Any]] | None] = SimpleQueue()
 
@@ -175,12 +177,27 @@ class HandlerThreads:
             future, call = taken
             if future.set_running_or_notify_cancel():
                 # As a value: a future refuses some exceptions, and would never be done.
+                ended: Ended
                 try:
-                    future.set_result((call(), None))
+                    ended = (call(), None)
                 except BaseException as error:
-                    future.set_result((None, error))
+                    ended = (None, error)
+                if os.getpid() != self._process:
+                    end_fork()
+                future.set_result(ended)
+                del ended
             del taken, future, call
             self._free.release()
+
+
+def end_fork() -> NoReturn:
+    """End a process that a handler has forked off and that did not end by itself: it must not go on as a copy
+    of the worker."""
+    log.critical(
+        "a process that a handler has forked off came back to the code of the worker, and is ended: "
+        "call os._exit() at its end, or use subprocess"
+    )
+    os._exit(os.EX_SOFTWARE)
 
 
 def is_coroutine_function(handler: Handler) -> bool:

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
+import threading
+import weakref
 from collections.abc import Iterable, Sequence
 from contextvars import copy_context
 
@@ -19,6 +22,7 @@ from sexton.engine.worker.state import WorkerState
 from sexton.engine.worker.steps import Steps
 from sexton.model import Cancel, Failure, Outcome, Success, encode_id
 from sexton.runs.outcomes import OutcomeBatch
+from sexton.targets.handler import end_fork
 from sexton.targets.run import SUCCESS, RunContext, Step, Stop, describe, execute, stopped
 
 log = logging.getLogger("sexton")
@@ -44,7 +48,10 @@ class Runner:
     def start(self) -> None:
         """Runs get the context of the caller, and its event loop."""
         self._loop = asyncio.get_running_loop()
+        self._thread = threading.get_ident()
         self._context = copy_context()
+        this = weakref.ref(self)
+        os.register_at_fork(after_in_child=lambda: _forked(this()))
 
     def take(self, rows: Sequence[asyncpg.Record], node: int) -> None:
         """Start what this node has claimed, as far as there are slots."""
@@ -120,6 +127,17 @@ class Runner:
 
     def _turn_over(self) -> None:
         self._turn += 1
+
+    def forked(self) -> None:
+        """In a process that a handler has forked off. It may do what it likes until it comes back to this
+        event loop; there it ends, before anything else that waits in its copy of the loop."""
+        self._turn_over()
+        self._state.batch = None
+        self._state.backlog.clear()
+        if threading.get_ident() == self._thread:
+            # The queue of asyncio's own loops; what is called soon comes after it.
+            getattr(self._loop, "_ready", self._state.backlog).clear()
+            self._loop.call_soon(end_fork)
 
     # Stopping runs.
 
@@ -201,6 +219,11 @@ class Runner:
         if batch is not None:
             batch.released.extend((run.id, run.claim, seconds, None) for run in runs)
             self._state.on_outcome()
+
+
+def _forked(runner: Runner | None) -> None:
+    if runner is not None:
+        runner.forked()
 
 
 def _log_failure(run: RunContext, batch: OutcomeBatch) -> None:
