@@ -1,4 +1,4 @@
-"""Text that others wrote, made harmless for terminals and logs.
+"""Text for people: numbers of things; and text that others wrote, made harmless for terminals and logs.
 
 What a called service answers ends up in errors, logs and tables. Control characters in it could move the
 cursor, change the window's title or turn the order of the text around.
@@ -14,6 +14,12 @@ _CONTROLS = re.compile(
     "[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\ud800-\udfff\U000e0000-\U000e007f]"
 )
+
+
+def counted(number: float, thing: str, things: str | None = None) -> str:
+    """`1 job`, `2,000 jobs`, `0.5 seconds`."""
+    shown = f"{number:,}" if isinstance(number, int) else f"{number:g}"
+    return f"{shown} {thing if number == 1 else things or thing + 's'}"
 
 
 def printable(text: str) -> str:

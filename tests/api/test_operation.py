@@ -295,3 +295,18 @@ def test_the_page_names_a_command_that_works(tmp_path: Path, monkeypatch: pytest
 def test_no_job_has_the_name_of_another_path() -> None:
     words = {found[1] for one in operations() if (found := re.match(r"/jobs/([^{/]+)", one.path))}
     assert words == set(WORDS_OF_PATHS)
+
+
+@pytest.mark.asyncio
+async def test_null_is_no_body_where_a_body_may_be_left_out(api: Api) -> None:
+    await api("POST", "/jobs", {"name": "hourly", "schedule": "0 * * * *"})
+    json_type = {"Content-Type": "application/json"}
+    optional = [one for one in operations() if one.body_optional]
+    assert len(optional) > 4
+    for one in optional:
+        path = re.sub(r"\{\w+\}", "hourly", one.template)
+        without = await api(one.method, path)
+        null = await api(one.method, path, data=b" null\n", headers=json_type)
+        assert null.status == without.status, one.name
+    refused = await api("POST", "/jobs", data=b"null", headers=json_type)
+    assert (refused.status, refused.code) == (422, "bad_type")

@@ -7,7 +7,9 @@ import io
 import pytest
 from rich.console import Console
 
-from sexton.cli.output import StatusLine, Table, counted
+from sexton.cli.output import StatusLine, Table, show_error
+from sexton.errors import SextonError
+from sexton.printable import counted
 
 
 def printed(table: Table, width: int, *, terminal: bool = True) -> list[str]:
@@ -74,3 +76,9 @@ def test_in_a_pipe_each_change_of_a_status_is_a_line() -> None:
 
 def test_one_thing_and_many() -> None:
     assert [counted(number, "job") for number in (0, 1, 2000)] == ["0 jobs", "1 job", "2,000 jobs"]
+    assert [counted(number, "second") for number in (1.0, 0.5)] == ["1 second", "0.5 seconds"]
+
+
+def test_a_hint_of_several_lines_is_several_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    show_error(SextonError("code", "it\x1bs", hint="do this\n or that\x1b"), as_json=False)
+    assert capsys.readouterr().err == "sexton: it\ufffds\n  do this\n  or that\ufffd\n"

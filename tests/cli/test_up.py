@@ -131,6 +131,50 @@ def test_stop_ends_it(running: Running, data: Path) -> None:
     assert (again.returncode, again.stderr) == (1, f"no sexton up runs on {data}\n")
 
 
+def test_an_application_that_runs_by_itself_gets_an_api(data: Path, tmp_path: Path) -> None:
+    """What the command line advises is done, and then it works."""
+    (tmp_path / "embedded.py").write_text(
+        "from sexton import Sexton\n\n"
+        f"app = Sexton(data={str(data)!r})\n\n"
+        "@app.job('every 1h')\ndef hourly():\n    ...\n\napp.run()\n"
+    )
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("SEXTON_")}
+    environment["SEXTON_DATA"] = str(data)
+
+    def sexton(*words: str) -> subprocess.CompletedProcess[str]:
+        command = [str(INSTALLED), *words]
+        return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+
+    embedded = subprocess.Popen(
+        [sys.executable, str(tmp_path / "embedded.py")], stderr=subprocess.PIPE, text=True, env=environment
+    )
+    api: Running | None = None
+    try:
+        assert embedded.stderr is not None
+        assert any("is running, with 1 job;" in line for line in embedded.stderr)
+        told = sexton("jobs", "list")
+        assert (told.returncode, told.stderr.splitlines()) == (
+            1,
+            [
+                f"sexton: an application runs on {data} by itself, without an api for other commands",
+                "  give it one, and try again: sexton up --roles api",
+            ],
+        )
+        api = Running(data, "--roles", "api")
+        api.address()
+        listed = sexton("jobs", "list")
+        assert (listed.returncode, "hourly" in listed.stdout) == (0, True), listed.stderr
+        assert sexton("stop").returncode == 0
+        assert "no_api" in sexton("jobs", "list", "--json").stdout
+    finally:
+        embedded.terminate()
+        embedded.wait(60)
+        embedded.stderr.close()
+        if api is not None:
+            api.close()
+    assert "not_running" in sexton("jobs", "list", "--json").stdout
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 def test_up_and_down(running: Running, data: Path) -> None:
     address = running.address()

@@ -137,9 +137,9 @@ class Call:
             raise explained(error, type_, self.parameters, what="parameter", code="bad_value") from None
 
     def json(self, type_: type[T], *, optional: bool = False) -> T:
-        """The body as a value. `optional`: none at all is the same as {}."""
+        """The body as a value. `optional`: none at all, or null, is the same as {}."""
         try:
-            body = self.body or b"{}" if optional else self.body
+            body = b"{}" if optional and self.body.strip() in (b"", b"null") else self.body
             if rb"\u0000" in body:
                 refuse_nul(msgspec.json.decode(body), "body")
             try:

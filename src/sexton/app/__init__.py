@@ -32,6 +32,7 @@ from sexton.engine.node import Node
 from sexton.jobs import declare
 from sexton.postgres.database import Database, patiently
 from sexton.postgres.transaction import Context
+from sexton.printable import counted
 from sexton.targets.run import RunContext
 
 log = logging.getLogger("sexton")
@@ -103,7 +104,8 @@ class Sexton(Commands):
         async def live() -> None:
             async with self.running():
                 started.set()
-                log.info("%s is running, with %d jobs; Ctrl-C stops it", self.name, len(self.jobs))
+                jobs = counted(len(self.jobs), "job")
+                log.info("%s is running, with %s; Ctrl-C stops it", self.name, jobs)
                 await stop.wait()
                 log.info("%s is stopping", self.name)
 

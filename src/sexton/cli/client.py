@@ -42,6 +42,7 @@ class Client:
     def __init__(self, url: str | None = None, *, key: str | None = None, timeout: float = 30) -> None:
         given = url or os.environ.get("SEXTON_URL")
         self.url = (given or find_own_url()).rstrip("/")
+        self._found = not given
         self._key = key or os.environ.get("SEXTON_API_KEY") or (None if given else read_token())
         self._timeout = timeout
         self._connection: http.client.HTTPConnection | None = None
@@ -168,11 +169,20 @@ class Client:
     def _unreachable(self, error: Exception) -> Unavailable:
         if isinstance(error, TimeoutError):
             return Unavailable("no_answer", f"{self.url} did not answer in time", hint="sexton status")
+        from sexton.postgres.server import PrivateServer
+
+        data = _data_directory()
+        if self._found and PrivateServer(data).running():
+            return Unavailable(
+                "no_api",
+                f"an application runs on {data} by itself, without an api for other commands",
+                hint="give it one, and try again: sexton up --roles api",
+            )
         return Unavailable(
             "not_running",
             f"nothing answers at {self.url} ({error})",
             hint="start it with: sexton up    or set SEXTON_URL to where it runs\n"
-            "  an application that runs by itself has no api: sexton up --roles api gives its database one",
+            "an application with a database_url of its own: sexton up --roles api --database-url …",
         )
 
 

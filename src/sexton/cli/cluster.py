@@ -11,8 +11,9 @@ from sexton.api import routes
 from sexton.cli import DONE, NOT_DONE
 from sexton.cli.client import Client
 from sexton.cli.command import Ask, command
-from sexton.cli.output import Table, console, counted, width, write, write_json
+from sexton.cli.output import Table, console, width, write, write_json
 from sexton.cli.remote import moment, seconds, short_time
+from sexton.printable import counted
 
 WATCH_SECONDS = 2.0
 WAIT_SECONDS = 0.5

@@ -12,10 +12,11 @@ from cyclopts import Parameter
 from sexton.api import routes
 from sexton.cli import DONE, NOT_DONE
 from sexton.cli.command import Ask, command
-from sexton.cli.output import Table, console, counted, write, write_json
+from sexton.cli.output import Table, console, write, write_json
 from sexton.cli.remote import Yes, confirm, first_line, read_json_file, short_time, show_fields
 from sexton.cli.runs import show_started
 from sexton.errors import InvalidField
+from sexton.printable import counted
 
 NAMES = {"error_group": "--group"}
 

@@ -8,7 +8,7 @@ from typing import Any
 from sexton import clock
 from sexton.cli import DONE, NOT_DONE
 from sexton.cli.local import Data, DatabaseUrl, with_database
-from sexton.cli.output import console, counted, paragraph, write, write_json
+from sexton.cli.output import console, paragraph, write, write_json
 from sexton.cli.remote import Json
 from sexton.cli.secret import key_source
 from sexton.config import Settings
@@ -17,6 +17,7 @@ from sexton.engine.cluster.status import get_cluster
 from sexton.postgres.database import Database
 from sexton.postgres.migrate import pending
 from sexton.postgres.transaction import Context
+from sexton.printable import counted
 from sexton.schedules.zone import zone_version
 from sexton.security.secrets import unreadable
 from sexton.targets.table import how_to_serve

@@ -16,9 +16,10 @@ from cyclopts import ArgumentCollection, Parameter, Token, UnknownOptionError
 
 from sexton.api import routes
 from sexton.cli import DONE, NOT_DONE
-from sexton.cli.output import console, counted, cut, write, write_json
+from sexton.cli.output import console, cut, write, write_json
 from sexton.cli.remote import Json, connect
 from sexton.errors import InvalidField
+from sexton.printable import counted
 
 if TYPE_CHECKING:
     from sexton.cli.client import Client

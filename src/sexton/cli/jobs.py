@@ -20,7 +20,7 @@ from sexton.api import routes
 from sexton.cli import DONE, NOT_DONE
 from sexton.cli.client import path_of
 from sexton.cli.command import Ask, command, type_of
-from sexton.cli.output import RefusedError, Table, console, counted, cut, paragraph, write, write_json
+from sexton.cli.output import RefusedError, Table, console, cut, paragraph, write, write_json
 from sexton.cli.plain import warn
 from sexton.cli.remote import (
     POLL_SECONDS,
@@ -37,6 +37,7 @@ from sexton.cli.remote import (
 )
 from sexton.errors import InvalidField, NotFound, ScheduleError, Unavailable
 from sexton.jobs.spec import JobSpec
+from sexton.printable import counted
 
 if TYPE_CHECKING:
     from rich.console import Console

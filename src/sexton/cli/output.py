@@ -97,11 +97,6 @@ class StatusLine:
         self._told = ""
 
 
-def counted(number: int, thing: str, things: str | None = None) -> str:
-    """`1 job`, `2,000 jobs`."""
-    return f"{number:,} {thing if number == 1 else things or thing + 's'}"
-
-
 def cut(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
@@ -148,8 +143,7 @@ def show_refusal(refused: RefusedError, *, as_json: bool) -> None:
     lines = [f"sexton: {_printable(error.message)}"]
     if text is not None and error.position is not None and error.field == "schedule":
         lines += _pointed_at(text, error.position)
-    if error.hint:
-        lines.append(f"  {_printable(error.hint)}")
+    lines += _hinted(error)
     _complain(lines)
 
 
@@ -158,9 +152,7 @@ def show_error(error: SextonError, *, as_json: bool) -> None:
     if as_json:
         write_json({"error": error.to_dict()})
     lines = [f"sexton: {_printable(error.message)}"]
-    if error.hint:
-        lines.append(f"  {_printable(error.hint)}")
-    _complain(lines)
+    _complain(lines + _hinted(error))
 
 
 def show_usage_error(message: str, hint: str, *, as_json: bool) -> None:
@@ -195,6 +187,10 @@ def distance(ahead: timedelta) -> str:
     (large, unit), *rest = units
     small = f" {rest[0][0]} {rest[0][1]}" if rest and rest[0][0] else ""
     return f"in {large} {unit}{small}"
+
+
+def _hinted(error: SextonError) -> list[str]:
+    return [f"  {_printable(line.strip())}" for line in (error.hint or "").splitlines()]
 
 
 def _pointed_at(text: str, position: int) -> list[str]:

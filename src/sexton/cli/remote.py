@@ -151,10 +151,9 @@ def show_runs(out: Console, runs: list[dict[str, Any]], *, with_job: bool) -> No
 
 def note_of(run: dict[str, Any]) -> str | None:
     if run["status"] == "skipped":
-        times = run.get("occurrences")
-        return (
-            f"{run['reason']}, {times} times up to {short_time(run['until_at'])}" if times else run["reason"]
-        )
+        if not run.get("until_at"):
+            return str(run["reason"])
+        return f"{run['reason']}, {run['occurrences']:,} times up to {short_time(run['until_at'])}"
     if run["status"] == "failed":
         return f"{first_line(run['error'])}; next attempt at {short_time(run['next_attempt_at'])}"
     return first_line(run["error"]) if run["error"] else None

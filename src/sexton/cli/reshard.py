@@ -16,6 +16,7 @@ from sexton.config import Settings
 from sexton.engine.cluster.reshard import Resharded
 from sexton.engine.cluster.reshard import reshard as apply
 from sexton.postgres.database import Database
+from sexton.printable import counted
 
 
 def reshard(
@@ -38,12 +39,12 @@ def reshard(
     if json:
         write_json(asdict(done))
     elif done.before == done.after:
-        write(console(), f"There are {done.after} shards already.")
+        write(console(), f"It has {counted(done.after, 'shard')} already.")
     else:
         took = seconds(done.seconds)
         write(
             console(),
-            f"{done.after} shards instead of {done.before}: "
+            f"{counted(done.after, 'shard')} instead of {done.before}: "
             f"{done.moved:,} of {done.timers:,} timers moved in {took}",
         )
     return DONE

@@ -12,13 +12,14 @@ from cyclopts import Parameter
 
 from sexton.cli import DONE, NOT_DONE
 from sexton.cli.local import Data, DatabaseUrl, with_context
-from sexton.cli.output import Table, console, counted, write, write_json
+from sexton.cli.output import Table, console, write, write_json
 from sexton.cli.remote import Json, Yes, confirm, short_time
 from sexton.clock import iso
 from sexton.config import Settings
 from sexton.errors import InvalidField
 from sexton.postgres.server import default_data_directory
 from sexton.postgres.transaction import Context
+from sexton.printable import counted
 from sexton.security import secrets
 from sexton.targets.http.step import WEBHOOK_SECRET, new_secret, signing_secret
 from sexton.targets.table import kinds

@@ -6,8 +6,9 @@ from typing import Any
 
 from sexton.api import routes
 from sexton.cli import DONE, NOT_DONE
-from sexton.cli.output import Table, console, counted, write, write_json
+from sexton.cli.output import Table, console, write, write_json
 from sexton.cli.remote import Json, connect, moment, short_time
+from sexton.printable import counted
 
 
 def status(*, json: Json = False) -> int:
