@@ -148,9 +148,9 @@ def test_an_application_that_runs_by_itself_gets_an_api(data: Path, tmp_path: Pa
     embedded = subprocess.Popen(
         [sys.executable, str(tmp_path / "embedded.py")], stderr=subprocess.PIPE, text=True, env=environment
     )
+    assert embedded.stderr is not None
     api: Running | None = None
     try:
-        assert embedded.stderr is not None
         assert any("is running, with 1 job;" in line for line in embedded.stderr)
         told = sexton("jobs", "list")
         assert (told.returncode, told.stderr.splitlines()) == (

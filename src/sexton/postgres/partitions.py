@@ -15,6 +15,7 @@ import asyncpg
 from sexton import clock
 from sexton.postgres import locks
 from sexton.postgres.database import Connection, Database
+from sexton.printable import counted
 
 log = logging.getLogger("sexton")
 
@@ -76,7 +77,7 @@ async def drop_old_partitions(
         # Behind a pooler the timeout would stay with a backend that others use.
         if await _with_short_lock(detach, None if database.pooled else connection):
             dropped.append(row["name"])
-            log.info("dropped %s: older than %d days", row["name"], keep_days)
+            log.info("dropped %s: older than %s", row["name"], counted(keep_days, "day"))
     return dropped
 
 

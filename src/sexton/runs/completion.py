@@ -30,6 +30,7 @@ from sexton.jobs.stored import attempt_policy
 from sexton.model import Cancel, Failure, Outcome, RunStatus, Success, encode_id
 from sexton.postgres.database import LOCALLY_BY_KEY, by_column
 from sexton.postgres.transaction import Context, command
+from sexton.printable import counted
 from sexton.refusal import not_found
 from sexton.runs.outcomes import AGAIN, END, OutcomeBatch
 from sexton.runs.read import run_number
@@ -200,8 +201,8 @@ def silence(row: asyncpg.Record) -> Outcome:
     """What becomes of a run without a report."""
     if row["cancelled"]:
         return Cancel("cancelled")
-    waited = row["finished"] - row["started"]
-    return Failure(f"timeout: no report came within {waited:.0f} seconds of its start", kind="timeout")
+    waited = counted(round(row["finished"] - row["started"]), "second")
+    return Failure(f"timeout: no report came within {waited} of its start", kind="timeout")
 
 
 async def settle(context: Context, outcomes: Sequence[tuple[asyncpg.Record, Outcome]]) -> list[str]:

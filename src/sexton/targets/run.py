@@ -31,6 +31,7 @@ from sexton.model import (
     Wait,
     encode_id,
 )
+from sexton.printable import counted
 from sexton.targets.key import manual_key, occurrence_key
 
 if TYPE_CHECKING:
@@ -334,7 +335,7 @@ def stopped(run: RunContext, error: BaseException | None = None) -> Outcome | No
     """The outcome of an attempt that was stopped from outside, and then ended by this error."""
     match run.stop:
         case "timeout":
-            why = f"timeout: it was stopped after {run.policy.timeout_seconds:g} seconds"
+            why = f"timeout: it was stopped after {counted(run.policy.timeout_seconds, 'second')}"
             if error is not None and not isinstance(error, asyncio.CancelledError):
                 why += f", and then raised {describe(error)}"
             return Failure(why, kind="timeout")

@@ -21,6 +21,7 @@ from sexton.model import (
     Wait,
 )
 from sexton.postgres.database import Database
+from sexton.printable import counted
 from sexton.targets.base import LONGEST_TRIAL
 from sexton.targets.detached import Detached
 from sexton.targets.http.outbound import Outbound
@@ -78,7 +79,7 @@ async def try_target(
             async with asyncio.timeout(limit):
                 outcome = await execute(run, step)
         except TimeoutError:
-            outcome = Failure(f"timeout: no end after {limit:g} seconds", kind="timeout")
+            outcome = Failure(f"timeout: no end after {counted(limit, 'second')}", kind="timeout")
         return _trial_of(outcome, clock.monotonic() - run.started, detached.lines)
     finally:
         await opened.close()

@@ -22,6 +22,7 @@ from sexton.errors import SextonError
 from sexton.jobs.planning import MissedPolicy, Plan, plan, schedule_of
 from sexton.jobs.spec import JobSpec
 from sexton.model import PRIORITY_LOWEST, Trigger
+from sexton.printable import counted
 
 log = logging.getLogger("sexton")
 
@@ -62,8 +63,8 @@ class CaughtUp:
         until = f", the last one at {iso(self.last_start_at, 'seconds')}" if self.last_start_at else ""
         log.log(
             logging.WARNING if self.large else logging.INFO,
-            "caught up %d jobs: of the occurrences that were missed %d are run%s, and %d are skipped",
-            self.jobs,
+            "caught up %s: of the occurrences that were missed %d are run%s, and %d are skipped",
+            counted(self.jobs, "job"),
             self.runs,
             until,
             self.skipped,

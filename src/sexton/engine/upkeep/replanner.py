@@ -33,6 +33,7 @@ from sexton.model import encode_id
 from sexton.postgres import locks
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
+from sexton.printable import counted
 from sexton.schedules import Schedule
 from sexton.schedules.zone import RecordedZone, Zone, zone, zone_version
 
@@ -191,12 +192,11 @@ class Replanner(Loop):
     async def _report(self, context: Context, name: str, version: str, moved: Moved) -> None:
         self._telemetry.replanned.inc(moved.jobs)
         log.warning(
-            "the clock changes of %s are others in the zone database %s than in %s: %d jobs are due at other "
-            "times%s",
+            "the clock changes of %s are others in the zone database %s than in %s: %s due at other times%s",
             name,
             self._version,
             version,
-            moved.jobs,
+            counted(moved.jobs, "job is", "jobs are"),
             "".join(f"; {each['job_id']} {each['from']} → {each['to']}" for each in moved.examples),
         )
         detail = {

@@ -16,6 +16,7 @@ from sexton.engine.telemetry import Telemetry
 from sexton.jobs.state import next_resumption, resume_due
 from sexton.postgres.database import LOCALLY_BY_KEY, Database
 from sexton.postgres.transaction import Context, command
+from sexton.printable import counted
 from sexton.runs.completion import end_overdue
 
 log = logging.getLogger("sexton")
@@ -80,7 +81,7 @@ class Sweeper(Loop):
             with contextlib.suppress(asyncpg.UniqueViolationError):
                 await context.execute("recording/promote_orphans", now=context.now)
             if mended := await context.fetchval("cluster/mend_shards"):
-                log.warning("%d timers were in shards that no scheduler leads: they are put right", mended)
+                log.warning("%s moved to a shard that there is", counted(mended, "timer"))
         await resume_due(context)
         return full
 

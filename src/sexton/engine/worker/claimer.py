@@ -25,6 +25,7 @@ from sexton.engine.worker.queue import Limited, RunQueue
 from sexton.engine.worker.receiver import Receiver
 from sexton.engine.worker.state import WorkerState
 from sexton.errors import Unavailable
+from sexton.printable import counted
 
 log = logging.getLogger("sexton")
 
@@ -124,7 +125,7 @@ class Claimer(Loop):
         state = self._state
         given = await self._queue.release_unknown(node, list(state.held()), now=state.now())
         if given:
-            log.warning("%d runs were given back: the answer to their claim was lost", given)
+            log.warning("%s given back: the answer to the claim was lost", counted(given, "run"))
 
     async def _claim_both(self, node: int, limit: int) -> float:
         """Freely and under limits, taking turns at being first, so that neither keeps the other waiting."""

@@ -19,6 +19,7 @@ from sexton.engine.worker.pace import Pace
 from sexton.engine.worker.queue import REFUSALS, RunQueue
 from sexton.engine.worker.state import WorkerState
 from sexton.errors import Unavailable
+from sexton.printable import counted
 from sexton.runs.outcomes import Again, End, OutcomeBatch, Successes, encode_result
 from sexton.targets.run import clean
 
@@ -63,7 +64,7 @@ class OutcomeWriter(Loop):
                 return
             except Exception:
                 # Such as a deadlock: what is not written now counts as a crash, and runs again.
-                log.exception("outcomes could not be written; %d tries left", left)
+                log.exception("outcomes could not be written; %s left", counted(left, "try", "tries"))
 
     async def tick(self) -> float:
         state, pace = self._state, self._pace

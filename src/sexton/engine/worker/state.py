@@ -14,6 +14,7 @@ from datetime import datetime
 
 from sexton.config import Settings
 from sexton.engine.telemetry import Telemetry
+from sexton.printable import counted
 from sexton.runs.outcomes import OutcomeBatch
 from sexton.targets.run import RunContext, Step
 
@@ -97,7 +98,7 @@ class WorkerState:
     def count_lost(self, lost: set[int]) -> None:
         if lost:
             self.telemetry.lost.inc(len(lost))
-            log.warning("%d outcomes dropped: their runs had been taken over", len(lost))
+            log.warning("%s dropped: taken over by other workers", counted(len(lost), "outcome"))
 
     def database_seconds(self, moment: float) -> float:
         """A moment of the monotonic clock as seconds since 1970 on the database's clock."""

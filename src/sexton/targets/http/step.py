@@ -31,6 +31,7 @@ from sexton.model import (
     Wait,
 )
 from sexton.postgres.database import Database
+from sexton.printable import counted
 from sexton.security.secrets import Use, hosts_of
 from sexton.targets.base import TargetServices
 from sexton.targets.http.hosts import HostBusy
@@ -132,12 +133,15 @@ class OpenHttp:
             return Failure(clean(str(error.args[-1]), 1000))
         except aiohttp.ConnectionTimeoutError:
             return Failure(
-                f"timeout: {target.url}: no connection within {target.connect_timeout_seconds:g} seconds",
+                f"timeout: {target.url}: no connection within "
+                f"{counted(target.connect_timeout_seconds, 'second')}",
                 kind="timeout",
             )
         except TimeoutError:
             waited = target.read_timeout_seconds or run.policy.timeout_seconds
-            return Failure(f"timeout: {target.url}: nothing came for {waited:g} seconds", kind="timeout")
+            return Failure(
+                f"timeout: {target.url}: nothing came for {counted(waited, 'second')}", kind="timeout"
+            )
         except (aiohttp.ClientError, OSError) as error:
             reason = clean(str(error) or type(error).__name__, 2000)
             return Failure(f"{type(error).__name__}: {target.url}: {reason}")
