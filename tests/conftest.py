@@ -37,14 +37,15 @@ declare emptied text;
 begin
     for emptied in
         select format('%I.%I', schemaname, tablename) from pg_tables
-        where schemaname = 'sexton' and tablename not in ('migrations', 'settings', 'shards')
-            and tablename !~ '_[0-9]{8}$'
+        where schemaname = 'sexton' and tablename !~ '_[0-9]{8}$'
+            and tablename not in ('migrations', 'settings', 'shards', 'namespaces', 'access_version')
     loop
         execute 'delete from ' || emptied;
     end loop;
 end
 $$;
 delete from sexton.settings where name <> 'shards';
+delete from sexton.namespaces where name <> 'default';
 select setval('sexton.catch_up_free_at', 1);
 update sexton.shards set epoch = 0, holder = null, taken_at = null where epoch > 0;
 """

@@ -21,7 +21,7 @@ from sexton.refusal import explained
 
 FILE = "sexton.toml"
 # Read from the environment beside the settings.
-OTHER_VARIABLES = {"SEXTON_URL", "SEXTON_API_KEY", "SEXTON_CRASH_AT"}
+OTHER_VARIABLES = {"SEXTON_URL", "SEXTON_API_KEY", "SEXTON_NAMESPACE", "SEXTON_CRASH_AT"}
 # How alike two names are before one is taken for the other.
 ALIKE = 0.85
 ROLES = ("api", "scheduler", "worker")

@@ -26,6 +26,8 @@ THINGS = {
     "queue": ("queue_not_found", "see: sexton queues list"),
     "secret": ("no_secret", "see: sexton secret list"),
     "node": ("node_not_found", "see: sexton cluster"),
+    "namespace": ("namespace_not_found", "see: sexton namespaces list"),
+    "key": ("key_not_found", "see: sexton keys list"),
 }
 
 NO_EXAMPLES: Mapping[str, str] = {}

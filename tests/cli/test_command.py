@@ -16,6 +16,7 @@ from sexton.api.routes import Query, Route
 from sexton.cli import command as module
 from sexton.cli.command import Ask, command
 from sexton.errors import InvalidField
+from sexton.security.role import Role
 
 
 class Filter(Query, frozen=True, kw_only=True):
@@ -35,7 +36,9 @@ class Request(msgspec.Struct, kw_only=True):
     at: Annotated[datetime, Meta(description="When.")]
 
 
-ROUTE = Route("POST", "/things/{job}/go", "things", "Let a thing go", query=Filter, body=Request)
+ROUTE = Route(
+    "POST", "/things/{job}/go", "things", "Let a thing go", Role.OPERATOR, query=Filter, body=Request
+)
 
 
 class Server:

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 from litestar import Litestar
 from litestar.types import ControllerRouterHandler, LifeSpanScope, Scope
 
-from sexton.api import bulk, dead, jobs, pages, queues, reports, runs, system, targets
+from sexton.api import access, bulk, dead, jobs, pages, queues, reports, runs, system, targets
 from sexton.api.guard import RequestGuard
 from sexton.api.operation import SLASH, Operation, Process, Services
 from sexton.api.problems import answer_error
@@ -43,7 +43,7 @@ def make_app(
 ) -> Litestar:
     """The application, or `only` these paths of it. Refuses to be open to other machines without keys."""
     load_kinds(settings)
-    services = Services(database, settings, RequestGuard(settings), node, replica)
+    services = Services(database, settings, RequestGuard(settings, database), node, replica)
     every = (*operations(), *pages.operations(operations))
     routes: list[ControllerRouterHandler] = [
         one.route(services) for one in every if only is None or one.path in only
@@ -66,5 +66,6 @@ def operations() -> tuple[Operation, ...]:
         *dead.OPERATIONS,
         *queues.OPERATIONS,
         *targets.OPERATIONS,
+        *access.OPERATIONS,
         *system.OPERATIONS,
     )

@@ -16,8 +16,15 @@ from litestar import Request
 
 from sexton.config import Settings
 from sexton.connections.loopback import is_loopback
-from sexton.errors import SextonError
-from sexton.security.access import KeyCheck, OwnerCheck, require_keys
+from sexton.errors import SextonError, Unavailable
+from sexton.postgres.database import Database
+from sexton.postgres.transaction import NAMESPACE
+from sexton.refusal import not_found
+from sexton.security.access import KeyCheck, OwnerCheck, bearer, own_name, require_keys
+from sexton.security.access_table import AccessTable
+from sexton.security.keys import PREFIX as KEY_PREFIX
+from sexton.security.keys import well_formed
+from sexton.security.principal import ANYONE, NAMESPACE_HEADER, Principal, owner
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})
 JSON_TYPES = ("application/json", "application/merge-patch+json")
@@ -31,26 +38,28 @@ LINES_TYPES = ("application/x-ndjson", "application/jsonl", "application/json-li
 class RequestGuard:
     """Checks every request; raises what is to be answered."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, database: Database) -> None:
         self._keys = KeyCheck(require_keys(settings))
         self._owner = None if self._keys else OwnerCheck(settings)
         self._host = settings.host
+        self._table = AccessTable(database)
 
     @property
     def needs_keys(self) -> bool:
         return bool(self._keys)
 
-    def check(self, request: Request[Any, Any, Any], *, tokened: bool = False) -> None:
-        """`tokened`: the operation asks for the token of a run itself, and needs no key. Sets `trusted` in
-        the request's state: whether the caller may see what is wrong inside."""
+    async def check(self, request: Request[Any, Any, Any], *, tokened: bool = False) -> Principal:
+        """Who calls. `tokened`: the operation asks for the token of a run itself, and needs no key. Sets
+        `trusted` in the request's state: whether the caller may see what is wrong inside."""
         request.state.trusted = False
         if request.scope["path"] in OPEN_PATHS:
-            request.state.trusted = self._may_see(request)
-            return
+            request.state.trusted = await self._may_see(request)
+            return ANYONE
         host = request.headers.get("host", "")
+        caller = None
         if self._keys:
             if not tokened:
-                self._keys.check(request.headers.get("authorization", ""), _address(request))
+                caller = await self._holder(request)
         elif not self._is_here(host):
             raise SextonError(
                 "bad_host", f"this server is not {host or 'nameless'}", hint="use http://127.0.0.1"
@@ -65,8 +74,41 @@ class RequestGuard:
                 "cross_origin", "a page of another site may not use this API", hint="call it from a program"
             )
         if self._owner is not None and not tokened:
-            self._check_owner(self._owner, request)
-        request.state.trusted = not tokened
+            caller = await self._holder_or_owner(self._owner, request)
+        request.state.trusted = caller is not None
+        return caller or ANYONE
+
+    async def namespace(self, request: Request[Any, Any, Any], caller: Principal) -> str:
+        """The namespace of a call: that of the header, or the one that the credential has."""
+        chosen = caller.choose(request.headers.get(NAMESPACE_HEADER.lower()))
+        if chosen != NAMESPACE:
+            await self._table.refresh()
+            if chosen not in self._table.namespaces:
+                raise not_found("namespace", chosen)
+        return chosen
+
+    async def _holder(self, request: Request[Any, Any, Any]) -> Principal:
+        """Who holds the key in the Authorization header: one of the configuration, or one that was made."""
+        header = request.headers.get("authorization", "")
+        if self._keys.holds(header):
+            return owner("configured key")
+        return await self._made(header) or self._keys.refuse(header, _address(request))
+
+    async def _holder_or_owner(self, check: OwnerCheck, request: Request[Any, Any, Any]) -> Principal:
+        """A key that is shown counts, also for the user who runs the server."""
+        header = request.headers.get("authorization", "")
+        if bearer(header).startswith(KEY_PREFIX):
+            return await self._made(header) or self._keys.refuse(header, _address(request))
+        self._check_owner(check, request)
+        return owner(f"user:{own_name()}")
+
+    async def _made(self, header: str) -> Principal | None:
+        """Who holds this key, if it is one that was made and has not ended."""
+        text = bearer(header)
+        if not well_formed(text):
+            return None
+        await self._table.refresh()
+        return self._table.find(text)
 
     def _check_owner(self, owner: OwnerCheck, request: Request[Any, Any, Any]) -> None:
         """The user is looked up once per connection."""
@@ -89,13 +131,16 @@ class RequestGuard:
                 hint="set SEXTON_API_KEYS where it runs and send a key, or start your own: sexton up",
             )
 
-    def _may_see(self, request: Request[Any, Any, Any]) -> bool:
+    async def _may_see(self, request: Request[Any, Any, Any]) -> bool:
+        """Of the pages that need no key: whether this caller may see what is wrong inside."""
         header = request.headers.get("authorization")
         try:
             if self._owner is not None:
                 self._check_owner(self._owner, request)
             else:
-                self._keys.check(header or "", _address(request))
+                await self._holder(request)
+        except Unavailable:
+            return False
         except SextonError:
             if header is not None and self._keys:
                 raise

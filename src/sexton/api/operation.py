@@ -29,15 +29,15 @@ from sexton.engine.telemetry import Telemetry
 from sexton.errors import InvalidField, NotFound, SextonError, Unavailable
 from sexton.postgres.database import Database
 from sexton.postgres.replica import Replica
-from sexton.postgres.transaction import Context
+from sexton.postgres.transaction import NAMESPACE, Context
 from sexton.refusal import UNREADABLE, bad_json, explained, refuse_nul
 from sexton.runs.completion import RunTokens
+from sexton.security.principal import Principal
 
 # Stands for a slash inside a job's name while the path is taken apart; no name contains it.
 SLASH = "\0"
 JSON = "application/json"
 LARGEST_BODY = 1024 * 1024
-ACTOR = "api"
 # Items of a list that are encoded at a time.
 SLICE = 50
 
@@ -97,6 +97,7 @@ class Call:
     operation: Operation
     #: For commands. With an Idempotency-Key, its transaction is that in which the answer is stored.
     context: Context
+    caller: Principal
     body: bytes = b""
     #: The replica that this call may read from, if there is one that answers.
     replica: Database | None = None
@@ -227,11 +228,13 @@ async def _respond(
     operation: Operation, services: Services, request: Request[Any, Any, Any]
 ) -> Response[Any]:
     try:
-        services.guard.check(request, tokened=operation.tokened)
+        caller = await services.guard.check(request, tokened=operation.tokened)
+        namespace = await _authorised(operation, services, request, caller)
     except SextonError as error:
         services.count_denied(error.code)
         raise
-    call = Call(request, services, operation, Context(services.database, actor=ACTOR))
+    context = Context(services.database, namespace, actor=caller.name)
+    call = Call(request, services, operation, context, caller)
     if operation.authorise is not None:
         await operation.authorise(call)
     call.check_path()
@@ -260,6 +263,17 @@ async def _respond(
     print_ = fingerprint(operation.method, target, call.body)
     stored, repeated = await once(call.context, check_key(key), print_, effect)
     return _response(stored, operation, {"Idempotent-Replayed": "true"} if repeated else {})
+
+
+async def _authorised(
+    operation: Operation, services: Services, request: Request[Any, Any, Any], caller: Principal
+) -> str:
+    """The namespace of a call, once it is sure that the caller has the role there that the route names."""
+    if operation.role is None or operation.tokened:
+        return NAMESPACE
+    namespace = await services.guard.namespace(request, caller)
+    caller.require(operation.role, namespace, cluster=operation.cluster)
+    return namespace
 
 
 async def _respond_from_replica(call: Call, replica: Replica) -> Response[Any]:

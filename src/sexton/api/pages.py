@@ -15,10 +15,11 @@ from sexton.api.routes import Route
 from sexton.api.system import database_state
 from sexton.engine.cluster.status import get_cluster
 from sexton.errors import Unavailable
+from sexton.security.role import Role
 
-HOME = Route("GET", "/", "pages", "Status and next steps", root=True)
-DOCS = Route("GET", "/docs", "pages", "The API", root=True)
-OPENAPI = Route("GET", "/openapi.json", "pages", "The API as OpenAPI", root=True)
+HOME = Route("GET", "/", "pages", "Status and next steps", Role.VIEWER, root=True, cluster=True)
+DOCS = Route("GET", "/docs", "pages", "The API", Role.VIEWER, root=True)
+OPENAPI = Route("GET", "/openapi.json", "pages", "The API as OpenAPI", Role.VIEWER, root=True)
 
 
 def program_here() -> str:

@@ -27,6 +27,7 @@ STATUSES = {
     "body_too_large": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     "cross_origin": HTTPStatus.FORBIDDEN,
     "forwarded": HTTPStatus.FORBIDDEN,
+    "forbidden": HTTPStatus.FORBIDDEN,
     "bad_key": HTTPStatus.UNAUTHORIZED,
     "bad_token": HTTPStatus.UNAUTHORIZED,
     "no_key": HTTPStatus.UNAUTHORIZED,

@@ -14,6 +14,9 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from sexton.jobs.spec import JobSpec, LimitChanges, Limits
+from sexton.security.key_spec import LONGEST_OVERLAP, KeySpec
+from sexton.security.namespace_spec import NamespaceSpec
+from sexton.security.role import Role
 from sexton.targets.base import LONGEST_TRIAL
 
 PREFIX = "/api/v1"
@@ -26,6 +29,8 @@ PATH_PARAMETERS = {
     "name": "The job's name.",
     "node": "The node's id, `n_…`, its process or its machine.",
     "queue": "The queue's name.",
+    "key": "The key's id, `k_…`.",
+    "namespace": "The namespace's name.",
 }
 
 
@@ -35,17 +40,20 @@ class Query(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tru
 
 @dataclass(frozen=True)
 class Route:
-    """`query` and `body` are types, None where there is nothing. `root`: the path stands alone, without the
-    prefix of the API."""
+    """`role` is what the caller must have in the namespace of the call, or, with `cluster`, in all of them;
+    None: nothing. `query` and `body` are types, None where there is nothing. `root`: the path stands alone,
+    without the prefix of the API."""
 
     method: Method
     path: str
     tag: str
     summary: str
+    role: Role | None
     query: type[Query] | None = None
     body: Any = None
     body_optional: bool = False
     root: bool = False
+    cluster: bool = False
 
     @property
     def template(self) -> str:
@@ -168,26 +176,44 @@ class WhyQuery(Query, frozen=True, kw_only=True):
     ahead: Annotated[int, Meta(ge=0, le=200, description="How many of the next ones.")] = 3
 
 
-CREATE_JOB = Route("POST", "/jobs", "jobs", "Make a job", body=JobSpec)
-LIST_JOBS = Route("GET", "/jobs", "jobs", "List jobs", query=JobsQuery)
-CREATE_JOBS = Route("POST", "/jobs/bulk", "jobs", "Make many jobs", query=BulkQuery, body=JobSpec)
-GET_JOB = Route("GET", "/jobs/{job}", "jobs", "Show a job")
-EDIT_JOB = Route("PATCH", "/jobs/{job}", "jobs", "Edit a job", body=dict[str, Any])
-PUT_JOB = Route("PUT", "/jobs/by-name/{name}", "jobs", "Create or replace a job by its name", body=JobSpec)
-DELETE_JOB = Route("DELETE", "/jobs/{job}", "jobs", "Delete a job", query=DeleteQuery)
-PAUSE_JOB = Route("POST", "/jobs/{job}/pause", "jobs", "Pause a job", body=PauseRequest, body_optional=True)
-RESUME_JOB = Route("POST", "/jobs/{job}/resume", "jobs", "Resume a job")
-RUN_JOB = Route("POST", "/jobs/{job}/run", "jobs", "Run a job now", body=RunRequest, body_optional=True)
-BACKFILL_JOB = Route("POST", "/jobs/{job}/backfill", "jobs", "Run past occurrences", body=BackfillRequest)
-PREVIEW_JOB = Route("GET", "/jobs/{job}/preview", "jobs", "Preview a job", query=PreviewQuery)
+CREATE_JOB = Route("POST", "/jobs", "jobs", "Make a job", Role.EDITOR, body=JobSpec)
+LIST_JOBS = Route("GET", "/jobs", "jobs", "List jobs", Role.VIEWER, query=JobsQuery)
+CREATE_JOBS = Route(
+    "POST", "/jobs/bulk", "jobs", "Make many jobs", Role.EDITOR, query=BulkQuery, body=JobSpec
+)
+GET_JOB = Route("GET", "/jobs/{job}", "jobs", "Show a job", Role.VIEWER)
+EDIT_JOB = Route("PATCH", "/jobs/{job}", "jobs", "Edit a job", Role.EDITOR, body=dict[str, Any])
+PUT_JOB = Route(
+    "PUT", "/jobs/by-name/{name}", "jobs", "Create or replace a job by its name", Role.EDITOR, body=JobSpec
+)
+DELETE_JOB = Route("DELETE", "/jobs/{job}", "jobs", "Delete a job", Role.EDITOR, query=DeleteQuery)
+PAUSE_JOB = Route(
+    "POST", "/jobs/{job}/pause", "jobs", "Pause a job", Role.OPERATOR, body=PauseRequest, body_optional=True
+)
+RESUME_JOB = Route("POST", "/jobs/{job}/resume", "jobs", "Resume a job", Role.OPERATOR)
+RUN_JOB = Route(
+    "POST", "/jobs/{job}/run", "jobs", "Run a job now", Role.OPERATOR, body=RunRequest, body_optional=True
+)
+BACKFILL_JOB = Route(
+    "POST", "/jobs/{job}/backfill", "jobs", "Run past occurrences", Role.OPERATOR, body=BackfillRequest
+)
+PREVIEW_JOB = Route("GET", "/jobs/{job}/preview", "jobs", "Preview a job", Role.VIEWER, query=PreviewQuery)
 PREVIEW_SPEC = Route(
-    "POST", "/preview", "jobs", "Preview a job that is not saved", query=PreviewQuery, body=JobSpec
+    "POST",
+    "/preview",
+    "jobs",
+    "Preview a job that is not saved",
+    Role.VIEWER,
+    query=PreviewQuery,
+    body=JobSpec,
 )
-LIST_JOB_RUNS = Route("GET", "/jobs/{job}/runs", "jobs", "List a job's runs", query=JobRunsQuery)
+LIST_JOB_RUNS = Route("GET", "/jobs/{job}/runs", "jobs", "List a job's runs", Role.VIEWER, query=JobRunsQuery)
 LIST_JOB_OCCURRENCES = Route(
-    "GET", "/jobs/{job}/occurrences", "jobs", "List a job's occurrences", query=OccurrencesQuery
+    "GET", "/jobs/{job}/occurrences", "jobs", "List a job's occurrences", Role.VIEWER, query=OccurrencesQuery
 )
-EXPLAIN_JOB = Route("GET", "/jobs/{job}/why", "jobs", "Explain what became of occurrences", query=WhyQuery)
+EXPLAIN_JOB = Route(
+    "GET", "/jobs/{job}/why", "jobs", "Explain what became of occurrences", Role.VIEWER, query=WhyQuery
+)
 
 
 # Runs
@@ -210,11 +236,17 @@ class CancelRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = None
 
 
-LIST_RUNS = Route("GET", "/runs", "runs", "List runs", query=RunsQuery)
-GET_RUN = Route("GET", "/runs/{run}", "runs", "Show a run")
-GET_RUN_LOG = Route("GET", "/runs/{run}/log", "runs", "Read a run's log", query=LogQuery)
+LIST_RUNS = Route("GET", "/runs", "runs", "List runs", Role.VIEWER, query=RunsQuery)
+GET_RUN = Route("GET", "/runs/{run}", "runs", "Show a run", Role.VIEWER)
+GET_RUN_LOG = Route("GET", "/runs/{run}/log", "runs", "Read a run's log", Role.VIEWER, query=LogQuery)
 CANCEL_RUN = Route(
-    "POST", "/runs/{run}/cancel", "runs", "Cancel a run", body=CancelRequest, body_optional=True
+    "POST",
+    "/runs/{run}/cancel",
+    "runs",
+    "Cancel a run",
+    Role.OPERATOR,
+    body=CancelRequest,
+    body_optional=True,
 )
 
 
@@ -255,11 +287,17 @@ class HeartbeatRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 COMPLETE_RUN = Route(
-    "POST", "/runs/{run}/complete", "reports", "Report success", body=CompleteRequest, body_optional=True
+    "POST",
+    "/runs/{run}/complete",
+    "reports",
+    "Report success",
+    Role.WORKER,
+    body=CompleteRequest,
+    body_optional=True,
 )
-FAIL_RUN = Route("POST", "/runs/{run}/fail", "reports", "Report a failure", body=FailRequest)
+FAIL_RUN = Route("POST", "/runs/{run}/fail", "reports", "Report a failure", Role.WORKER, body=FailRequest)
 RUN_HEARTBEAT = Route(
-    "POST", "/runs/{run}/heartbeat", "reports", "Report that it goes on", body=HeartbeatRequest,
+    "POST", "/runs/{run}/heartbeat", "reports", "Report that it goes on", Role.WORKER, body=HeartbeatRequest,
     body_optional=True,
 )  # fmt: skip
 
@@ -302,19 +340,23 @@ class DeadTarget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     target: Annotated[dict[str, Any] | None, Meta(description="An http or message target; null: nowhere.")]
 
 
-LIST_DEAD = Route("GET", "/dead", "dead letters", "List dead letters", query=DeadQuery)
+LIST_DEAD = Route("GET", "/dead", "dead letters", "List dead letters", Role.VIEWER, query=DeadQuery)
 LIST_DEAD_GROUPS = Route(
-    "GET", "/dead/groups", "dead letters", "Group dead letters by cause", query=GroupsQuery
+    "GET", "/dead/groups", "dead letters", "Group dead letters by cause", Role.VIEWER, query=GroupsQuery
 )
-GET_DEAD_TARGET = Route("GET", "/dead/target", "dead letters", "Show where dead letters go")
-SET_DEAD_TARGET = Route("PUT", "/dead/target", "dead letters", "Say where dead letters go", body=DeadTarget)
-GET_DEAD = Route("GET", "/dead/{run}", "dead letters", "Show a dead letter")
-REDRIVE_DEAD = Route("POST", "/dead/{run}/redrive", "dead letters", "Run a dead letter again")
-DISCARD_DEAD = Route("POST", "/dead/{run}/discard", "dead letters", "Discard a dead letter")
+GET_DEAD_TARGET = Route("GET", "/dead/target", "dead letters", "Show where dead letters go", Role.VIEWER)
+SET_DEAD_TARGET = Route(
+    "PUT", "/dead/target", "dead letters", "Say where dead letters go", Role.EDITOR, body=DeadTarget
+)
+GET_DEAD = Route("GET", "/dead/{run}", "dead letters", "Show a dead letter", Role.VIEWER)
+REDRIVE_DEAD = Route("POST", "/dead/{run}/redrive", "dead letters", "Run a dead letter again", Role.OPERATOR)
+DISCARD_DEAD = Route("POST", "/dead/{run}/discard", "dead letters", "Discard a dead letter", Role.OPERATOR)
 REDRIVE_MANY = Route(
-    "POST", "/dead/redrive", "dead letters", "Run many dead letters again", body=RedriveRequest
+    "POST", "/dead/redrive", "dead letters", "Run many dead letters again", Role.OPERATOR, body=RedriveRequest
 )
-DISCARD_MANY = Route("POST", "/dead/discard", "dead letters", "Discard many dead letters", body=DeadFilter)
+DISCARD_MANY = Route(
+    "POST", "/dead/discard", "dead letters", "Discard many dead letters", Role.OPERATOR, body=DeadFilter
+)
 
 
 # Queues
@@ -328,14 +370,22 @@ class QueuePauseRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     ] = None
 
 
-LIST_QUEUES = Route("GET", "/queues", "queues", "List queues")
-GET_QUEUE = Route("GET", "/queues/{queue}", "queues", "Show a queue")
-PUT_QUEUE = Route("PUT", "/queues/{queue}", "queues", "Set the limits of a queue", body=Limits)
-CHANGE_QUEUE = Route("PATCH", "/queues/{queue}", "queues", "Change some limits of a queue", body=LimitChanges)
-PAUSE_QUEUE = Route(
-    "POST", "/queues/{queue}/pause", "queues", "Pause a queue", body=QueuePauseRequest, body_optional=True
+LIST_QUEUES = Route("GET", "/queues", "queues", "List queues", Role.VIEWER)
+GET_QUEUE = Route("GET", "/queues/{queue}", "queues", "Show a queue", Role.VIEWER)
+PUT_QUEUE = Route("PUT", "/queues/{queue}", "queues", "Set the limits of a queue", Role.EDITOR, body=Limits)
+CHANGE_QUEUE = Route(
+    "PATCH", "/queues/{queue}", "queues", "Change some limits of a queue", Role.EDITOR, body=LimitChanges
 )
-RESUME_QUEUE = Route("POST", "/queues/{queue}/resume", "queues", "Resume a queue")
+PAUSE_QUEUE = Route(
+    "POST",
+    "/queues/{queue}/pause",
+    "queues",
+    "Pause a queue",
+    Role.OPERATOR,
+    body=QueuePauseRequest,
+    body_optional=True,
+)
+RESUME_QUEUE = Route("POST", "/queues/{queue}/resume", "queues", "Resume a queue", Role.OPERATOR)
 
 
 # Targets
@@ -354,7 +404,38 @@ class TrialRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     ] = LONGEST_TRIAL
 
 
-SEND_TEST = Route("POST", "/targets/test", "targets", "Send a test", body=TrialRequest)
+SEND_TEST = Route("POST", "/targets/test", "targets", "Send a test", Role.EDITOR, body=TrialRequest)
+
+
+# Who may do what
+
+
+class KeysQuery(Query, frozen=True, kw_only=True):
+    every: Annotated[bool, Meta(description="Those of all namespaces.")] = False
+    limit: Limit = 100
+    cursor: Cursor = None
+
+
+class RotateRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How long both keys are good."""
+
+    overlap_seconds: Annotated[
+        int, Meta(ge=0, le=LONGEST_OVERLAP, description="How long the old key goes on.")
+    ] = 86_400
+
+
+CREATE_KEY = Route("POST", "/keys", "access", "Make an API key", Role.ADMIN, body=KeySpec)
+LIST_KEYS = Route("GET", "/keys", "access", "List API keys", Role.ADMIN, query=KeysQuery)
+REVOKE_KEY = Route("DELETE", "/keys/{key}", "access", "Revoke an API key", Role.ADMIN)
+ROTATE_KEY = Route(
+    "POST", "/keys/{key}/rotate", "access", "Rotate an API key", Role.ADMIN,
+    body=RotateRequest, body_optional=True,
+)  # fmt: skip
+CREATE_NAMESPACE = Route(
+    "POST", "/namespaces", "access", "Make a namespace", Role.ADMIN, body=NamespaceSpec, cluster=True
+)
+LIST_NAMESPACES = Route("GET", "/namespaces", "access", "List namespaces", Role.VIEWER)
+GET_NAMESPACE = Route("GET", "/namespaces/{namespace}", "access", "Show a namespace", Role.VIEWER)
 
 
 # The system
@@ -372,10 +453,19 @@ class DrainRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     undo: Annotated[bool, Meta(description="Let it go on instead.")] = False
 
 
-GET_CLUSTER = Route("GET", "/cluster", "system", "Show the cluster", query=ClusterQuery)
-DRAIN_NODE = Route(
-    "POST", "/nodes/{node}/drain", "system", "Drain a node", body=DrainRequest, body_optional=True
+GET_CLUSTER = Route(
+    "GET", "/cluster", "system", "Show the cluster", Role.VIEWER, query=ClusterQuery, cluster=True
 )
-HEALTHZ = Route("GET", "/healthz", "system", "Is the process alive?", root=True)
-READYZ = Route("GET", "/readyz", "system", "Does the process do its work?", root=True)
-METRICS = Route("GET", "/metrics", "system", "Metrics for Prometheus", root=True)
+DRAIN_NODE = Route(
+    "POST",
+    "/nodes/{node}/drain",
+    "system",
+    "Drain a node",
+    Role.ADMIN,
+    body=DrainRequest,
+    body_optional=True,
+    cluster=True,
+)
+HEALTHZ = Route("GET", "/healthz", "system", "Is the process alive?", None, root=True)
+READYZ = Route("GET", "/readyz", "system", "Does the process do its work?", None, root=True)
+METRICS = Route("GET", "/metrics", "system", "Metrics for Prometheus", Role.VIEWER, root=True, cluster=True)

@@ -130,6 +130,27 @@ GROUPS = {
             "resume": Command("sexton.cli.queues:resume", "Resume a paused queue."),
         },
     ),
+    "keys": Group(
+        "Make, list, rotate and revoke API keys.",
+        {
+            "create": Command("sexton.cli.access:create_key", "Make an API key. It is shown this once."),
+            "list": Command("sexton.cli.access:list_keys", "List API keys, without their texts."),
+            "rotate": Command(
+                "sexton.cli.access:rotate_key", "Make a new key like this one; both are good for a while."
+            ),
+            "revoke": Command(
+                "sexton.cli.access:revoke_key", "Revoke an API key: it is refused within two seconds."
+            ),
+        },
+    ),
+    "namespaces": Group(
+        "Make namespaces and look at them.",
+        {
+            "create": Command("sexton.cli.access:create_namespace", "Make a namespace."),
+            "list": Command("sexton.cli.access:list_namespaces", "List the namespaces that you may see."),
+            "show": Command("sexton.cli.plain:GET_NAMESPACE", "Show a namespace."),
+        },
+    ),
     "bench": Group(
         "Measure how fast Sexton is on this machine.",
         {
@@ -287,6 +308,7 @@ Options:
 Environment:
   SEXTON_URL      The server. Default: the one running on this machine.
   SEXTON_API_KEY  The key it needs, if it needs one.
+  SEXTON_NAMESPACE  Whose jobs, where the key may see several namespaces.
 
 Exit codes:
   0    done

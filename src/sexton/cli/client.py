@@ -44,6 +44,7 @@ class Client:
         self.url = (given or find_own_url()).rstrip("/")
         self._found = not given
         self._key = key or os.environ.get("SEXTON_API_KEY") or (None if given else read_token())
+        self._namespace = os.environ.get("SEXTON_NAMESPACE")
         self._timeout = timeout
         self._connection: http.client.HTTPConnection | None = None
 
@@ -122,6 +123,8 @@ class Client:
         sent = {"User-Agent": f"sexton/{__version__}", "Accept": "application/json", **(headers or {})}
         if self._key:
             sent["Authorization"] = f"Bearer {self._key}"
+        if self._namespace:
+            sent["Sexton-Namespace"] = self._namespace
         data = body if isinstance(body, bytes) else None if body is None else json.dumps(body).encode()
         if data is not None:
             sent.setdefault("Content-Type", "application/json")

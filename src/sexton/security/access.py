@@ -7,6 +7,7 @@ stands for the user.
 
 from __future__ import annotations
 
+import getpass
 import hmac
 import logging
 import os
@@ -14,6 +15,7 @@ import secrets
 from collections import OrderedDict
 from hashlib import sha256
 from pathlib import Path
+from typing import NoReturn
 
 from sexton import clock
 from sexton.config import Settings
@@ -96,6 +98,19 @@ class OwnerCheck:
         return user_of(client, server, inode) in (own_user(), ROOT)
 
 
+def bearer(header: str) -> str:
+    """The key in an Authorization header; empty if there is none."""
+    scheme, _, token = header.partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""
+
+
+def own_name() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a user without a name
+        return str(own_user())
+
+
 def own_user() -> int:
     return os.geteuid() if hasattr(os, "geteuid") else -1
 
@@ -127,21 +142,21 @@ class KeyCheck:
     def __bool__(self) -> bool:
         return bool(self._keys)
 
-    def check(self, header: str, address: str) -> None:
-        """Raises `no_key`, `bad_key` or `too_many_keys` unless this Authorization header has a key."""
-        scheme, _, token = header.partition(" ")
-        token = token.strip()
-        if scheme.lower() != "bearer" or not token:
+    def holds(self, header: str) -> bool:
+        """Whether this Authorization header has one of the keys. Each is compared, so that the time says
+        nothing about which one was near."""
+        given = sha256(bearer(header).encode()).digest()
+        matches = [hmac.compare_digest(given, key) for key in self._keys]
+        return any(matches)
+
+    def refuse(self, header: str, address: str) -> NoReturn:
+        """Raises `no_key`, `bad_key` or `too_many_keys` for a header without a right key."""
+        if not bearer(header):
             raise SextonError(
                 "no_key",
                 "this server needs an API key",
                 hint="send Authorization: Bearer KEY (SEXTON_API_KEY)",
             )
-        given = sha256(token.encode()).digest()
-        # Every key is compared, so that the time says nothing about which one was near.
-        matches = [hmac.compare_digest(given, key) for key in self._keys]
-        if any(matches):
-            return
         if self._count(address) > WRONG_KEYS:
             raise SextonError(
                 "too_many_keys",
@@ -150,7 +165,7 @@ class KeyCheck:
             )
         raise SextonError(
             "bad_key",
-            "this API key is not one of this server's",
+            "this API key is not one of this server's, or has ended",
             hint="send another one in Authorization: Bearer KEY (SEXTON_API_KEY)",
         )
 

@@ -38,6 +38,39 @@ begin
 end
 $$;
 
+-- Grows with every change of namespaces and keys: processes that serve the API compare it, and read them again.
+create table sexton.access_version (
+    version bigint not null
+);
+
+insert into sexton.access_version values (0);
+
+-- Who has what: jobs, queues, secrets and keys belong to one.
+create table sexton.namespaces (
+    name text collate "C" primary key,
+    description text,
+    created_at timestamptz not null default clock_timestamp()
+);
+
+insert into sexton.namespaces (name) values ('default');
+
+-- What callers of the API show. The text of a key is not here, only its hash under the cluster's own key.
+create table sexton.keys (
+    id bigint generated always as identity primary key,
+    namespace text collate "C" not null,    -- *: all of them
+    name text not null,
+    role text not null check (role in ('viewer', 'operator', 'editor', 'admin', 'worker')),
+    hash bytea not null unique,
+    beginning text not null,                -- the first characters, to recognise it by
+    created_by text not null,
+    created_at timestamptz not null default clock_timestamp(),
+    expires_at timestamptz,
+    revoked_at timestamptz,
+    last_used_at timestamptz
+);
+
+create index keys_namespace on sexton.keys (namespace, id);
+
 create sequence sexton.job_ids cache 100;
 create sequence sexton.run_ids cache 1000;
 create sequence sexton.node_ids;

@@ -1,0 +1,93 @@
+"""`sexton keys` and `sexton namespaces`: who may do what, and where."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from sexton.api import routes
+from sexton.cli import DONE
+from sexton.cli.command import Ask, command
+from sexton.cli.output import Table, console, write
+from sexton.cli.remote import Yes, confirm, short_time
+
+
+@command(routes.CREATE_KEY)
+def create_key(ask: Ask) -> int:
+    """Make an API key.
+
+    The key goes to the standard output, what it may do to the standard error. It is not shown again.
+    """
+    return ask.shown(_show_new)
+
+
+@command(routes.LIST_KEYS)
+def list_keys(ask: Ask) -> int:
+    """List API keys, without their texts."""
+    return ask.shown(_show_keys)
+
+
+@command(routes.ROTATE_KEY)
+def rotate_key(ask: Ask) -> int:
+    """Make a new key with the name, role and namespace of this one; both are good for a while."""
+    return ask.shown(_show_new)
+
+
+@command(routes.REVOKE_KEY)
+def revoke_key(ask: Ask, *, yes: Yes = False) -> int:
+    """Revoke an API key: every process refuses it within two seconds."""
+    if not confirm(f"Revoke the key {ask.path[0]}? Whatever uses it stops working.", yes):
+        return DONE
+    return ask.shown(lambda key: write(console(), f"{key['name']} ({key['key_id']}) is revoked"))
+
+
+@command(routes.CREATE_NAMESPACE)
+def create_namespace(ask: Ask) -> int:
+    """Make a namespace."""
+    return ask.shown(
+        lambda made: write(
+            console(),
+            f"{made['name']} is there; a key for it: "
+            f"sexton keys create --name NAME --role editor --namespace {made['name']}",
+        )
+    )
+
+
+@command(routes.LIST_NAMESPACES)
+def list_namespaces(ask: Ask) -> int:
+    """List the namespaces that you may see."""
+    return ask.shown(_show_namespaces)
+
+
+def _show_new(key: dict[str, Any]) -> None:
+    until = f" until {short_time(key['expires_at'])}" if key["expires_at"] else ""
+    where = "in all namespaces" if key["namespace"] == "*" else f"in the namespace {key['namespace']}"
+    print(
+        f"{key['name']} ({key['key_id']}) may act as {key['role']} {where}{until}. "
+        "This is the only time the key is shown:",
+        file=sys.stderr,
+    )
+    write(console(), key["key"])
+
+
+def _show_keys(keys: list[dict[str, Any]]) -> None:
+    out = console()
+    if not keys:
+        write(out, "no keys: sexton keys create --name NAME --role viewer makes one")
+        return
+    table = Table("key", "name", "role", "namespace", "begins", "used", "ends", elastic=("name", "namespace"))
+    for key in keys:
+        ends = "revoked" if key["revoked_at"] else short_time(key["expires_at"])
+        used = short_time(key["last_used_at"])
+        table.add(
+            key["key_id"], key["name"], key["role"], key["namespace"], key["beginning"], used, ends,
+            style="dim" if key["revoked_at"] else "",
+        )  # fmt: skip
+    table.print(out)
+
+
+def _show_namespaces(found: list[dict[str, Any]]) -> None:
+    table = Table("namespace", "made", "description", elastic=("description",))
+    for each in found:
+        table.add(each["name"], short_time(each["created_at"]), each["description"] or "")
+    table.print(console())

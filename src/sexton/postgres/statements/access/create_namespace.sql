@@ -1,0 +1,6 @@
+-- Make a namespace, unless it is there.
+with changed as (update sexton.access_version set version = version + 1)
+insert into sexton.namespaces (name, description, created_at)
+values (:name, :description, coalesce(:now, clock_timestamp()))
+on conflict do nothing
+returning name, description, created_at

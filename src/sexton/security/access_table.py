@@ -1,0 +1,89 @@
+"""Which keys and namespaces there are, as a process that serves the API knows them.
+
+They are few, and kept in memory: a request costs no statement, and a made-up key costs the database nothing.
+A row counts every change, in its transaction. At most once a second a request compares it, and reads
+everything again if it has grown: a revoked key is refused within two seconds, everywhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from datetime import datetime
+
+from sexton import clock
+from sexton.postgres.database import Database
+from sexton.security.keys import hash_of, read_pepper, well_formed
+from sexton.security.principal import Principal
+from sexton.security.role import Role
+
+FRESH_SECONDS = 1.0
+# How often the database is told which keys were used.
+NOTE_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class KnownKey:
+    principal: Principal
+    expires_at: datetime | None
+
+
+class AccessTable:
+    """Ask `find` and `namespaces` after `refresh`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._pepper = b""
+        self._version: int | None = None
+        self._fresh_until = float("-inf")
+        self._keys: dict[bytes, KnownKey] = {}
+        self._refreshing = asyncio.Lock()
+        self._used: dict[int, datetime] = {}
+        self._noted_at = float("-inf")
+        self.namespaces: frozenset[str] = frozenset()
+
+    async def refresh(self) -> None:
+        """See that what is known is at most a second old. Raises `Unavailable` if the database is away."""
+        if clock.monotonic() < self._fresh_until:
+            return
+        async with self._refreshing:
+            asked_at = clock.monotonic()
+            if asked_at < self._fresh_until:
+                return
+            version = await self._database.fetchval("access/read_version")
+            if version != self._version:
+                await self._read()
+                self._version = version
+            await self._note()
+            self._fresh_until = asked_at + FRESH_SECONDS
+
+    def find(self, text: str) -> Principal | None:
+        """Who holds this key; None if it is none, has ended or was revoked."""
+        if not well_formed(text):
+            return None
+        known = self._keys.get(hash_of(text, self._pepper))
+        now = clock.now()
+        if known is None or (known.expires_at is not None and known.expires_at <= now):
+            return None
+        if known.principal.key_id is not None:
+            self._used[known.principal.key_id] = now
+        return known.principal
+
+    async def _read(self) -> None:
+        self._pepper = await read_pepper(self._database)
+        rows = await self._database.fetch("access/read_access")
+        self.namespaces = frozenset(row["namespace"] for row in rows if row["id"] is None)
+        self._keys = {
+            row["hash"]: KnownKey(
+                Principal(f"key:{row['name']}", {row["namespace"]: Role(row["role"])}, row["id"]),
+                row["expires_at"],
+            )
+            for row in rows
+            if row["id"] is not None
+        }
+
+    async def _note(self) -> None:
+        if self._used and clock.monotonic() - self._noted_at >= NOTE_SECONDS:
+            used, self._used = self._used, {}
+            self._noted_at = clock.monotonic()
+            await self._database.execute("access/note_use", ids=list(used), times=list(used.values()))

@@ -1,0 +1,190 @@
+"""API keys: made and shown once, kept as a keyed hash, each with a role in a namespace.
+
+A key is `sxn_`, 32 random characters, and six that are a checksum of those: a scanner can tell a leaked key
+from a random text, and a mistyped one is refused without asking the database.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+import zlib
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from hashlib import sha256
+from typing import Annotated, Any
+
+import msgspec
+from asyncpg import Record
+
+from sexton.errors import InvalidField
+from sexton.model import decode_id, encode_id
+from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context, command
+from sexton.refusal import about, check_text, not_found
+from sexton.security.key_spec import LONGEST_NAME, KeySpec
+from sexton.security.role import EVERY_NAMESPACE, Role
+
+PREFIX = "sxn_"
+LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+RANDOM, CHECK = 32, 6
+SHOWN = len(PREFIX) + 6
+#: The setting that holds the key of the hashes.
+PEPPER = "api_key_pepper"
+
+
+class KeyView(msgspec.Struct, frozen=True, kw_only=True):
+    """An API key, without its text."""
+
+    key_id: Annotated[str, about("Its id, `k_…`.")]
+    name: Annotated[str, about("What it is for.")]
+    role: Annotated[Role, about("What it may do.")]
+    namespace: Annotated[str, about("Where it may do it; `*`: in all namespaces.")]
+    beginning: Annotated[str, about("Its first characters, to recognise it by.")]
+    created_by: Annotated[str, about("Who made it.")]
+    created_at: Annotated[datetime, about("When it was made.")]
+    expires_at: Annotated[datetime | None, about("When it ends; null: never.")]
+    revoked_at: Annotated[datetime | None, about("When it was revoked.")]
+    last_used_at: Annotated[datetime | None, about("When it was used last, to the minute.")]
+
+
+class NewKey(KeyView, frozen=True, kw_only=True):
+    """A key that was just made."""
+
+    key: Annotated[str, about("The key itself. It is shown this once.")]
+
+
+def new_key() -> str:
+    body = "".join(secrets.choice(LETTERS) for _ in range(RANDOM))
+    return f"{PREFIX}{body}{_checksum(body)}"
+
+
+def well_formed(text: str) -> bool:
+    """Whether the checksum fits: whether this can be a key of Sexton's."""
+    body = text.removeprefix(PREFIX)
+    return (
+        text.startswith(PREFIX)
+        and len(body) == RANDOM + CHECK
+        and body.isascii()
+        and hmac.compare_digest(_checksum(body[:RANDOM]), body[RANDOM:])
+    )
+
+
+def _checksum(body: str) -> str:
+    number, letters = zlib.crc32(body.encode()), ""
+    for _ in range(CHECK):
+        number, letter = divmod(number, len(LETTERS))
+        letters = LETTERS[letter] + letters
+    return letters
+
+
+def hash_of(text: str, pepper: bytes) -> bytes:
+    return hmac.digest(pepper, text.encode(), sha256)
+
+
+async def read_pepper(database: Database) -> bytes:
+    """The key of the hashes, made with the first API key."""
+    made = msgspec.json.encode(secrets.token_hex(32)).decode()
+    kept = await database.fetchval("cluster/keep_setting", name=PEPPER, value=made)
+    return bytes.fromhex(msgspec.json.decode(kept))
+
+
+async def create_key(context: Context, spec: KeySpec) -> NewKey:
+    """Make a key. Its text is in the answer, and nowhere else."""
+    pepper = await read_pepper(context.database)
+    return await _create(context, spec, pepper)
+
+
+@command
+async def _create(context: Context, spec: KeySpec, pepper: bytes) -> NewKey:
+    check_text(spec.name, "name", LONGEST_NAME)
+    now = await context.time()
+    if spec.expires_at is not None and spec.expires_at <= now:
+        raise InvalidField(
+            "bad_time", "expires_at is in the past", field="expires_at", hint="give a time in the future"
+        )
+    namespace = spec.namespace or context.namespace
+    text = new_key()
+    row = await context.fetchrow(
+        "access/create_key",
+        namespace=namespace,
+        name=spec.name,
+        role=spec.role,
+        hash=hash_of(text, pepper),
+        beginning=text[:SHOWN],
+        actor=context.actor,
+        now=context.now,
+        expires_at=spec.expires_at,
+    )
+    if row is None:
+        raise not_found("namespace", namespace)
+    return NewKey(**_fields(row), key=text)
+
+
+async def list_keys(
+    context: Context, *, cluster: bool = False, after: str | None = None, limit: int = 100
+) -> list[KeyView]:
+    """The keys of the namespace, or with `cluster` of all of them."""
+    rows = await context.fetch(
+        "access/list_keys",
+        namespace=EVERY_NAMESPACE if cluster else context.namespace,
+        after=_number(after) if after is not None else 0,
+        limit=limit,
+    )
+    return [KeyView(**_fields(row)) for row in rows]
+
+
+@command
+async def revoke_key(context: Context, key_id: str, *, cluster: bool = False) -> KeyView:
+    """End a key: every process that serves the API refuses it within two seconds."""
+    return await _end(context, key_id, cluster, expires_at=None)
+
+
+async def rotate_key(
+    context: Context, key_id: str, *, overlap_seconds: int = 86_400, cluster: bool = False
+) -> NewKey:
+    """Make a key like this one; the old one goes on for `overlap_seconds`."""
+    pepper = await read_pepper(context.database)
+    return await _rotate(context, key_id, overlap_seconds, cluster, pepper)
+
+
+@command
+async def _rotate(
+    context: Context, key_id: str, overlap_seconds: int, cluster: bool, pepper: bytes
+) -> NewKey:
+    now = await context.time()
+    old = await _end(context, key_id, cluster, expires_at=now + timedelta(seconds=overlap_seconds))
+    if old.revoked_at is not None or (old.expires_at is not None and old.expires_at < now):
+        raise InvalidField(
+            "key_ended",
+            f"the key {key_id} has ended",
+            field="key_id",
+            hint="make a new one: sexton keys create",
+        )
+    spec = KeySpec(name=old.name, role=old.role, namespace=old.namespace)
+    return await _create(context, spec, pepper)
+
+
+async def _end(context: Context, key_id: str, cluster: bool, expires_at: datetime | None) -> KeyView:
+    row = await context.fetchrow(
+        "access/end_key",
+        key_id=_number(key_id),
+        namespace=EVERY_NAMESPACE if cluster else context.namespace,
+        expires_at=expires_at,
+        now=context.now,
+    )
+    if row is None:
+        raise not_found("key", key_id)
+    return KeyView(**_fields(row))
+
+
+def _number(key_id: str) -> int:
+    number = decode_id("k", key_id)
+    if number is None:
+        raise not_found("key", key_id)
+    return number
+
+
+def _fields(row: Record | Mapping[str, Any]) -> dict[str, Any]:
+    found = {name: row[name] for name in KeyView.__struct_fields__ if name not in ("key_id", "role")}
+    return {"key_id": encode_id("k", row["id"]), "role": Role(row["role"]), **found}

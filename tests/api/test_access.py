@@ -1,0 +1,149 @@
+"""Who may do what over HTTP: every route is walked with every kind of credential."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from sexton.api.application import operations
+from sexton.api.operation import Operation
+from sexton.config import Settings
+from sexton.postgres.database import Database
+from sexton.security.role import Role
+from tests.api.conftest import Api, Reply, serve
+from tests.seeding import Store
+
+CONFIGURED = "a-key-of-the-configuration"
+ADMIN = {"Authorization": f"Bearer {CONFIGURED}"}
+WALKED = [one for one in operations() if one.role is not None and not one.tokened]
+REFUSALS = {401, 403}
+
+
+@pytest_asyncio.fixture
+async def guarded(database: Database) -> AsyncIterator[Api]:
+    """The API of a server with keys."""
+    async with serve(database, Settings(api_keys=CONFIGURED)) as client:
+        yield client
+
+
+async def make_key(api: Api, role: Role | str, namespace: str = "default", **more: Any) -> dict[str, str]:
+    """The header of a new key."""
+    made = await api(
+        "POST", "/keys", {"name": "walker", "role": role, "namespace": namespace, **more}, headers=ADMIN
+    )
+    assert made.status == 201, made.content
+    return {"Authorization": f"Bearer {made.json()['key']}"}
+
+
+async def call(api: Api, one: Operation, headers: dict[str, str], **ids: str) -> Reply:
+    """A request that gets past the guard if it may: what follows may refuse it."""
+    path = re.sub(
+        r"\{(\w+)\}", lambda found: ids.get(found[1], "r_1" if found[1] == "run" else "x"), one.template
+    )
+    body: dict[str, Any] | None = (
+        {} if one.body is not None or one.method in ("POST", "PUT", "PATCH") else None
+    )
+    return await api(one.method, path, body, headers=headers)
+
+
+@pytest.mark.parametrize("role", list(Role))
+async def test_each_role_may_do_what_the_table_says(guarded: Api, role: Role) -> None:
+    headers = await make_key(guarded, role, "*")
+    wrong = []
+    for one in WALKED:
+        reply = await call(guarded, one, headers)
+        assert one.role is not None
+        if role.allows(one.role) == (reply.status in REFUSALS):
+            wrong.append((one.name, reply.status))
+        if reply.status == 403:
+            assert reply.code == "forbidden"
+            assert f"the role {one.role}" in reply.json()["detail"]
+    assert wrong == []
+
+
+async def test_nothing_is_answered_without_a_credential(guarded: Api) -> None:
+    for one in WALKED:
+        assert (await call(guarded, one, {})).code == "no_key", one.name
+        made_up = {"Authorization": "Bearer sxn_00000000000000000000000000000000000000"}
+        assert (await call(guarded, one, made_up)).status in (401, 429), one.name
+
+
+async def test_revoked_and_expired_keys_are_refused(guarded: Api, database: Database) -> None:
+    headers = [await make_key(guarded, "admin", "*") for _ in range(2)]
+    await Store(database).fetch("update sexton.keys set expires_at = now() - interval '1 s' where id % 2 = 0")
+    await Store(database).fetch("update sexton.keys set revoked_at = now() where id % 2 = 1")
+    await Store(database).fetch("update sexton.access_version set version = version + 1")
+    for one in WALKED:
+        for each in headers:
+            assert (await call(guarded, one, each)).status in (401, 429), one.name
+    assert (await guarded("GET", "/jobs", headers=ADMIN)).status == 200
+
+
+async def test_a_role_in_one_namespace_is_none_in_the_cluster(guarded: Api) -> None:
+    headers = await make_key(guarded, "admin")
+    for one in WALKED:
+        if one.cluster:
+            assert (await call(guarded, one, headers)).code == "forbidden", one.name
+
+
+async def test_a_namespace_of_others_is_not_there(guarded: Api) -> None:
+    await guarded("POST", "/namespaces", {"name": "billing"}, headers=ADMIN)
+    headers = await make_key(guarded, "admin")
+    for asked in ("billing", "nowhere"):
+        for one in WALKED:
+            reply = await call(guarded, one, {**headers, "Sexton-Namespace": asked})
+            assert reply.code == "namespace_not_found", one.name
+        reply = await guarded("GET", f"/namespaces/{asked}", headers=headers)
+        assert reply.code == "namespace_not_found"
+        wish = {"name": "mine", "role": "viewer", "namespace": asked}
+        assert (await guarded("POST", "/keys", wish, headers=headers)).code == "namespace_not_found"
+    assert [each["name"] for each in (await guarded("GET", "/namespaces", headers=headers)).json()] == [
+        "default"
+    ]
+
+
+async def test_a_key_is_made_and_revoked(guarded: Api) -> None:
+    await guarded("POST", "/namespaces", {"name": "billing"}, headers=ADMIN)
+    made = await guarded(
+        "POST", "/keys", {"name": "deploy", "role": "editor", "namespace": "billing"},
+        headers={**ADMIN, "Idempotency-Key": "once"},
+    )  # fmt: skip
+    assert (made.status, made.json()["namespace"]) == (201, "billing")
+    key = {"Authorization": f"Bearer {made.json()['key']}"}
+    assert (await guarded("POST", "/jobs", {"name": "a", "schedule": "@daily"}, headers=key)).status == 201
+    in_billing = {**ADMIN, "Sexton-Namespace": "billing"}
+    [listed] = (await guarded("GET", "/keys", headers=in_billing)).json()
+    assert listed["key_id"] == made.json()["key_id"]
+    assert "key" not in listed
+    assert (await guarded("GET", "/keys", headers=ADMIN)).json() == []
+    assert len((await guarded("GET", "/keys?every=true", headers=ADMIN)).json()) == 1
+    revoked = await guarded("DELETE", f"/keys/{made.json()['key_id']}", headers=in_billing)
+    assert revoked.json()["revoked_at"] is not None
+
+
+async def test_no_answer_keeps_the_text_of_a_key(guarded: Api, database: Database) -> None:
+    body = {"name": "deploy", "role": "editor"}
+    made = await guarded("POST", "/keys", body, headers={**ADMIN, "Idempotency-Key": "once"})
+    kept = await Store(database).fetch("select body from sexton.requests")
+    assert made.json()["key"] not in repr(kept)
+
+
+async def test_a_key_counts_also_for_the_user_who_runs_the_server(api: Api) -> None:
+    made = await api("POST", "/keys", {"name": "look", "role": "viewer"})
+    headers = {"Authorization": f"Bearer {made.json()['key']}"}
+    assert (await api("GET", "/jobs", headers=headers)).status == 200
+    reply = await api("POST", "/jobs", {"name": "a", "schedule": "@daily"}, headers=headers)
+    assert reply.code == "forbidden"
+
+
+async def test_only_the_cluster_makes_keys_for_all_namespaces(guarded: Api) -> None:
+    headers = await make_key(guarded, "admin")
+    reply = await guarded(
+        "POST", "/keys", {"name": "all", "role": "viewer", "namespace": "*"}, headers=headers
+    )
+    assert reply.code == "forbidden"
+    assert (await guarded("GET", "/keys?every=true", headers=headers)).code == "forbidden"
