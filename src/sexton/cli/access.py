@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from dataclasses import replace
+from typing import Annotated, Any
+
+from cyclopts import Parameter
 
 from sexton.api import routes
 from sexton.cli import DONE
@@ -42,9 +45,11 @@ def revoke_key(ask: Ask, *, yes: Yes = False) -> int:
 
 
 @command(routes.CREATE_NAMESPACE)
-def create_namespace(ask: Ask) -> int:
+def create_namespace(
+    ask: Ask, name: Annotated[str, Parameter(help="Lower-case letters, digits and hyphens.")], /
+) -> int:
     """Make a namespace."""
-    return ask.shown(
+    return replace(ask, given={**ask.given, "name": name}).shown(
         lambda made: write(
             console(),
             f"{made['name']} is there; a key for it: "
