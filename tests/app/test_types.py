@@ -51,6 +51,14 @@ async def main() -> None:
         print(name, number, await app.result(await app.run_now(report), timeout=5))
     except RunFailed:
         pass
+
+
+def view() -> str:
+    app.sync.schedule(report, at="2030-01-01T00:00Z", overlap="skip")  # arg-type
+    app.sync.list(status="activ")  # arg-type
+    app.sync.schedule_many(report, [{"at": "2030-01-01T00:00Z"}])
+    job = app.sync.edit(app.sync.schedule(report, at="2030-01-01T00:00Z").job_id, priority=1)
+    return job.priority  # return-value
 """
 
 

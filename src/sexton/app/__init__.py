@@ -21,10 +21,12 @@ import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from sexton.app.commands import Commands
+from sexton.app.sync import SyncClient
 from sexton.engine.cluster.egress import decide_egress
 from sexton.engine.logs import set_up_logging
 from sexton.engine.loop import Loop
@@ -53,6 +55,11 @@ class Sexton(Commands):
     def __init__(self, database_url: str | None = None, *, name: str | None = None, **settings: Any) -> None:
         super().__init__(name or _caller(), {"database_url": database_url, **settings})
         self.node: Node | None = None
+
+    @cached_property
+    def sync(self) -> SyncClient:
+        """The commands for programs without an event loop: `app.sync.schedule(…)`, `app.sync.get(…)`, …"""
+        return SyncClient(self)
 
     def run(self) -> None:
         """Run scheduler and worker in this process until Ctrl-C or SIGTERM."""

@@ -151,7 +151,7 @@ class Commands(Declarations):
             return await self._call(why, number, at=at, past=past, ahead=ahead)
 
     async def edit(
-        self, job: str | Handler, *, expected_revision: int | None = None, **changes: Any
+        self, /, job: str | Handler, *, expected_revision: int | None = None, **changes: Any
     ) -> JobView:
         """Change some fields of a job, its schedule included; None puts one back to its default. With
         `expected_revision`, only if the job has not been edited since."""

@@ -91,4 +91,14 @@ async def configured_database(settings: Settings, name: str, *, patient: bool) -
             await database.close()
     finally:
         if server is not None:
-            await asyncio.to_thread(server.release)
+            await _release(server)
+
+
+async def _release(server: PrivateServer) -> None:
+    """In a thread, for it may take a while; at the end of the interpreter there are no more threads."""
+    try:
+        releasing = asyncio.get_running_loop().run_in_executor(None, server.release)
+    except RuntimeError:
+        server.release()
+    else:
+        await releasing

@@ -10,6 +10,7 @@ rounds are made one by one. The application's own database is not touched.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from datetime import datetime, timedelta
@@ -82,7 +83,10 @@ async def engine(app: Sexton, *, at: datetime, server: str | None = None) -> Asy
         def opening(patient: bool) -> AbstractAsyncContextManager[Database]:
             return configured_database(settings, app.name, patient=patient)
 
+        # What a synchronous client holds open belongs to the other database.
+        await asyncio.to_thread(app.sync.close)
         stack.enter_context(app._rehearsing(settings, opening, lambda: time.at))
+        stack.push_async_callback(asyncio.to_thread, app.sync.close)
         database = await stack.enter_async_context(app.connected())
         test = Engine(app, database, time)
         await test.start()

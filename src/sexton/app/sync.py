@@ -1,0 +1,162 @@
+"""The commands of an application for programs without an event loop: scripts, threads, Django views.
+
+They are the commands of `Commands`, carried out in one background thread with an event loop of its own, where
+the database stays open between them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import functools
+import os
+import threading
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from concurrent.futures import CancelledError, Future
+from contextlib import AsyncExitStack
+from itertools import islice
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from sexton.app.commands import CHUNK, Commands, Ids
+from sexton.jobs.bulk import RefusedLines
+from sexton.targets.handler import Handler
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+Command = Callable[Concatenate[Commands, Given], Coroutine[Any, Any, Result]]
+
+
+def _waiting(command: Command[Given, Result]) -> Callable[Concatenate[SyncClient, Given], Result]:
+    """A command that returns what the coroutine returns."""
+
+    @functools.wraps(command)
+    def wait(self: SyncClient, /, *args: Given.args, **kwargs: Given.kwargs) -> Result:
+        return self._wait(command, *args, **kwargs)
+
+    return wait
+
+
+class SyncClient:
+    """`app.sync`: the commands of an application, to be called from any thread without an event loop.
+
+    Each takes what the coroutine of its name takes, and returns what that returns. The first one starts a
+    thread and opens the database; both end with the program, or with `close()`. A process that was forked
+    gets its own. Inside a running event loop they are refused: they would block it.
+    """
+
+    def __init__(self, app: Commands) -> None:
+        self._app = app
+        self._pid = os.getpid()
+        self._starting = threading.Lock()
+        self._thread: _LoopThread | None = None
+        self._inherited: _LoopThread | None = None
+
+    schedule = _waiting(Commands.schedule)
+    get = _waiting(Commands.get)
+    list = _waiting(Commands.list)
+    history = _waiting(Commands.history)
+    why = _waiting(Commands.why)
+    edit = _waiting(Commands.edit)
+    pause = _waiting(Commands.pause)
+    resume = _waiting(Commands.resume)
+    run_now = _waiting(Commands.run_now)
+    result = _waiting(Commands.result)
+    backfill = _waiting(Commands.backfill)
+    delete = _waiting(Commands.delete)
+    cancel_run = _waiting(Commands.cancel_run)
+
+    def schedule_many(self, handler: str | Handler | None, items: Iterable[Mapping[str, Any]]) -> Ids:
+        # The items are made in the caller's thread: they may come from a generator that belongs there.
+        made: Ids = []
+        rest = iter(items)
+        while chunk := [*islice(rest, CHUNK)]:
+            try:
+                made += self._wait(Commands.schedule_many, handler, chunk)
+            except RefusedLines as refused:
+                raise RefusedLines([(len(made) + line, why) for line, why in refused.errors]) from None
+        return made
+
+    schedule_many.__doc__ = Commands.schedule_many.__doc__
+
+    def close(self) -> None:
+        """Close the database and end the thread. A later command starts them again."""
+        self._after_fork()
+        with self._starting:
+            thread, self._thread = self._thread, None
+        if thread is not None:
+            thread.close()
+
+    def _wait(self, command: Command[Given, Result], /, *args: Given.args, **kwargs: Given.kwargs) -> Result:
+        _refuse_in_event_loop(command)
+        self._after_fork()
+        with self._starting:
+            if self._thread is None:
+                self._thread = _LoopThread(self._app)
+            done = self._thread.submit(functools.partial(command, self._app, *args, **kwargs))
+        try:
+            return done.result()
+        except CancelledError:
+            raise RuntimeError("app.sync was closed while this command waited") from None
+        except BaseException:
+            done.cancel()  # such as KeyboardInterrupt: the command need not go on
+            raise
+
+    def _after_fork(self) -> None:
+        """A forked process has its parent's thread by name only, and must not touch its connections."""
+        if self._pid != os.getpid():
+            self._inherited, self._thread = self._thread, None
+            self._pid, self._starting = os.getpid(), threading.Lock()
+
+
+class _LoopThread:
+    """An event loop in a thread, with the database of an application open in it from the first command on."""
+
+    def __init__(self, app: Commands) -> None:
+        self._app = app
+        self._pid = os.getpid()
+        self._loop: asyncio.AbstractEventLoop
+        self._stop: asyncio.Event
+        self._opening: asyncio.Lock
+        self._opened = False
+        self._open = AsyncExitStack()
+        ready = threading.Event()
+        self._thread = threading.Thread(
+            target=lambda: asyncio.run(self._serve(ready)), name="sexton-sync", daemon=True
+        )
+        self._thread.start()
+        ready.wait()
+
+    def submit(self, call: Callable[[], Coroutine[Any, Any, Result]]) -> Future[Result]:
+        return asyncio.run_coroutine_threadsafe(self._connected(call), self._loop)
+
+    def close(self) -> None:
+        atexit.unregister(self.close)
+        if self._pid != os.getpid():
+            return  # at the end of a fork
+        self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join()
+
+    async def _serve(self, ready: threading.Event) -> None:
+        """What still waits at the end is cancelled, as `asyncio.run` does."""
+        self._loop, self._stop, self._opening = asyncio.get_running_loop(), asyncio.Event(), asyncio.Lock()
+        ready.set()
+        async with self._open:
+            await self._stop.wait()
+
+    async def _connected(self, call: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
+        async with self._opening:
+            if not self._opened:
+                await self._open.enter_async_context(self._app.connected())
+                self._opened = True
+                # After that of the private PostgreSQL, so that it runs before it.
+                atexit.register(self.close)
+        return await call()
+
+
+def _refuse_in_event_loop(command: Callable[..., Any]) -> None:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    name = command.__name__
+    raise RuntimeError(f"app.sync.{name}(…) would block the running event loop: write await app.{name}(…)")
