@@ -269,8 +269,6 @@ async def test_the_history_outlives_its_job(api: Api, database: Database) -> Non
     assert number is not None
     await make_ended(database, number, 5, datetime.now(UTC) - timedelta(hours=1))
     await api("DELETE", "/jobs/hourly")
-    async with database.connection() as connection:
-        await connection.execute(database.sql("delete from sexton.jobs"))
     assert [run["run_id"] for run in (await api("GET", f"/jobs/{job['job_id']}/runs")).json()] == ["r_5"]
     assert (await api("GET", "/jobs/j_zzz/runs")).code == "job_not_found"
 

@@ -54,6 +54,7 @@ async def get_run_log(call: Call) -> Answer:
     query = call.query(LogQuery)
     after = None if query.after is None else aware(query.after, "after")
     number = ledger.run_number(call.path("run"))
+    await ledger.require_run(call.context, number)
     return Answer(await ledger.list_log(call.context, number, after=after, limit=query.limit))
 
 

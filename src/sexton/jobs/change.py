@@ -34,7 +34,9 @@ async def find(context: Context, ref: str, *, deleted: bool = False) -> int:
     """The number of the job with this id or this name. With `deleted`, a name that no job has leads to the
     job that had it last."""
     number = decode_id("j", ref)
-    if number is None:
+    if number is not None:
+        number = await context.fetchval("jobs/find_by_id", namespace=context.namespace, job_id=number)
+    else:
         number = await context.fetchval("jobs/find", namespace=context.namespace, name=ref)
     if number is None and deleted:
         number = await context.fetchval("jobs/find_deleted", namespace=context.namespace, name=ref)

@@ -174,7 +174,7 @@ async def _report(context: Context, run_id: str, token: str, outcome: Outcome, *
     number, claim = await _authorized(context, run_id, token)
     row = await context.fetchrow("recording/lock_reported", run_id=number, now=context.now)
     if row is None:
-        end = await context.fetchrow("reading/find_end", run_id=number)
+        end = await context.fetchrow("reading/find_end", run_id=number, namespace=None)
         if end is not None and end["claim"] == claim and end["status"] in ends:
             return Told(end["status"], again=True)
         raise await _too_late(context, number)
@@ -257,7 +257,7 @@ def _check_claim(row: asyncpg.Record, claim: int) -> None:
 
 async def _too_late(context: Context, number: int) -> SextonError:
     run = encode_id("r", number)
-    end = await context.fetchrow("reading/find_end", run_id=number)
+    end = await context.fetchrow("reading/find_end", run_id=number, namespace=None)
     if end is None:
         return not_found("run", run)
     return Conflict("run_ended", f"run {run} has ended already: {end['status']}", hint="stop working on it")

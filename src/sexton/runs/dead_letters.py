@@ -36,6 +36,7 @@ async def list_dead(
     died_at, run_id = decode_cursor(cursor, tuple[datetime, Number]) if cursor else (None, None)
     rows = await context.fetch(
         "reading/list_dead",
+        namespace=context.namespace,
         job_id=job,
         error_group=group,
         reason=reason,
@@ -49,7 +50,7 @@ async def list_dead(
 @query
 async def get_dead(context: Context, run_id: int) -> DeadLetter:
     """One dead letter with its payload and attempts."""
-    row = await context.fetchrow("reading/get_dead", run_id=run_id)
+    row = await context.fetchrow("reading/get_dead", run_id=run_id, namespace=context.namespace)
     if row is None:
         raise not_found("dead letter", encode_id("r", run_id))
     tries = await context.fetch("reading/list_attempts", run_id=run_id)
@@ -65,7 +66,9 @@ async def list_groups(context: Context, *, job: int | None = None, limit: int = 
             **{name: row[name] for name in DeadGroup.__struct_fields__ if name != "latest_run_id"},
             latest_run_id=encode_id("r", row["latest_run"]),
         )
-        for row in await context.fetch("reading/list_dead_groups", job_id=job, limit=limit)
+        for row in await context.fetch(
+            "reading/list_dead_groups", namespace=context.namespace, job_id=job, limit=limit
+        )
     ]
     return make_page([("", group) for group in groups], limit).items
 

@@ -86,7 +86,7 @@ class Timeline:
         reach = {"job_id": job_id, "start": start, "end": end, "limit": limit}
         async with context.open.transaction(isolation="repeatable_read"):
             now = await context.time()
-            row = await context.fetchrow("reading/get_job", job_id=job_id)
+            row = await context.fetchrow("reading/get_job", job_id=job_id, namespace=context.namespace)
             if row is None:
                 raise not_found("job", encode_id("j", job_id))
             timer = await context.fetchrow("reading/get_timer", job_id=job_id)

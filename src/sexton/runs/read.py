@@ -89,9 +89,9 @@ async def list_runs(
 @query
 async def get_run(context: Context, run_id: int) -> RunDetail:
     """One run with its attempts, log, progress and result."""
-    live = await context.fetchrow("reading/get_live_run", run_id=run_id)
+    live = await context.fetchrow("reading/get_live_run", run_id=run_id, namespace=context.namespace)
     # A run that ends between the two statements is found by the second.
-    row = live or await context.fetchrow("reading/get_ended_run", run_id=run_id)
+    row = live or await context.fetchrow("reading/get_ended_run", run_id=run_id, namespace=context.namespace)
     if row is None:
         raise not_found("run", encode_id("r", run_id))
     tries = await context.fetch("reading/list_attempts", run_id=run_id)
@@ -119,11 +119,17 @@ async def list_log(
     return make_page([("", LogLine(**row)) for row in rows], limit).items
 
 
+async def require_run(context: Context, run_id: int) -> None:
+    """Raises `run_not_found` unless the namespace has such a run."""
+    if not await context.fetchval("reading/find_run", run_id=run_id, namespace=context.namespace):
+        raise not_found("run", encode_id("r", run_id))
+
+
 @query
 async def require_job(context: Context, ref: str) -> int:
     """The number of a job, named by id or name, whose row is still there, deleted or not."""
     number = await find(context, ref, deleted=True)
-    if await context.fetchrow("reading/get_job", job_id=number) is None:
+    if await context.fetchrow("reading/get_job", job_id=number, namespace=context.namespace) is None:
         raise not_found("job", ref)
     return number
 
@@ -149,7 +155,7 @@ async def _live_rows(
 ) -> list[Record]:
     filters = {"below": below, "states": states, "triggers": triggers, "limit": limit}
     if job is None:
-        return await context.fetch("reading/list_live_runs", **filters)
+        return await context.fetch("reading/list_live_runs", namespace=context.namespace, **filters)
     return await context.fetch("reading/list_live_runs_of_job", job_id=job, **filters)
 
 
@@ -173,7 +179,9 @@ async def _ended_rows(
     rows: list[Record] = []
     for window in WINDOWS:
         first = max(START, last - min(window, last - START))
-        rows = await context.fetch("reading/list_ended_runs", first=first, last=last, **filters)
+        rows = await context.fetch(
+            "reading/list_ended_runs", namespace=context.namespace, first=first, last=last, **filters
+        )
         if len(rows) >= limit:
             break
     return rows

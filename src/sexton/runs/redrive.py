@@ -9,7 +9,6 @@ from typing import Any
 import asyncpg
 import msgspec
 
-from sexton.errors import Conflict
 from sexton.jobs.change import find
 from sexton.jobs.stored import StoredJob, concurrency_key_of_run
 from sexton.model import decode_id, encode_id
@@ -24,8 +23,6 @@ CHUNK = 1000
 async def redrive(context: Context, run_id: str) -> str:
     """Run a dead letter again, with the job as it is now and all its attempts; the id of the new run."""
     letter = await _lock(context, run_id)
-    if not letter["has_job"]:
-        raise Conflict("job_gone", f"the job of {run_id} is gone: it cannot be run again", hint="discard it")
     (made,) = await _redrive(context, [letter], [await context.time()])
     return encode_id("r", made["id"])
 
@@ -72,6 +69,7 @@ async def _filters(
     """The time, and which letters are meant; what dies later is left for the next time."""
     now = await context.time()
     return now, {
+        "namespace": context.namespace,
         "run_id": None,
         "job_id": None if job is None else await find(context, job),
         "error_group": error_group,
@@ -92,7 +90,7 @@ async def _by_chunks(some: Callable[[int], Awaitable[int]]) -> int:
 
 @command
 async def _redrive_some(context: Context, filters: dict[str, Any], start: datetime, step: timedelta) -> int:
-    letters = await context.fetch("recording/lock_dead", **filters, with_job=True, limit=CHUNK)
+    letters = await context.fetch("recording/lock_dead", **filters, limit=CHUNK)
     if letters:
         await _redrive(context, letters, [start + place * step for place in range(len(letters))])
     return len(letters)
@@ -100,7 +98,7 @@ async def _redrive_some(context: Context, filters: dict[str, Any], start: dateti
 
 @command
 async def _discard_some(context: Context, filters: dict[str, Any]) -> int:
-    letters = await context.fetch("recording/lock_dead", **filters, with_job=False, limit=CHUNK)
+    letters = await context.fetch("recording/lock_dead", **filters, limit=CHUNK)
     await context.execute("recording/discard", runs=[letter["run_id"] for letter in letters])
     return len(letters)
 
@@ -109,7 +107,7 @@ async def _lock(context: Context, run_id: str) -> asyncpg.Record:
     number = decode_id("r", run_id)
     only: dict[str, Any] = dict.fromkeys(("job_id", "error_group", "reason", "died_until"))
     letter = number is not None and await context.fetchrow(
-        "recording/lock_dead", run_id=number, **only, with_job=False, limit=1
+        "recording/lock_dead", namespace=context.namespace, run_id=number, **only, limit=1
     )
     if not letter:
         raise not_found("dead letter", run_id)

@@ -124,11 +124,15 @@ async def cancel_run(context: Context, run_id: str, *, reason: str | None = None
     """`cancelled` if the run was waiting, `requested` if it runs: its worker is asked to stop it."""
     number = run_number(run_id)
     outcome = await context.fetchval(
-        "recording/cancel_run", run_id=number, reason=reason or "cancelled on request", now=context.now
+        "recording/cancel_run",
+        namespace=context.namespace,
+        run_id=number,
+        reason=reason or "cancelled on request",
+        now=context.now,
     )
     if outcome is not None:
         return str(outcome)
-    ended = await context.fetchval("reading/find_end", run_id=number)
+    ended = await context.fetchval("reading/find_end", run_id=number, namespace=context.namespace)
     if ended is None:
         raise not_found("run", run_id)
     raise Conflict(

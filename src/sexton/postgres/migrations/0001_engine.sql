@@ -104,6 +104,7 @@ create table sexton.jobs (
 );
 
 create unique index jobs_name on sexton.jobs (namespace, name) where status <> 'deleted';
+create index jobs_namespace on sexton.jobs (namespace, id);
 create index jobs_app on sexton.jobs (app) where app is not null;
 create index jobs_status on sexton.jobs (status, id) where status <> 'active';
 create index jobs_labels on sexton.jobs using gin (labels) where labels is not null;

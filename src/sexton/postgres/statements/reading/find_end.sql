@@ -1,2 +1,7 @@
--- How a run ended, and under which claim.
-select status, claim from sexton.history where run_id = :run_id order by recorded_at desc limit 1
+-- How a run of a namespace ended, and under which claim. The namespace is null where the caller has the run's token.
+select history.status, history.claim
+from sexton.history as history
+join sexton.jobs as job on job.id = history.job_id
+where history.run_id = :run_id and (:namespace::text is null or job.namespace = :namespace)
+order by history.recorded_at desc
+limit 1

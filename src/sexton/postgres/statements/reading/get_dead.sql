@@ -2,4 +2,4 @@
 select
     coalesce(d.payload, j.payload)::text as payload,
 -- include: dead_letters
-where d.run_id = :run_id
+where d.run_id = :run_id and j.namespace = :namespace

@@ -2,6 +2,6 @@
 select
     h.claim, coalesce(h.payload, j.payload)::text as payload,
 -- include: ended_runs
-where h.run_id = :run_id
+where h.run_id = :run_id and j.namespace = :namespace
 order by h.recorded_at desc
 limit 1

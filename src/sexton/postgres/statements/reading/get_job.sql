@@ -1,2 +1,2 @@
 -- A job's row, deleted or not.
-select * from sexton.jobs where id = :job_id
+select * from sexton.jobs where id = :job_id and namespace = :namespace

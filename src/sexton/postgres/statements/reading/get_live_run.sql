@@ -5,4 +5,4 @@ select
     (select b.id from sexton.runs b where b.job_id = r.job_id and b.slot = 0) as blocker,
 -- include: live_runs
 left join sexton.lanes l on l.id = r.lane
-where r.id = :run_id
+where r.id = :run_id and j.namespace = :namespace

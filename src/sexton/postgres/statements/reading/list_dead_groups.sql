@@ -4,7 +4,8 @@ select d.error_group, d.reason, count(*) as letters, count(distinct d.job_id) as
     (array_agg(d.error order by d.died_at desc))[1] as latest_error,
     (array_agg(d.run_id order by d.died_at desc))[1] as latest_run
 from sexton.dead d
-where :job_id::bigint is null or d.job_id = :job_id
+join sexton.jobs j on j.id = d.job_id
+where j.namespace = :namespace and (:job_id::bigint is null or d.job_id = :job_id)
 group by d.error_group, d.reason
 order by count(*) desc, d.error_group, d.reason
 limit :limit

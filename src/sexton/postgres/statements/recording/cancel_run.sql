@@ -2,7 +2,12 @@
 with moment as materialized (select coalesce(:now::timestamptz, clock_timestamp()) as now),
 -- include: patience
 found as materialized (
-    select run.id, run.state, run.node from patience cross join sexton.runs as run where run.id = :run_id for update of run
+    select run.id, run.state, run.node
+    from patience
+    cross join sexton.runs as run
+    join sexton.jobs as job on job.id = run.job_id and job.namespace = :namespace
+    where run.id = :run_id
+    for update of run
 ),
 asked as (
     update sexton.runs as run

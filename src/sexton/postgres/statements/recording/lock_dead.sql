@@ -1,15 +1,14 @@
--- Lock dead letters to redrive or discard them, the oldest first. A filter that is null does not apply; :with_job: only those
--- whose job still exists, for the others cannot be run again.
-select dead.run_id, dead.job_id, dead.revision, dead.scheduled_at, dead.idempotency_key, dead.payload,
-       job.id is not null as has_job
+-- Lock dead letters to redrive or discard them, the oldest first. A filter that is null does not apply. The job of a letter
+-- is kept as long as the letter.
+select dead.run_id, dead.job_id, dead.revision, dead.scheduled_at, dead.idempotency_key, dead.payload
 from sexton.dead
-left join sexton.jobs as job on job.id = dead.job_id
-where (:run_id::bigint is null or dead.run_id = :run_id)
+join sexton.jobs as job on job.id = dead.job_id
+where job.namespace = :namespace
+  and (:run_id::bigint is null or dead.run_id = :run_id)
   and (:job_id::bigint is null or dead.job_id = :job_id)
   and (:error_group::text is null or dead.error_group = :error_group)
   and (:reason::text is null or dead.reason = :reason)
   and (:died_until::timestamptz is null or dead.died_at <= :died_until)
-  and (job.id is not null or not :with_job::boolean)
 order by dead.died_at, dead.run_id
 limit :limit
 for update of dead
