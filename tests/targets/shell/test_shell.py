@@ -23,6 +23,7 @@ from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
 from sexton.runs.read import get_run
 from sexton.security import secrets
+from sexton.targets.shell.step import SUPERVISED
 from tests.seeding import (
     QUIET,
     Store,
@@ -135,6 +136,27 @@ async def test_commands_run_as_the_account_that_the_worker_names(database: Datab
     settings = {"shell_user": "nobody"}
     store, run = await carry_out(database, {"script": "id -un; echo $USER"}, settings)
     assert (await end_of(store, run))[1]["output"] == "nobody\nnobody"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can run commands as another account")
+async def test_a_directory_is_entered_as_the_account_of_the_command(
+    database: Database, tmp_path: Path
+) -> None:
+    tmp_path.chmod(0o700)
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    shell = {"script": "ls", "directory": str(inside)}
+    store, run = await carry_out(database, shell, {"shell_user": "nobody"}, max_retries=3)
+    status, _, error = await end_of(store, run)
+    assert (status, error) == ("dead", f"the command cannot be started: Permission denied: {inside}")
+
+
+@pytest.mark.skipif(not SUPERVISED, reason="there is no supervisor")
+async def test_what_a_job_sets_does_not_reach_the_supervisor(database: Database) -> None:
+    """It may be root's, and a variable such as LD_LIBRARY_PATH would let the job's code into it."""
+    shell = {"script": "echo $MINE; cat /proc/$PPID/environ", "environment": {"MINE": "yes"}}
+    store, run = await carry_out(database, shell)
+    assert (await end_of(store, run))[1]["output"] == "yes"
 
 
 async def test_a_worker_refuses_an_account_that_is_not_there(database: Database) -> None:

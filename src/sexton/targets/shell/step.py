@@ -38,6 +38,8 @@ END_SECONDS = 5.0
 # A process that cannot be killed may hold on to the output.
 DRAIN_SECONDS = 2.0
 SUPERVISOR = Path(__file__).with_name("supervisor.py")
+# What it says, and its exit code, if it cannot start the command.
+CANNOT_START, CANNOT_START_CODE = "the command cannot be started", 126
 SUPERVISED = sys.platform == "linux"
 LONGEST_LINE = 16 * 1024
 LAST_LINES = 50
@@ -110,15 +112,26 @@ class OpenShell:
     async def _start(
         self, program: str, shell: ShellTarget, environment: dict[str, str], command: ShellProcess
     ) -> asyncio.SubprocessTransport:
+        start = partial(asyncio.get_running_loop().subprocess_exec, lambda: command)
         words = [program, *shell.words[1:]]
-        if SUPERVISED:
-            words = [sys.executable, "-I", "-S", str(SUPERVISOR), self._login, program, *words]
-        try:
-            transport, _ = await asyncio.get_running_loop().subprocess_exec(
-                lambda: command, *words, cwd=shell.directory, env=environment, start_new_session=True
-            )
-        except (FileNotFoundError, NotADirectoryError, PermissionError) as error:
-            raise Refused(f"the command cannot be started: {error}") from None
+        if not SUPERVISED:
+            try:
+                transport, _ = await start(
+                    *words, cwd=shell.directory, env=environment, start_new_session=True
+                )
+            except (FileNotFoundError, NotADirectoryError, PermissionError) as error:
+                raise Refused(f"{CANNOT_START}: {error}") from None
+            return transport
+        supervisor = [sys.executable, "-I", "-S", str(SUPERVISOR), self._login]
+        with os.fdopen(os.memfd_create("environment"), "wb") as file:
+            file.write(b"\0".join(os.fsencode(f"{name}={value}") for name, value in environment.items()))
+            file.flush()
+            file.seek(0)
+            number = file.fileno()
+            transport, _ = await start(
+                *supervisor, str(number), shell.directory or "", program, *words,
+                env={}, pass_fds=(number,), start_new_session=True,
+            )  # fmt: skip
         return transport
 
 
@@ -209,6 +222,8 @@ def judge(shell: ShellTarget, code: int, command: ShellProcess) -> Outcome:
         if said.truncated:
             result["truncated"] = True
         return Success(result)
+    if wrong.text.startswith(CANNOT_START) and code == CANNOT_START_CODE:
+        return Failure(wrong.text, permanent=True)
     how = f"signal {-code}" if code < 0 else f"exit code {code}"
     last = wrong.text.strip() or said.text.strip()
     return Failure(f"{how}: {last}" if last else how, permanent=code in shell.permanent_codes)

@@ -6,31 +6,37 @@ own parent has ended, so nothing leaves its tree. SIGTERM asks the command to en
 the command has ended the supervisor kills what is left, and ends with the command's exit code or by its
 signal.
 
-It is a program of its own, started as `python -I -S supervisor.py LOGIN PROGRAM WORD…`. It imports only what
-starts fast. LOGIN is `-`, or `uid:gid,gid…` of the account that the command runs as. The supervisor keeps its
-own account, so that such a command cannot end it.
+It is a program of its own, started as `python -I -S supervisor.py LOGIN FD DIRECTORY PROGRAM WORD…`. It
+imports only what starts fast. LOGIN is `-`, or `uid:gid,gid…` of the account that the command runs as. The
+supervisor keeps its own account, so that such a command cannot end it. What a job decides does not reach
+the supervisor itself: the command's environment is in the file FD, and DIRECTORY is entered as that account.
 """
 
 import ctypes
 import os
 import signal
 import sys
+import time
 from types import FrameType
 
 PR_SET_CHILD_SUBREAPER = 36
-# A process that the kernel does not let go of, or that may not be killed, must not keep a run for ever.
-MOST_ROUNDS = 500
-ROUND_SECONDS = 0.01
+# A process that the kernel does not let go of must not keep a run for ever.
+MOST_SECONDS = 5.0
+PAUSE_SECONDS = 0.01
+# How often children are killed between two looks at the whole tree.
+MOST_KILLS = 1000
 CANNOT_START = 126
 
 
-def main(login: str, program: str, words: list[str]) -> None:
+def main(login: str, descriptor: int, directory: str, program: str, words: list[str]) -> None:
+    with open(descriptor, "rb") as file:
+        environment = dict(each.split(b"=", 1) for each in file.read().split(b"\0") if each)
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     # Until both handlers know the command, signals wait.
     signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTERM, signal.SIGINT))
     command = os.fork()
     if not command:
-        start(login, program, words)
+        start(login, directory, program, words, environment)
     os.close(0)
     os.close(1)
 
@@ -54,7 +60,10 @@ def main(login: str, program: str, words: list[str]) -> None:
     os._exit(code if code >= 0 else 128 - code)
 
 
-def start(login: str, program: str, words: list[str]) -> None:
+def start(
+    login: str, directory: str, program: str, words: list[str], environment: dict[bytes, bytes]
+) -> None:
+    what = program
     try:
         os.setsid()
         if login != "-":
@@ -63,12 +72,16 @@ def start(login: str, program: str, words: list[str]) -> None:
             os.setgroups(numbers)
             os.setgid(numbers[0])
             os.setuid(int(user))
+        if directory:
+            what = directory
+            os.chdir(directory)
+            what = program
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGTERM, signal.SIGINT))
-        os.execv(program, words)
+        os.execve(program, words, environment)
     except OSError as error:
-        os.write(2, f"the command cannot be started: {error.strerror}: {program}\n".encode())
+        os.write(2, f"the command cannot be started: {error.strerror}: {what}\n".encode())
     os._exit(CANNOT_START)
 
 
@@ -80,16 +93,40 @@ def wait_for(command: int) -> int:
 
 
 def end_the_rest() -> None:
+    """Kill what is left, until nothing is left that may be killed."""
     signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGCHLD,))
-    for _ in range(MOST_ROUNDS):
-        try:
-            while os.waitpid(-1, os.WNOHANG)[0]:
-                continue
-        except ChildProcessError:
+    deadline = time.monotonic() + MOST_SECONDS
+    while reap() and time.monotonic() < deadline:
+        sent = [send(process, signal.SIGKILL) for process in descendants()]
+        if sent and not any(sent):
             return
-        for process in descendants():
-            send(process, signal.SIGKILL)
-        signal.sigtimedwait((signal.SIGCHLD,), ROUND_SECONDS)
+        # A process that forks and ends is gone before it is found in the tree, but each of its children
+        # comes here, and looking at our children is faster than forking.
+        for _ in range(MOST_KILLS):
+            for process in children():
+                send(process, signal.SIGKILL)
+            if not reap():
+                return
+        signal.sigtimedwait((signal.SIGCHLD,), PAUSE_SECONDS)
+
+
+def reap() -> bool:
+    """Whether there are children, once those that have ended are gone."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            continue
+    except ChildProcessError:
+        return False
+    return True
+
+
+def children() -> list[int]:
+    """Of this process; none where the kernel has no such list."""
+    try:
+        with open("/proc/thread-self/children", "rb") as file:  # noqa: PTH123
+            return [int(each) for each in file.read().split()]
+    except FileNotFoundError:
+        return []
 
 
 def descendants() -> list[int]:
@@ -110,12 +147,16 @@ def descendants() -> list[int]:
     return found
 
 
-def send(process: int, number: int) -> None:
+def send(process: int, number: int) -> bool:
+    """Whether it may be sent; one that has ended meanwhile does not mind."""
     try:
         os.kill(process, number)
-    except (ProcessLookupError, PermissionError):
-        return
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False
+    return True
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], sys.argv[3:])
+    main(sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4], sys.argv[5:])
