@@ -98,6 +98,7 @@ class Authority:
 def make_authority(directory: Path) -> Authority:
     key = ec.generate_private_key(ec.SECP256R1())
     name = _name("authority")
+    names = [x509.IPAddress(ip_address("127.0.0.1")), x509.DNSName("named.test")]
     now = clock.now()
 
     def certificate(of: str, issuer_key: ec.EllipticCurvePrivateKey, *, authority: bool = False) -> bytes:
@@ -111,7 +112,7 @@ def make_authority(directory: Path) -> Authority:
             .not_valid_before(now - timedelta(days=1))
             .not_valid_after(now + timedelta(days=1))
             .add_extension(x509.BasicConstraints(ca=authority, path_length=None), critical=True)
-            .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), False)
+            .add_extension(x509.SubjectAlternativeName(names), False)
             .add_extension(x509.SubjectKeyIdentifier.from_public_key(own.public_key()), False)
             .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(key.public_key()), False)
             .add_extension(_usage(authority), critical=True)

@@ -35,6 +35,8 @@ class Address:
     user: str | None = None
     password: str | None = field(default=None, repr=False)
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
+    #: Which name each of the hosts stood for, where they are IP addresses instead of names.
+    names: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def read(cls, url: str, *, field: str, queue: bool = False) -> Address:

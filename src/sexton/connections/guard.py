@@ -36,6 +36,7 @@ REFUSED = tuple(
             "240.0.0.0/4",  # reserved, and broadcast
             "::/128",
             "::/96",  # IPv4 in IPv6, as it was before ::ffff:0:0/96
+            "::ffff:0:0:0/96",  # IPv4 in IPv6 for translators
             "64:ff9b:1::/48",  # NAT64 of a local kind: only the network knows what is behind it
             "2001::/32",  # Teredo
             "2002::/16",  # 6to4
@@ -78,11 +79,10 @@ class Guard:
         return CheckedResolver(resolver or ThreadedResolver(), self)
 
     async def pin(self, address: Address, *, field: str) -> Address:
-        """The address with checked IP addresses for its hosts, and with files that may be named.
+        """The address with checked IP addresses for its hosts, and with files that may be named. With TLS the
+        certificates are still asked for the names.
 
-        With TLS the names stay, as certificates are for names: a name that has moved since leads to a server
-        that cannot show the certificate, and is told nothing. With HTTP they stay too: the client takes its
-        resolver and its sockets from the guard."""
+        With HTTP the names stay: the client takes its resolver and its sockets from the guard."""
         for name in FILES:
             if (path := address.options.get(name)) is not None:
                 self.check_file(path, field)
@@ -90,18 +90,36 @@ class Guard:
             self.check_file(address.path, field)
         if address.scheme == "sqs":  # its host is a region
             return address
-        hosts, failed = [], OSError("it has no host")
+        hosts, names = [], {}
+        failed: OSError | None = None
         for host, port in address.hosts:
-            for found in await self.resolve(host, port):
-                try:
-                    hosts.append((await _reached(found, port), port))
-                    break
-                except OSError as error:
-                    failed = error
-        if address.hosts and not hosts:
+            try:
+                found = await self.find(host, port)
+            except RefusedAddress:
+                raise
+            except OSError as error:
+                failed = error
+                continue
+            hosts.append((found, port))
+            names[found] = host
+        if failed and not hosts:
             raise failed
-        named = address.tls or address.scheme in ("http", "https")
-        return address if named else replace(address, hosts=tuple(hosts))
+        if address.scheme in ("http", "https"):
+            return address
+        return replace(address, hosts=tuple(hosts), names=names)
+
+    async def find(self, host: str, port: int) -> str:
+        """The checked IP address of a host that takes connections: a name may have others that do not."""
+        failed = OSError(f"{host} has no address")
+        for found in await self.resolve(host, port):
+            try:
+                _, writer = await asyncio.open_connection(found, port)
+            except OSError as error:
+                failed = error
+            else:
+                writer.close()
+                return found
+        raise failed
 
     async def resolve(self, host: str, port: int) -> list[str]:
         """The IP addresses of a host. Raises `RefusedAddress` if one of them may not be reached."""
@@ -125,13 +143,6 @@ class Guard:
             field=field,
             hint="put the content into a secret and write ${secret:name}, or ask the operator",
         )
-
-
-async def _reached(address: str, port: int) -> str:
-    """The address, once something takes connections there: a name may have others that do."""
-    _, writer = await asyncio.open_connection(address, port)
-    writer.close()
-    return address
 
 
 class CheckedResolver(AbstractResolver):

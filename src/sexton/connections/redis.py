@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ssl
+from inspect import signature
 from typing import Any
 
 from redis.asyncio import ConnectionPool, Redis, SSLConnection, UnixDomainSocketConnection
@@ -10,6 +11,9 @@ from redis.asyncio import ConnectionPool, Redis, SSLConnection, UnixDomainSocket
 from sexton.connections.address import Address
 from sexton.connections.tls import context_of
 from sexton.errors import InvalidField
+
+# Whether this version of the client follows a server to another host, which the server names.
+CAN_BE_MOVED = "maint_notifications_config" in signature(ConnectionPool).parameters
 
 
 class OwnTls(SSLConnection):
@@ -28,6 +32,10 @@ def redis_client(address: Address, *, field: str, **options: Any) -> Redis:
         "db": _number(address, field),
         **options,
     }
+    if CAN_BE_MOVED:
+        from redis.maint_notifications import MaintNotificationsConfig
+
+        given["maint_notifications_config"] = MaintNotificationsConfig(enabled=False)
     if address.scheme == "unix":
         given |= {"connection_class": UnixDomainSocketConnection, "path": address.path}
     else:

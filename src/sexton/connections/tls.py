@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import socket
 import ssl
+from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from sexton.connections.address import FILES, Address
 from sexton.errors import InvalidField
@@ -12,10 +15,43 @@ from sexton.errors import InvalidField
 PEM = "-----BEGIN"
 
 
-def make_context(ca: str | None, cert: str | None, key: str | None) -> ssl.SSLContext:
-    """Each is the path of a file, or what would be in it. `ca` replaces the system's authorities."""
-    inline = ca is not None and ca.startswith(PEM)
-    context = ssl.create_default_context(cafile=None if inline else ca, cadata=ca if inline else None)
+class NamedContext(ssl.SSLContext):
+    """Asks the certificates of servers for their names, though they are dialled by their IP addresses."""
+
+    names: dict[str, str]
+
+    def wrap_bio(
+        self,
+        incoming: ssl.MemoryBIO,
+        outgoing: ssl.MemoryBIO,
+        server_side: bool = False,
+        server_hostname: str | bytes | None = None,
+        session: ssl.SSLSession | None = None,
+    ) -> ssl.SSLObject:
+        return super().wrap_bio(incoming, outgoing, server_side, self._name(server_hostname), session)
+
+    def wrap_socket(  # type: ignore[override]
+        self, sock: socket.socket, *, server_hostname: str | None = None, **options: Any
+    ) -> ssl.SSLSocket:
+        return super().wrap_socket(sock, server_hostname=self._name(server_hostname), **options)
+
+    def _name(self, host: Any) -> Any:
+        return self.names.get(host, host)
+
+
+def make_context(
+    ca: str | None, cert: str | None, key: str | None, names: Mapping[str, str] | None = None
+) -> NamedContext:
+    """Each is the path of a file, or what would be in it. `ca` replaces the system's authorities. `names` are
+    those of IP addresses."""
+    context = NamedContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.names = dict(names or {})
+    if ca is None:
+        context.load_default_certs()
+    elif ca.startswith(PEM):
+        context.load_verify_locations(cadata=ca)
+    else:
+        context.load_verify_locations(cafile=ca)
     if cert is not None:
         # OpenSSL reads keys from files only: in a directory that no other user can read, for a moment.
         with TemporaryDirectory() as directory:
@@ -26,13 +62,14 @@ def make_context(ca: str | None, cert: str | None, key: str | None) -> ssl.SSLCo
     return context
 
 
-def context_of(address: Address, field: str) -> ssl.SSLContext | None:
+def context_of(address: Address, field: str) -> NamedContext | None:
     """What an address asks for; None: no TLS. Files are read anew each time. Raises `InvalidField`."""
     if not address.tls:
         return None
     files_of(address, field)  # says more plainly what is not there
     try:
-        return make_context(*map(address.options.get, FILES))
+        ca, cert, key = map(address.options.get, FILES)
+        return make_context(ca, cert, key, address.names)
     except (OSError, ValueError) as error:
         named = " and ".join(name for name in FILES if name in address.options) or "the system's authorities"
         raise InvalidField(

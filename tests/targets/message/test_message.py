@@ -4,22 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from aiokafka import AIOKafkaProducer
+from aiokafka.structs import BrokerMetadata
 
 from sexton.config import Settings
+from sexton.connections.address import Address
+from sexton.connections.guard import Guard, RefusedAddress
 from sexton.connections.scheme import servers
 from sexton.errors import InvalidField
 from sexton.jobs.validation import read_spec
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
 from sexton.security import secrets
+from sexton.targets.message.brokers import redis as redis_broker
+from sexton.targets.message.brokers.base import Message
+from sexton.targets.message.brokers.kafka import _guard_brokers
 from sexton.targets.table import check_target
 from tests.seeding import drained, working
 from tests.targets.carrying import carry_out, end_of, waiting
-from tests.targets.services import serving
+from tests.targets.services import make_authority, serving
 
 
 def closed_port() -> int:
@@ -87,33 +96,131 @@ async def test_the_credentials_of_the_worker_are_not_for_a_host_that_a_job_names
     assert "the worker's credentials are not for 127.0.0.1" in (error or "")
 
 
-@pytest.mark.parametrize("broker", ["redis", "rabbitmq", "nats", "mqtt", "kafka"])
-async def test_what_is_checked_is_what_is_dialled(
-    database: Database, broker: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The name leads to a good address when it is checked, and to another one ever after."""
+MOVING = "named.test"
+Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+@pytest.fixture
+def moving(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name that leads to 127.0.0.1 when it is asked for first, and to 127.0.0.2 ever after."""
     asked: list[str] = []
     real = socket.getaddrinfo
 
-    def moving(host: Any, port: Any, *rest: Any, **named: Any) -> Any:
-        if host != "moving.test":
+    def answer(host: Any, port: Any, *rest: Any, **named: Any) -> Any:
+        if host != MOVING:
             return real(host, port, *rest, **named)
         asked.append(host)
         return real("127.0.0.1" if len(asked) == 1 else "127.0.0.2", port, *rest, **named)
 
-    def closed(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        dialled.append(writer.get_extra_info("sockname")[0])
-        writer.close()
+    monkeypatch.setattr(socket, "getaddrinfo", answer)
 
+
+@asynccontextmanager
+async def two_hosts(handler: Handler) -> AsyncIterator[tuple[int, list[str]]]:
+    """The same port of both addresses, and which of them were dialled."""
     dialled: list[str] = []
-    monkeypatch.setattr(socket, "getaddrinfo", moving)
-    async with await asyncio.start_server(closed, "127.0.0.1", 0) as good:
+
+    async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        dialled.append(writer.get_extra_info("sockname")[0])
+        try:
+            await handler(reader, writer)
+        except OSError:
+            pass
+        finally:
+            writer.close()
+
+    async with await asyncio.start_server(accept, "127.0.0.1", 0) as good:
         port = good.sockets[0].getsockname()[1]
-        async with await asyncio.start_server(closed, "127.0.0.2", port):
-            url = URLS[broker].format(f"moving.test:{port}")
-            await carry_out(database, {"message": {"broker": broker, "url": url, "topic": "orders"}})
+        async with await asyncio.start_server(accept, "127.0.0.2", port):
+            yield port, dialled
+
+
+async def say_nothing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    writer.close()
+
+
+@pytest.mark.usefixtures("moving")
+@pytest.mark.parametrize("broker", ["redis", "rabbitmq", "nats", "mqtt", "kafka"])
+async def test_what_is_checked_is_what_is_dialled(database: Database, broker: str) -> None:
+    async with two_hosts(say_nothing) as (port, dialled):
+        url = URLS[broker].format(f"{MOVING}:{port}")
+        await carry_out(database, {"message": {"broker": broker, "url": url, "topic": "orders"}})
     assert set(dialled) == {"127.0.0.1"}
     assert len(dialled) > 1
+
+
+@pytest.mark.usefixtures("moving")
+@pytest.mark.parametrize(
+    ("broker", "scheme"),
+    [("redis", "rediss"), ("rabbitmq", "amqps"), ("nats", "tls"), ("mqtt", "mqtts"), ("kafka", "kafka+ssl")],
+)
+async def test_with_tls_too_and_the_certificate_is_asked_for_the_name(
+    database: Database, broker: str, scheme: str, tmp_path: Path
+) -> None:
+    authority = make_authority(tmp_path)
+    context = authority.context()
+    agreed: list[str | None] = []
+    asked: list[str | None] = []
+    context.sni_callback = lambda _socket, name, _context: asked.append(name)
+
+    async def shake_hands(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if broker == "nats":
+            writer.write(b'INFO {"tls_required": true}\r\n')
+        await writer.start_tls(context)
+        await reader.read(1)  # the client has verified the certificate, and goes on
+        agreed.append(writer.get_extra_info("cipher") and asked[-1])
+
+    async with two_hosts(shake_hands) as (port, dialled):
+        url = f"{scheme}://{MOVING}:{port}?ca={authority.ca}"
+        target = {"message": {"broker": broker, "url": url, "topic": "orders"}}
+        await carry_out(database, target, {"target_files": tmp_path})
+    assert set(dialled) == {"127.0.0.1"}
+    assert set(agreed) == {MOVING}
+
+
+@pytest.mark.usefixtures("moving")
+async def test_the_brokers_that_a_kafka_names_are_dialled_where_they_were_checked() -> None:
+    async with two_hosts(say_nothing) as (port, dialled):
+        producer = AIOKafkaProducer(bootstrap_servers=f"127.0.0.1:{port}")
+        _guard_brokers(producer, Guard(private=True), None)
+        client: Any = producer.client
+        client.cluster._brokers = {
+            1: BrokerMetadata(1, MOVING, port, None),
+            2: BrokerMetadata(2, "169.254.169.254", 80, None),
+        }
+        assert await client._get_conn(1) is None
+        with pytest.raises(RefusedAddress):
+            await client._get_conn(2)
+        await producer.stop()
+    assert set(dialled) == {"127.0.0.1"}
+    assert len(dialled) > 1
+
+
+async def test_a_redis_does_not_send_the_worker_to_another_host() -> None:
+    """Servers may announce that they move; where to is theirs to say."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while line := await reader.readline():
+            words = []
+            for _ in range(int(line[1:])):
+                size = int((await reader.readline())[1:])
+                words.append((await reader.readexactly(size + 2))[:-2])
+            if words[0] == b"HELLO":
+                writer.write(b"%1\r\n+proto\r\n:3\r\n")
+            elif words[0] == b"XADD":
+                move = f"127.0.0.2:{port}".encode()
+                writer.write(b">4\r\n$6\r\nMOVING\r\n:1\r\n:10\r\n$%d\r\n%s\r\n" % (len(move), move))
+                writer.write(b"$3\r\n1-1\r\n")
+            else:
+                writer.write(b"+PONG\r\n" if words[0] == b"PING" else b"+OK\r\n")
+
+    async with two_hosts(answer) as (port, dialled):
+        address = Address.read(f"redis://127.0.0.1:{port}/0", field="url")
+        publisher = await redis_broker.connect(address, Guard(private=True))
+        for _ in range(2):
+            assert await publisher.publish(Message("orders", b"{}", "1")) == {"id": "1-1"}
+        await publisher.close()
+    assert set(dialled) == {"127.0.0.1"}
 
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "/no/such/file", "{0}/../outside"])

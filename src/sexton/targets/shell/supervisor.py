@@ -16,12 +16,11 @@ import ctypes
 import os
 import signal
 import sys
-import time
 from types import FrameType
 
 PR_SET_CHILD_SUBREAPER = 36
 # A process that the kernel does not let go of must not keep a run for ever.
-MOST_SECONDS = 5.0
+MOST_SECONDS = 5
 PAUSE_SECONDS = 0.01
 # How often children are killed between two looks at the whole tree.
 MOST_KILLS = 1000
@@ -94,9 +93,16 @@ def wait_for(command: int) -> int:
 
 def end_the_rest() -> None:
     """Kill what is left, until nothing is left that may be killed."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGCHLD,))
-    deadline = time.monotonic() + MOST_SECONDS
-    while reap() and time.monotonic() < deadline:
+    signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGCHLD, signal.SIGALRM))
+    signal.alarm(MOST_SECONDS)
+    kill_the_rest()
+    signal.alarm(0)
+    signal.sigtimedwait((signal.SIGALRM,), 0)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGALRM,))
+
+
+def kill_the_rest() -> None:
+    while reap() and signal.SIGALRM not in signal.sigpending():
         sent = [send(process, signal.SIGKILL) for process in descendants()]
         if sent and not any(sent):
             return

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from aiokafka import AIOKafkaProducer
 from aiokafka import errors as kafka_errors
+from aiokafka.client import ConnectionGroup
 
 from sexton.connections.address import Address
 from sexton.connections.guard import Guard
 from sexton.connections.kafka import kafka_options
+from sexton.connections.tls import NamedContext
 from sexton.targets.base import Refused
 from sexton.targets.message.brokers.base import FIELD, PUBLISH_SECONDS, Message
 
@@ -44,14 +47,15 @@ class KafkaPublisher:
 
 
 async def connect(address: Address, guard: Guard) -> KafkaPublisher:
+    options = kafka_options(address, field=FIELD)
     producer = AIOKafkaProducer(
         acks="all",
         enable_idempotence=True,
         request_timeout_ms=int(PUBLISH_SECONDS * 1000),
         metadata_max_age_ms=60_000,
-        **kafka_options(address, field=FIELD),
+        **options,
     )
-    _guard_brokers(producer, guard)
+    _guard_brokers(producer, guard, options.get("ssl_context"))
     try:
         await producer.start()
     except REFUSALS as error:
@@ -63,15 +67,26 @@ async def connect(address: Address, guard: Guard) -> KafkaPublisher:
     return KafkaPublisher(producer)
 
 
-def _guard_brokers(producer: AIOKafkaProducer, guard: Guard) -> None:
-    """The brokers of a cluster are named by its answers: each is checked before it is dialled."""
+def _guard_brokers(producer: AIOKafkaProducer, guard: Guard, context: NamedContext | None) -> None:
+    """The brokers of a cluster are named by its answers: each is dialled at an address that was checked."""
     client: Any = producer.client
-    dial = client._get_conn
+    dial, known = client._get_conn, client.cluster.broker_metadata
+    checked: dict[Any, Any] = {}
+    # Of two brokers with one address, the one that is being dialled has its name in the context.
+    lock = asyncio.Lock()
 
-    async def checked(node: Any, **options: Any) -> Any:
-        broker = client.cluster.broker_metadata(node)
-        if broker is not None:
-            await guard.resolve(broker.host, broker.port)
-        return await dial(node, **options)
+    async def dial_checked(node: Any, **options: Any) -> Any:
+        connection = client._conns.get((node, options.get("group", ConnectionGroup.DEFAULT)))
+        if connection is not None and connection.connected():
+            return connection
+        async with lock:
+            broker = known(node)
+            if broker is not None:
+                address = await guard.find(broker.host, broker.port)
+                checked[node] = broker._replace(host=address)
+                if context is not None:
+                    context.names[address] = broker.host
+            return await dial(node, **options)
 
-    client._get_conn = checked
+    client._get_conn = dial_checked
+    client.cluster.broker_metadata = lambda node: checked.get(node) or known(node)
