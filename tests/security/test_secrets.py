@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import stat
+from base64 import b64encode, urlsafe_b64encode
 from pathlib import Path
 
 import pytest
@@ -70,6 +72,9 @@ async def test_an_address_is_masked_in_all_its_parts(database: Database) -> None
     assert found.mask_all({"a": ["p@ssword", 1], "b": None}) == {"a": ["•••", 1], "b": None}
 
 
+TOKEN = 'a"b\\cüd/e f+g'
+
+
 @pytest.mark.parametrize(
     "said",
     [
@@ -79,6 +84,13 @@ async def test_an_address_is_masked_in_all_its_parts(database: Database) -> None
         "GET /?token=a%22b%5Cc%C3%BCd%2Fe%20f%2Bg",
         "GET /?token=a%22b%5Cc%C3%BCd/e%20f%2Bg",
         "GET /?token=a%22b%5Cc%C3%BCd%2Fe+f%2Bg",
+        "GET /?token=a%22b%5cc%c3%bcd%2fe+f%2bg",
+        'the answer was {"token": "a\\"b\\\\c\\u00FCd/e f+g"}',
+        "<p>unknown: a&quot;b\\cüd/e f+g</p>",
+        "unknown: 'a\"b\\\\cüd/e f+g'",
+        "unknown: b'a\"b\\\\c\\xc3\\xbcd/e f+g'",
+        *(f"Basic {b64encode(f'{user}:{TOKEN}'.encode()).decode()}" for user in ("", "x", "yz")),
+        *(f"Basic {urlsafe_b64encode(f'{user}:{TOKEN}?'.encode()).decode()}" for user in ("", "x", "yz")),
         'cut in the middle: a"b\\cüd/',
         'cut in the middle: a"b\\cüd/…',
         "\\cüd/e f+g and what follows",
@@ -86,12 +98,14 @@ async def test_an_address_is_masked_in_all_its_parts(database: Database) -> None
 )
 async def test_a_secret_is_masked_however_it_is_written(database: Database, said: str) -> None:
     mine = settings()
-    await secrets.keep(Context(database), mine, "token", 'a"b\\cüd/e f+g')
+    await secrets.keep(Context(database), mine, "token", TOKEN)
     found = Secrets(database, mine)
     await found.value("token")
     masked = found.mask(said)
     assert secrets.MASK in masked
-    assert not any(part in masked for part in ("cüd", "u00fcd", "C3%BC"))
+    assert not any(part in masked for part in ("cüd", "u00fcd", "u00FCd", "C3%BC", "c3%bc", "xbc"))
+    for encoded in re.findall(r"Basic (.+)", masked):
+        assert len(encoded.replace(secrets.MASK, "")) < 10
 
 
 def test_a_binding_says_where_a_secret_may_go() -> None:

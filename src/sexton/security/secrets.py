@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import html
 import json
 import os
 import re
@@ -44,6 +45,9 @@ SHORTEST_MASKED = 4
 # A text that was cut may end, or begin, in the middle of a secret.
 SHORTEST_CUT = 6
 CUT = "…"
+# What encodings of URLs and JSON put for a character; others write its digits in the other case.
+ENCODED = re.compile(r"%[0-9A-F]{2}|\\u[0-9a-f]{4}")
+URL_SAFE = str.maketrans("+/", "-_")
 HOST = re.compile(r"(\*\.)?[A-Za-z0-9_]([A-Za-z0-9_.:-]{0,251}[A-Za-z0-9_])?")
 
 
@@ -241,10 +245,24 @@ def _require(name: str, binding: Binding, use: Use) -> None:
 def _spellings(text: str) -> Iterable[str]:
     """How the errors and answers of services quote a text."""
     for way in (text, unquote(text)):
+        data = way.encode()
         yield way
-        yield from (quote(way, safe=""), quote(way), quote_plus(way))
+        for encoded in (quote(way, safe=""), quote(way), quote_plus(way)):
+            yield from (encoded, ENCODED.sub(lambda found: found[0].lower(), encoded))
         for escaped in (json.dumps(way)[1:-1], json.dumps(way, ensure_ascii=False)[1:-1]):
-            yield from (escaped, escaped.replace("/", "\\/"))
+            for each in (escaped, ENCODED.sub(lambda found: found[0].upper().replace("U", "u"), escaped)):
+                yield from (each, each.replace("/", "\\/"))
+        yield from (html.escape(way), html.escape(way, quote=False), repr(way)[1:-1], repr(data)[2:-1])
+        if len(data) > SHORTEST_CUT:
+            yield from _in_base64(data)
+
+
+def _in_base64(data: bytes) -> Iterable[str]:
+    """As a part of a longer text that is encoded, such as `user:password`: the characters that come from the
+    data alone, wherever it begins."""
+    for before, mixed in ((0, 0), (1, 2), (2, 3)):
+        whole = base64.b64encode(b"\0" * before + data)[mixed : (before + len(data)) * 8 // 6].decode()
+        yield from (whole, whole.translate(URL_SAFE))
 
 
 def check_binding(binding: Binding, kinds: Iterable[str]) -> Binding:
