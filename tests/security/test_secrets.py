@@ -55,6 +55,29 @@ async def test_values_cannot_be_swapped_and_need_their_key(database: Database) -
         await Secrets(database, mine).value("three")
 
 
+async def test_each_namespace_has_its_own_secrets(database: Database) -> None:
+    mine = settings()
+    await secrets.keep(Context(database), mine, "db", "ours")
+    await secrets.keep(Context(database, "billing"), mine, "db", "theirs")
+    await secrets.keep(Context(database, "billing"), mine, "mail", "theirs too")
+    read = Secrets(database, mine)
+    assert await read.value("db") == "ours"
+    assert await read.value("db", Use(namespace="billing")) == "theirs"
+    with pytest.raises(SecretError):
+        await read.value("mail")
+    assert [each["name"] for each in await secrets.names(Context(database))] == ["db"]
+    with pytest.raises(NotFound):
+        await secrets.delete(Context(database), "mail")
+
+
+async def test_a_secret_cannot_be_moved_to_another_namespace(database: Database) -> None:
+    mine = settings()
+    await secrets.keep(Context(database), mine, "db", "ours")
+    await Store(database).fetch("update sexton.secrets set namespace = 'billing'")
+    with pytest.raises(SecretError, match="another key"):
+        await Secrets(database, mine).value("db", Use(namespace="billing"))
+
+
 async def test_an_address_is_masked_in_all_its_parts(database: Database) -> None:
     mine = settings()
     await secrets.keep(Context(database), mine, "broker", "amqp://user:p%40ssword@host/x?token=abcdef")

@@ -36,7 +36,13 @@ async def send_test(call: Call) -> Answer:
     else:
         target = read_target(wish.target, payload)
     trial = await try_target(
-        call.database, call.services.settings, target, payload, job_name=name, seconds=wish.timeout_seconds
+        call.database,
+        call.services.settings,
+        target,
+        payload,
+        namespace=call.context.namespace,
+        job_name=name,
+        seconds=wish.timeout_seconds,
     )
     return Answer(trial)
 

@@ -232,7 +232,7 @@ async def _secret_warnings(context: Context, job: JobView) -> list[str]:
     named = named_secrets([target_of(job), job.dead_letter_target])
     if not named:
         return []
-    known = {row["name"] for row in await context.fetch("secrets/list")}
+    known = {row["name"] for row in await context.fetch("secrets/list", namespace=context.namespace)}
     return [
         f"there is no secret {name} yet (sexton secret set {quote(name)})" for name in sorted(named - known)
     ]

@@ -30,7 +30,7 @@ from sexton import clock
 from sexton.config import Settings
 from sexton.errors import InvalidField, SextonError
 from sexton.postgres.database import Database
-from sexton.postgres.transaction import Context, command
+from sexton.postgres.transaction import NAMESPACE, Context, command
 from sexton.refusal import not_found
 from sexton.security.placeholder import PLACEHOLDER, SecretRef, check_secret_name
 from sexton.security.private_file import make_private_file
@@ -57,10 +57,11 @@ class SecretError(SextonError):
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """What a secret is wanted for: a kind of target, and the hosts that get it."""
+    """What a secret is wanted for: a kind of target, the hosts that get it, and whose job wants it."""
 
     kind: str = ""
     hosts: tuple[str, ...] = ()
+    namespace: str = NAMESPACE
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +84,8 @@ class Binding:
         parts += [f"targets of the kind {', '.join(self.kinds)}"] if self.kinds else []
         return " and ".join(parts) or "any host"
 
-    def authenticated(self, name: str) -> bytes:
-        return json.dumps([name, self.hosts, self.kinds]).encode()
+    def authenticated(self, namespace: str, name: str) -> bytes:
+        return json.dumps([namespace, name, self.hosts, self.kinds]).encode()
 
     def _names(self, host: str) -> bool:
         host = host.lower().removesuffix(".")
@@ -116,7 +117,7 @@ class Secrets:
         self._database = database
         self._source = settings.secret_key
         self._cipher: AESGCM | None = None
-        self._values: dict[str, tuple[str, Binding, float]] = {}
+        self._values: dict[tuple[str, str], tuple[str, Binding, float]] = {}
         self._masked: dict[str, None] = {}
 
     async def reveal(self, text: str | SecretRef, use: Use = NOWHERE) -> str:
@@ -128,41 +129,43 @@ class Secrets:
         values = {name: await self.value(name, use) for name in set(PLACEHOLDER.findall(text))}
         return PLACEHOLDER.sub(lambda found: values[found[1]], text)
 
-    async def address(self, text: str | SecretRef, kind: str, *, encode: bool = False) -> str:
+    async def address(
+        self, text: str | SecretRef, kind: str, *, namespace: str = NAMESPACE, encode: bool = False
+    ) -> str:
         """The same for an address, whose secrets go to the hosts that it then names. `encode`: a secret that
         is only a part of it, such as its password, is encoded."""
         whole = isinstance(text, SecretRef) or PLACEHOLDER.fullmatch(text) is not None
         template = f"${{secret:{text.secret}}}" if isinstance(text, SecretRef) else text
-        found = {name: await self._find(name) for name in set(PLACEHOLDER.findall(template))}
+        found = {name: await self._find(namespace, name) for name in set(PLACEHOLDER.findall(template))}
 
         def put(match: re.Match[str]) -> str:
             value = found[match[1]][0]
             return quote(value, safe="") if encode and not whole else value
 
         url = PLACEHOLDER.sub(put, template)
-        use = Use(kind, hosts_of(url))
+        use = Use(kind, hosts_of(url), namespace)
         for name, (_, binding) in found.items():
             _require(name, binding, use)
         return url
 
     async def value(self, name: str, use: Use = NOWHERE) -> str:
-        value, binding = await self._find(name)
+        value, binding = await self._find(use.namespace, name)
         _require(name, binding, use)
         return value
 
-    async def _find(self, name: str) -> tuple[str, Binding]:
+    async def _find(self, namespace: str, name: str) -> tuple[str, Binding]:
         now = clock.monotonic()
-        known = self._values.get(name)
+        known = self._values.get((namespace, name))
         if known is not None and now - known[2] < KEPT_SECONDS:
             return known[:2]
-        row = await self._database.fetchrow("secrets/get", name=name)
+        row = await self._database.fetchrow("secrets/get", namespace=namespace, name=name)
         if row is None:
             raise SecretError(
                 "no_secret", f"there is no secret {name}", hint=f"make it: sexton secret set {name}"
             )
         binding = Binding(tuple(row["hosts"]), tuple(row["kinds"]))
-        value = decrypt(self._key(), name, binding, row["value"])
-        self._values[name] = (value, binding, now)
+        value = decrypt(self._key(), namespace, name, binding, row["value"])
+        self._values[namespace, name] = (value, binding, now)
         self._remember(value)
         return value, binding
 
@@ -299,10 +302,11 @@ async def keep(
             field="value",
             hint="pass it on the standard input",
         )
-    sealed = encrypt(AESGCM(read_key(settings.secret_key)), name, binding, value)
+    sealed = encrypt(AESGCM(read_key(settings.secret_key)), context.namespace, name, binding, value)
     return bool(
         await context.fetchval(
             "secrets/set",
+            namespace=context.namespace,
             name=name,
             value=sealed,
             hosts=list(binding.hosts),
@@ -314,11 +318,11 @@ async def keep(
 
 async def names(context: Context) -> list[dict[str, Any]]:
     """Every secret's name, where it may go, and when it was made and changed."""
-    return [dict(row) for row in await context.fetch("secrets/list")]
+    return [dict(row) for row in await context.fetch("secrets/list", namespace=context.namespace)]
 
 
 async def delete(context: Context, name: str) -> None:
-    if await context.fetchval("secrets/delete", name=name) is None:
+    if await context.fetchval("secrets/delete", namespace=context.namespace, name=name) is None:
         raise not_found("secret", name)
 
 
@@ -332,21 +336,23 @@ async def rekey(
     after = AESGCM(read_key(new))
     lost, count = [], 0
     for row in await context.fetch("secrets/list_sealed"):
-        name, binding = row["name"], Binding(tuple(row["hosts"]), tuple(row["kinds"]))
+        namespace, name = row["namespace"], row["name"]
+        binding = Binding(tuple(row["hosts"]), tuple(row["kinds"]))
         try:
             if before is None:
                 raise _wrong_key(name)
-            value = decrypt(before, name, binding, row["value"])
+            value = decrypt(before, namespace, name, binding, row["value"])
         except SecretError:
             if not forget:
                 raise
             lost.append(name)
-            await context.execute("secrets/delete", name=name)
+            await context.execute("secrets/delete", namespace=namespace, name=name)
             continue
         await context.execute(
             "secrets/set",
+            namespace=namespace,
             name=name,
-            value=encrypt(after, name, binding, value),
+            value=encrypt(after, namespace, name, binding, value),
             hosts=row["hosts"],
             kinds=row["kinds"],
             now=context.now,
@@ -366,20 +372,23 @@ async def unreadable(context: Context, source: str | None) -> list[str]:
         try:
             if cipher is None:
                 raise _wrong_key(row["name"])
-            decrypt(cipher, row["name"], Binding(tuple(row["hosts"]), tuple(row["kinds"])), row["value"])
+            binding = Binding(tuple(row["hosts"]), tuple(row["kinds"]))
+            decrypt(cipher, row["namespace"], row["name"], binding, row["value"])
         except SecretError:
             found.append(row["name"])
     return found
 
 
-def encrypt(cipher: AESGCM, name: str, binding: Binding, value: str) -> bytes:
+def encrypt(cipher: AESGCM, namespace: str, name: str, binding: Binding, value: str) -> bytes:
     nonce = os.urandom(NONCE_BYTES)
-    return nonce + cipher.encrypt(nonce, value.encode(), binding.authenticated(name))
+    return nonce + cipher.encrypt(nonce, value.encode(), binding.authenticated(namespace, name))
 
 
-def decrypt(cipher: AESGCM, name: str, binding: Binding, sealed: bytes) -> str:
+def decrypt(cipher: AESGCM, namespace: str, name: str, binding: Binding, sealed: bytes) -> str:
     try:
-        content = cipher.decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], binding.authenticated(name))
+        content = cipher.decrypt(
+            sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], binding.authenticated(namespace, name)
+        )
         return content.decode()
     except InvalidTag:
         raise _wrong_key(name) from None

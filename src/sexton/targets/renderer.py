@@ -11,7 +11,7 @@ from sexton.errors import SextonError, Unavailable
 from sexton.model import Cancel, Failure, Outcome, Success
 from sexton.postgres.database import Database
 from sexton.security.placeholder import SecretRef
-from sexton.security.secrets import NOWHERE, SecretError, Secrets, Use
+from sexton.security.secrets import NOWHERE, SecretError, Secrets, Use, hosts_of
 from sexton.targets.base import Refused
 from sexton.targets.run import RunContext, Step, describe
 from sexton.targets.template import fill, names_wall_clock
@@ -26,6 +26,7 @@ class Renderer:
         self.secrets = secrets
         self._database = database
         self._zones: dict[tuple[int, int], str] = {}
+        self._namespaces: dict[int, str] = {}
 
     async def text(self, template: str | SecretRef, run: RunContext, use: Use = NOWHERE) -> str:
         """Secrets are put in last: what the payload holds is data, never a placeholder."""
@@ -38,6 +39,30 @@ class Renderer:
             name, _, rest = part.partition("}")
             done += await self.secrets.value(name, use) + self._fill(rest, run, zone)
         return done
+
+    async def address(
+        self, text: str | SecretRef, kind: str, run: RunContext, *, encode: bool = False
+    ) -> str:
+        """An address with its secrets in their places: those of the run's namespace."""
+        return await self.secrets.address(text, kind, namespace=await self.namespace(run), encode=encode)
+
+    async def use(self, run: RunContext, kind: str, url: str | None = None) -> Use:
+        """What this run wants secrets for: to send them to the hosts of an address, if one is given."""
+        hosts = () if url is None else hosts_of(url)
+        return Use(kind, hosts, namespace=await self.namespace(run))
+
+    async def namespace(self, run: RunContext) -> str:
+        """That of the run's job, which never changes. A claim does not read it: few targets have secrets."""
+        if run.namespace is not None:
+            return run.namespace
+        if run.job not in self._namespaces:
+            if len(self._namespaces) >= ZONES:
+                self._namespaces.clear()
+            found = await self._database.fetchval("jobs/find_namespace", job_id=run.job)
+            if found is None:
+                raise SecretError("no_job", "its job is gone, and so are its secrets")
+            self._namespaces[run.job] = found
+        return self._namespaces[run.job]
 
     async def value(self, value: Any, run: RunContext, use: Use = NOWHERE) -> Any:
         """The same for every text inside a JSON value."""

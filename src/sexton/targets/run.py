@@ -166,6 +166,12 @@ class RunContext:
         return number
 
     @property
+    def namespace(self) -> str | None:
+        """Whose it is; None if the claim did not read it."""
+        found: str | None = self._record.get("namespace")
+        return found
+
+    @property
     def job_name(self) -> str:
         name: str = self._record["name"]
         return name

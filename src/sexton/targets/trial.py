@@ -48,6 +48,7 @@ async def try_target(
     data: Mapping[str, Any],
     payload: Any = None,
     *,
+    namespace: str,
     job_name: str = "test",
     seconds: float = LONGEST_TRIAL,
 ) -> Trial:
@@ -74,7 +75,9 @@ async def try_target(
             )
         limit = min(seconds, LONGEST_TRIAL)
         detached = Detached()
-        run = detached.run(msgspec.json.encode(data).decode(), payload, seconds, name=job_name)
+        run = detached.run(
+            msgspec.json.encode(data).decode(), payload, seconds, name=job_name, namespace=namespace
+        )
         try:
             async with asyncio.timeout(limit):
                 outcome = await execute(run, step)

@@ -384,12 +384,14 @@ create table sexton.zones (
 
 -- What targets refer to by name, encrypted under a key that is not here.
 create table sexton.secrets (
-    name text primary key,
-    value bytea not null,       -- nonce and ciphertext of AES-GCM, with name, hosts and kinds authenticated
+    namespace text collate "C" not null default 'default',
+    name text not null,
+    value bytea not null,       -- nonce and ciphertext of AES-GCM, with all but the times authenticated
     hosts text[] not null default '{}',     -- where it may be sent; empty: to any
     kinds text[] not null default '{}',     -- the kinds of target that may use it; empty: any
     created_at timestamptz not null default clock_timestamp(),
-    updated_at timestamptz not null default clock_timestamp()
+    updated_at timestamptz not null default clock_timestamp(),
+    primary key (namespace, name)
 );
 
 create table sexton.audit (

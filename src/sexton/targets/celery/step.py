@@ -26,7 +26,7 @@ from sexton.model import (
     Outcome,
     Success,
 )
-from sexton.security.secrets import Use, hosts_of
+from sexton.security.secrets import Use
 from sexton.targets.base import TargetServices
 from sexton.targets.celery.kind import CeleryTarget
 from sexton.targets.message.brokers.base import Message
@@ -51,9 +51,9 @@ class OpenCelery:
         await self._pool.close()
 
     async def _send(self, target: CeleryTarget, run: RunContext) -> Outcome:
-        reveal = partial(self._renderer.secrets.address, kind="celery", encode=True)
+        reveal = partial(self._renderer.address, kind="celery", run=run, encode=True)
         url = await reveal(target.url)
-        args, kwargs = await self._arguments(target, run, Use("celery", hosts_of(url)))
+        args, kwargs = await self._arguments(target, run, await self._renderer.use(run, "celery", url))
         message = task_message(target, run, args, kwargs)
         if not target.wait:
             return await self._pool.publish(target.broker, url, message)

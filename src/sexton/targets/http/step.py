@@ -32,7 +32,6 @@ from sexton.model import (
 )
 from sexton.postgres.database import Database
 from sexton.printable import counted
-from sexton.security.secrets import Use, hosts_of
 from sexton.targets.base import TargetServices
 from sexton.targets.http.hosts import HostBusy
 from sexton.targets.http.kind import BODY_NAMES, BODY_PLACEHOLDER, HttpTarget, HttpTls
@@ -77,8 +76,8 @@ class OpenHttp:
     async def _send_revealed(self, target: HttpTarget, run: RunContext) -> Outcome:
         """Secrets are put in before the template is filled: what the payload holds is data."""
         tls = target.tls
-        url = await self._renderer.secrets.address(target.url, "http")
-        reveal = partial(self._renderer.secrets.reveal, use=Use("http", hosts_of(url)))
+        url = await self._renderer.address(target.url, "http", run)
+        reveal = partial(self._renderer.secrets.reveal, use=await self._renderer.use(run, "http", url))
         if tls is not None:
             shown = {name: getattr(tls, name) for name in tls.__struct_fields__}
             tls = HttpTls(**{name: text and await reveal(text) for name, text in shown.items()})

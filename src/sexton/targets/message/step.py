@@ -25,7 +25,6 @@ from sexton.model import (
     Success,
     Wait,
 )
-from sexton.security.secrets import Use, hosts_of
 from sexton.targets.base import Refused, TargetServices
 from sexton.targets.message.brokers.base import (
     CONNECT_SECONDS,
@@ -58,8 +57,8 @@ class OpenMessage:
         await self._pool.close()
 
     async def _send(self, target: MessageTarget, run: RunContext) -> Outcome:
-        url = await self._renderer.secrets.address(target.url, "message", encode=True)
-        text = partial(self._renderer.text, use=Use("message", hosts_of(url)))
+        url = await self._renderer.address(target.url, "message", run, encode=True)
+        text = partial(self._renderer.text, use=await self._renderer.use(run, "message", url))
         token = await run.token() if target.mode == "async" else None
         message = Message(
             topic=await text(target.topic, run),

@@ -27,7 +27,6 @@ from sexton.clock import iso
 from sexton.config import Settings
 from sexton.errors import InvalidField
 from sexton.model import Failure, Outcome, Success
-from sexton.security.secrets import Use
 from sexton.targets.base import Refused, TargetServices
 from sexton.targets.run import RunContext, Step, clean
 from sexton.targets.shell.kind import ShellTarget
@@ -50,6 +49,7 @@ class OpenShell:
     def __init__(self, services: TargetServices) -> None:
         settings = services.settings
         self._secrets = services.renderer.secrets
+        self._use = services.renderer.use
         self._guarded = services.renderer.guarded
         self._login, self._environment = _account(settings)
         path = self._environment.get("PATH")
@@ -76,7 +76,7 @@ class OpenShell:
                     f"jobs may not set the variable {name} on this worker: "
                     f"its setting shell_variables allows {', '.join(self._variables) or 'none'}"
                 )
-            environment[name] = await self._secrets.reveal(value, Use("shell"))
+            environment[name] = await self._secrets.reveal(value, await self._use(run, "shell"))
         environment |= run_environment(run)
         mask = self._secrets.mask
         command = ShellProcess(lambda line, level: run.log(mask(line), level))

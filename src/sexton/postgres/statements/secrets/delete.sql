@@ -1,1 +1,1 @@
-delete from sexton.secrets where name = :name returning name
+delete from sexton.secrets where namespace = :namespace and name = :name returning name

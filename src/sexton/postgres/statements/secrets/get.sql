@@ -1,1 +1,1 @@
-select value, hosts, kinds from sexton.secrets where name = :name
+select value, hosts, kinds from sexton.secrets where namespace = :namespace and name = :name

@@ -1,1 +1,2 @@
-select name, value, hosts, kinds from sexton.secrets order by name for update
+-- The secrets of all namespaces.
+select namespace, name, value, hosts, kinds from sexton.secrets order by namespace, name for update

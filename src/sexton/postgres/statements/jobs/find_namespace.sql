@@ -1,0 +1,2 @@
+-- The namespace of a job.
+select namespace from sexton.jobs where id = :job_id

@@ -1,0 +1,57 @@
+"""The second wall between namespaces: every statement that touches what belongs to one names the namespace,
+or a key that implies it. What is left is a list, with the reason of each."""
+
+from __future__ import annotations
+
+import re
+
+from sexton.postgres.statement import load_all
+
+# What belongs to a namespace.
+OWNED = (
+    "jobs", "job_revisions", "timers", "problems", "queues", "runs", "history", "attempts", "run_logs",
+    "dead", "requests", "secrets", "keys",
+)  # fmt: skip
+TOUCHES = re.compile(rf"\bsexton\.({'|'.join(OWNED)})\b")
+# Ids of things that were looked up in their namespace, or that the engine itself has read.
+KEYS = {
+    "job_id", "job_ids", "jobs", "run_id", "run_ids", "runs", "ids", "lane", "lanes", "node", "nodes",
+    "shard", "shards", "key_id",
+}  # fmt: skip
+
+UPKEEP = "keeps the whole cluster going, whoever owns what"
+FIGURE = "a figure of the whole cluster: its callers need a role in all namespaces"
+APART = {
+    "cluster/mend_shards": UPKEEP,
+    "cluster/remove_nodes": UPKEEP,
+    "firing/list_set_aside": UPKEEP,
+    "jobs/next_pause_end": UPKEEP,
+    "jobs/remove_completed": UPKEEP,
+    "jobs/remove_requests": UPKEEP,
+    "reading/count_dead": FIGURE,
+    "reading/count_jobs": FIGURE,
+    "reading/count_runs": FIGURE,
+    "reading/count_timers": FIGURE,
+    "reading/count_work": FIGURE,
+    "reading/examine_partitions": FIGURE,
+    "reading/examine_problems": FIGURE,
+    "reading/list_backlog": FIGURE,
+    "recording/expire": UPKEEP,
+    "recording/find_sweepable": UPKEEP,
+    "recording/lock_overdue": UPKEEP,
+    "recording/promote_orphans": UPKEEP,
+    "recording/reap": UPKEEP,
+    "recording/stop_overlapped": UPKEEP,
+    "zones/list_in_use": UPKEEP,
+    "zones/lock_timers": UPKEEP,
+}
+
+
+def test_every_statement_names_the_namespace_or_what_implies_it() -> None:
+    found = set()
+    for name, statement in load_all().items():
+        text = "\n".join(line for line in statement.text.splitlines() if not line.lstrip().startswith("--"))
+        named = "namespace" in text or not KEYS.isdisjoint(statement.parameters)
+        if TOUCHES.search(text) and not named:
+            found.add(name)
+    assert sorted(found) == sorted(APART)
