@@ -83,6 +83,7 @@ class Sexton(Commands):
                 roles=roles,
                 handlers=self.handlers,
                 app=self.name,
+                providers=self.providers,
             )
             keeper = self.keeper(database)
             await node.start()

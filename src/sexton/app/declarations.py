@@ -19,6 +19,7 @@ from sexton.jobs.validation import read_spec
 from sexton.model import MissedWindow
 from sexton.targets.arguments import Arguments
 from sexton.targets.handler import BUILT_IN, Handler
+from sexton.targets.providers import Providers, Provision
 from sexton.targets.table import load_kinds
 
 AnyHandler = TypeVar("AnyHandler", bound=Callable[..., Any])
@@ -31,6 +32,7 @@ class Declarations:
         self.name = name
         self.handlers: dict[str, Handler] = {}
         self.jobs: dict[str, JobSpec] = {}
+        self.providers = Providers()
         self._arguments: dict[str, Arguments] = {}
         check_names(given)
         self._given = given
@@ -69,7 +71,7 @@ class Declarations:
             own = name or _name_of(function)
             spec = self._read(with_schedule(schedule, {"name": own, "payload": payload, **fields}))
             read_schedule(spec, clock.now())
-            arguments = Arguments(function)
+            arguments = Arguments(function, self.providers)
             if spec.target is None:
                 arguments.check(payload)
             self._register(own, function)
@@ -94,6 +96,38 @@ class Declarations:
 
         return register
 
+    def provide(self, kind: Any, make: Callable[..., Any], *, enter: bool = True) -> Provision:
+        """Provide what handlers need: a parameter of the type `kind` is given what `make` has made, and is
+        not filled from the payload.
+
+        `make` is a function or a coroutine function that returns it, one with a `yield` that closes it
+        afterwards, or one that returns a context manager, which is entered unless `enter` is false. It is
+        called in the event loop. Its own parameters are provided by their types, too. In each process that
+        carries runs out it is called once, when it is needed for the first time; what it has made is closed
+        when the process stops, after the last run. While it fails, so do the attempts that need it.
+
+        The last provider of a type counts. As a block (`with app.provide(Pool, FakePool): …`) the one before
+        it is back at the end: for tests. An application that runs already keeps those that it began with.
+        """
+        before = self.providers.put(kind, make, enter=enter)
+        self._read_arguments()
+
+        def put_back() -> None:
+            self.providers.put_back(kind, before)
+            self._read_arguments()
+
+        return Provision(put_back)
+
+    def check_providers(self) -> None:
+        """Raise `InvalidField` if a handler needs what is not provided; done at every start."""
+        for arguments in self._arguments.values():
+            arguments.check_needs(self.providers)
+
+    def _read_arguments(self) -> None:
+        self._arguments = {
+            name: Arguments(function, self.providers) for name, function in self.handlers.items()
+        }
+
     def _register(self, name: str, function: Handler) -> None:
         if name in BUILT_IN or self.handlers.get(name, function) is not function:
             raise InvalidField(
@@ -102,7 +136,7 @@ class Declarations:
                 field="name",
                 hint="give it another name=",
             )
-        self._arguments[name] = Arguments(function)
+        self._arguments[name] = Arguments(function, self.providers)
         self.handlers[name] = function
 
     def _spec(self, handler: str | Handler | None, given: Mapping[str, Any]) -> JobSpec:

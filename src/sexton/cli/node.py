@@ -126,6 +126,7 @@ async def _run(
         roles=roles,
         handlers=app.handlers if app else None,
         app=app.name if app else None,
+        providers=app.providers if app else None,
     )
     try:
         await made.start()
@@ -217,4 +218,5 @@ def _load_app(path: str | None) -> Sexton | None:
             f"{path} is not a Sexton application" if found is not None else f"{module} has no {name or 'app'}"
         )
         raise InvalidField("bad_app", wrong, field="app", hint=hint)
+    found.check_providers()
     return found

@@ -37,6 +37,7 @@ from sexton.postgres.database import Database, patiently
 from sexton.postgres.migrate import require_migrated
 from sexton.postgres.partitions import make_partitions
 from sexton.targets.handler import Handler
+from sexton.targets.providers import Providers
 
 log = logging.getLogger("sexton")
 
@@ -55,6 +56,7 @@ class Node:
         roles: Collection[str],
         handlers: Mapping[str, Handler] | None = None,
         app: str | None = None,
+        providers: Providers | None = None,
     ) -> None:
         crash.check()
         self.settings = settings
@@ -72,7 +74,7 @@ class Node:
         elif "api" in roles:
             self._add_presence()
         if "worker" in roles:
-            self._add_worker(handlers or {}, app)
+            self._add_worker(handlers or {}, app, providers)
         if self._brokers():
             self.telemetry.watch_queue(lambda: all(broker.up for broker in self._brokers()))
 
@@ -115,8 +117,17 @@ class Node:
         membership = Membership(roles=["api"], lease_seconds=self.settings.worker_lease_seconds)
         self._loops.append(Presence(self.database, self.settings, membership))
 
-    def _add_worker(self, handlers: Mapping[str, Handler], app: str | None) -> None:
-        self.worker = Worker(self.database, self.settings, handlers, app=app, telemetry=self.telemetry)
+    def _add_worker(
+        self, handlers: Mapping[str, Handler], app: str | None, providers: Providers | None
+    ) -> None:
+        self.worker = Worker(
+            self.database,
+            self.settings,
+            handlers,
+            app=app,
+            providers=providers,
+            telemetry=self.telemetry,
+        )
         self._loops.append(DeadLetterSender(self.database, self.settings, self.worker.kinds, self.telemetry))
 
     @property

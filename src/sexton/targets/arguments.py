@@ -1,4 +1,5 @@
-"""The arguments of a handler: its parameters beside the run, filled from the payload by name."""
+"""The arguments of a handler: its parameters beside the run. What the application provides is filled by the
+type of the parameter, everything else from the payload by name."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ import msgspec
 
 from sexton.errors import InvalidField
 from sexton.refusal import UNREADABLE, explained
+from sexton.targets.providers import Providers
 from sexton.targets.run import RunContext
 
 _KEYWORD = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
@@ -18,11 +20,14 @@ _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_O
 
 class Arguments:
     """What a function takes. `run` tells whether its first parameter is the run: it is called `run`, is
-    annotated with `Run`, or has no annotation. Names that begin with an underscore keep their defaults."""
+    annotated with `Run`, or has no annotation. `names` are filled from the payload, `needs` are provided.
+    Names that begin with an underscore keep their defaults."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], providers: Providers) -> None:
         self.run = True
         self.names: tuple[str, ...] = ()
+        self.needs: dict[str, Any] = {}
+        self._function = function
         if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
             raise _refuse(function, "has a yield: calling it does nothing", hint="return what it yields")
         try:
@@ -36,10 +41,30 @@ class Arguments:
         for each in own:
             if each.kind not in _KEYWORD:
                 raise _refuse(function, f"cannot be given {each.name} by name")
-        self.names = tuple(each.name for each in own)
         if own:
-            self._struct = _struct(function, self.names)
+            self._sort(_with_types(function, [each.name for each in own]), providers)
+
+    def _sort(self, parameters: list[inspect.Parameter], providers: Providers) -> None:
+        """Which come from the payload, and which are provided: those of a type that has a provider, or that
+        no payload can give. One of these with a default and no provider keeps its default."""
+        from_payload = []
+        for each in parameters:
+            kind = providers.find(each.annotation)
+            if kind is not None:
+                self.needs[each.name] = kind
+            elif not _is_custom(each.annotation):
+                from_payload.append(each)
+            elif each.default is inspect.Parameter.empty:
+                self.needs[each.name] = each.annotation
+        self.names = tuple(each.name for each in from_payload)
+        if from_payload:
+            self._struct = _struct(self._function, from_payload)
             self._decoder = msgspec.json.Decoder(self._struct)
+
+    def check_needs(self, providers: Providers) -> None:
+        """Refuse a function that needs what the application does not provide."""
+        for name, kind in self.needs.items():
+            providers.check(kind, f"{name}= of {_name_of(self._function)}")
 
     def read(self, payload: str | bytes | None) -> dict[str, Any]:
         """The arguments in a payload, given as JSON, by name; those not given are left to their defaults.
@@ -79,26 +104,43 @@ def _is_left_alone(parameter: inspect.Parameter) -> bool:
     return variable or (parameter.name.startswith("_") and has_default)
 
 
-def _struct(function: Callable[..., Any], names: tuple[str, ...]) -> type[msgspec.Struct]:
+def _with_types(function: Callable[..., Any], names: list[str]) -> list[inspect.Parameter]:
     known = {"Run": RunContext, "RunContext": RunContext}
     try:
         parameters = inspect.signature(function, locals=known, eval_str=True).parameters
     except Exception as error:
         raise _refuse(function, f"has a type that cannot be read: {error}") from error
+    return [parameters[name] for name in names]
+
+
+def _is_custom(annotation: Any) -> bool:
+    """Whether it is a type that msgspec does not know."""
+    try:
+        return isinstance(msgspec.inspect.type_info(annotation), msgspec.inspect.CustomType)
+    except Exception:
+        return False  # refused where the payload is read
+
+
+def _struct(function: Callable[..., Any], parameters: list[inspect.Parameter]) -> type[msgspec.Struct]:
     fields: list[tuple[str, Any] | tuple[str, Any, Any]] = []
-    for name in names:
-        kind = Any if (found := parameters[name].annotation) is inspect.Parameter.empty else found
-        if parameters[name].default is inspect.Parameter.empty:
-            fields.append((name, kind))
+    for each in parameters:
+        kind = Any if each.annotation is inspect.Parameter.empty else each.annotation
+        if each.default is inspect.Parameter.empty:
+            fields.append((each.name, kind))
         else:
-            fields.append((name, kind | msgspec.UnsetType, msgspec.UNSET))
+            fields.append((each.name, kind | msgspec.UnsetType, msgspec.UNSET))
     try:
         return msgspec.defstruct("Payload", fields, kw_only=True, forbid_unknown_fields=True)
     except TypeError as error:
         raise _refuse(function, f"has a type that a payload cannot give: {error}") from error
 
 
+def _name_of(function: Callable[..., Any]) -> str:
+    name: str = getattr(inspect.unwrap(function), "__name__", type(function).__name__)
+    return name
+
+
 def _refuse(function: Callable[..., Any], why: str, hint: str | None = None) -> InvalidField:
-    name = getattr(inspect.unwrap(function), "__name__", type(function).__name__)
+    name = _name_of(function)
     hint = hint or f"write def {name}(run, customer: str): …"
     return InvalidField("bad_handler", f"{name} {why}", field="handler", hint=hint)

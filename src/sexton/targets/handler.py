@@ -21,6 +21,7 @@ from sexton.model import Failure
 from sexton.refusal import about, check_text
 from sexton.targets.arguments import Arguments
 from sexton.targets.base import TargetKind, TargetServices
+from sexton.targets.providers import ProviderFailed, Providers, Resources
 from sexton.targets.run import RunContext, Step, describe
 
 log = logging.getLogger("sexton.handlers")
@@ -71,13 +72,18 @@ class HandlerKind(TargetKind[str]):
         return ()
 
     def open(self, services: TargetServices) -> OpenHandlers:
-        return OpenHandlers(services.handlers, threads=services.settings.concurrency)
+        return OpenHandlers(services.handlers, services.providers, threads=services.settings.concurrency)
 
 
 class OpenHandlers:
-    """The handlers of a worker by name; those of Sexton are always among them."""
+    """The handlers of a worker by name; those of Sexton are always among them. Raises `InvalidField` if one
+    needs what nothing provides."""
 
-    def __init__(self, handlers: Mapping[str, Handler], threads: int = 32) -> None:
+    def __init__(
+        self, handlers: Mapping[str, Handler], providers: Providers | None = None, threads: int = 32
+    ) -> None:
+        self._providers = Providers(providers)
+        self._resources = Resources(self._providers)
         self.handlers: dict[str, Handler] = {**BUILT_IN, **handlers}
         # A thread cannot be stopped: another takes the slot of one that overran its time. Threads are
         # made only when none is free, so that there are no more than runs at a time and those left behind.
@@ -89,16 +95,22 @@ class OpenHandlers:
         return self._steps.get(spec)
 
     def _step(self, handler: Handler) -> Step:
-        arguments = Arguments(handler)
+        arguments = Arguments(handler, self._providers)
+        arguments.check_needs(self._providers)
         coroutine = is_coroutine_function(handler)
-        if arguments.run and not arguments.names:
+        needs, resources = tuple(arguments.needs.items()), self._resources
+        if arguments.run and not arguments.names and not needs:
             return handler if coroutine else functools.partial(self._in_thread, handler)
 
         async def filled(run: RunContext) -> Any:
             try:
                 given = arguments.read(run.payload_json)
+                for name, kind in needs:
+                    given[name] = await resources.get(kind)
             except InvalidField as error:
                 return Failure(f"{error.code}: {error}", permanent=True)
+            except ProviderFailed as error:
+                return Failure(str(error))
             call = (
                 functools.partial(handler, run, **given)
                 if arguments.run
@@ -142,6 +154,7 @@ class OpenHandlers:
     async def close(self) -> None:
         """Threads cannot be stopped; what still runs is left behind."""
         self._threads.close()
+        await self._resources.close()
 
 
 class HandlerThreads:

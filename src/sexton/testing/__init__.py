@@ -108,7 +108,15 @@ class Engine:
         membership = Membership(roles=["scheduler"], lease_seconds=settings.lease_seconds, time=time)
         self._leadership = Leadership(database, settings, membership)
         self._scheduler = Scheduler(database, settings, self._leadership)
-        self._worker = Worker(database, settings, app.handlers, app=app.name, time=time, loops=["watcher"])
+        self._worker = Worker(
+            database,
+            settings,
+            app.handlers,
+            app=app.name,
+            providers=app.providers,
+            time=time,
+            loops=["watcher"],
+        )
         self._sweeper = Sweeper(
             database,
             settings,

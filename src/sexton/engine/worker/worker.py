@@ -32,6 +32,7 @@ from sexton.errors import Unavailable
 from sexton.postgres.database import Database
 from sexton.targets.handler import BUILT_IN, Handler
 from sexton.targets.http.outbound import Outbound
+from sexton.targets.providers import Providers
 from sexton.targets.run import RunContext
 from sexton.targets.table import make_services, open_kinds, served
 
@@ -58,6 +59,7 @@ class Worker:
         handlers: Mapping[str, Handler],
         *,
         app: str | None = None,
+        providers: Providers | None = None,
         telemetry: Telemetry | None = None,
         doorbell: Doorbell | None = None,
         broker: BrokerConnection | None = None,
@@ -70,7 +72,7 @@ class Worker:
         self.queue = RunQueue(database, lent=min(state.concurrency, TRANSACTIONS))
         self.served = served(settings)
         self._outbound = Outbound(settings)
-        self.kinds = open_kinds(make_services(database, settings, self._outbound, handlers))
+        self.kinds = open_kinds(make_services(database, settings, self._outbound, handlers, providers))
         self._feedback = WorkerFeedback(state, self.queue, database)
         self._database = database
         self._doorbell = doorbell or PostgresDoorbell(database)
