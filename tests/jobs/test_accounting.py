@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 from sexton.jobs.edit import edit
+from sexton.jobs.read import get
 from sexton.jobs.state import delete, pause, resume
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
+from sexton.runs.occurrences import list_occurrences
 from tests.jobs.making import MINUTE, NOW, at, history, make, number, rows, timer
 
 
@@ -67,6 +69,57 @@ async def test_changes_of_the_schedule_leave_no_time_twice(database: Database) -
     found = await dispositions(database, job)
     assert set(found.values()) <= {1}
     assert all(moment <= now for moment in found)
+
+
+@pytest.mark.parametrize("seed", range(25))
+async def test_nothing_vanishes_within_its_jitter(database: Database, seed: int) -> None:
+    """Pauses with and without an end, edits of every sort and a deletion, at any time between an occurrence
+    and the end of its jitter: every time that came under a schedule is accounted for once."""
+    choice = random.Random(seed)
+    texts = {"* * * * *": 1, "*/2 * * * *": 2, "*/5 * * * *": 5}
+    text, since, now = "* * * * *", NOW, NOW
+    job = await make(
+        database, missed_window=choice.choice(["SKIP", "RUN_ONCE", "RUN_ALL"]), jitter_seconds=170
+    )
+    expected: set[datetime] = set()
+
+    def came() -> set[datetime]:
+        minutes = (at(place) for place in range(int((now - at(0)) / MINUTE) + 1))
+        return {each for each in minutes if since < each <= now and each.minute % texts[text] == 0}
+
+    for step in range(14):
+        now += timedelta(seconds=choice.choice([1, 20, 45, 70, 200]))
+        context = Context(database, now=now)
+        match choice.randrange(6):
+            case 0:
+                await pause(context, "report")
+            case 1:
+                await pause(context, "report", until=now + timedelta(seconds=choice.choice([5, 50, 100])))
+            case 2:
+                await resume(context, "report")
+            case 3:
+                await edit(context, "report", {"payload": step})
+            case 4:
+                await edit(context, "report", {"jitter_seconds": choice.choice([0, 30, 170])})
+            case _:
+                expected |= came()
+                since, text = now, choice.choice(list(texts))
+                await edit(context, "report", {"schedule": text})
+    now += timedelta(seconds=choice.choice([1, 30, 90]))
+    expected |= came()
+    await delete(Context(database, now=now), "report")
+    found: Counter[datetime] = Counter()
+    for each in await list_occurrences(Context(database, now=now), number(job), NOW, now, limit=1000):
+        found[each.scheduled_at] += 1
+    assert set(found) == expected
+    assert set(found.values()) <= {1}
+
+
+async def test_what_has_come_is_told_of_though_no_more_runs_are_left(database: Database) -> None:
+    job = await make(database, jitter_seconds=3000, max_runs=5)
+    await edit(Context(database, now=at(1.5)), "report", {"max_runs": 1})
+    assert set(await dispositions(database, job)) == {at(1)}
+    assert (await get(Context(database, now=at(1.5)), job.job_id)).next_run_at is None
 
 
 async def test_what_is_caught_up_is_spread_and_comes_last(database: Database) -> None:

@@ -35,14 +35,12 @@ class Accounted:
     fired_count: int
 
 
-async def account(
-    context: Context, held: LockedJob, *, close: bool = False, ending: bool = False
-) -> Accounted:
-    """Record what is due. With `close`, also what has come but waits for the end of its jitter: it fires
-    then, since the schedule it belongs to is about to change.
+async def account(context: Context, held: LockedJob, *, close: bool = False) -> Accounted:
+    """Record what is due. With `close`, also what has come but waits for the end of its jitter, because its
+    schedule or its job is about to go: it fires at that end, or, if the job is paused, it is skipped.
 
-    Of a job that is set aside only the first open occurrence is known. It stays open, unless the schedule
-    changes or the job is `ending`: then it was missed."""
+    Of a job that is set aside only the first open occurrence is known. It stays open, unless it is closed:
+    then it was missed."""
     timer = held.timer
     if timer is None:
         return Accounted(None, held.job.spec.max_runs or 0)
@@ -51,10 +49,10 @@ async def account(
     case = (held.job, policy, place, timer["fired_count"], held.now)
     try:
         decided = await asyncio.to_thread(_decide, *case) if held.now - place > LONG else _decide(*case)
-        if close and held.job.status == JobStatus.ACTIVE:
+        if close:
             decided = _close(held.job, decided, timer["fired_count"], held.now)
     except (ScheduleError, OverflowError):
-        missed = (close or ending) and place <= held.now
+        missed = close and place <= held.now
         decided = Plan((), (PlannedSkip(place, SkipReason.MISSED),) if missed else (), place)
     await _record(context, held.job, timer["lane"], decided, held.now)
     return Accounted(decided.next_at, timer["fired_count"] + len(decided.runs))
@@ -122,8 +120,16 @@ def _decide(job: StoredJob, policy: MissedPolicy, place: datetime, fired: int, n
 
 
 def _close(job: StoredJob, decided: Plan, fired: int, now: datetime) -> Plan:
-    """Fire what lies between its scheduled time and the end of its jitter."""
+    """Close what lies between its scheduled time and the end of its jitter: it fires, or a pause that lasts
+    skips it."""
     at, runs = decided.next_at, list(decided.runs)
+    until = job.row["paused_until"]
+    if job.status == JobStatus.PAUSED and (until is None or until >= now):
+        skips = list(decided.skips)
+        while at is not None and at <= now:
+            skips.append(PlannedSkip(at, SkipReason.PAUSED))
+            at = job.schedule.next_after(at)
+        return Plan(decided.runs, tuple(skips), at, decided.chained)
     remaining = _remaining(job, fired)
     while at is not None and at <= now and (remaining is None or len(runs) < remaining):
         runs.append(PlannedRun(at, Trigger.SCHEDULE, missed=False))

@@ -111,7 +111,8 @@ async def _change(
         if schedule.timezone != job.row["timezone"]:
             await note_zones(context, [schedule.timezone])
         moved = schedule.timing_key != _timing_key(job)
-        done = await account(context, held, close=moved)
+        # Fewer runs in all may complete the job here and now.
+        done = await account(context, held, close=moved or spec.max_runs != job.spec.max_runs)
         next_at, fired = _go_on(held, spec, schedule, done, moved)
         await context.execute("jobs/keep_revision", job_id=job.id, now=held.now)
         await _write(context, held, columns)

@@ -85,7 +85,7 @@ async def delete(context: Context, ref: str, *, cancel_running: bool = False) ->
     stays. Deleting a deleted job by its id changes nothing."""
     held = await hold(context, ref, deleted=True)
     if held.job.status != JobStatus.DELETED:
-        await account(context, held, ending=True)
+        await account(context, held, close=True)
         await context.execute("jobs/delete", job_id=held.job.id, now=held.now)
     await context.execute(
         "jobs/cancel_runs",
