@@ -81,6 +81,20 @@ async def test_existing_jobs_are_replaced_if_asked(api: Api) -> None:
     assert [each["line"] for each in never.json()["errors"]] == [2]
 
 
+@pytest.mark.parametrize("existing", ["refuse", "replace"])
+async def test_other_readings_of_a_schedule_are_told(api: Api, existing: str) -> None:
+    query = f"?existing={existing}&results=true"
+    lines = jobs("a", schedule="0 9 * * * 0") + jobs("b")
+    first, second = (await send(api, lines, query)).json()["results"]
+    assert "croniter takes the last one as the seconds" in first["warnings"][0]
+    assert "warnings" not in second
+    query = "?existing=replace&results=true"
+    lines = jobs("a", schedule="0 9 * * * 0") + jobs("b", schedule="*/90 * * * *")
+    same, changed = (await send(api, lines, query)).json()["results"]
+    assert "warnings" not in same
+    assert "every 90m" in changed["warnings"][0]
+
+
 async def test_what_is_refused_at_once(api: Api) -> None:
     plain = await api("POST", "/jobs/bulk", data=jobs("a"), headers={"Content-Type": "text/plain"})
     assert (plain.status, plain.code) == (415, "wrong_content_type")

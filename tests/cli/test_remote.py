@@ -218,6 +218,14 @@ def test_import(sexton: Sexton, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("server")
+def test_an_import_warns_of_other_readings(sexton: Sexton) -> None:
+    line = '{"name": "odd", "schedule": "0 9 * * * 0"}\n'
+    shown = sexton("import", "-", stdin=line)
+    assert shown.err.startswith("warning: odd: the first of the six fields, 0, is read as the seconds")
+    assert sexton("import", "-", stdin=line).err == ""
+
+
+@pytest.mark.usefixtures("server")
 def test_an_import_again_says_what_became_of_each_job(sexton: Sexton, tmp_path: Path) -> None:
     file = tmp_path / "jobs.jsonl"
     a, b, c = ({"name": name, "schedule": "every 1h", "labels": {"team": "x"}} for name in "abc")

@@ -265,8 +265,8 @@ class Cluster:
             await database.close()
         # On a busy machine the beginning may be over by now: a job owes nothing from before it was made.
         made = {row["id"]: row["created_at"] for row in await self.fetch("select * from sexton.jobs")}
-        for row, job_id in zip(rows, created, strict=True):
-            number = decode_id("j", job_id)
+        for row, put in zip(rows, created, strict=True):
+            number = decode_id("j", put.job_id)
             assert number is not None
             self.jobs.append(
                 Job(

@@ -28,8 +28,8 @@ async def test_bulk_jobs_are_as_those_made_one_by_one(database: Database) -> Non
         "expires_seconds": 7, "owner": "me",
     }  # fmt: skip
     single = await make(database, name="one", target={"handler": "x"}, **fields)
-    ids = await create_many(Context(database, now=NOW), [line("two", target={"handler": "x"}, **fields)])
-    bulk = await get(Context(database), ids[0])
+    made = await create_many(Context(database, now=NOW), [line("two", target={"handler": "x"}, **fields)])
+    bulk = await get(Context(database), made[0].job_id)
     differ = {name for name in single.__struct_fields__ if getattr(single, name) != getattr(bulk, name)}
     assert differ <= {"name", "job_id", "next_run_at", "next_run_local"}  # H hashes the name
     for stored in await rows(database, "select * from sexton.jobs"):
@@ -50,10 +50,10 @@ async def test_bulk_jobs_are_as_those_made_one_by_one(database: Database) -> Non
 
 
 async def test_a_chunk_of_many(database: Database) -> None:
-    ids = await create_many(Context(database, now=NOW), [line(f"job-{place}") for place in range(3000)])
-    assert len(set(ids)) == 3000
+    made = await create_many(Context(database, now=NOW), [line(f"job-{place}") for place in range(3000)])
+    assert len({each.job_id for each in made}) == 3000
     assert await value(database, "select count(*) from sexton.jobs join sexton.timers on id = job_id") == 3000
-    assert (await get(Context(database), ids[17])).name == "job-17"
+    assert (await get(Context(database), made[17].job_id)).name == "job-17"
     shards = await value(database, "select count(*) from sexton.shards")
     assert await value(database, "select count(distinct shard) from sexton.timers") == shards
 

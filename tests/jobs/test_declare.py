@@ -50,6 +50,18 @@ async def test_declared_jobs_are_made_once_and_left_alone(database: Database) ->
     assert (await get(Context(database), "a")).priority == 0
 
 
+async def test_other_readings_of_a_declared_schedule_are_logged(
+    database: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Once for each declaration; not that no worker has its handler, which is about to start."""
+    for _ in range(2):
+        await declare(Context(database, now=NOW), "shop", jobs("a", schedule="0 9 * * * 0"))
+    await declare(Context(database, now=NOW), "shop", jobs("a", schedule="*/90 * * * *"))
+    seconds_last, step = [record.getMessage() for record in caplog.records]
+    assert seconds_last.startswith("the job a of shop: the first of the six fields")
+    assert step.startswith("the job a of shop: */90 in the field minute matches 0 only")
+
+
 async def test_a_changed_declaration_is_carried_over(database: Database) -> None:
     await declare(Context(database, now=NOW), "shop", jobs("a"))
     done = await declare(Context(database, now=NOW), "shop", jobs("a", payload={"n": 1}))

@@ -76,7 +76,7 @@ async def test_an_edit_counts_from_the_edit(database: Database) -> None:
 
 async def test_a_line_of_many_counts_from_now(database: Database) -> None:
     [made] = await create_many(Context(database, now=NOW), [b'{"name": "a", "schedule": "in 10m"}'])
-    assert (await get(Context(database), made)).next_run_at == THEN
+    assert (await get(Context(database), made.job_id)).next_run_at == THEN
 
 
 def test_a_preview_counts_from_now() -> None:

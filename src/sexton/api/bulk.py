@@ -21,7 +21,7 @@ from sexton.api.problems import LineError
 from sexton.api.replay import StoredAnswer, check_key, fingerprint, once
 from sexton.api.routes import BulkQuery
 from sexton.errors import InvalidField
-from sexton.jobs.bulk import Put, RefusedLines, Result, create_many, put_many
+from sexton.jobs.bulk import RefusedLines, Result, create_many, put_many
 from sexton.postgres.transaction import Context
 
 LONGEST_LINE = 512 * 1024
@@ -30,12 +30,15 @@ MOST_ERRORS = 1000
 LARGEST_CHUNK = 8 * 1024 * 1024
 
 
-class BulkResult(msgspec.Struct, frozen=True):
+class BulkResult(msgspec.Struct, frozen=True, omit_defaults=True):
     """What became of one line."""
 
     line: Annotated[int, Meta(description="Its number in the body.")]
     job_id: Annotated[str, Meta(description="The job's id, `j_…`.")]
     result: Annotated[Result, Meta(description="Whether the job was created, changed, or is unchanged.")]
+    warnings: Annotated[
+        tuple[str, ...], Meta(description="Other readings of the schedule, if it is new or changed.")
+    ] = ()
 
 
 class BulkAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -116,10 +119,7 @@ async def _make(
     numbers, items = zip(*chunk, strict=True)
 
     async def make(context: Context) -> list[BulkResult]:
-        if existing == "replace":
-            done = await put_many(context, items)
-        else:
-            done = [Put(job_id, "created") for job_id in await create_many(context, items)]
+        done = await (put_many if existing == "replace" else create_many)(context, items)
         return [BulkResult(line, *each) for line, each in zip(numbers, done, strict=True)]
 
     if key is None:

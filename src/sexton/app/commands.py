@@ -101,7 +101,7 @@ class Commands(Declarations):
         They are made in chunks of 5,000, each whole or not at all. `RefusedLines` tells which ones are wrong
         (counted from 1); chunks before it stay.
         """
-        made: Ids = []
+        made: list[bulk.Put] = []
         chunk: list[JobSpec] = []
         async with self.connected():
             for item in items:
@@ -113,7 +113,7 @@ class Commands(Declarations):
                     made += await self._call(bulk.create_many, chunk, first_line=len(made) + 1, app=self.name)
                     chunk = []
             made += await self._call(bulk.create_many, chunk, first_line=len(made) + 1, app=self.name)
-        return made
+        return [each.job_id for each in made]
 
     async def get(self, job: str | Handler) -> JobView:
         """A job as it is now; raises `NotFound`."""

@@ -16,7 +16,7 @@ from cyclopts import ArgumentCollection, Parameter, Token, UnknownOptionError
 
 from sexton.api import routes
 from sexton.cli import DONE, NOT_DONE
-from sexton.cli.output import console, cut, write, write_json
+from sexton.cli.output import console, cut, paragraph, write, write_json
 from sexton.cli.remote import Json, connect
 from sexton.errors import InvalidField
 from sexton.printable import counted
@@ -78,6 +78,11 @@ def import_jobs(
     if len(jobs) > MOST_SHOWN:
         write(out, f"… and {len(jobs) - MOST_SHOWN:,} more; --json lists them all", "dim")
     write(out, _summary(counts, len(errors)))
+    warnings = [f"warning: {job['name']}: {each}" for job in jobs for each in job.get("warnings", ())]
+    for warning in warnings[:MOST_SHOWN]:
+        paragraph(beside, warning, "yellow")
+    if len(warnings) > MOST_SHOWN:
+        write(beside, f"… and {len(warnings) - MOST_SHOWN:,} more warnings; --json lists them all", "dim")
     for error in errors[:MOST_SHOWN]:
         hint = f" ({error['hint']})" if error.get("hint") else ""
         write(beside, f"line {error['line']}: {error['detail']}{hint}", "yellow")

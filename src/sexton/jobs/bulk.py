@@ -38,6 +38,14 @@ Result = Literal["created", "changed", "unchanged"]
 Faults = list[tuple[int, SextonError]]
 
 
+class Put(NamedTuple):
+    """What became of one job of a chunk; of one that is new or changed, the warnings of its schedule."""
+
+    job_id: str
+    result: Result
+    warnings: tuple[str, ...] = ()
+
+
 class RefusedLines(InvalidField):
     """Nothing of the chunk was made: `errors` are the lines at fault, and why."""
 
@@ -59,21 +67,14 @@ class RefusedLines(InvalidField):
 
 async def create_many(
     context: Context, items: Sequence[Item], *, first_line: int = 1, app: str | None = None
-) -> list[str]:
-    """Make a chunk of jobs, from JSON lines, mappings or specifications; their ids, in order."""
+) -> list[Put]:
+    """Make a chunk of jobs, from JSON lines, mappings or specifications; what was made, in order."""
     _check_size(items)
     try:
         specs = await _aside(len(items), _each, items, first_line, read_spec)
         return await _create(context, specs, first_line, app) if specs else []
     except RefusedLines as first:
         raise RefusedLines(await _faults(context, items, first_line) or first.errors) from None
-
-
-class Put(NamedTuple):
-    """What became of one job of a chunk."""
-
-    job_id: str
-    result: Result
 
 
 async def put_many(context: Context, items: Sequence[Item]) -> list[Put]:
@@ -97,18 +98,19 @@ async def _put(context: Context, specs: Sequence[JobSpec]) -> list[Put]:
     rows = await context.fetch("jobs/list_by_name", namespace=context.namespace, names=names)
     jobs = {row["name"]: StoredJob(dict(row)) for row in rows}
     new = [spec for spec in specs if spec.name not in jobs]
-    ids = await _create(context, new, 1, None) if new else []
-    made = {spec.name: Put(job_id, "created") for spec, job_id in zip(new, ids, strict=True)}
+    created = await _create(context, new, 1, None) if new else []
+    made = {spec.name: put for spec, put in zip(new, created, strict=True)}
     old = [(line, spec) for line, spec in enumerate(specs, 1) if spec.name in jobs]
     now = await context.time()
     same = await _aside(len(old), lambda: [is_same(jobs[spec.name], spec, now) for _, spec in old])
     errors: Faults = []
     for (line, spec), unchanged in zip(old, same, strict=True):
-        result: Result = "unchanged" if unchanged else "changed"
-        made[spec.name] = Put(jobs[spec.name].job_id, result)
+        job_id = jobs[spec.name].job_id
+        made[spec.name] = Put(job_id, "unchanged")
         try:
             if not unchanged:
                 await replace(context, spec.name, spec)
+                made[spec.name] = Put(job_id, "changed", read_schedule(spec, now)[0].warnings)
         except SextonError as error:
             errors.append((line, error))
     if errors:
@@ -123,7 +125,7 @@ def _check_size(items: Sequence[Item]) -> None:
 
 
 @command
-async def _create(context: Context, specs: Sequence[JobSpec], first_line: int, app: str | None) -> list[str]:
+async def _create(context: Context, specs: Sequence[JobSpec], first_line: int, app: str | None) -> list[Put]:
     known = await context.fetchrow("jobs/prepare_many", count=len(specs), now=context.now)
     assert known is not None
     await _check_names(context, specs, first_line)
@@ -144,7 +146,8 @@ async def _create(context: Context, specs: Sequence[JobSpec], first_line: int, a
     for place in range(0, len(soon), SHARDS_TOLD):
         shards_told = ",".join(map(str, soon[place : place + SHARDS_TOLD]))
         await context.open.execute("select pg_notify('sexton_timers', $1)", shards_told)
-    return [encode_id("j", number) for number in known["ids"]]
+    made = zip(known["ids"], chunk.warnings, strict=True)
+    return [Put(encode_id("j", number), "created", warnings) for number, warnings in made]
 
 
 async def _copy(context: Context, table: str, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -169,6 +172,7 @@ class _Chunk:
     timers: list[dict[str, Any]] = field(default_factory=list)
     soon: set[int] = field(default_factory=set)
     zones: set[str] = field(default_factory=set)
+    warnings: list[tuple[str, ...]] = field(default_factory=list)
     schedules: dict[tuple[Any, ...], tuple[Schedule, datetime, datetime]] = field(default_factory=dict)
 
     def add_all(self, specs: Sequence[JobSpec], ids: Sequence[int], first_line: int) -> None:
@@ -180,6 +184,7 @@ class _Chunk:
         shard = shard_of(number, self.shards)
         if (timer["due_at"] - self.now).total_seconds() <= HORIZON_SECONDS:
             self.soon.add(shard)
+        self.warnings.append(schedule.warnings)
         self.timers.append({"job_id": number, "shard": shard, "revision": 1, **timer})
         self.jobs.append(
             {

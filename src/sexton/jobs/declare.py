@@ -19,8 +19,10 @@ from asyncpg import Record
 from sexton.errors import Conflict, InvalidField, NotFound
 from sexton.jobs.create import NameTaken, create
 from sexton.jobs.edit import replace
+from sexton.jobs.read import schedule_warnings
 from sexton.jobs.spec import JobSpec
 from sexton.jobs.state import pause, resume
+from sexton.jobs.view import JobView
 from sexton.model import encode_id
 from sexton.postgres.transaction import Context
 from sexton.schedules.parse import Kind, kind_of
@@ -51,7 +53,7 @@ async def declare(context: Context, app: str, jobs: Mapping[str, JobSpec]) -> De
             if name in live:
                 await _align(context, app, spec, declaration, live[name], done)
             elif (name, declaration) not in over or kind_of(spec.schedule) is not Kind.ONCE:
-                await create(context, spec, app=app, declaration=declaration)
+                _tell(await create(context, spec, app=app, declaration=declaration), app)
                 done.created.append(name)
         except NameTaken:
             continue  # Another process of the application was faster.
@@ -106,11 +108,19 @@ async def _align(
             hint="give the job another name=, or delete that one",
         )
     if row["declaration"] != declaration:
-        await replace(context, spec.name, spec, app=app, declaration=declaration)
+        job, _ = await replace(context, spec.name, spec, app=app, declaration=declaration)
+        _tell(job, app)
         done.changed.append(spec.name)
     if row["status"] == "paused" and row["paused_reason"] == vanished(app):
         await resume(context, encode_id("j", row["id"]))
         done.resumed.append(spec.name)
+
+
+def _tell(job: JobView, app: str) -> None:
+    """What the schedule of a new or changed job may be mistaken for. Its worker is about to start, so other
+    warnings would come too early."""
+    for warning in schedule_warnings(job):
+        log.warning("the job %s of %s: %s", job.name, app, warning)
 
 
 async def _rows(context: Context, app: str, jobs: Mapping[str, JobSpec]) -> list[Record]:

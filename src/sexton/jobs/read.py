@@ -214,9 +214,7 @@ async def warnings_of(context: Context, job: JobView) -> list[str]:
     workers = await _worker_warnings(context, target)
     limits = await _limit_warnings(context, job)
     secrets = await _secret_warnings(context, job)
-    return (
-        workers + limits + secrets + _schedule_warnings(job) + _key_warnings(job) + _target_warnings(target)
-    )
+    return workers + limits + secrets + schedule_warnings(job) + _key_warnings(job) + _target_warnings(target)
 
 
 async def _limit_warnings(context: Context, job: JobView) -> list[str]:
@@ -257,7 +255,8 @@ async def _worker_warnings(context: Context, target: Target) -> list[str]:
     return []
 
 
-def _schedule_warnings(job: JobView) -> list[str]:
+def schedule_warnings(job: JobView) -> list[str]:
+    """Other readings of its schedule."""
     try:
         return list(make_schedule(job, job.anchor).warnings)
     except SextonError:

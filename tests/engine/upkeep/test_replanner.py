@@ -195,7 +195,7 @@ async def test_a_zone_that_came_into_use_just_before_is_known(
             case "made with many":
                 spec = {"name": "job", "schedule": "0 9 * * *", "timezone": ZONE}
                 [made] = await create_many(Context(database), [spec])
-                job = await by_old_rules(database, decode_id("j", made) or 0)
+                job = await by_old_rules(database, decode_id("j", made.job_id) or 0)
             case _:
                 job = await add_job(database, schedule="0 9 * * *")
                 await edit(Context(database), encode_id("j", job), {"timezone": ZONE})
