@@ -6,7 +6,7 @@ import asyncpg
 import pytest
 
 from sexton.config import Settings
-from sexton.postgres.database import Database
+from sexton.postgres.database import Database, unavailable
 from tests.api.conftest import Api, Reply, serve
 
 JOB = {"name": "hourly", "schedule": "0 * * * *"}
@@ -70,3 +70,8 @@ async def test_every_way_to_say_not_now(
     monkeypatch.setattr(Database, "fetchrow", fetchrow)
     async with serve(database, Settings()) as api:
         check(await edit(api))
+
+
+def test_a_database_that_is_slow_is_not_called_unreachable() -> None:
+    assert unavailable(TimeoutError()).message == "the database does not answer in time"
+    assert unavailable(OSError("refused")).message == "the database cannot be reached: refused"

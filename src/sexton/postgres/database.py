@@ -316,9 +316,10 @@ def unavailable(error: BaseException) -> Unavailable:
             f"the database refuses us: {reason}",
             hint="check user, password and database of database_url",
         )
-    return Unavailable(
-        "database_unavailable", f"the database cannot be reached: {reason}", hint="it is tried again"
-    )
+    what = f"the database cannot be reached: {reason}"
+    if isinstance(error, TimeoutError) and not str(error):
+        what = "the database does not answer in time"
+    return Unavailable("database_unavailable", what, hint="it is tried again")
 
 
 def array_text(numbers: Sequence[float]) -> str:
