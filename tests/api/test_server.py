@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
+import resource
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -11,9 +13,11 @@ from contextlib import asynccontextmanager
 import pytest
 
 from sexton.api.application import make_app
-from sexton.api.server import serving
+from sexton.api.server import BoundedProtocol, serving
 from sexton.config import Settings
+from sexton.engine.up.listen import listen
 from sexton.postgres.database import Database
+from tests.waiting import until
 
 HEAD = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 POST = b"POST /api/v1/jobs HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
@@ -41,6 +45,46 @@ async def ask(port: int, sent: bytes) -> bytes:
 async def test_headers_that_do_not_come_are_not_waited_for(database: Database, sent: bytes) -> None:
     async with server(database, header_seconds=0.05, body_seconds=LONG) as port:
         assert b" 408 " in await ask(port, sent)
+
+
+@pytest.mark.asyncio
+async def test_answers_are_sent_without_delay(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The listener of `sexton up` is made without the number of TCP, which asyncio looks at."""
+    seen: list[int] = []
+    made = BoundedProtocol.connection_made
+
+    def watched(self: BoundedProtocol, transport: asyncio.Transport) -> None:
+        made(self, transport)
+        peer = transport.get_extra_info("socket")
+        seen.append(peer.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+
+    monkeypatch.setattr(BoundedProtocol, "connection_made", watched)
+    with listen("127.0.0.1", 0) as listener:
+        async with serving(make_app(database, Settings()), listener):
+            await ask(listener.getsockname()[1], HEAD + b"Connection: close\r\n\r\n")
+    assert seen == [1]
+
+
+@pytest.mark.asyncio
+async def test_a_process_without_descriptors_says_so_once(
+    database: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    """asyncio tries to accept as often as the listener has places, and tells of each failure."""
+    async with server(database) as port:
+        await ask(port, HEAD + b"Connection: close\r\n\r\n")
+        kept = resource.getrlimit(resource.RLIMIT_NOFILE)
+        waiting = socket.create_connection(("127.0.0.1", port))
+        last = os.dup(waiting.fileno())
+        resource.setrlimit(resource.RLIMIT_NOFILE, (last, kept[1]))
+        try:
+            await until(lambda: "no connection can be accepted" in caplog.text)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, kept)
+            os.close(last)
+            waiting.close()
+    assert caplog.text.count("no connection can be accepted") == 1
+    assert "Traceback" not in caplog.text
+    assert len(caplog.records) < 10
 
 
 @pytest.mark.asyncio

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import resource
 import socket
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import h11
@@ -28,12 +29,19 @@ from sexton.api.guard import CONNECTION, INODE
 if TYPE_CHECKING:
     from litestar import Litestar
 
+log = logging.getLogger("sexton.api")
+
+Handler = Callable[[asyncio.AbstractEventLoop, dict[str, Any]], Any]
+
 HEADER_SECONDS = 10.0
 # Between two pieces of a body.
 BODY_SECONDS = 30.0
 # For the caller to read something of its answer.
 WRITE_SECONDS = 30.0
 MOST_CONNECTIONS = 1000
+# What asyncio says if the process has no descriptor for another connection, and how often it is passed on.
+NOT_ACCEPTED = "socket.accept() out of system resource"
+TELL_SECONDS = 10.0
 TOO_LATE = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 FULL = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n"
 
@@ -56,7 +64,11 @@ class BoundedProtocol(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        inode = os.fstat(transport.get_extra_info("socket").fileno()).st_ino
+        peer = transport.get_extra_info("socket")
+        # asyncio does this only for sockets that were made with the number of TCP. Without it, the second
+        # part of an answer waits 40 ms for the client to acknowledge the first.
+        peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        inode = os.fstat(peer.fileno()).st_ino
         self.app_state = {**self.app_state, CONNECTION: {INODE: inode}}
         if len(self.connections) > self.most_connections and not self._make_room():
             transport.write(FULL)
@@ -190,9 +202,32 @@ async def serving(application: Litestar, listener: socket.socket, **bounds: floa
         server_header=False,
     )
     server = Server(config)
+    loop = asyncio.get_running_loop()
+    before = loop.get_exception_handler()
+    loop.set_exception_handler(SparseErrors(before))
     serving = asyncio.create_task(server.serve(sockets=[listener]))
     try:
         yield
     finally:
         server.should_exit = True
         await serving
+        loop.set_exception_handler(before)
+
+
+class SparseErrors:
+    """Tells once in a while that connections cannot be accepted. asyncio would tell it two thousand times a
+    second, each time with a traceback."""
+
+    def __init__(self, others: Handler | None) -> None:
+        self._others = others
+        self._told_at = float("-inf")
+
+    def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        if context.get("message") != NOT_ACCEPTED:
+            if self._others is None:
+                loop.default_exception_handler(context)
+            else:
+                self._others(loop, context)
+        elif clock.monotonic() - self._told_at >= TELL_SECONDS:
+            self._told_at = clock.monotonic()
+            log.error("no connection can be accepted: %s", context.get("exception"))
