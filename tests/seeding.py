@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from sexton.config import Settings
+from sexton.engine.worker.audience import Listeners
 from sexton.engine.worker.worker import LOOPS, Worker
 from sexton.errors import Unavailable
 from sexton.postgres.database import Database
@@ -129,12 +130,13 @@ async def working(
     settings: Settings = QUIET,
     now: Callable[[], datetime | None] = lambda: NOW,
     by_itself: bool = False,
+    listeners: Listeners | None = None,
     **changes: Any,
 ) -> AsyncIterator[Worker]:
     """A worker whose clock in SQL stands at `NOW`. Unless it works by itself, the test claims and watches."""
     changed = msgspec.structs.replace(settings, **changes)
     loops = LOOPS if by_itself else ["outcome_writer"]
-    worker = Worker(database, changed, handlers, now=now, loops=loops)
+    worker = Worker(database, changed, handlers, listeners=listeners, now=now, loops=loops)
     await worker.start()
     try:
         yield worker

@@ -18,6 +18,7 @@ def test_sexton() -> None:
         "Occurrence",
         "Retry",
         "Run",
+        "RunEvent",
         "RunFailed",
         "Schedule",
         "ScheduleError",

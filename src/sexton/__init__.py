@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from sexton.app import Run, Sexton
     from sexton.errors import RunFailed, ScheduleError, SextonError
     from sexton.model import Cancel, Retry, Snooze
+    from sexton.runs.events import RunEvent
     from sexton.schedules import Calendar, Occurrence, Schedule, next_after_many, parse
 
 __version__ = "0.1.0"
@@ -23,6 +24,7 @@ __all__ = [
     "Occurrence",
     "Retry",
     "Run",
+    "RunEvent",
     "RunFailed",
     "Schedule",
     "ScheduleError",
@@ -40,6 +42,7 @@ _HOMES = {
     "Occurrence": "sexton.schedules",
     "Retry": "sexton.model",
     "Run": "sexton.app",
+    "RunEvent": "sexton.runs.events",
     "RunFailed": "sexton.errors",
     "Schedule": "sexton.schedules",
     "ScheduleError": "sexton.errors",

@@ -84,6 +84,7 @@ class Sexton(Commands):
                 handlers=self.handlers,
                 app=self.name,
                 providers=self.providers,
+                listeners=self.listeners,
             )
             keeper = self.keeper(database)
             await node.start()

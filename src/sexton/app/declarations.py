@@ -12,11 +12,13 @@ from typing import Any, TypeVar, Unpack
 from sexton import clock
 from sexton.app.fields import JobFields, When, duration_of, with_schedule
 from sexton.config import Settings, check_names, load
+from sexton.engine.worker.audience import Listener, check_listener
 from sexton.errors import InvalidField
 from sexton.jobs.spec import JobSpec
 from sexton.jobs.timing import read_schedule
 from sexton.jobs.validation import read_spec
 from sexton.model import MissedWindow
+from sexton.runs.events import EVENTS, EventName
 from sexton.targets.arguments import Arguments
 from sexton.targets.handler import BUILT_IN, Handler
 from sexton.targets.providers import Providers, Provision
@@ -33,6 +35,7 @@ class Declarations:
         self.handlers: dict[str, Handler] = {}
         self.jobs: dict[str, JobSpec] = {}
         self.providers = Providers()
+        self.listeners: dict[EventName, list[Listener]] = {}
         self._arguments: dict[str, Arguments] = {}
         check_names(given)
         self._given = given
@@ -118,10 +121,36 @@ class Declarations:
 
         return Provision(put_back)
 
+    def on(self, event: EventName) -> Callable[[AnyHandler], AnyHandler]:
+        """Call a function whenever a run was recorded as `succeeded`, `failed` (an attempt, the last one
+        included), `dead` (it is not tried again) or `cancelled`.
+
+        It gets a `RunEvent`, and further parameters that are provided by their types. It is called in the
+        process of the worker that carried the run out, after the outcome was recorded: a coroutine in the
+        event loop, a plain function in a thread, one event after another. What it raises is logged and harms
+        nothing. This is best effort: a process that dies tells nothing more, and what no worker has recorded
+        (a run that expired, whose worker crashed too often, or whose end a service reported) is not told.
+        """
+        if event not in EVENTS:
+            raise InvalidField(
+                "unknown_event",
+                f"there is no event {getattr(event, '__name__', event)}",
+                field="event",
+                hint=f'write @app.on("failed"), or another of {", ".join(EVENTS)}',
+            )
+
+        def register(function: AnyHandler) -> AnyHandler:
+            self.listeners.setdefault(event, []).append(function)
+            return function
+
+        return register
+
     def check_providers(self) -> None:
-        """Raise `InvalidField` if a handler needs what is not provided; done at every start."""
+        """Raise `InvalidField` if a handler or a listener needs what is not provided; done at every start."""
         for arguments in self._arguments.values():
             arguments.check_needs(self.providers)
+        for listener in {each for these in self.listeners.values() for each in these}:
+            check_listener(listener, self.providers)
 
     def _read_arguments(self) -> None:
         self._arguments = {

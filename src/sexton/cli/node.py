@@ -127,6 +127,7 @@ async def _run(
         handlers=app.handlers if app else None,
         app=app.name if app else None,
         providers=app.providers if app else None,
+        listeners=app.listeners if app else None,
     )
     try:
         await made.start()

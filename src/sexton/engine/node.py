@@ -32,6 +32,7 @@ from sexton.engine.upkeep.dead_letter_sender import DeadLetterSender
 from sexton.engine.upkeep.housekeeper import Housekeeper
 from sexton.engine.upkeep.replanner import Replanner
 from sexton.engine.upkeep.sweeper import Sweeper
+from sexton.engine.worker.audience import Listeners
 from sexton.engine.worker.worker import Worker
 from sexton.postgres.database import Database, patiently
 from sexton.postgres.migrate import require_migrated
@@ -57,6 +58,7 @@ class Node:
         handlers: Mapping[str, Handler] | None = None,
         app: str | None = None,
         providers: Providers | None = None,
+        listeners: Listeners | None = None,
     ) -> None:
         crash.check()
         self.settings = settings
@@ -74,7 +76,7 @@ class Node:
         elif "api" in roles:
             self._add_presence()
         if "worker" in roles:
-            self._add_worker(handlers or {}, app, providers)
+            self._add_worker(handlers or {}, app, providers, listeners)
         if self._brokers():
             self.telemetry.watch_queue(lambda: all(broker.up for broker in self._brokers()))
 
@@ -118,7 +120,11 @@ class Node:
         self._loops.append(Presence(self.database, self.settings, membership))
 
     def _add_worker(
-        self, handlers: Mapping[str, Handler], app: str | None, providers: Providers | None
+        self,
+        handlers: Mapping[str, Handler],
+        app: str | None,
+        providers: Providers | None,
+        listeners: Listeners | None,
     ) -> None:
         self.worker = Worker(
             self.database,
@@ -126,6 +132,7 @@ class Node:
             handlers,
             app=app,
             providers=providers,
+            listeners=listeners,
             telemetry=self.telemetry,
         )
         self._loops.append(DeadLetterSender(self.database, self.settings, self.worker.kinds, self.telemetry))

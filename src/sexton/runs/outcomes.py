@@ -12,7 +12,7 @@ import msgspec
 from sexton.model import Cancel, Expired, Failure, Outcome, Release, Retry, Snooze, Success, Wait
 from sexton.postgres.database import array_text
 from sexton.runs.retry import Tried, error_group, in_seconds, tries, wait_before_retry
-from sexton.targets.run import ERROR_LIMIT, clean
+from sexton.targets.run import ERROR_LIMIT, RunContext, clean
 
 RESULT_LIMIT = 64 * 1024
 LONGEST_SNOOZE = 366 * 86_400.0
@@ -75,7 +75,7 @@ class Successes:
 class OutcomeBatch:
     """Outcomes that wait to be written, by the statement that writes them, under one identity."""
 
-    __slots__ = ("again", "done", "ended", "ended_jobs", "node", "released", "waiting")
+    __slots__ = ("again", "done", "ended", "ended_jobs", "heard", "node", "released", "waiting")
 
     def __init__(self, node: int) -> None:
         self.node = node
@@ -85,6 +85,8 @@ class OutcomeBatch:
         self.again: list[Again] = []
         self.released: list[Released] = []
         self.waiting: list[Waiting] = []
+        #: The runs that listeners are told of, once their outcomes are recorded.
+        self.heard: dict[int, RunContext] = {}
 
     def __len__(self) -> int:
         going = len(self.again) + len(self.released) + len(self.waiting)

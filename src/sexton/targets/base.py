@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sexton.postgres.database import Database
     from sexton.targets.handler import Handler
     from sexton.targets.http.outbound import Outbound
-    from sexton.targets.providers import Providers
+    from sexton.targets.providers import Resources
     from sexton.targets.renderer import Renderer
     from sexton.targets.run import Step
 
@@ -91,7 +91,8 @@ class TargetServices:
     outbound: Outbound
     renderer: Renderer
     handlers: Mapping[str, Handler]
-    providers: Providers
+    #: What the providers of the application make.
+    resources: Resources
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,7 @@ class HandlerKind(TargetKind[str]):
         return ()
 
     def open(self, services: TargetServices) -> OpenHandlers:
-        return OpenHandlers(services.handlers, services.providers, threads=services.settings.concurrency)
+        return OpenHandlers(services.handlers, services.resources, threads=services.settings.concurrency)
 
 
 class OpenHandlers:
@@ -80,10 +80,9 @@ class OpenHandlers:
     needs what nothing provides."""
 
     def __init__(
-        self, handlers: Mapping[str, Handler], providers: Providers | None = None, threads: int = 32
+        self, handlers: Mapping[str, Handler], resources: Resources | None = None, threads: int = 32
     ) -> None:
-        self._providers = Providers(providers)
-        self._resources = Resources(self._providers)
+        self._resources = resources or Resources(Providers())
         self.handlers: dict[str, Handler] = {**BUILT_IN, **handlers}
         # A thread cannot be stopped: another takes the slot of one that overran its time. Threads are
         # made only when none is free, so that there are no more than runs at a time and those left behind.
@@ -95,8 +94,8 @@ class OpenHandlers:
         return self._steps.get(spec)
 
     def _step(self, handler: Handler) -> Step:
-        arguments = Arguments(handler, self._providers)
-        arguments.check_needs(self._providers)
+        arguments = Arguments(handler, self._resources.providers)
+        arguments.check_needs(self._resources.providers)
         coroutine = is_coroutine_function(handler)
         needs, resources = tuple(arguments.needs.items()), self._resources
         if arguments.run and not arguments.names and not needs:
@@ -154,7 +153,6 @@ class OpenHandlers:
     async def close(self) -> None:
         """Threads cannot be stopped; what still runs is left behind."""
         self._threads.close()
-        await self._resources.close()
 
 
 class HandlerThreads:

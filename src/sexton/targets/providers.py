@@ -74,7 +74,7 @@ class Providers(Mapping[Any, Provider]):
                 hint="give a function that makes it, such as lambda: pool",
             )
         before = self._known.get(kind)
-        self._known[kind] = Provider(kind, make, enter, _needs(kind, make))
+        self._known[kind] = Provider(kind, make, enter, needs_of(make, f"the provider of {name_of(kind)}"))
         return before
 
     def put_back(self, kind: Any, before: Provider | None) -> None:
@@ -137,7 +137,7 @@ class Resources:
     """What the providers of an application have made in this process."""
 
     def __init__(self, providers: Providers) -> None:
-        self._providers = Providers(providers)
+        self.providers = Providers(providers)
         # Of the program, not of the run that happens to need it first.
         self._context = contextvars.copy_context()
         self.values: dict[Any, Any] = {}
@@ -152,7 +152,7 @@ class Resources:
         if held is None:
             held = self._held[kind] = _Held()
             held.task = asyncio.get_running_loop().create_task(
-                self._hold(self._providers[kind], held), context=self._context.copy()
+                self._hold(self.providers[kind], held), context=self._context.copy()
             )
         await held.made.wait()
         if held.error is not None:
@@ -243,28 +243,31 @@ def _beside_none(annotation: Any) -> tuple[Any, ...]:
     return tuple(each for each in typing.get_args(annotation) if each is not type(None))
 
 
-def _needs(kind: Any, make: Callable[..., Any]) -> dict[str, Any]:
-    """The parameters of a provider that have a type and no default."""
+def needs_of(
+    function: Callable[..., Any], what: str, *, after: int = 0, field: str = "make"
+) -> dict[str, Any]:
+    """The types of the parameters without a default, `after` so many that are given otherwise. `what` names
+    the function in refusals."""
     try:
-        parameters = inspect.signature(make, eval_str=True).parameters.values()
+        parameters = list(inspect.signature(function, eval_str=True).parameters.values())
     except ValueError:
         return {}  # written in C: it does not say what it takes
     except Exception as error:
         raise InvalidField(
             "bad_provider",
-            f"the provider of {name_of(kind)} has a type that cannot be read: {error}",
-            field="make",
+            f"{what} has a type that cannot be read: {error}",
+            field=field,
             hint="import it where the program runs, not for type checkers only",
         ) from error
     needs = {}
-    for each in parameters:
+    for each in parameters[after:]:
         if each.default is not each.empty or each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD):
             continue
         if each.annotation is each.empty or each.kind is each.POSITIONAL_ONLY:
             raise InvalidField(
                 "bad_provider",
-                f"the provider of {name_of(kind)} takes {each.name}, and does not say of which type",
-                field="make",
+                f"{what} takes {each.name}, and does not say of which type",
+                field=field,
                 hint=f"write {each.name}: Type, with a type that is provided, or give it a default",
             )
         needs[each.name] = each.annotation

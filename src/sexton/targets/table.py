@@ -26,7 +26,7 @@ from sexton.targets.celery.kind import CeleryKind
 from sexton.targets.handler import Handler, HandlerKind
 from sexton.targets.http.kind import HttpKind
 from sexton.targets.message.kind import MessageKind
-from sexton.targets.providers import Providers
+from sexton.targets.providers import Providers, Resources
 from sexton.targets.shell.kind import ShellKind
 
 if TYPE_CHECKING:
@@ -175,10 +175,12 @@ def make_services(
     settings: Settings,
     outbound: Outbound,
     handlers: Mapping[str, Handler] = NO_HANDLERS,
-    providers: Providers | None = None,
+    resources: Resources | None = None,
 ) -> TargetServices:
     from sexton.security.secrets import Secrets
     from sexton.targets.renderer import Renderer
 
     renderer = Renderer(database, Secrets(database, settings))
-    return TargetServices(settings, database, outbound, renderer, handlers, providers or Providers())
+    return TargetServices(
+        settings, database, outbound, renderer, handlers, resources or Resources(Providers())
+    )

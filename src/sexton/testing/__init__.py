@@ -114,6 +114,7 @@ class Engine:
             app.handlers,
             app=app.name,
             providers=app.providers,
+            listeners=app.listeners,
             time=time,
             loops=["watcher"],
         )
@@ -223,6 +224,7 @@ class Engine:
         while worker.state.in_hand or worker.state.unwritten_outcomes:
             await worker.idle()
             await worker.outcome_writer.tick()
+        await worker.audience.idle()
         return len(rows)
 
     async def _ended(self, since: datetime) -> list[RunView]:

@@ -14,6 +14,7 @@ The life of a run here, by module:
     watcher         stops runs that are over their time, and gives back what waits too long
     feedback        log lines, progress, tokens and transactions of a handler while it runs
     outcome_writer  writes the outcomes of many runs at once
+    audience        tells the application's listeners what was recorded
     heartbeat       renews the lease of the worker's node, and brings the requests to cancel
     queue           the statements, on connections of their own
     state           what these share: each part is given this, and not the worker

@@ -116,12 +116,13 @@ class WorkerFeedback:
                 await asyncio.shield(committing)
             except asyncio.CancelledError:
                 await asyncio.wait([committing])
-                committing.result()
+            done = committing.result()
             run.committed = True
+            self._state.audience.done({run.id: run}, done, set())
 
     async def _commit(
         self, run: RunContext, node: int, connection: Connection, transaction: Any, result: Any
-    ) -> None:
+    ) -> Successes:
         await self.write()
         state, done, began = self._state, Successes(), self.database_seconds(run.started)
         done.add(run, began, self.database_seconds(clock.monotonic()), encode_result(result))
@@ -137,6 +138,7 @@ class WorkerFeedback:
                 since = min(since, now)
             if run.id not in await self._queue.recorded(node, [(run.id, run.claim, run.job)], since):
                 raise
+        return done
 
     # For the worker.
 

@@ -95,6 +95,7 @@ class OutcomeWriter(Loop):
                 lost = await self._finish(batch.node, done, now)
                 telemetry.succeeded.inc(len(done) - len(lost))
                 telemetry.run_seconds.observe_many(map(float.__sub__, done.finished, done.started))
+                state.audience.done(batch.heard, done, lost)
                 batch.done = Successes()
                 state.count_lost(lost)
             if batch.ended:
@@ -102,6 +103,7 @@ class OutcomeWriter(Loop):
                     lambda rows: queue.end(batch.node, rows, now=now), batch.ended, _plain_end
                 )
                 telemetry.count_ends([row[4] for row in batch.ended if row[0] not in lost])
+                state.audience.ended(batch.heard, batch.ended, lost)
                 batch.ended, batch.ended_jobs = [], []
                 state.count_lost(lost)
             if batch.again:
@@ -109,6 +111,7 @@ class OutcomeWriter(Loop):
                     lambda rows: queue.retry(batch.node, rows, now=now), batch.again, _plain_again
                 )
                 telemetry.count_failures([row[5] for row in batch.again if row[0] not in lost])
+                state.audience.again(batch.heard, batch.again, lost)
                 batch.again = []
                 state.count_lost(lost)
             if batch.waiting:
@@ -176,6 +179,9 @@ class OutcomeWriter(Loop):
             if (now := self._state.now()) is not None:
                 since = min(since, now)
             recorded = await self._queue.recorded(batch.node, ends, since)
+            lost = {number for number, _, _ in ends} - recorded
+            self._state.audience.done(batch.heard, batch.done, lost)
+            self._state.audience.ended(batch.heard, batch.ended, lost)
             self._state.telemetry.succeeded.inc(batch.drop(recorded))
 
 

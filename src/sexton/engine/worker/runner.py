@@ -198,12 +198,16 @@ class Runner:
         state.telemetry.late_seconds.observe(started - run.due_seconds)
         if outcome is SUCCESS:
             batch.done.add(run, started, finished + state.offset)
+            if state.audience.hears_success:
+                batch.heard[run.id] = run
         else:
             try:
                 batch.add(run, outcome, started, finished + state.offset)
             except BaseException as error:
                 # Something like Retry(after="soon"): it is the user's, and may raise anything.
                 batch.add(run, Failure(describe(error)), started, finished + state.offset)
+            if state.audience.listens:
+                batch.heard[run.id] = run
             if state.settings.log_failures:
                 _log_failure(run, batch)
         state.on_outcome()

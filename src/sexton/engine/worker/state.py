@@ -14,8 +14,10 @@ from datetime import datetime
 
 from sexton.config import Settings
 from sexton.engine.telemetry import Telemetry
+from sexton.engine.worker.audience import Audience
 from sexton.printable import counted
 from sexton.runs.outcomes import OutcomeBatch
+from sexton.targets.providers import Providers, Resources
 from sexton.targets.run import RunContext, Step
 
 log = logging.getLogger("sexton")
@@ -46,6 +48,8 @@ class WorkerState:
         #: What to add to the monotonic clock for the seconds since 1970 on the database's.
         self.offset = 0.0
         self.joined = asyncio.Event()
+        #: Those who are told of recorded outcomes.
+        self.audience = Audience({}, Resources(Providers()))
         #: Called when there is something to write. The outcome writer sets it.
         self.on_outcome: Callable[[], None] = lambda: None
 

@@ -17,6 +17,7 @@ from sexton.engine.doorbells.connection import BrokerConnection
 from sexton.engine.doorbells.postgres import PostgresDoorbell
 from sexton.engine.loop import Loop
 from sexton.engine.telemetry import Telemetry
+from sexton.engine.worker.audience import Audience, Listeners
 from sexton.engine.worker.claimer import Claimer
 from sexton.engine.worker.feedback import WorkerFeedback
 from sexton.engine.worker.heartbeat import Heartbeat
@@ -32,7 +33,7 @@ from sexton.errors import Unavailable
 from sexton.postgres.database import Database
 from sexton.targets.handler import BUILT_IN, Handler
 from sexton.targets.http.outbound import Outbound
-from sexton.targets.providers import Providers
+from sexton.targets.providers import Providers, Resources
 from sexton.targets.run import RunContext
 from sexton.targets.table import make_services, open_kinds, served
 
@@ -60,6 +61,7 @@ class Worker:
         *,
         app: str | None = None,
         providers: Providers | None = None,
+        listeners: Listeners | None = None,
         telemetry: Telemetry | None = None,
         doorbell: Doorbell | None = None,
         broker: BrokerConnection | None = None,
@@ -72,7 +74,9 @@ class Worker:
         self.queue = RunQueue(database, lent=min(state.concurrency, TRANSACTIONS))
         self.served = served(settings)
         self._outbound = Outbound(settings)
-        self.kinds = open_kinds(make_services(database, settings, self._outbound, handlers, providers))
+        self._resources = Resources(providers or Providers())
+        state.audience = self.audience = Audience(listeners or {}, self._resources)
+        self.kinds = open_kinds(make_services(database, settings, self._outbound, handlers, self._resources))
         self._feedback = WorkerFeedback(state, self.queue, database)
         self._database = database
         self._doorbell = doorbell or PostgresDoorbell(database)
@@ -128,6 +132,7 @@ class Worker:
     async def start(self) -> None:
         self.runner.start()
         self._feedback.start()
+        self.audience.start()
         await self.queue.open()
         self.heartbeat.start()
         for loop in self.loops:
@@ -156,11 +161,13 @@ class Worker:
                 self.runner.leave_behind(list(state.running.values()))
         await self.watcher.stop()
         await self.outcome_writer.stop()
+        await self.audience.stop()
         await self.heartbeat.stop()
         await self._announce(self.membership.leave)
         state.leave()
         for kind in self.kinds.values():
             await kind.close()
+        await self._resources.close()
         await self._outbound.close()
         await self.queue.close()
 
