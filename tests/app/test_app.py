@@ -450,6 +450,48 @@ def test_a_function_that_never_returns_does_not_keep_the_program_from_ending(
     assert "Traceback" not in said
 
 
+def test_a_program_whose_threads_are_used_up_finishes_what_it_has_and_ends(
+    tmp_path: Path, database_url: str
+) -> None:
+    script = tmp_path / "wearing.py"
+    script.write_text(
+        textwrap.dedent(
+            """
+            import asyncio, sys, threading
+            from sexton import Sexton
+            from sexton.engine.worker import wear
+
+            wear.MOST_LEFT = 2
+            app = Sexton(sys.argv[1])
+
+            @app.job("every 1s", timeout_seconds=1, max_retries=0)
+            def endless(run):
+                threading.Event().wait()
+
+            @app.job("every 1s", max_runs=1)
+            async def waits(run):
+                while not app.node.worker.state.worn_out.is_set():
+                    await asyncio.sleep(0.01)
+                print("it has ended", flush=True)
+
+            app.run()
+            """
+        ),
+        encoding="utf-8",
+    )
+    ended = subprocess.run(
+        [sys.executable, str(script), database_url],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert (ended.returncode, ended.stdout) == (1, "it has ended\n"), ended.stderr
+    assert "the worker takes no more runs: 2 handlers go on although they were stopped" in ended.stderr
+    assert "wearing has ended: too many of its handlers went on although they were stopped" in ended.stderr
+
+
 @pytest.mark.parametrize("after", [timedelta(minutes=10), "in 10m", "600s"])
 async def test_a_job_is_made_for_a_while_from_now(app: Sexton, after: Any) -> None:
     before = clock.now()

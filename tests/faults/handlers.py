@@ -129,6 +129,17 @@ async def raises_later(run: Run) -> None:
     ENDS[run.payload][0]()
 
 
+@app.handler("raises_in_task")
+async def raises_in_task(run: Run) -> None:
+    """In a task of its own, which it waits for."""
+    note(run, "start")
+
+    async def part() -> None:
+        ENDS[run.payload][0]()
+
+    await asyncio.create_task(part())
+
+
 @app.handler("raises_in_thread")
 def raises_in_thread(run: Run) -> None:
     note(run, "start")

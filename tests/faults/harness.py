@@ -15,6 +15,7 @@ import socket
 import sys
 import tempfile
 import time
+import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -149,8 +150,19 @@ class Member:
     def said(self, text: str) -> bool:
         return text in self.log.read_text("utf-8", "replace")
 
+    async def readiness(self) -> int | None:
+        """The status of its /readyz; None while it does not answer."""
+        url = f"http://127.0.0.1:{self._port}/readyz"
+        try:
+            with await asyncio.to_thread(urllib.request.urlopen, url, timeout=10) as answer:
+                return int(answer.status)
+        except urllib.error.HTTPError as error:
+            return error.code
+        except OSError:
+            return None
+
     async def metric(self, name: str) -> float:
-        """From its /metrics; it must have the role api."""
+        """From its /metrics."""
         url = f"http://127.0.0.1:{self._port}/metrics"
         text = await asyncio.to_thread(lambda: urllib.request.urlopen(url, timeout=10).read().decode())
         return sum(float(line.split()[-1]) for line in text.splitlines() if line.split()[:1] == [name])
@@ -206,7 +218,13 @@ class Cluster:
         await proxy.start()
         with socket.create_server(("127.0.0.1", 0)) as probe:
             port = probe.getsockname()[1]
-        values = {**self.scale.settings, "port": port, "app": "tests.faults.handlers:app", **settings}
+        values = {
+            **self.scale.settings,
+            "port": port,
+            "metrics_port": port,
+            "app": "tests.faults.handlers:app",
+            **settings,
+        }
         environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith("SEXTON_")},
             **{f"SEXTON_{name.upper()}": str(value) for name, value in values.items()},

@@ -126,9 +126,9 @@ async def test_a_thread_that_does_not_end_takes_no_others_place() -> None:
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        assert target.left_behind == count
+        assert target.threads.left_behind == count
         assert await mine(run) == "function"
     go.set()
-    while target.left_behind:
+    while target.threads.left_behind:
         await asyncio.sleep(0)
     await target.close()

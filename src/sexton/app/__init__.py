@@ -31,6 +31,7 @@ from sexton.engine.cluster.egress import decide_egress
 from sexton.engine.logs import set_up_logging
 from sexton.engine.loop import Loop
 from sexton.engine.node import Node
+from sexton.errors import Unavailable
 from sexton.jobs import declare
 from sexton.postgres.database import Database, patiently
 from sexton.postgres.transaction import Context
@@ -62,7 +63,8 @@ class Sexton(Commands):
         return SyncClient(self)
 
     def run(self) -> None:
-        """Run scheduler and worker in this process until Ctrl-C or SIGTERM."""
+        """Run scheduler and worker in this process until Ctrl-C or SIGTERM. Raises `Unavailable` if so many
+        handlers go on although they were stopped that it can take no more runs: start the process again."""
         set_up_logging()
         asyncio.run(self._until_stopped())
 
@@ -115,8 +117,18 @@ class Sexton(Commands):
                 started.set()
                 jobs = counted(len(self.jobs), "job")
                 log.info("%s is running, with %s; Ctrl-C stops it", self.name, jobs)
-                await stop.wait()
+                worn_out = False
+                if self.node is None:
+                    await stop.wait()
+                else:
+                    worn_out = await self.node.work_until(stop)
                 log.info("%s is stopping", self.name)
+            if worn_out:
+                raise Unavailable(
+                    "worn_out",
+                    f"{self.name} has ended: too many of its handlers went on although they were stopped.",
+                    hint="start it again, or let sexton up --app run it, which does so by itself",
+                )
 
         def told() -> None:
             stop.set()

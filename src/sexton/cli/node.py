@@ -19,6 +19,7 @@ from sexton.config import Settings, load
 from sexton.engine import crash
 from sexton.engine.logs import set_up_logging
 from sexton.engine.up.listen import address_of, listen
+from sexton.engine.up.supervisor import REPLACE
 from sexton.errors import InvalidField, SextonError, user_frames
 from sexton.printable import printable
 
@@ -76,15 +77,15 @@ def node(
         if check:
             _load_app(settings.app)
         else:
-            asyncio.run(_until_stopped(settings, listen_fd))
+            return asyncio.run(_until_stopped(settings, listen_fd))
     except SextonError as error:
         print(printable(f"sexton: {error}"), file=sys.stderr)
         return REFUSED if isinstance(error, InvalidField) else NOT_DONE
     return DONE
 
 
-async def _until_stopped(settings: Settings, listen_fd: int | None) -> None:
-    """Starting may mean waiting for the database: that, too, ends when it is told to stop."""
+async def _until_stopped(settings: Settings, listen_fd: int | None) -> int:
+    """Starting may mean waiting for the database: that, too, ends when it is told to stop. Its exit code."""
     if settings.database_url is None:
         raise InvalidField(
             "no_database",
@@ -104,12 +105,13 @@ async def _until_stopped(settings: Settings, listen_fd: int | None) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, told)
     with contextlib.suppress(asyncio.CancelledError):
-        await running
+        return await running
+    return DONE
 
 
 async def _run(
     settings: Settings, url: str, listen_fd: int | None, started: asyncio.Event, stop: asyncio.Event
-) -> None:
+) -> int:
     from sexton.engine.cluster.egress import decide_egress
     from sexton.engine.node import Node
     from sexton.postgres.database import Database, patiently
@@ -134,10 +136,13 @@ async def _run(
         started.set()
         keeper = await _declare(app, database) if app is not None and "worker" in roles else None
         async with _api(made, listen_fd) if "api" in roles else _metrics(made):
-            await stop.wait()
+            worn_out = await made.work_until(stop)
         if keeper is not None:
             await keeper.stop()
         await made.stop()
+        if worn_out:
+            log.error("this process leaves with %d: it is to be started again", REPLACE)
+        return REPLACE if worn_out else DONE
     finally:
         await database.close()
 

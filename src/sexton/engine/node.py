@@ -13,6 +13,7 @@ the same guarantees.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Collection, Mapping
 
@@ -143,6 +144,25 @@ class Node:
         if self.worker is None:
             return tuple(self._loops)
         return (*self._loops, *self.worker.loops, self.worker.heartbeat)
+
+    async def work_until(self, stop: asyncio.Event) -> bool:
+        """For a process of its own: wait until it is told to stop. True if its worker was worn out before
+        that: it has finished what it had by then, and the process should be replaced by another."""
+        if (worker := self.worker) is None:
+            await stop.wait()
+            return False
+        # Calls of asyncio.to_thread that never return then neither keep those of other handlers from their
+        # turn nor the process from ending.
+        asyncio.get_running_loop().set_default_executor(worker.calls)
+        told = asyncio.create_task(stop.wait())
+        worn_out = asyncio.create_task(worker.state.worn_out.wait())
+        await asyncio.wait((told, worn_out), return_when=asyncio.FIRST_COMPLETED)
+        told.cancel()
+        worn_out.cancel()
+        if stop.is_set():
+            return False
+        await worker.drain()
+        return True
 
     def warnings(self) -> list[str]:
         """What makes the node slower, but does not keep it from its work."""

@@ -115,6 +115,11 @@ class Telemetry:
             "sexton_loop_blocked", "Times a handler blocked the event loop for a second.", registry=registry
         )
         self.running = Gauge("sexton_runs_running", "Runs under way in this worker.", registry=registry)
+        self.left_behind = Gauge(
+            "sexton_handlers_left_behind",
+            "Handlers that go on in this worker although they were stopped.",
+            registry=registry,
+        )
         self.circuits = Gauge(
             "sexton_http_circuits_open",
             "Hosts that this worker does not ask for a while, because they fail.",

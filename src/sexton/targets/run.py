@@ -355,12 +355,8 @@ def describe(error: BaseException) -> str:
     """The error on the first line, then its traceback from the user's first line on. Of a group, those of the
     errors in it as well."""
     cause = error.__cause__
-    if (
-        type(error) is RuntimeError
-        and isinstance(cause, StopIteration)
-        and str(error).startswith("coroutine ")
-    ):
-        # What Python makes of it, as it would end the coroutine as if it had returned.
+    if isinstance(cause, StopIteration | GeneratorExit) and isinstance(error, RuntimeError):
+        # What it becomes on its way, as it cannot leave a coroutine or be carried by a future.
         error = cause
     parts = [_trace(error), *(describe(each) for each in _parts(error)[:SHOWN_PARTS])]
     text = "\n\n".join(part for part in (clean(_head(error), ERROR_LIMIT // 2), *parts) if part)

@@ -97,6 +97,20 @@ def test_a_child_that_dies_is_started_again(tmp_path: Path) -> None:
     run(scenario)
 
 
+def test_a_child_that_asks_for_it_is_replaced_however_soon(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    worn_out = POLITE.replace("while True:", f"while True:\n    sys.exit({supervisor.REPLACE})")
+
+    async def scenario() -> None:
+        told = tmp_path / "told"
+        async with Running(child(told, worn_out)):
+            await until(lambda: len(pids(told)) == 2)
+        assert "child has asked to be replaced; it is started again" in caplog.text
+
+    run(scenario)
+
+
 def test_a_child_that_cannot_start_ends_everything(tmp_path: Path) -> None:
     async def scenario() -> None:
         told = tmp_path / "told"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -163,6 +164,23 @@ async def test_the_heartbeat_survives_its_connection(store: Store) -> None:
             worker.heartbeat.poke()
             await turn(worker)
         assert worker.state.node == node
+
+
+async def test_a_worker_stops_though_every_thread_of_asyncio_is_taken(store: Store) -> None:
+    go, taken = threading.Event(), threading.Semaphore(0)
+
+    def hang() -> None:
+        taken.release()
+        go.wait()
+
+    with ThreadPoolExecutor(1) as threads:
+        asyncio.get_running_loop().set_default_executor(threads)
+        async with working(store.database, {}) as worker:
+            await worker.joined()
+            threads.submit(hang)
+            taken.acquire(timeout=60)
+        assert not worker.heartbeat.healthy()
+        go.set()
 
 
 async def test_nothing_ends_the_heartbeat(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

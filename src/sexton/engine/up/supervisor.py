@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("sexton")
 
+# A child that leaves with this code has finished what it had, and wants another in its place.
+REPLACE = os.EX_TEMPFAIL
 # A child that leaves with an error this soon after the very first start cannot work; later it is restarted.
 HOPELESS_SECONDS = 10.0
 SHORTEST_BACK_OFF, LONGEST_BACK_OFF = 0.5, 30.0
@@ -120,7 +122,7 @@ class Supervisor:
             lived = clock.monotonic() - began
             if self._stopping.is_set():
                 return
-            if first and code > 0 and lived < HOPELESS_SECONDS:
+            if first and code > 0 and code != REPLACE and lived < HOPELESS_SECONDS:
                 raise Unavailable(
                     "start_failed",
                     f"{child.name} cannot start: it left with {code}.",
@@ -196,6 +198,8 @@ _PRCTL = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
 
 
 def _how_it_ended(code: int) -> str:
+    if code == REPLACE:
+        return "has asked to be replaced"
     if code < 0:
         return f"was ended by {signal.Signals(-code).name}"
     return f"left with {code}"

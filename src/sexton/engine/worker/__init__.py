@@ -12,6 +12,7 @@ The life of a run here, by module:
     steps           finds what to call for a run's target, and how often to try
     runner          starts a task per run, stops runs, and collects what they end with
     watcher         stops runs that are over their time, and gives back what waits too long
+    wear            notices when too many handlers go on although they were stopped
     feedback        log lines, progress, tokens and transactions of a handler while it runs
     outcome_writer  writes the outcomes of many runs at once
     audience        tells the application's listeners what was recorded

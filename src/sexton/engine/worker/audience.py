@@ -20,9 +20,10 @@ import msgspec
 from sexton.printable import counted
 from sexton.runs.events import EventName, RunEvent
 from sexton.runs.outcomes import Again, End, Successes
-from sexton.targets.handler import HandlerThreads, is_coroutine_function
+from sexton.targets.handler import is_coroutine_function
 from sexton.targets.providers import Providers, Resources, needs_of
 from sexton.targets.run import RunContext, describe
+from sexton.targets.threads import Threads
 
 log = logging.getLogger("sexton")
 
@@ -40,7 +41,7 @@ class Audience:
 
     def __init__(self, listeners: Listeners, resources: Resources) -> None:
         functions = {function for each in listeners.values() for function in each}
-        threads = HandlerThreads(len(functions))
+        threads = Threads(len(functions), "sexton-listener")
         lines = {function: _Line(function, resources, threads) for function in functions}
         self._lines = list(lines.values())
         self._by_name = {name: [lines[each] for each in these] for name, these in listeners.items() if these}
@@ -69,7 +70,7 @@ class Audience:
             )
         for line in self._lines:
             line.stop()
-        self._threads.close()
+        self._threads.shutdown()
 
     def done(self, heard: Heard, done: Successes, lost: set[int]) -> None:
         if self.hears_success:
@@ -119,7 +120,7 @@ class Audience:
 class _Line:
     """What one listener is still to be told."""
 
-    def __init__(self, listener: Listener, resources: Resources, threads: HandlerThreads) -> None:
+    def __init__(self, listener: Listener, resources: Resources, threads: Threads) -> None:
         self._listener = listener
         self._name = _name_of(listener)
         self._coroutine = is_coroutine_function(listener)
@@ -179,9 +180,7 @@ class _Line:
         if self._coroutine:
             await call()
             return
-        value, error = await asyncio.wrap_future(self._threads.submit(call))
-        if error is not None:
-            raise error
+        value = await asyncio.wrap_future(self._threads.submit(call))
         if inspect.isawaitable(value):
             await value
 

@@ -83,7 +83,8 @@ class Claimer(Loop):
     async def tick(self) -> float:
         state, settings, node = self._state, self._state.settings, self._state.node
         membership = self._heartbeat.membership
-        if node is None or not membership.trusted() or membership.draining:
+        worn_out = state.worn_out.is_set()
+        if node is None or not membership.trusted() or membership.draining or worn_out:
             # Woken by the new identity; a lease in doubt is looked at again soon.
             self._willing = False
             return settings.poll_seconds
@@ -103,6 +104,9 @@ class Claimer(Loop):
         full = await self._claim_freely(node, limit) == limit
         self._pace.more = full or self._hears()
         return 0 if self._more(full) else settings.poll_seconds
+
+    def healthy(self, patience: float = 30.0) -> bool:
+        return super().healthy(patience) and not self._state.worn_out.is_set()
 
     async def teardown(self) -> None:
         node = self._state.node

@@ -67,6 +67,7 @@ class Heartbeat:
     def start(self) -> None:
         self._worker_loop = asyncio.get_running_loop()
         self._worker_thread = threading.get_ident()
+        self._ended = asyncio.Event()
         self._thread = threading.Thread(target=self._main, name="sexton-heartbeat", daemon=True)
         self._thread.start()
 
@@ -84,15 +85,19 @@ class Heartbeat:
         self._stopping = True
         self.poke()
         if self._thread is not None:
-            await asyncio.to_thread(self._thread.join)
+            # Not by joining it in a thread: handlers may have taken all of those.
+            await self._ended.wait()
             self._thread = None
 
     # In the thread.
 
     def _main(self) -> None:
-        with asyncio.Runner() as runner:
-            self._own = runner.get_loop()
-            runner.run(self._live())
+        try:
+            with asyncio.Runner() as runner:
+                self._own = runner.get_loop()
+                runner.run(self._live())
+        finally:
+            self._call(self._ended.set)
 
     async def _live(self) -> None:
         self._poked = asyncio.Event()

@@ -22,8 +22,8 @@ from sexton.engine.worker.state import WorkerState
 from sexton.engine.worker.steps import Steps
 from sexton.model import Cancel, Failure, Outcome, Success, encode_id
 from sexton.runs.outcomes import OutcomeBatch
-from sexton.targets.handler import end_fork
-from sexton.targets.run import SUCCESS, RunContext, Step, Stop, describe, execute, stopped
+from sexton.targets.run import SUCCESS, RunContext, Step, Stop, describe, ended_by, execute, stopped
+from sexton.targets.threads import end_fork
 
 log = logging.getLogger("sexton")
 
@@ -41,6 +41,8 @@ class Runner:
         self._feedback = feedback
         self._turn = 0
         self._context = copy_context()
+        #: Tasks of runs that were stopped and have not ended.
+        self.left_behind = 0
         #: Set while nothing runs here.
         self.idle = asyncio.Event()
         self.idle.set()
@@ -112,7 +114,14 @@ class Runner:
         backlog, running = state.backlog, state.running
         while True:
             run.started = clock.monotonic()
-            outcome = await execute(run, step)
+            try:
+                outcome = await execute(run, step)
+            except GeneratorExit as error:
+                # A future that carries one closes all that waits for it: that is what the handler has ended
+                # with, unless this task itself is closed, after the end of the loop.
+                if not self._loop.is_running():
+                    raise
+                outcome = ended_by(run, error)
             if not run.ended:
                 self._collect(run, outcome)
             left -= 1
@@ -156,7 +165,13 @@ class Runner:
         """Do not wait any longer for runs that were stopped."""
         for run in runs:
             self._collect(run, stopped(run))
+            if run.task is not None and not run.task.done():
+                self.left_behind += 1
+                run.task.add_done_callback(self._caught_up)
         self.launch()
+
+    def _caught_up(self, task: asyncio.Task[None]) -> None:
+        self.left_behind -= 1
 
     def cancel(self, numbers: Sequence[int]) -> None:
         """A caller asked for it; the reason is recorded with the request."""

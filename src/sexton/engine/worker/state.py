@@ -50,6 +50,8 @@ class WorkerState:
         self.joined = asyncio.Event()
         #: Those who are told of recorded outcomes.
         self.audience = Audience({}, Resources(Providers()))
+        #: Set while too many of its handlers go on although they were stopped: it takes no more runs.
+        self.worn_out = asyncio.Event()
         #: Called when there is something to write. The outcome writer sets it.
         self.on_outcome: Callable[[], None] = lambda: None
 

@@ -1,4 +1,4 @@
-"""Stopping runs that are over their time, and giving back what waits too long.
+"""Stopping runs that are over their time, giving back what waits too long, and noticing what goes on.
 
 One look at all of them, a few times a second, instead of a timer for each.
 """
@@ -13,6 +13,7 @@ from sexton.engine.loop import Loop
 from sexton.engine.worker.pace import Pace
 from sexton.engine.worker.runner import Runner
 from sexton.engine.worker.state import WorkerState
+from sexton.engine.worker.wear import Wear
 
 log = logging.getLogger("sexton")
 
@@ -27,12 +28,13 @@ class Watcher(Loop):
     name = "watcher"
 
     def __init__(
-        self, state: WorkerState, pace: Pace, runner: Runner, *, offset: Callable[[], float]
+        self, state: WorkerState, pace: Pace, runner: Runner, wear: Wear, *, offset: Callable[[], float]
     ) -> None:
         super().__init__()
         self._state = state
         self._pace = pace
         self._runner = runner
+        self._wear = wear
         self._offset = offset
         self._due: float | None = None
 
@@ -57,6 +59,7 @@ class Watcher(Loop):
                 log.warning("%r does not end although it was stopped (%s); it is left behind", run, run.stop)
                 self._runner.leave_behind([run])
         self._runner.launch()
+        self._wear.look()
         if state.backlog and now - state.backlog_since > STALE_SECONDS:
             self._pace.slow_down()
             self._runner.release_backlog()

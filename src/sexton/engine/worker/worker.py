@@ -29,19 +29,23 @@ from sexton.engine.worker.runner import Runner
 from sexton.engine.worker.state import WorkerState
 from sexton.engine.worker.steps import Steps
 from sexton.engine.worker.watcher import STOP_PATIENCE_SECONDS, Watcher
+from sexton.engine.worker.wear import Wear
 from sexton.errors import Unavailable
 from sexton.postgres.database import Database
-from sexton.targets.handler import BUILT_IN, Handler
+from sexton.targets.handler import BUILT_IN, Handler, HandlerKind, OpenHandlers
 from sexton.targets.http.outbound import Outbound
 from sexton.targets.providers import Providers, Resources
 from sexton.targets.run import RunContext
 from sexton.targets.table import make_services, open_kinds, served
+from sexton.targets.threads import Threads
 
 log = logging.getLogger("sexton")
 
 LOOPS = (Claimer.name, OutcomeWriter.name, Watcher.name)
 # Handlers that can be in a transaction at the same time; PostgreSQL's connections are few.
 TRANSACTIONS = 20
+# Calls of asyncio.to_thread at a time, as many as asyncio itself allows for at the most.
+CALLS = 32
 # Runs that a line of the log names.
 SHOWN = 10
 
@@ -118,10 +122,18 @@ class Worker:
             take=self.runner.take,
             broker=broker,
         )
-        self.watcher = Watcher(state, pace, self.runner, offset=lambda: self.membership.time.offset)
+        #: For asyncio.to_thread, in a process whose event loop is Sexton's own.
+        self.calls = Threads(CALLS, "sexton-call")
+        handler_kind = self.kinds[HandlerKind.name]
+        assert isinstance(handler_kind, OpenHandlers)
+        self.wear = Wear(state, self.runner, [handler_kind.threads, self.calls])
+        self.watcher = Watcher(
+            state, pace, self.runner, self.wear, offset=lambda: self.membership.time.offset
+        )
         self.outcome_writer = OutcomeWriter(state, pace, self.queue, self._feedback)
         all_loops: tuple[Loop, ...] = (self.claimer, self.outcome_writer, self.watcher)
         self.loops = tuple(loop for loop in all_loops if loop.name in loops)
+        self.telemetry.left_behind.set_function(lambda: self.wear.left_behind)
         self.telemetry.circuits.set_function(lambda: len(self._outbound.hosts.opened()))
 
     @property
@@ -142,6 +154,21 @@ class Worker:
 
     async def stop(self, grace: float | None = None) -> None:
         """Take no more work, give what runs a while to end, give the rest back, and leave."""
+        await self.drain(grace)
+        await self.watcher.stop()
+        await self.outcome_writer.stop()
+        await self.audience.stop()
+        await self.heartbeat.stop()
+        await self._announce(self.membership.leave)
+        self.state.leave()
+        for kind in self.kinds.values():
+            await kind.close()
+        await self._resources.close()
+        await self._outbound.close()
+        await self.queue.close()
+
+    async def drain(self, grace: float | None = None) -> None:
+        """Take no more work, give what runs a while to end, and give the rest back."""
         state = self.state
         await self.claimer.stop()
         if self.receiver is not None:
@@ -159,17 +186,6 @@ class Worker:
                 self.runner.stop_run(run, "shutdown")
             if not await self._wait_until_idle(STOP_PATIENCE_SECONDS):
                 self.runner.leave_behind(list(state.running.values()))
-        await self.watcher.stop()
-        await self.outcome_writer.stop()
-        await self.audience.stop()
-        await self.heartbeat.stop()
-        await self._announce(self.membership.leave)
-        state.leave()
-        for kind in self.kinds.values():
-            await kind.close()
-        await self._resources.close()
-        await self._outbound.close()
-        await self.queue.close()
 
     async def joined(self) -> int:
         """Wait until it is a node."""

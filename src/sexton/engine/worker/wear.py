@@ -1,0 +1,63 @@
+"""Noticing that a worker is worn out: too many of its handlers go on although they were stopped.
+
+Neither a thread nor a coroutine that ignores its cancellation can be ended from outside. Each is left behind
+and replaced by another, until the process would have no room for more. Before that the worker takes no more
+runs, and is not ready; what it has, it finishes. The one remedy is a new process: the owner of this one looks
+at `WorkerState.worn_out`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from sexton import clock
+from sexton.engine.worker.runner import Runner
+from sexton.engine.worker.state import WorkerState
+from sexton.targets.threads import Threads
+
+log = logging.getLogger("sexton")
+
+# How many may be left behind: for each run that the worker may have at a time, and in all.
+LEFT_PER_RUN = 10
+MOST_LEFT = 1000
+SAY_SECONDS = 60.0
+
+
+class Wear:
+    """Counts what is left behind, in these threads and by the runner."""
+
+    def __init__(self, state: WorkerState, runner: Runner, pools: Sequence[Threads]) -> None:
+        self._state = state
+        self._runner = runner
+        self._pools = pools
+        self._say_at = 0.0
+        self.most = min(MOST_LEFT, LEFT_PER_RUN * state.concurrency)
+
+    @property
+    def left_behind(self) -> int:
+        return self._runner.left_behind + sum(pool.left_behind for pool in self._pools)
+
+    def look(self) -> None:
+        """Whether the worker is worn out by now, or no longer is."""
+        worn_out, left = self._state.worn_out, self.left_behind
+        refused = next((pool.refused for pool in self._pools if pool.refused), None)
+        if worn_out.is_set() and left <= self.most // 2 and refused is None:
+            log.warning("%d handlers go on although they were stopped: the worker takes runs again", left)
+            worn_out.clear()
+        elif left >= self.most or refused is not None or worn_out.is_set():
+            if not worn_out.is_set():
+                worn_out.set()
+                self._say_at = 0.0
+                self._runner.release_backlog()
+            self._say(left, refused)
+
+    def _say(self, left: int, refused: str | None) -> None:
+        if (now := clock.monotonic()) >= self._say_at:
+            self._say_at = now + SAY_SECONDS
+            log.error(
+                "the worker takes no more runs: %d handlers go on although they were stopped%s. Only a new "
+                "process is rid of them",
+                left,
+                "" if refused is None else f", and no thread can be started ({refused})",
+            )
