@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sexton.jobs.planning import (
@@ -17,7 +18,7 @@ from sexton.jobs.planning import (
 )
 from sexton.jobs.spec import JobSpec
 from sexton.model import MissedWindow, SkipReason, Trigger
-from sexton.schedules import parse
+from sexton.schedules import Schedule, parse
 
 START = datetime(2026, 6, 1, 12, tzinfo=UTC)
 NO_JITTER = timedelta(0)
@@ -194,6 +195,68 @@ def test_every_occurrence_gets_exactly_one_disposition(
     after = due[-1] if due else first - timedelta(seconds=1)
     assert result.next_at == schedule.next_after(after)
     assert all(skip.reason is not SkipReason.COALESCED for skip in result.skips) or ran
+
+
+TEXTS = ["* * * * * *", "*/5 * * * *", "0 9 * * 1-5", "every 7s", "every 45m", "30 1,2 * * *", "* 2 29 2 *"]
+ZONES = ["UTC", "America/New_York", "Australia/Lord_Howe", "Pacific/Apia"]
+
+
+@given(
+    text=st.sampled_from(TEXTS),
+    zone=st.sampled_from(ZONES),
+    window=st.sampled_from(["SKIP", "RUN_ONCE", "RUN_ALL"]),
+    day=st.integers(0, 500),
+    outage=st.integers(1, 40_000),
+    fraction=st.integers(0, 999_999),
+    grace=st.sampled_from([0, 60, 4000]),
+    catch_up=st.sampled_from([None, 0, 3000, 20_000]),
+    max_missed=st.sampled_from([0, 1, 7, 300]),
+    jitter=st.sampled_from([0, 50]),
+)
+@settings(max_examples=150, deadline=None)
+def test_counting_decides_as_going_through_does(
+    text: str, zone: str, window: str, day: int, outage: int, fraction: int, grace: int,
+    catch_up: int | None, max_missed: int, jitter: int,
+) -> None:  # fmt: skip
+    """Long outages are counted by arithmetic; nothing else about the plan changes."""
+    start = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(days=day)
+    counts = text.startswith("every")
+    schedule = parse(text, timezone="UTC" if counts else zone, anchor=start if counts else None)
+    first = schedule.next_after(start)
+    assert first is not None
+    fields = {"grace_seconds": grace, "max_missed": max_missed}
+    chosen = policy(window, **fields, **({} if catch_up is None else {"catch_up_seconds": catch_up}))
+    now = first + timedelta(seconds=outage, microseconds=fraction)
+    delay = timedelta(seconds=jitter)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Schedule, "count", lambda *_: None)
+        walked = plan(schedule, chosen, first, delay, now)
+        walked_pause = paused(schedule, first, delay, now)
+    assert plan(schedule, chosen, first, delay, now) == walked
+    assert paused(schedule, first, delay, now) == walked_pause
+
+
+def test_a_month_of_seconds_is_counted() -> None:
+    """Only what is near a clock change or near now is gone through."""
+    seconds = parse("* * * * * *", timezone="America/New_York")
+    start = datetime(2026, 10, 20, tzinfo=UTC)  # the clock goes back on 1 November
+    end = start + timedelta(days=31)
+    gone: list[datetime] = []
+    walk = Schedule.between
+
+    def watched(schedule: Schedule, first: datetime, last: datetime) -> Iterator[datetime]:
+        for at in walk(schedule, first, last):
+            gone.append(at)
+            yield at
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Schedule, "between", watched)
+        [skip] = paused(seconds, start, NO_JITTER, end).skips
+        decided = plan(seconds, policy("RUN_ONCE"), start, NO_JITTER, end)
+    assert (skip.occurrences, skip.until_at) == (31 * 86_400 + 1, end)
+    assert len(decided.runs) == 1
+    assert sum(each.occurrences for each in decided.skips) == 31 * 86_400
+    assert len(gone) < 30_000
 
 
 @pytest.mark.parametrize("window", [None, "RUN_ONCE", "SKIP", "RUN_ALL"])

@@ -414,3 +414,27 @@ def test_many_at_once(asked: list[Question]) -> None:
     schedules += schedules[::-1]
     for at in [question.start for question in asked]:
         assert next_after_many(schedules, at) == [schedule.next_after(at) for schedule in schedules]
+
+
+@given(
+    text=st.sampled_from(
+        ["*/7 * * * *", "0 * * * *", "30 1,2 * * *", "15 9 L * *", "0 0 * * 1#2", "every 97m"]
+    ),
+    name=st.sampled_from(
+        ["UTC", "America/New_York", "Australia/Lord_Howe", "Pacific/Apia", "Africa/Casablanca"]
+    ),
+    gap=st.sampled_from([None, "after", "shift", "skip"]),
+    fold=st.sampled_from([None, "first", "second", "both"]),
+    start=st.integers(0, 1_600_000_000),
+    length=st.integers(0, 30_000_000),
+)
+def test_counting_is_going_through(
+    text: str, name: str, gap: str | None, fold: str | None, start: int, length: int
+) -> None:
+    first = datetime.fromtimestamp(start, UTC)
+    last = first + timedelta(seconds=length)
+    if text.startswith("every"):
+        schedule = parse(text, anchor=datetime(2000, 1, 1, tzinfo=UTC))
+    else:
+        schedule = parse(text, timezone=name, gap=gap, fold=fold)
+    assert schedule.count(first, last) == sum(1 for _ in schedule.between(first, last))

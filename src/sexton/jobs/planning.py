@@ -37,6 +37,9 @@ from sexton.schedules.parse import names_start
 from sexton.schedules.zone import WIDEST, Fold
 
 DAY = timedelta(days=1)
+MICROSECOND = timedelta(microseconds=1)
+# So long before the grace, occurrences are gone through one by one.
+NEAR = timedelta(minutes=5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +107,10 @@ def plan(
     to_run: deque[datetime] = deque()  # missed, but to be run: the latest one, or the newest `max_missed`
     on_time: list[datetime] = []
     last = scheduled_at
-    for at in _due(schedule, scheduled_at, now - jitter):
+    first = _count_old(schedule, policy, scheduled_at, now - jitter, skips)
+    if first != scheduled_at:
+        last = skips.ranges[-1].until_at or skips.ranges[-1].scheduled_at
+    for at in () if first is None else _due(schedule, first, now - jitter):
         last = at
         late = now - at - jitter
         if late <= policy.grace:
@@ -139,9 +145,12 @@ def paused(schedule: Schedule, scheduled_at: datetime, jitter: timedelta, now: d
     """What fell due while a job was paused: skipped, all of it."""
     skips = _Skips()
     last = scheduled_at
-    for at in _due(schedule, scheduled_at, now - jitter):
-        last = at
-        skips.add(at, SkipReason.PAUSED)
+    if scheduled_at <= now - jitter and (more := schedule.count(scheduled_at, now - jitter)) is not None:
+        last = _count(schedule, scheduled_at, now - jitter, more, SkipReason.PAUSED, skips)
+    else:
+        for at in _due(schedule, scheduled_at, now - jitter):
+            last = at
+            skips.add(at, SkipReason.PAUSED)
     next_at = scheduled_at if scheduled_at > now - jitter else schedule.next_after(last)
     return Plan((), tuple(skips.ranges), next_at)
 
@@ -192,6 +201,51 @@ def replan(
     return schedule.next_after(scheduled_at + reach)
 
 
+def _count_old(
+    schedule: Schedule, policy: MissedPolicy, scheduled_at: datetime, end: datetime, skips: _Skips
+) -> datetime | None:
+    """Skip by arithmetic what is sure to be skipped: everything before the newest ones that may run. The
+    first occurrence that is left to be looked at; None: there is none up to now."""
+    in_grace = end - policy.grace
+    kept = {MissedWindow.SKIP: 0, MissedWindow.RUN_ONCE: 1}.get(policy.missed_window, policy.max_missed)
+    window = NEAR
+    while True:
+        if in_grace - window <= scheduled_at:
+            return scheduled_at
+        found = schedule.count(in_grace - window, in_grace - MICROSECOND)
+        if found is None:
+            return scheduled_at
+        if found >= kept:
+            break
+        window *= 4
+    until, place = in_grace - window, scheduled_at
+    reasons = {MissedWindow.SKIP: SkipReason.MISSED, MissedWindow.RUN_ONCE: SkipReason.COALESCED}
+    reason = reasons.get(policy.missed_window, SkipReason.MAX_MISSED)
+    if policy.catch_up is not None and policy.missed_window is not MissedWindow.SKIP:
+        outside = min(until, end - policy.catch_up - MICROSECOND)
+        more = schedule.count(place, outside) if place <= outside else None
+        if more is not None:
+            last = _count(schedule, place, outside, more, SkipReason.OUTSIDE_CATCH_UP, skips)
+            following = schedule.next_after(last)
+            if following is None or following > until:
+                return following
+            place = following
+    more = schedule.count(place, until)
+    assert more is not None
+    return schedule.next_after(_count(schedule, place, until, more, reason, skips))
+
+
+def _count(
+    schedule: Schedule, first: datetime, until: datetime, more: int, reason: SkipReason, skips: _Skips
+) -> datetime:
+    """Skip an occurrence and so `more` up to an instant; the last of them."""
+    last = first
+    if more:
+        last = schedule.previous_before(until + MICROSECOND) or first
+    skips.add(first, reason, last, more + 1)
+    return last
+
+
 def _due(schedule: Schedule, scheduled_at: datetime, until: datetime) -> Iterator[datetime]:
     """The first unaccounted occurrence and those after it."""
     if scheduled_at > until:
@@ -206,12 +260,17 @@ class _Skips:
 
     ranges: list[PlannedSkip] = field(default_factory=list)
 
-    def add(self, at: datetime, reason: SkipReason) -> None:
+    def add(
+        self, at: datetime, reason: SkipReason, until: datetime | None = None, occurrences: int = 1
+    ) -> None:
+        """One, or so many of them up to `until`."""
         if self.ranges and self.ranges[-1].reason is reason:
             first = self.ranges[-1]
-            self.ranges[-1] = PlannedSkip(first.scheduled_at, reason, at, first.occurrences + 1)
+            self.ranges[-1] = PlannedSkip(
+                first.scheduled_at, reason, until or at, first.occurrences + occurrences
+            )
         else:
-            self.ranges.append(PlannedSkip(at, reason))
+            self.ranges.append(PlannedSkip(at, reason, until if occurrences > 1 else None, occurrences))
 
 
 def schedule_of(row: Mapping[str, Any]) -> Schedule:

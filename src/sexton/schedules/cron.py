@@ -115,6 +115,15 @@ class Cron(Rule):
             return None
         return allowed * DAY + self._times.first
 
+    def count(self, after: int, last: int) -> int:
+        """Whole days count as many times as a day has."""
+        first_day, first_time = divmod(after + 1, DAY)
+        last_day, last_time = divmod(last + 1, DAY)
+        whole = self._days.count(first_day, last_day) * self._times.size
+        before = self._times.rank(first_time) if self._days.count(first_day, first_day + 1) else 0
+        beyond = self._times.rank(last_time) if self._days.count(last_day, last_day + 1) else 0
+        return whole - before + beyond
+
     def canonical(self) -> tuple[object, ...]:
         values = tuple((tuple(sorted(field.values)), field.special) for field in self.fields)
         return ("cron", values, self._days.both, self.running)

@@ -37,6 +37,11 @@ class Interval(Rule):
         following = wall + self.seconds - (wall - self.first) % self.seconds
         return following if following < LAST_WALL else None
 
+    def count(self, after: int, last: int) -> int:
+        up_to_last = (last - self.first) // self.seconds + 1
+        up_to_after = (after - self.first) // self.seconds + 1
+        return max(0, up_to_last) - max(0, up_to_after)
+
     def canonical(self) -> tuple[object, ...]:
         # Anchors a whole number of intervals apart give the same times, but each only from its own start on.
         return ("interval", self.seconds, self.first)

@@ -172,6 +172,31 @@ class Schedule:
             budget.left = STEPS
             yield self._instant(at)
 
+    def count(self, start: datetime, end: datetime) -> int | None:
+        """How many occurrences `between` has, by arithmetic; None where that takes as long as going through
+        them. Only near clock changes are they gone through."""
+        if not self._simple:
+            return None
+        mapping = self.mappings[0]
+        at, last = max(self._floor(_aware(start, "start")), self._low), self._floor(_aware(end, "end"))
+        found = 0
+        while at < last:
+            period = mapping.zone.period(at + 1)
+            calm = period.start + abs(period.offset - period.before)
+            over = period.end - abs(period.offset - period.after)
+            if calm <= at + 1 < over:
+                stop = min(last, over - 1)
+                counted = mapping.rule.count(at + period.offset, stop + period.offset)
+                if counted is None:
+                    return None
+                found += counted
+            else:
+                after = period if at + 1 < calm else mapping.zone.period(period.end)
+                stop = min(last, after.start + abs(after.offset - after.before) - 1)
+                found += sum(1 for _ in self.between(self._instant(at), self._instant(stop)))
+            at = stop
+        return found
+
     def occurrences(self, start: datetime, end: datetime) -> Iterator[Occurrence]:
         """As `between`, with notes, and with what a clock change or a calendar took away."""
         last = self._floor(_aware(end, "end"))

@@ -68,6 +68,11 @@ class Rule(ABC):
     def next(self, wall: int, budget: Budget) -> int | None:
         """The first wall second of the set strictly after `wall`."""
 
+    def count(self, after: int, last: int) -> int | None:
+        """How many wall seconds of the set lie in (after, last]; None where that takes as long as going
+        through them."""
+        return None
+
     @abstractmethod
     def canonical(self) -> tuple[object, ...]:
         """Every input that `next` depends on, so that equal rules share their work."""
@@ -190,6 +195,19 @@ class DayFilter(ABC):
                 return None
             if mask:
                 return first + (mask & -mask).bit_length() - 1
+
+    def count(self, first: int, end: int) -> int:
+        """How many days from `first` on and before `end` are allowed."""
+        found, day = 0, first
+        while day < end:
+            start, after, mask = self._latest
+            if not start <= day < after:
+                when = date.fromordinal(day + EPOCH_ORDINAL)
+                start, after, mask = self._month(when.year, when.month)
+            stop = min(end, after)
+            found += ((mask >> (day - start)) & ((1 << (stop - day)) - 1)).bit_count()
+            day = stop
+        return found
 
     def _month(self, year: int, month: int) -> tuple[int, int, int]:
         first = date(year, month, 1).toordinal() - EPOCH_ORDINAL
