@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -14,6 +15,7 @@ import pytest
 import pytest_asyncio
 
 from sexton.config import Settings
+from sexton.engine.scheduler import catch_up
 from sexton.jobs.read import get, list_jobs
 from sexton.jobs.spread import jitter_of
 from sexton.jobs.state import pause
@@ -21,6 +23,7 @@ from sexton.model import Overlap
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
 from tests.scheduling import Stage, add_job, execute, fetch, hour_before, move_timer, now, runs_of, skips_of
+from tests.waiting import until
 
 
 @pytest_asyncio.fixture
@@ -223,7 +226,7 @@ async def test_a_one_off_completes_its_job(database: Database, stage: Stage) -> 
     assert [each.name for each in (await list_jobs(context, status="active")).items] == ["job"]
     assert (await list_jobs(context, status="completed")).items == []
     [run] = await runs_of(database, job)
-    await database.fetch("recording/cancel_run", run_id=run["id"], reason="", now=None)
+    await database.fetch("recording/cancel_run", namespace="default", run_id=run["id"], reason="", now=None)
     shown = await get(context, "job")
     assert (shown.status, shown.last_outcome) == ("completed", "cancelled")
     assert shown.completed_at is not None
@@ -271,6 +274,38 @@ async def test_overlap_cancel_running_asks_the_live_run_to_stop(database: Databa
     live, queued = sorted(await runs_of(database, job), key=lambda run: run["slot"])
     assert live["cancel_requested_at"] is not None
     assert queued["cancel_requested_at"] is None
+
+
+async def test_what_is_due_is_fired_while_what_was_missed_is_planned(
+    database: Database, stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A month of seconds can take a thread a while to plan; other jobs must not wait for it."""
+    go_on, plan_all = threading.Event(), catch_up.plan_all
+
+    def slow(*given: Any) -> Any:
+        assert go_on.wait(60)
+        return plan_all(*given)
+
+    monkeypatch.setattr(catch_up, "plan_all", slow)
+    missed, canary = [await add_job(database, name=name) for name in ("missed", "canary")]
+    await move_timer(database, missed, hour_before(await now(database), 5))
+    planning = asyncio.create_task(stage.round())
+    try:
+        await until(lambda: stage.scheduler._planning is not None)
+        await due_now(database, canary)
+        stage.scheduler.timers_changed("")
+        assert await planning == 0.0
+        firing = asyncio.create_task(stage.round())
+        await until(lambda: stage.scheduler.fired > 0)
+        stage.scheduler.wake()
+        await firing
+        assert len(await runs_of(database, canary)) == 1
+        assert await runs_of(database, missed) == []
+    finally:
+        go_on.set()
+    await stage.round()
+    assert len(await runs_of(database, missed)) == 1
+    assert await skips_of(database, missed) != []
 
 
 async def test_what_was_missed_is_planned_not_fired(database: Database, stage: Stage) -> None:
@@ -331,7 +366,9 @@ async def test_what_is_caught_up_runs_one_after_another(
         )
         assert runs[0]["cancel_requested_at"] is None
         started.append(runs[0]["scheduled_at"])
-        await database.fetch("recording/cancel_run", run_id=runs[0]["id"], reason="", now=None)
+        await database.fetch(
+            "recording/cancel_run", namespace="default", run_id=runs[0]["id"], reason="", now=None
+        )
     assert started[:4] == missed
     assert len(started) == (5 if overlap in ("QUEUE_ONE", "CANCEL_RUNNING") else 4)
 
@@ -346,7 +383,9 @@ async def test_workers_are_told_of_the_next_missed_run(database: Database, stage
     listening = await asyncpg.connect(database.url)
     try:
         await listening.add_listener("sexton_runs", lambda _c, _p, _ch, payload: told.append(str(payload)))
-        await database.fetch("recording/cancel_run", run_id=live["id"], reason="", now=None)
+        await database.fetch(
+            "recording/cancel_run", namespace="default", run_id=live["id"], reason="", now=None
+        )
         await listening.execute("select 1")
     finally:
         await listening.close()

@@ -226,7 +226,9 @@ async def test_a_snoozed_run_has_used_up_no_attempt(store: Store, queue: RunQueu
 async def test_a_run_to_be_retried_that_was_cancelled_ends(store: Store, queue: RunQueue) -> None:
     run, node = await store.run(), await store.node()
     await queue.claim(node, [await store.lane()], 10, now=NOW)
-    outcome = await store.database.fetchval("recording/cancel_run", run_id=run, reason="enough", now=NOW)
+    outcome = await store.database.fetchval(
+        "recording/cancel_run", namespace="default", run_id=run, reason="enough", now=NOW
+    )
     assert outcome == "requested"
     await queue.retry(node, [(run, 1, BEGAN, BEGAN, 60.0, "failed", "boom")], now=NOW)
     ended = await store.history(run)
@@ -372,7 +374,12 @@ async def test_cancelling_ends_what_waits_and_asks_what_runs(store: Store, queue
     assert dict(counts) == {"cancelled": 0, "requested": 1}
     assert (await store.live(running))["cancel_requested_at"] == NOW
     assert (await store.live(other))["cancel_requested_at"] is None
-    assert await store.database.fetch("recording/cancel_run", run_id=waiting, reason=None, now=NOW) == []
+    assert (
+        await store.database.fetch(
+            "recording/cancel_run", namespace="default", run_id=waiting, reason=None, now=NOW
+        )
+        == []
+    )
 
 
 async def test_the_claim_goes_by_its_index(store: Store, queue: RunQueue, database: Database) -> None:

@@ -44,6 +44,19 @@ class DueBatch:
         self.size = sum(len(entries) for _, entries in self.parts)
         return self.size > 0
 
+    def cut(self, size: int) -> list[DueBatch]:
+        """In pieces of at most so many entries."""
+        pieces = [DueBatch()] if self.parts else []
+        for shard, entries in self.parts:
+            start = 0
+            while start < len(entries):
+                if pieces[-1].size == size:
+                    pieces.append(DueBatch())
+                end = min(len(entries), start + size - pieces[-1].size)
+                pieces[-1].add(shard, entries.slice(start, end))
+                start = end
+        return pieces
+
     def split(self, chosen: Callable[[tuple[int, int, int, int, int]], bool]) -> DueBatch:
         """Take some entries out. Entries of one timing and due time go the same way, so a part that has only
         one of each is asked about once."""

@@ -1,7 +1,8 @@
 """The scheduler's loop. See `engine.scheduler` for how it fires.
 
 Entries that are later than their job's grace are not fired but planned (`catch_up`): their occurrences were
-missed, and the job's policy decides.
+missed, and the job's policy decides. They are planned in a thread, a part at a time, and what is due now goes
+on being fired meanwhile: an outage of months must not make the present late.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -45,8 +47,20 @@ LONGEST_IDLE_SECONDS = 86_400.0
 # How long a job that was locked is expected to stay locked.
 LOCKED_SECONDS = 5.0
 
+# Jobs whose missed occurrences are planned and written together.
+PLANNED_TOGETHER = 500
+
 # A round ends after this long even if more is due: leadership, changes and the end must be noticed meanwhile.
 ROUND_SECONDS = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Planning:
+    """What was missed by some jobs, while a thread plans it as of a time."""
+
+    batch: DueBatch
+    now: datetime
+    plans: asyncio.Future[tuple[list[catch_up.Planned], list[tuple[int, int, str]]]]
 
 
 class Scheduler(Loop):
@@ -64,6 +78,8 @@ class Scheduler(Loop):
         self._horizon = Horizon(database, settings, self._now)
         self._set_aside = SetAside(database)
         self._due: deque[DueBatch] = deque()
+        self._late: deque[DueBatch] = deque()
+        self._planning: Planning | None = None
         self._locked: dict[int, float] = {}
         self.fired = 0
         self.caught_up = CaughtUp()
@@ -116,11 +132,14 @@ class Scheduler(Loop):
         fired = self.fired
         try:
             await self._connect()
-            await horizon.follow(self._leadership.led, listening=self.listening(), behind=bool(self._due))
+            behind = bool(self._due or self._late or self._planning)
+            await horizon.follow(self._leadership.led, listening=self.listening(), behind=behind)
             self._due = self._due or deque(horizon.pop_due())
             began, tried = clock.monotonic(), bool(self._due)
             while self._due and self._leadership.trusted() and clock.monotonic() - began < ROUND_SECONDS:
                 await self._fire(self._due.popleft())
+            if not self._due:
+                await self._catch_up()
         except BaseException as error:
             # What was popped is in no wheel any more, and whether the last statement was carried out is not
             # known: start again from the timers.
@@ -133,7 +152,7 @@ class Scheduler(Loop):
                 return 0.0  # what was to be recorded has a place now
             raise
         await self._set_aside.write()
-        if self._due:
+        if self._due or self._late or self._planning is not None:
             return 0.0
         await self._tell_catch_up()
         horizon.plan_ahead()
@@ -144,6 +163,8 @@ class Scheduler(Loop):
 
     def _forget(self) -> None:
         self._due.clear()
+        self._late.clear()
+        self._planning = None
         self._horizon.forget()
 
     async def _connect(self) -> None:
@@ -182,7 +203,7 @@ class Scheduler(Loop):
         special = batch.split(lambda row: timings[row[4]].special)
         await self._fire_alike(batch)
         await self._fire_alike(special)
-        await self._catch_up(late)
+        self._late.extend(late.cut(PLANNED_TOGETHER))
 
     async def _fire_alike(self, batch: DueBatch) -> None:
         if not self._still_led(batch):
@@ -303,14 +324,46 @@ class Scheduler(Loop):
 
     # Catching up
 
-    async def _catch_up(self, batch: DueBatch) -> None:
-        """Plan what was missed, and write it in one statement."""
+    async def _catch_up(self) -> None:
+        """Plan what was missed and write it, part by part, until something is due or has changed. A planning
+        that is under way then goes on, and a later round writes it."""
+        while self._leadership.trusted() and (self._late or self._planning is not None):
+            if self._planning is None:
+                self._planning = await self._plan(self._late.popleft())
+            elif await self._is_planned(self._planning):
+                planning, self._planning = self._planning, None
+                await self._write_plans(planning)
+            else:
+                return
+
+    async def _plan(self, batch: DueBatch) -> Planning | None:
+        """Begin to plan. None: the shards were lost."""
         if not self._still_led(batch):
-            return
+            return None
         rows = await self._database.fetch("firing/load_missed", on=self._connection, jobs=batch.jobs)
         now = instant(self._now())
-        # A job that fires every second and was away for a month has millions of occurrences to account for.
-        planned, failed = await asyncio.to_thread(catch_up.plan_all, rows, now)
+        return Planning(batch, now, asyncio.ensure_future(asyncio.to_thread(catch_up.plan_all, rows, now)))
+
+    async def _is_planned(self, planning: Planning) -> bool:
+        """Wait for it, but no longer than until something is due or a change is told of."""
+        woken = self._wake.is_set()
+        self._wake.clear()
+        waking = asyncio.ensure_future(self._wake.wait())
+        seconds = self._horizon.seconds_to_sleep(listening=self.listening())
+        try:
+            await asyncio.wait((planning.plans, waking), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            waking.cancel()
+            if woken:
+                self._wake.set()
+        return planning.plans.done()
+
+    async def _write_plans(self, planning: Planning) -> None:
+        """In one statement. Timers that have changed since they were read are left alone."""
+        batch, now = planning.batch, planning.now
+        planned, failed = planning.plans.result()
+        if not self._still_led(batch):
+            return
         for job_id, revision, problem in failed:
             self._horizon.leave_out(job_id)
             self._set_aside.add(job_id, revision, problem)
