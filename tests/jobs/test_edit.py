@@ -322,6 +322,21 @@ async def test_an_edit_and_a_deletion_at_once_leave_a_deleted_job_without_a_time
     assert await runs(database, job) == []
 
 
+async def test_an_anchor_goes_with_the_schedule_that_counted_from_it(database: Database) -> None:
+    context = Context(database, now=NOW)
+    await make(database, schedule="every 15m", anchor="2026-06-01T00:00:00Z")
+    shown = await edit(context, "report", {"schedule": "0 9 * * *"})
+    assert (shown.kind, shown.anchor) == ("cron", None)
+    with pytest.raises(ScheduleError) as caught:
+        await edit(context, "report", {"anchor": "2026-06-01T08:00:00Z"})
+    assert caught.value.field == "anchor"
+    # What is shown can be sent back.
+    fields = {name: getattr(shown, name) for name in ("schedule", "kind", "timezone", "anchor")}
+    assert (await replace(context, "report", spec(**fields)))[0].revision == shown.revision
+    shown = await edit(context, "report", {"schedule": "every 1h"})
+    assert shown.next_run_at == NOW.replace(microsecond=0) + HOUR
+
+
 async def test_a_text_with_its_own_start_and_zone_brings_them(database: Database) -> None:
     await make(database, schedule="every 15m")
     context = Context(database, now=NOW)

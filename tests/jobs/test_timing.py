@@ -12,6 +12,7 @@ from sexton.jobs.timing import first_occurrence, read_schedule
 from sexton.jobs.validation import read_spec
 
 NOW = datetime(2026, 6, 3, 12, 34, 56, 789, tzinfo=UTC)
+COMPLETE = "FREQ=DAILY;BYHOUR=9;BYMINUTE=0;BYSECOND=0"
 JOB = {"name": "report", "schedule": "0 9 * * 1"}
 
 
@@ -69,8 +70,10 @@ def test_a_schedule_that_is_over_is_refused(fields: dict[str, Any]) -> None:
     [
         ({"schedule": "every 15m"}, NOW.replace(microsecond=0)),
         ({"schedule": "FREQ=DAILY"}, NOW.replace(second=0, microsecond=0)),
-        ({}, NOW.replace(second=0, microsecond=0)),
-        ({"starts_at": "2026-07-01T00:00:00Z"}, datetime(2026, 7, 1, tzinfo=UTC)),
+        ({"schedule": "FREQ=DAILY", "starts_at": "2026-07-01T00:00:00Z"}, datetime(2026, 7, 1, tzinfo=UTC)),
+        ({"schedule": COMPLETE, "anchor": "2026-07-01T00:00:00Z"}, datetime(2026, 7, 1, tzinfo=UTC)),
+        ({"schedule": COMPLETE}, None),
+        ({"starts_at": "2026-07-01T00:00:00Z"}, None),
         ({"schedule": "every 1h", "anchor": "2026-01-01T00:00:00Z"}, datetime(2026, 1, 1, tzinfo=UTC)),
         (
             {"schedule": "DTSTART;TZID=Europe/Berlin:20260101T090000\nRRULE:FREQ=DAILY"},
@@ -78,8 +81,17 @@ def test_a_schedule_that_is_over_is_refused(fields: dict[str, Any]) -> None:
         ),
     ],
 )
-def test_the_anchor_is_given_or_the_time_of_making(fields: dict[str, Any], anchor: datetime) -> None:
+def test_the_anchor_is_given_or_the_time_of_making(fields: dict[str, Any], anchor: datetime | None) -> None:
+    """A schedule that counts from nothing has none."""
     assert read_schedule(read_spec({**JOB, **fields}), NOW)[1] == anchor
+
+
+@pytest.mark.parametrize("schedule", ["0 9 * * *", "2026-12-24T18:00:00Z"])
+def test_an_anchor_that_nothing_counts_from_is_refused(schedule: str) -> None:
+    fields = {"schedule": schedule, "anchor": "2026-07-01T00:00:00Z"}
+    with pytest.raises(ScheduleError, match="to begin later give starts_at") as caught:
+        read_schedule(read_spec({**JOB, **fields}), NOW)
+    assert (caught.value.code, caught.value.field) == ("bad_option", "anchor")
 
 
 def test_an_interval_first_fires_one_interval_after_it_was_made() -> None:

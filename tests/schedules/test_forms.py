@@ -239,6 +239,14 @@ def test_exdate_strikes_a_nominal_time_not_its_neighbour() -> None:
     assert answers(lines, gap="after")[0] == datetime(2026, 4, 23, 22, tzinfo=UTC)
 
 
+def test_a_rule_that_needs_no_anchor_begins_at_one() -> None:
+    rule = "FREQ=DAILY;BYHOUR=9;BYMINUTE=0;BYSECOND=0"
+    schedule = parse(rule, anchor="2030-01-01T12:00:00Z")
+    assert schedule.next_after(datetime(2026, 1, 1, tzinfo=UTC)) == datetime(2030, 1, 2, 9, tzinfo=UTC)
+    assert schedule.previous_before(datetime(2030, 1, 2, 9, tzinfo=UTC)) is None
+    assert parse(rule).anchor is parse(rule, starts_at="2030-01-01T12:00:00Z").anchor is None
+
+
 def test_an_anchor_in_a_gap_keeps_its_wall_time() -> None:
     found = answers("FREQ=DAILY;COUNT=2", timezone="America/New_York", anchor=datetime(2026, 3, 8, 2, 30))
     assert found == [datetime(2026, 3, 8, 7, tzinfo=UTC), datetime(2026, 3, 9, 6, 30, tzinfo=UTC)]

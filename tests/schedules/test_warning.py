@@ -94,6 +94,14 @@ def test_not_warned_of(text: str) -> None:
     assert parse(text).warnings == ()
 
 
+@pytest.mark.parametrize("text", ["0 9 * * *", "2026-12-24T18:00:00Z"])
+def test_an_anchor_that_nothing_counts_from(text: str) -> None:
+    schedule = parse(text, anchor="2030-01-01T00:00:00Z")
+    [warning] = schedule.warnings
+    assert "to begin later give starts_at" in warning
+    assert (schedule.anchor, schedule.timing_key) == (None, parse(text).timing_key)
+
+
 def test_an_option_says_which_reading_is_meant() -> None:
     text = "0 9 * * * 0"
     assert parse(text).warnings

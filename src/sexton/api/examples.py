@@ -33,7 +33,7 @@ JOB: dict[str, Any] = {
     "last_outcome": "success",
     **JOB_REQUEST,
     "kind": "cron",
-    "anchor": "2026-05-27T10:14:00Z",
+    "anchor": None,
     "target": {"handler": "send-weekly-report"},
     "queue": "default",
     "priority": 2,

@@ -173,7 +173,7 @@ class _Chunk:
     soon: set[int] = field(default_factory=set)
     zones: set[str] = field(default_factory=set)
     warnings: list[tuple[str, ...]] = field(default_factory=list)
-    schedules: dict[tuple[Any, ...], tuple[Schedule, datetime, datetime]] = field(default_factory=dict)
+    schedules: dict[tuple[Any, ...], tuple[Schedule, datetime | None, datetime]] = field(default_factory=dict)
 
     def add_all(self, specs: Sequence[JobSpec], ids: Sequence[int], first_line: int) -> None:
         _each(zip(specs, ids, strict=True), first_line, lambda each: self._add(*each))
@@ -197,7 +197,7 @@ class _Chunk:
             }
         )
 
-    def _schedule(self, spec: JobSpec) -> tuple[Schedule, datetime, datetime]:
+    def _schedule(self, spec: JobSpec) -> tuple[Schedule, datetime | None, datetime]:
         key = (
             spec.schedule, spec.timezone, spec.kind, spec.anchor, spec.gap, spec.fold, spec.seconds,
             spec.starts_at, spec.ends_at, tuple(spec.exclude), spec.missed_window,

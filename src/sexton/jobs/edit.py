@@ -38,7 +38,7 @@ from sexton.jobs.zones import note_zones
 from sexton.model import JobStatus, encode_id
 from sexton.postgres.transaction import Context, command
 from sexton.schedules import Schedule
-from sexton.schedules.parse import Kind, delay_in, kind_of, names_start, zone_in
+from sexton.schedules.parse import Kind, delay_in, kind_of, takes_anchor, zone_in
 
 KEEP: Any = msgspec.UNSET
 
@@ -216,7 +216,7 @@ async def _place(
 
 
 def _keeping_anchor(spec: JobSpec, job: StoredJob) -> JobSpec:
-    if spec.anchor is None and not names_start(spec.schedule) and delay_in(spec.schedule) is None:
+    if spec.anchor is None and takes_anchor(spec.schedule) and delay_in(spec.schedule) is None:
         return msgspec.structs.replace(spec, anchor=job.spec.anchor)
     return spec
 
@@ -245,7 +245,8 @@ def _editable(spec: JobSpec, changes: Mapping[str, Any]) -> JobSpec:
             timezone=None if zone_in(text) else spec.timezone,
             seconds=spec.seconds if kind_of(text) is Kind.CRON else None,
         )
-    return msgspec.structs.replace(spec, anchor=None) if names_start(text) or delay_in(text) else spec
+    counts = takes_anchor(text) and delay_in(text) is None
+    return spec if counts else msgspec.structs.replace(spec, anchor=None)
 
 
 def _check_revision(job: StoredJob, expected: int | None) -> None:

@@ -33,7 +33,7 @@ import msgspec
 from sexton.jobs.spec import JobSpec
 from sexton.model import MissedWindow, SkipReason, Trigger
 from sexton.schedules import Schedule, parse
-from sexton.schedules.parse import names_start
+from sexton.schedules.parse import takes_anchor
 from sexton.schedules.zone import WIDEST, Fold
 
 DAY = timedelta(days=1)
@@ -278,12 +278,11 @@ def schedule_of(row: Mapping[str, Any]) -> Schedule:
     options = row["options"]
     if isinstance(options, str):
         options = msgspec.json.decode(options)
-    counts = row["kind"] in ("interval", "recurrence")
     return parse(
         row["schedule"],
         timezone=row["timezone"],
         kind=row["kind"],
-        anchor=row["anchor"] if counts and not names_start(row["schedule"]) else None,
+        anchor=row["anchor"] if takes_anchor(row["schedule"]) else None,
         gap=options.get("gap"),
         fold=options.get("fold"),
         seconds=options.get("seconds"),

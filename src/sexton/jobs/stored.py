@@ -97,7 +97,7 @@ def fields_of(row: Mapping[str, Any]) -> dict[str, Any]:
     return {**decoded(row["options"]), **columns, "labels": columns["labels"] or {}}
 
 
-def job_columns(spec: JobSpec, schedule: Schedule, anchor: datetime) -> dict[str, Any]:
+def job_columns(spec: JobSpec, schedule: Schedule, anchor: datetime | None) -> dict[str, Any]:
     """What the row of a job says about its definition."""
     return {
         "name": spec.name,

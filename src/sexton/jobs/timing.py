@@ -10,13 +10,13 @@ from sexton.clock import iso
 from sexton.errors import ScheduleError
 from sexton.jobs.spec import JobSpec
 from sexton.schedules import Schedule, parse
-from sexton.schedules.parse import delay_in, names_start, zone_in
+from sexton.schedules.parse import delay_in, names_start, takes_anchor, zone_in
 from sexton.schedules.zone import EPOCH
 
 
-def read_schedule(spec: JobSpec, now: datetime) -> tuple[Schedule, datetime]:
-    """The schedule of a new job, and the anchor from which it counts. A delay (`in 10m`) becomes an instant:
-    the schedule's text is what is kept."""
+def read_schedule(spec: JobSpec, now: datetime) -> tuple[Schedule, datetime | None]:
+    """The schedule of a new job, and the anchor from which it counts, if it does. A delay (`in 10m`) becomes
+    an instant: the schedule's text is what is kept."""
     spec = _from_now(spec, now)
     for field in ("starts_at", "ends_at", "anchor"):
         moment = getattr(spec, field)
@@ -24,10 +24,17 @@ def read_schedule(spec: JobSpec, now: datetime) -> tuple[Schedule, datetime]:
             raise ScheduleError(
                 "bad_time", f"{field} is in the year {moment.year}", field=field, hint="check the year"
             )
+    if spec.anchor is not None and not (takes_anchor(spec.schedule) or names_start(spec.schedule)):
+        raise ScheduleError(
+            "bad_option",
+            "this schedule counts from no start, so it takes no anchor",
+            field="anchor",
+            hint="leave anchor out; to begin later give starts_at",
+        )
     schedule = _parse(spec, spec.anchor)
     if spec.anchor is None and schedule.needs_anchor:
         schedule = make_schedule(spec, _cut(now, schedule.kind))
-    return schedule, _anchor_of(schedule, spec) or _cut(now, schedule.kind)
+    return schedule, _anchor_of(schedule, spec)
 
 
 def _from_now(spec: JobSpec, now: datetime) -> JobSpec:
@@ -49,8 +56,8 @@ def _from_now(spec: JobSpec, now: datetime) -> JobSpec:
 
 
 def make_schedule(spec: JobSpec, anchor: datetime | None) -> Schedule:
-    """A job's schedule from its fields and the anchor kept with it. A text with its own start needs none."""
-    return _parse(spec, None if names_start(spec.schedule) else anchor)
+    """A job's schedule from its fields and the anchor kept with it."""
+    return _parse(spec, anchor if takes_anchor(spec.schedule) else None)
 
 
 def _parse(spec: JobSpec, anchor: datetime | None) -> Schedule:

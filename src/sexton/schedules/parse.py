@@ -176,18 +176,21 @@ def _read(text: str, form: Form, asked: Asked) -> Schedule:
         start = _in_calendar(option.wall_of(own, in_zone), "schedule")
         option.check_start(options.anchor, start, in_zone)
         options = replace(options, anchor=own)
-    elif options.anchor is None:
+    elif options.anchor is None and _counts(which, form.body, lines):
         options = replace(options, anchor=starts_at)
     match which:
         case Kind.CRON:
-            return _cron(text, form, options, in_zone)
+            made = _cron(text, form, options, in_zone)
         case Kind.RECURRENCE:
             assert lines is not None
-            return _recurrence(text, lines, options, in_zone)
+            made = _recurrence(text, lines, options, in_zone)
         case Kind.INTERVAL:
-            return _interval(text, form.body, options)
+            made = _interval(text, form.body, options)
         case Kind.ONCE:
-            return _once(text, form.body, options, in_zone, zone_given)
+            made = _once(text, form.body, options, in_zone, zone_given)
+    if options.anchor is None or lines is not None or _counts(which, form.body, lines):
+        return made
+    return replace(made, options=replace(options, anchor=None), warnings=(*made.warnings, warning.ANCHOR))
 
 
 def kind_of(text: str) -> Kind:
@@ -203,6 +206,17 @@ def names_start(text: str) -> bool:
     form = read_form(text)
     lines = read_recurrence(form.body) if _kind_of(form.body) is Kind.RECURRENCE else None
     return form.start is not None or (lines is not None and lines.dtstart is not None)
+
+
+@lru_cache(maxsize=1024)
+def takes_anchor(text: str) -> bool:
+    """Whether a schedule begins at an anchor that stands beside its text."""
+    _check_text(text)
+    form = read_form(text)
+    which = _kind_of(form.body)
+    if which is Kind.RECURRENCE:
+        return read_recurrence(form.body).dtstart is None
+    return form.start is None and _counts(which, form.body, None)
 
 
 @lru_cache(maxsize=1024)
@@ -242,6 +256,13 @@ def _kind_of(body: str) -> Kind:
     return Kind.ONCE if is_once(body) else Kind.CRON
 
 
+def _counts(which: Kind, body: str, lines: RecurrenceText | None) -> bool:
+    """Whether a schedule must count from a start that its text does not name."""
+    if lines is not None:
+        return lines.dtstart is None and lines.parts is not None and lines.parts.needs_anchor
+    return which is Kind.INTERVAL or (which is Kind.ONCE and is_delay(body))
+
+
 def _cron(text: str, form: Form, options: Options, in_zone: Zone) -> Schedule:
     refuse_lookalikes(form.body, seconds_last=options.seconds == "last")
     rule = Cron.parse(form.body, key=options.key, seconds=options.seconds or "first")
@@ -262,7 +283,7 @@ def _recurrence(text: str, lines: RecurrenceText, options: Options, in_zone: Zon
     anchor: int | None = None
     if lines.dtstart is not None:
         anchor = _in_calendar(_wall_of(lines.dtstart, in_zone), "schedule")
-    elif options.anchor is not None and lines.parts is not None and lines.parts.needs_anchor:
+    elif options.anchor is not None:
         anchor = _in_calendar(option.wall_of(options.anchor, in_zone), "anchor")
     mappings, until, needs_anchor = [], None, False
     advice: list[str] = []
@@ -446,4 +467,4 @@ def _named_zone(name: str | None, text: str, lead: int) -> Zone:
         raise
 
 
-__all__ = ["Kind", "delay_in", "kind_of", "names_start", "parse", "recurrence", "zone_in"]
+__all__ = ["Kind", "delay_in", "kind_of", "names_start", "parse", "recurrence", "takes_anchor", "zone_in"]

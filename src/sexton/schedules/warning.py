@@ -15,6 +15,8 @@ from sexton.schedules.recurrence import Recurrence
 from sexton.schedules.rfc5545 import Frequency
 from sexton.schedules.wall import Budget, from_wall
 
+ANCHOR = "this schedule counts from no start, so the anchor is not used: to begin later give starts_at"
+
 #: For each field: what it counts, and where the count starts again.
 COUNTED = {
     "second": ("seconds", "minute"),
