@@ -8,12 +8,12 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import msgspec
 
 from sexton.connections.address import Address
 from sexton.connections.loopback import is_loopback
+from sexton.connections.postgres import check_address
 from sexton.connections.scheme import Use, examples, plug_ins
 from sexton.errors import InvalidField
 from sexton.model import LONGEST_QUEUE
@@ -109,9 +109,10 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
                 raise _refuse(part, f"must be at most half of {whole} ({getattr(self, whole):g})")
         if not self.schema.isidentifier() or self.schema != self.schema.lower():
             raise _refuse("schema", "must be a plain lower-case name")
-        for field in ("database_url", "replica_url"):
-            if getattr(self, field) is not None:
-                _check_url(field, getattr(self, field))
+        if self.database_url is not None:
+            check_address("database_url", self.database_url, written=True)
+        if self.replica_url is not None:
+            check_address("replica_url", self.replica_url, written=False)
         if self.replica_url is not None and self.replica_url == self.database_url:
             raise _refuse("replica_url", "must be another server than database_url")
         _check_server("elector", "elector", self.elector, ("postgres", "advisory"))
@@ -273,19 +274,6 @@ def check_names(settings: Mapping[str, Any]) -> None:
             close = difflib.get_close_matches(name, known, n=1)
             hint = f"did you mean {close[0]}?" if close else f"known: {', '.join(known)}"
             raise InvalidField("bad_config", f"there is no setting {name}", field=name, hint=hint)
-
-
-def _check_url(field: str, url: str) -> None:
-    hint = "write postgresql://user:password@host:5432/database"
-    try:
-        parts = urlsplit(url)
-        good = parts.scheme in ("postgresql", "postgres") and (parts.port is None or parts.port > 0)
-    except ValueError:
-        good = False
-    if not good:
-        raise InvalidField(
-            "bad_config", f"{field} is not the address of a PostgreSQL", field=field, hint=hint
-        )
 
 
 def _check_server(use: Use, field: str, url: str, plain: tuple[str, ...]) -> None:

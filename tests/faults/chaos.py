@@ -16,9 +16,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.faults import handler_scenarios  # noqa: F401
-from tests.faults.harness import LONG, Cluster, Server, recovery_seconds, throughput_seconds, worst_lateness
+from tests.faults import database_scenarios, handler_scenarios  # noqa: F401 - register scenarios
+from tests.faults.harness import LONG, Cluster, recovery_seconds, throughput_seconds, worst_lateness
 from tests.faults.scenarios import SCENARIOS, play
+from tests.faults.servers import Server
 
 OUTPUT = Path("build/chaos.md")
 HEAD = """\

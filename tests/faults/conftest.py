@@ -10,8 +10,8 @@ import asyncpg
 import pytest
 import pytest_asyncio
 
-from tests.faults.harness import Server
 from tests.faults.proxy import Proxy
+from tests.faults.servers import Server
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import random
 import signal
@@ -21,10 +22,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from email.message import Message
 from itertools import count
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlsplit, urlunsplit
 
 import asyncpg
 
@@ -33,16 +34,15 @@ from sexton.jobs.bulk import create_many
 from sexton.model import decode_id
 from sexton.postgres.database import Database
 from sexton.postgres.migrate import Migration, migrate
-from sexton.postgres.server import PrivateServer
 from sexton.postgres.transaction import Context
 from tests.faults import handlers
 from tests.faults.checker import Job, Ledger, Report, check, read_ledger
 from tests.faults.oracle import Cron, Every, Rule
 from tests.faults.proxy import Proxy
+from tests.faults.servers import POLL_SECONDS, Server
 
 ROOT = Path(__file__).parent.parent.parent
 NUMBERS = count(1)
-POLL_SECONDS = 0.05
 EAGER = {"retry_base_seconds": 1, "retry_backoff": "fixed", "max_retries": 100}
 
 
@@ -77,53 +77,25 @@ SHORT = Scale(
 LONG = Scale(jobs=400, shards=64, rounds=5, turns=5, patience=180.0)
 
 
-class Server:
-    """A PostgreSQL that can be restarted in three ways."""
-
-    def __init__(self, data: Path) -> None:
-        self._private = PrivateServer(data)
-        self.url = ""
-
-    async def start(self) -> None:
-        self.url = await asyncio.to_thread(self._private.start)
-
-    async def stop(self) -> None:
-        await asyncio.to_thread(self._private.release)
-
-    async def restart(self, how: signal.Signals) -> None:
-        """SIGINT is a fast shutdown, SIGQUIT an immediate one, SIGKILL none at all."""
-        await self.end(how)
-        await self.start()
-
-    async def end(self, how: signal.Signals) -> None:
-        pid = int((self._private.cluster / "postmaster.pid").read_text("utf-8").split()[0])
-        os.kill(pid, how)
-        while Path(f"/proc/{pid}").exists():
-            await asyncio.sleep(POLL_SECONDS)
-
-    @property
-    def socket_path(self) -> str:
-        query = parse_qs(urlsplit(self.url).query)
-        return f"{query['host'][0]}/.s.PGSQL.{query['port'][0]}"
-
-    def database_url(self, name: str) -> str:
-        return urlunsplit(urlsplit(self.url)._replace(path=f"/{name}"))
-
-
 class Member:
-    """One node: a process, its proxy and its log."""
+    """One node: a process, a proxy for each server that its address names, and its log."""
 
     def __init__(
-        self, process: asyncio.subprocess.Process, roles: str, proxy: Proxy, log: Path, port: int
+        self, process: asyncio.subprocess.Process, roles: str, proxies: list[Proxy], log: Path, port: int
     ) -> None:
         self.process = process
         self.roles = roles
-        self.proxy = proxy
+        self.proxies = proxies
         self.log = log
         self._port = port
 
     def __repr__(self) -> str:
         return f"{self.roles} {self.process.pid}"
+
+    @property
+    def proxy(self) -> Proxy:
+        """That of the first server."""
+        return self.proxies[0]
 
     @property
     def alive(self) -> bool:
@@ -160,6 +132,22 @@ class Member:
             return error.code
         except OSError:
             return None
+
+    async def request(self, method: str, path: str, body: object = None) -> tuple[int, Mapping[str, str]]:
+        """Ask its api; the status and the headers."""
+        data = None if body is None else json.dumps(body).encode()
+        headers = {} if body is None else {"Content-Type": "application/json"}
+        request = urllib.request.Request(f"http://127.0.0.1:{self._port}{path}", data, headers, method=method)
+
+        def ask() -> tuple[int, Mapping[str, str]]:
+            try:
+                with urllib.request.urlopen(request, timeout=30) as answer:
+                    return answer.status, _titled(answer.headers)
+            except urllib.error.HTTPError as error:
+                with error:
+                    return error.code, _titled(error.headers)
+
+        return await asyncio.to_thread(ask)
 
     async def metric(self, name: str) -> float:
         """From its /metrics."""
@@ -205,7 +193,8 @@ class Cluster:
                 member.thaw()
                 await member.kill()
             end_session(member.process.pid)
-            await member.proxy.stop()
+            for proxy in member.proxies:
+                await proxy.stop()
         await self._administer(f"drop database {self.name} with (force)")
 
     async def start(self, roles: str, *, crash_at: str | None = None, **settings: Any) -> Member:
@@ -213,9 +202,11 @@ class Cluster:
         return await self.run("node", "--roles", roles, crash_at=crash_at, **settings)
 
     async def run(self, *command: str, crash_at: str | None = None, **settings: Any) -> Member:
-        """Start a command of Sexton's behind a proxy of its own."""
-        proxy = Proxy(self.server.socket_path)
-        await proxy.start()
+        """Start a command of Sexton's behind proxies of its own."""
+        proxies = [Proxy(path) for path in self.server.sockets]
+        for proxy in proxies:
+            await proxy.start()
+        hosts = ",".join(f"127.0.0.1:{proxy.port}" for proxy in proxies)
         with socket.create_server(("127.0.0.1", 0)) as probe:
             port = probe.getsockname()[1]
         values = {
@@ -228,7 +219,7 @@ class Cluster:
         environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith("SEXTON_")},
             **{f"SEXTON_{name.upper()}": str(value) for name, value in values.items()},
-            "SEXTON_DATABASE_URL": f"postgresql://sexton@127.0.0.1:{proxy.port}/{self.name}?sslmode=disable",
+            "SEXTON_DATABASE_URL": f"postgresql://sexton@{hosts}/{self.name}?sslmode=disable",
             handlers.VARIABLE: str(self._lines),
         }
         if crash_at is not None:
@@ -240,7 +231,7 @@ class Cluster:
                 cwd=ROOT, env=environment, stdin=asyncio.subprocess.DEVNULL, stdout=output, stderr=output,
                 start_new_session=True,
             )  # fmt: skip
-        member = Member(process, command[-1], proxy, log, port)
+        member = Member(process, command[-1], proxies, log, port)
         self.members.append(member)
         return member
 
@@ -310,6 +301,17 @@ class Cluster:
 
     async def value(self, statement: str, *arguments: Any) -> Any:
         return (await self.fetch(statement, *arguments))[0][0]
+
+    async def set_default(self, name: str, value: str) -> None:
+        """A setting of the whole server, for sessions that are there as for new ones; ours may write."""
+        connection = await asyncpg.connect(
+            self.server.url, server_settings={"default_transaction_read_only": "off"}
+        )
+        try:
+            await connection.execute(f"alter system set {name} = {value}")
+            await connection.execute("select pg_reload_conf()")
+        finally:
+            await connection.close()
 
     async def now(self) -> datetime:
         at: datetime = await self.value("select clock_timestamp()")
@@ -496,6 +498,10 @@ def end_session(leader: int) -> None:
         with contextlib.suppress(ProcessLookupError):
             if os.getsid(int(process.name)) == leader:
                 os.kill(int(process.name), signal.SIGKILL)
+
+
+def _titled(headers: Message) -> dict[str, str]:
+    return {name.title(): value for name, value in headers.items()}
 
 
 def _spec(name: str, schedule: str, begin: datetime, fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,17 +4,21 @@ the checker looks at all of it. The same scenarios run short in `make test` and 
 from __future__ import annotations
 
 import signal
-from collections.abc import Awaitable, Callable
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from sexton.engine import crash
 from sexton.postgres.migrate import Migration, migrations
 from sexton.postgres.statement import load
 from tests.faults.checker import Report
-from tests.faults.harness import Cluster, Member, Scale, Server
+from tests.faults.harness import Cluster, Member, Scale
 from tests.faults.harness import cluster as another
 from tests.faults.proxy import Kind
+from tests.faults.servers import ReplicatedServer, Server
 
 FIRE, FIRE_SPECIAL, CLAIM, FINISH = (
     load(name).text for name in ("firing/fire", "firing/fire_special", "claiming/claim", "recording/finish")
@@ -30,16 +34,17 @@ class Scenario:
     schedulers: int
     workers: int
     settings: dict[str, Any]  # of the workers
+    hosts: int  # of a primary and its replica that addresses name; 0: a server without a replica
 
 
 SCENARIOS: dict[str, Scenario] = {}
 
 
 def scenario(
-    fault: str, *, schedulers: int = 2, workers: int = 2, **settings: Any
+    fault: str, *, schedulers: int = 2, workers: int = 2, hosts: int = 0, **settings: Any
 ) -> Callable[[Fault], Fault]:
     def register(inject: Fault) -> Fault:
-        SCENARIOS[inject.__name__] = Scenario(fault, inject, schedulers, workers, settings)
+        SCENARIOS[inject.__name__] = Scenario(fault, inject, schedulers, workers, settings, hosts)
         return inject
 
     return register
@@ -48,7 +53,7 @@ def scenario(
 async def play(name: str, server: Server, scale: Scale) -> tuple[Report, Cluster]:
     """Start a cluster, let it run, inject the fault, let it run, and check."""
     chosen = SCENARIOS[name]
-    async with another(server, scale) as made:
+    async with replicated(server, chosen.hosts) as server, another(server, scale) as made:
         await made.migrate()
         await begin(made, chosen)
         await made.turn()
@@ -59,6 +64,21 @@ async def play(name: str, server: Server, scale: Scale) -> tuple[Report, Cluster
         if report.findings:
             raise AssertionError(f"{chosen.fault}: {report}\n{made.said()}")
         return report, made
+
+
+@asynccontextmanager
+async def replicated(server: Server, hosts: int) -> AsyncIterator[Server]:
+    """A server with a replica, if the scenario wants one."""
+    if not hosts:
+        yield server
+        return
+    with tempfile.TemporaryDirectory(prefix="pair-", ignore_cleanup_errors=True) as data:
+        pair = ReplicatedServer(Path(data), hosts)
+        try:
+            await pair.start()
+            yield pair
+        finally:
+            await pair.stop()
 
 
 async def begin(made: Cluster, chosen: Scenario) -> None:

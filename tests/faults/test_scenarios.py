@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.faults import handler_scenarios  # noqa: F401
-from tests.faults.harness import SHORT, Server
+from tests.faults import database_scenarios, handler_scenarios  # noqa: F401 - register scenarios
+from tests.faults.harness import SHORT
 from tests.faults.scenarios import SCENARIOS, play
+from tests.faults.servers import Server
 
 
 @pytest.mark.parametrize("name", SCENARIOS)

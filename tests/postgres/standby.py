@@ -60,10 +60,35 @@ class Pair:
 
     def kill_replica(self) -> None:
         """As if its machine had gone; `replica.start()` brings it back at the same address."""
-        postmaster = self.replica.cluster / "postmaster.pid"
-        os.kill(int(postmaster.read_text("utf-8").split()[0]), signal.SIGQUIT)
-        while self.replica.running():
+        self.end(self.replica, signal.SIGQUIT)
+
+    def end(self, server: PrivateServer, how: signal.Signals) -> None:
+        """SIGINT is a fast shutdown, SIGQUIT an immediate one."""
+        postmaster = server.cluster / "postmaster.pid"
+        os.kill(int(postmaster.read_text("utf-8").split()[0]), how)
+        while server.running():
             clock.block(0.05)
+
+    def fail_over(self) -> None:
+        """The primary is gone, and the replica takes its place."""
+        self.end(self.primary, signal.SIGQUIT)
+        self._promote()
+
+    def switch_over(self) -> None:
+        """In good order: the replica becomes the primary, and the primary its replica. Nothing is lost."""
+        self.end(self.primary, signal.SIGINT)  # it sends all that it has to the replica first
+        self._promote()
+        where = parse_qs(urlsplit(self.primary.url).query)
+        with (self.replica.cluster / "postgresql.auto.conf").open("a", encoding="utf-8") as settings:
+            settings.write(
+                f"primary_conninfo = 'host={where['host'][0]} port={where['port'][0]} user={ROLE}'\n"
+            )
+        (self.replica.cluster / "standby.signal").touch()
+        self.replica.start()
+
+    def _promote(self) -> None:
+        self.run(self.replica, "select pg_promote()")
+        self.primary, self.replica = self.replica, self.primary
 
     def close(self) -> None:
         self.replica.release()

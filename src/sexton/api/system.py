@@ -103,8 +103,8 @@ async def metrics(call: Call) -> Answer:
 
 async def database_state(database: Database) -> str:
     try:
-        async with asyncio.timeout(CHECK_SECONDS), database.connection() as connection:
-            await connection.fetchval("select 1")
+        async with asyncio.timeout(CHECK_SECONDS):
+            await database.check()
     except TimeoutError:
         return f"no answer within {CHECK_SECONDS:.0f} s"
     except Unavailable as error:

@@ -13,7 +13,8 @@ from typing import Any
 import asyncpg
 
 from sexton.engine.loop import Loop
-from sexton.postgres.database import LOST, Database, unavailable
+from sexton.postgres.database import Database, unavailable
+from sexton.postgres.servers import LOST, require_writable
 
 log = logging.getLogger("sexton")
 
@@ -35,23 +36,21 @@ class Listener(Loop):
         return self._connection is not None and not self._connection.is_closed()
 
     async def tick(self) -> float:
-        """Connect if need be, and see that the connection still answers."""
+        """Connect if need be, and see that the connection still answers, and leads to the primary: no other
+        server is notified."""
         if self._database.pooled:
             return 60.0  # notifications are lost on their way: what listens also polls
         try:
             if not self.alive:
-                self._connection = await asyncpg.connect(
-                    self._database.url,
-                    timeout=10,
-                    command_timeout=10,
-                    **self._database.connecting("sexton listener"),
+                self._connection = await self._database.connect(
+                    "sexton listener", timeout=10, command_timeout=10
                 )
                 for channel in self._channels:
                     await self._connection.add_listener(channel, self._received)
                 for handle in self._channels.values():
                     handle("")
             assert self._connection is not None
-            await self._connection.execute("select 1", timeout=10)
+            await require_writable(self._connection)
         except LOST as error:
             await self.teardown()
             raise unavailable(error) from error

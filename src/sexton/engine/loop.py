@@ -11,6 +11,8 @@ from typing import Protocol
 
 from sexton import clock
 from sexton.errors import Unavailable
+from sexton.postgres.database import NOT_NOW
+from sexton.postgres.servers import reason
 
 log = logging.getLogger("sexton")
 
@@ -87,6 +89,14 @@ class Loop(ABC):
             except Unavailable as error:
                 self._back_off()
                 log.warning("%s: %s; trying again in %.1f s", self.name, error.message, self._sleep)
+            except NOT_NOW as error:
+                self._back_off()
+                log.warning(
+                    "%s: the database cannot do this now: %s; trying again in %.1f s",
+                    self.name,
+                    reason(error),
+                    self._sleep,
+                )
             except Exception:
                 # A loop never ends by an error: it is shown, and the next round may do better.
                 self._back_off()

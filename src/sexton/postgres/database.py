@@ -1,8 +1,8 @@
 """The one store: a pool of connections to PostgreSQL, and the statements that Sexton runs on it.
 
 Statements are files, one each, in `statements/`, and include what they share (`statement.py`). Every wait
-has a deadline. A lost connection is reported as `Unavailable`, so that callers have one thing to catch and
-try again.
+has a deadline. A connection that is lost, or does not lead to the primary any more, is reported as
+`Unavailable`, so that callers have one thing to catch and try again.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import msgspec
 from sexton import clock
 from sexton.errors import Unavailable
 from sexton.postgres.pooler import GIVEAWAYS, connecting, is_own_backend
+from sexton.postgres.servers import HOPELESS, LOST, NotPrimaryError, Servers, reason, require_writable
 from sexton.postgres.statement import Statement, load_all
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ log = logging.getLogger("sexton")
 T = TypeVar("T")
 
 OLDEST = 14
+ACQUIRE_SECONDS = 10.0
 CLOSE_SECONDS = 2.0
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.5, 5.0
 
@@ -48,22 +50,9 @@ BY_KEY = {
 # The same for the rest of a transaction.
 LOCALLY_BY_KEY = ";".join(f"set local {setting} = {value}" for setting, value in BY_KEY.items())
 
-LOST = (
-    OSError,
-    TimeoutError,
-    asyncpg.PostgresConnectionError,
-    asyncpg.InterfaceError,
-    asyncpg.CannotConnectNowError,
-    asyncpg.AdminShutdownError,
-    asyncpg.CrashShutdownError,
-    asyncpg.TooManyConnectionsError,
-    asyncpg.IdleInTransactionSessionTimeoutError,
-)
-
-# What PostgreSQL says when the same would work at another time: it is read-only, as a replica or when it is
-# full; a row or a table is locked or being altered; it runs out of something, or is being stopped.
+# What PostgreSQL says when the same would work at another time: a row or a table is locked or being altered;
+# it runs out of something, such as its disk, or is being stopped.
 NOT_NOW = (
-    asyncpg.ReadOnlySQLTransactionError,
     asyncpg.LockNotAvailableError,
     asyncpg.ObjectInUseError,
     asyncpg.TransactionRollbackError,
@@ -74,14 +63,6 @@ NOT_NOW = (
     asyncpg.OutdatedSchemaCacheError,
 )
 
-# What waiting does not cure: an address that is none, a wrong password, a database that is not there.
-HOPELESS = (
-    asyncpg.ClientConfigurationError,
-    asyncpg.InvalidAuthorizationSpecificationError,
-    asyncpg.InvalidCatalogNameError,
-    asyncpg.InsufficientPrivilegeError,
-)
-
 
 class Database:
     """Open it with `Database.open`; share it by everything in a process."""
@@ -89,6 +70,7 @@ class Database:
     def __init__(
         self,
         url: str,
+        servers: Servers,
         schema: str,
         pool: asyncpg.Pool[asyncpg.Record],
         timeout: float,
@@ -96,6 +78,7 @@ class Database:
         pooled: bool = False,
     ) -> None:
         self.url = url
+        self.servers = servers
         self.schema = schema
         self.pool = pool
         self.timeout = timeout
@@ -113,29 +96,33 @@ class Database:
         timeout: float = 30,
         name: str = "sexton",
         settings: Mapping[str, str] | None = None,
+        primary: bool = True,
+        beside: Database | None = None,
     ) -> Database:
+        """`primary`: only a server that can be written to is taken. `beside`: another one of this address;
+        both learn at once where the primary is."""
+        try:
+            servers = Servers(url, primary=primary) if beside is None else beside.servers
+        except ValueError as error:
+            raise unavailable(asyncpg.ClientConfigurationError(str(error))) from error
         wanted = {"jit": "off", "idle_in_transaction_session_timeout": "60s", **(settings or {})}
 
         async def make(*, pooled: bool) -> asyncpg.Pool[asyncpg.Record]:
-            return await asyncpg.create_pool(
-                url,
-                min_size=1,
-                max_size=size,
+            return await servers.pool(
+                least=1,
+                most=size,
                 timeout=10,
                 command_timeout=timeout,
-                max_inactive_connection_lifetime=600,
                 reset=keep_session,
                 **connecting(name, wanted, pooled=pooled),
             )
 
         try:
             direct = await _direct(make)
-            pool = direct or await make(pooled=True)
-            if direct is None:
-                await _require_transactions(pool)
+            pool = direct or await _pooled(make)
         except (*LOST, asyncpg.PostgresError) as error:
             raise unavailable(error) from error
-        database = cls(url, schema, pool, timeout, pooled=direct is None)
+        database = cls(url, servers, schema, pool, timeout, pooled=direct is None)
         async with database.connection() as connection:
             version = connection.get_server_version()
         if version.major < OLDEST:
@@ -154,13 +141,26 @@ class Database:
         """How to make further connections, each with settings of its own: arguments beside the address."""
         return connecting(name, settings, pooled=self.pooled)
 
+    async def connect(
+        self, name: str, *, timeout: float, command_timeout: float, **settings: str
+    ) -> asyncpg.Connection[asyncpg.Record]:
+        """A connection to the primary beside the pool, with settings of its own. Raises one of `LOST`."""
+        return await self.servers.connect(
+            timeout=timeout, command_timeout=command_timeout, **self.connecting(name, **settings)
+        )
+
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Connection]:
         try:
-            async with self.pool.acquire(timeout=10) as connection:
+            async with lent_by(self.pool) as connection:
                 yield connection
         except LOST as error:
             raise unavailable(error) from error
+
+    async def check(self) -> None:
+        """Raise `Unavailable` unless there is a connection that can write."""
+        async with self.connection() as connection:
+            await require_writable(connection)
 
     @asynccontextmanager
     async def alone(self, lock: int) -> AsyncIterator[Connection | None]:
@@ -272,15 +272,16 @@ async def _direct(
     return None
 
 
-async def _require_transactions(pool: asyncpg.Pool[asyncpg.Record]) -> None:
-    """In statement mode a pooler refuses transactions, without which nothing is safe."""
+async def _pooled(
+    make: Callable[..., Awaitable[asyncpg.Pool[asyncpg.Record]]],
+) -> asyncpg.Pool[asyncpg.Record]:
+    """Connections through a pooler. In statement mode it refuses transactions, without which nothing is safe:
+    the first thing that a new connection is asked is in one."""
     try:
-        async with pool.acquire(timeout=10) as connection, connection.transaction():
-            await connection.fetchval("select 1")
+        return await make(pooled=True)
     except (asyncpg.PostgresError, asyncpg.InterfaceError) as error:
         if "statement pooling" not in str(error):
             raise
-        await pool.close()
         raise Unavailable(
             "statement_pooling",
             "the pooler before PostgreSQL allows no transactions",
@@ -291,6 +292,21 @@ async def _require_transactions(pool: asyncpg.Pool[asyncpg.Record]) -> None:
 async def keep_session(_connection: Connection) -> None:
     """Nothing of a session is left behind when a connection goes back to the pool, so the statement that
     would reset it is saved: it would double the number of statements of an idle node."""
+
+
+@asynccontextmanager
+async def lent_by(pool: asyncpg.Pool[asyncpg.Record]) -> AsyncIterator[Connection]:
+    """A connection of a pool. If it turns out to be read-only, its server is not the primary any more: every
+    connection of the pool is then made anew before its next use, wherever the primary is by that time."""
+    connection = await pool.acquire(timeout=ACQUIRE_SECONDS)
+    try:
+        yield connection
+    except (asyncpg.ReadOnlySQLTransactionError, NotPrimaryError):
+        await pool.expire_connections()
+        raise
+    finally:
+        # A statement that was given up is cancelled first, which a server that is gone does not answer.
+        await pool.release(connection, timeout=CLOSE_SECONDS)
 
 
 async def patiently(attempt: Callable[[], Awaitable[T]]) -> T:
@@ -309,16 +325,18 @@ async def patiently(attempt: Callable[[], Awaitable[T]]) -> T:
 
 
 def unavailable(error: BaseException) -> Unavailable:
-    reason = (str(error) or type(error).__name__).splitlines()[0]
+    said = reason(error)
     if isinstance(error, HOPELESS):
         return Unavailable(
             "database_refused",
-            f"the database refuses us: {reason}",
+            f"the database refuses us: {said}",
             hint="check user, password and database of database_url",
         )
-    what = f"the database cannot be reached: {reason}"
+    what = f"the database cannot be reached: {said}"
     if isinstance(error, TimeoutError) and not str(error):
         what = "the database does not answer in time"
+    elif isinstance(error, asyncpg.ReadOnlySQLTransactionError):
+        what = f"the database cannot be reached: it is read-only, so it is not the primary ({said})"
     return Unavailable("database_unavailable", what, hint="it is tried again")
 
 

@@ -80,6 +80,7 @@ class Replica:
                         timeout=self._primary.timeout,
                         name="sexton replica",
                         settings={"default_transaction_read_only": "on"},
+                        primary=False,
                     )
                 written = await self._written()
                 lag = await self._lag(self._database, written)

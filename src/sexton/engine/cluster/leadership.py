@@ -96,6 +96,7 @@ class Leadership(Loop):
                 timeout=self._settings.lease_seconds,
                 name="sexton leadership",
                 settings={"lock_timeout": "500ms"},
+                beside=self._database,
             )
         await self.open_elector()
         # No node hands a shard to one that could not hold it: ask before joining.

@@ -23,8 +23,9 @@ import asyncpg
 from sexton import clock
 from sexton.config import MOST_SHARDS
 from sexton.errors import Conflict, InvalidField, Unavailable
-from sexton.postgres.database import LOST, Connection, Database, unavailable
+from sexton.postgres.database import Connection, Database, unavailable
 from sexton.postgres.migrate import require_migrated, shard_count
+from sexton.postgres.servers import LOST
 
 # How long the leaders stay away unless the pause is renewed, and how often it is.
 PAUSE_SECONDS, RENEW_SECONDS = 30.0, 5.0

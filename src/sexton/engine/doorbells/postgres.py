@@ -8,7 +8,8 @@ import asyncpg
 
 from sexton.engine.doorbells.base import Ring
 from sexton.errors import Unavailable
-from sexton.postgres.database import LOST, Database, close_connection, unavailable
+from sexton.postgres.database import Database, close_connection, unavailable
+from sexton.postgres.servers import LOST, require_writable
 
 CHANNELS: dict[str, Ring] = {"sexton_runs": "runs", "sexton_lanes": "lanes", "sexton_cancels": "cancels"}
 
@@ -29,7 +30,7 @@ class PostgresDoorbell:
     async def check(self) -> bool:
         if self._database.pooled:
             return False  # notifications are lost on their way; polling finds what waits
-        if self._connection is not None and not self._connection.is_closed():
+        if await self._hears():
             return True
         try:
             await self._connect()
@@ -40,6 +41,16 @@ class PostgresDoorbell:
         self._rung("runs")
         return True
 
+    async def _hears(self) -> bool:
+        """Whether the connection is there, and leads to the primary: no other server is notified."""
+        if self._connection is None or self._connection.is_closed():
+            return False
+        try:
+            await require_writable(self._connection)
+        except (*LOST, asyncpg.PostgresError):
+            return False
+        return True
+
     async def close(self) -> None:
         connection, self._connection = self._connection, None
         if connection is not None:
@@ -48,11 +59,8 @@ class PostgresDoorbell:
     async def _connect(self) -> None:
         await self.close()
         try:
-            connection = await asyncpg.connect(
-                self._database.url,
-                timeout=10,
-                command_timeout=self._database.timeout,
-                server_settings={"application_name": "sexton doorbell"},
+            connection = await self._database.connect(
+                "sexton doorbell", timeout=10, command_timeout=self._database.timeout
             )
             for channel in CHANNELS:
                 await connection.add_listener(channel, self._hear)

@@ -30,8 +30,9 @@ from sexton.engine.scheduler.horizon import Horizon, instant
 from sexton.engine.scheduler.set_aside import SetAside
 from sexton.engine.scheduler.wheel import MICROSECONDS
 from sexton.jobs.accounting import reserve
-from sexton.postgres.database import BY_KEY, LOST, Database, array_text, unavailable
+from sexton.postgres.database import BY_KEY, Database, array_text, unavailable
 from sexton.postgres.partitions import make_missing
+from sexton.postgres.servers import LOST
 from sexton.postgres.transaction import SYSTEM, Context
 
 log = logging.getLogger("sexton")
@@ -117,6 +118,7 @@ class Scheduler(Loop):
                     "cluster/set_setting", on=self._connection, name=name, value=value
                 )
         except LOST as error:
+            await self.teardown()
             raise unavailable(error) from error
 
     async def teardown(self) -> None:
@@ -175,16 +177,13 @@ class Scheduler(Loop):
         # yet.
         pooled, lease = self._database.pooled, self._settings.lease_seconds
         idle = f"{min(lease * (1 if pooled else 3), LONGEST_IDLE_SECONDS) * 1000:.0f}ms"
-        self._connection = self._horizon.connection = await asyncpg.connect(
-            self._database.url,
+        self._connection = self._horizon.connection = await self._database.connect(
+            "sexton scheduler",
             timeout=10,
             command_timeout=self._settings.statement_timeout_seconds,
-            **self._database.connecting(
-                "sexton scheduler",
-                lock_timeout="500ms",
-                idle_in_transaction_session_timeout=idle,
-                **BY_KEY,
-            ),
+            lock_timeout="500ms",
+            idle_in_transaction_session_timeout=idle,
+            **BY_KEY,
         )
         self._leadership.backend_pids = [] if pooled else [self._connection.get_server_pid()]
 

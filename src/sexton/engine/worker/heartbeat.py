@@ -21,7 +21,8 @@ import asyncpg
 
 from sexton import clock
 from sexton.engine.cluster.membership import Membership
-from sexton.postgres.database import BY_KEY, LOST, Database, close_connection
+from sexton.postgres.database import BY_KEY, Database, close_connection
+from sexton.postgres.servers import LOST, reason
 
 log = logging.getLogger("sexton")
 
@@ -114,9 +115,9 @@ class Heartbeat:
                 except Exception as error:
                     # Without beats the worker takes no more work, so whatever it is: try again.
                     known = isinstance(error, (*LOST, asyncpg.PostgresError, asyncpg.InternalClientError))
-                    log.warning("heartbeat: %s; trying again", error, exc_info=not known)
+                    log.warning("heartbeat: %s; trying again", reason(error), exc_info=not known)
                     if connection is not None:
-                        await close_connection(connection)
+                        connection.terminate()  # at once: a server that is gone does not answer
                         connection = None
                     due = clock.monotonic() + RETRY_SECONDS
             self._probe()
@@ -129,11 +130,8 @@ class Heartbeat:
     async def _connect(self) -> asyncpg.Connection[asyncpg.Record]:
         # A renewal that takes longer than the lease is worth nothing.
         patience = self.membership.lease.seconds / 2
-        return await asyncpg.connect(
-            self._database.url,
-            timeout=patience,
-            command_timeout=patience,
-            **self._database.connecting("sexton heartbeat", **BY_KEY),
+        return await self._database.connect(
+            "sexton heartbeat", timeout=patience, command_timeout=patience, **BY_KEY
         )
 
     async def _renew(self, connection: asyncpg.Connection[asyncpg.Record]) -> None:

@@ -21,15 +21,16 @@ from sexton.jobs.spec import DEFAULTS
 from sexton.postgres.database import (
     BY_KEY,
     CLOSE_SECONDS,
-    LOST,
     Connection,
     Database,
     array_text,
     by_column,
     keep_session,
+    lent_by,
     unavailable,
 )
 from sexton.postgres.partitions import make_missing
+from sexton.postgres.servers import LOST
 from sexton.runs.outcomes import AGAIN, END, Again, End, Successes, Waiting
 
 log = logging.getLogger("sexton")
@@ -86,13 +87,11 @@ class RunQueue:
         async def pool(
             name: str, most: int, reset: Callable[[Connection], Awaitable[None]] | None, **settings: str
         ) -> asyncpg.Pool[asyncpg.Record]:
-            return await asyncpg.create_pool(
-                database.url,
-                min_size=0,
-                max_size=most,
+            return await database.servers.pool(
+                least=0,
+                most=most,
                 timeout=10,
                 command_timeout=database.timeout,
-                max_inactive_connection_lifetime=600,
                 reset=reset,
                 **database.connecting(name, **settings),
             )
@@ -301,7 +300,7 @@ class RunQueue:
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Connection]:
         try:
-            async with self._pool.acquire(timeout=10) as connection:
+            async with lent_by(self._pool) as connection:
                 yield connection
         except CUT_OFF as error:
             raise unavailable(error) from error
@@ -314,4 +313,6 @@ class RunQueue:
             async with self._lent.acquire() as connection:
                 yield connection
         except CUT_OFF as error:
+            if isinstance(error, asyncpg.ReadOnlySQLTransactionError):
+                await self._lent.expire_connections()
             raise unavailable(error) from error

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Collection
+from collections.abc import Awaitable, Collection
+from typing import TypeVar
 
 import asyncpg
 
@@ -22,7 +23,10 @@ from sexton.engine.cluster.electors.base import (
 )
 from sexton.engine.cluster.lease import trusted_until
 from sexton.errors import InvalidField, Unavailable
-from sexton.postgres.database import LOST, Database
+from sexton.postgres.database import Database
+from sexton.postgres.servers import LOST, Servers, require_writable
+
+T = TypeVar("T")
 
 # How often two sessions are compared to find out whether they are really two.
 LOOKS = 3
@@ -36,7 +40,7 @@ class AdvisoryElector(Elector):
     def __init__(self, database: Database, *, lease_seconds: float, url: str | None = None) -> None:
         super().__init__()
         self._database = database
-        self._url = url or database.url
+        self._servers = database.servers if url is None else Servers(url)
         self._lease = lease_seconds
         self._space = 0
         self._connection: asyncpg.Connection[asyncpg.Record] | None = None
@@ -53,6 +57,8 @@ class AdvisoryElector(Elector):
         before = clock.monotonic()
         connection = self._connection or await self._connect()
         rows = await self._fetch(connection, "cluster/held_locks")
+        # Locks of a server that is not the primary any more keep no other scheduler away.
+        await self._answer(connection, require_writable(connection))
         self.trusted_until = trusted_until(before, self._lease)
         return {row["shard"] for row in rows} & view.epochs.keys()
 
@@ -97,8 +103,7 @@ class AdvisoryElector(Elector):
         return connection
 
     async def _session(self) -> asyncpg.Connection[asyncpg.Record]:
-        return await asyncpg.connect(
-            self._url,
+        return await self._servers.connect(
             timeout=patience(self._lease),
             command_timeout=patience(self._lease),
             statement_cache_size=0,
@@ -131,8 +136,12 @@ class AdvisoryElector(Elector):
     async def _fetch(
         self, connection: asyncpg.Connection[asyncpg.Record], statement: str, **parameters: object
     ) -> list[asyncpg.Record]:
+        fetching = self._database.fetch(statement, on=connection, space=self._space, **parameters)
+        return await self._answer(connection, fetching)
+
+    async def _answer(self, connection: asyncpg.Connection[asyncpg.Record], asked: Awaitable[T]) -> T:
         try:
-            return await self._database.fetch(statement, on=connection, space=self._space, **parameters)
+            return await asked
         except BaseException as error:
             # Also if it was given up waiting: our locks may stay with the session for long, so the node must
             # not vouch for it any more, and the node that should lead next may end it.
