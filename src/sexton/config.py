@@ -59,6 +59,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     elector: str = "postgres"
     concurrency: int = 100
     log_failures: bool = True
+    capture_output: bool = True
     batch_size: int = 2000
     claim_size: int = 1000
     lease_seconds: float = 4

@@ -16,6 +16,7 @@ from sexton.model import Failure, Release
 from sexton.refusal import about, check_text
 from sexton.targets.arguments import Arguments
 from sexton.targets.base import TargetKind, TargetServices
+from sexton.targets.capture import captured
 from sexton.targets.providers import ProviderFailed, Providers, Resources
 from sexton.targets.run import RunContext, Step
 from sexton.targets.threads import Threads
@@ -65,7 +66,12 @@ class HandlerKind(TargetKind[str]):
         return ()
 
     def open(self, services: TargetServices) -> OpenHandlers:
-        return OpenHandlers(services.handlers, services.resources, threads=services.settings.concurrency)
+        return OpenHandlers(
+            services.handlers,
+            services.resources,
+            threads=services.settings.concurrency,
+            capture=services.settings.capture_output,
+        )
 
 
 class OpenHandlers:
@@ -73,12 +79,20 @@ class OpenHandlers:
     needs what nothing provides."""
 
     def __init__(
-        self, handlers: Mapping[str, Handler], resources: Resources | None = None, threads: int = 32
+        self,
+        handlers: Mapping[str, Handler],
+        resources: Resources | None = None,
+        *,
+        threads: int = 32,
+        capture: bool = False,
     ) -> None:
         self._resources = resources or Resources(Providers())
         self.handlers: dict[str, Handler] = {**BUILT_IN, **handlers}
         self.threads = Threads(threads, "sexton-handler")
-        self._steps = {name: self._step(handler) for name, handler in self.handlers.items()}
+        self._steps = {
+            name: captured(self._step(handler)) if capture and name not in BUILT_IN else self._step(handler)
+            for name, handler in self.handlers.items()
+        }
 
     def step(self, spec: str) -> Step | None:
         return self._steps.get(spec)

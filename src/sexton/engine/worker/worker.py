@@ -32,6 +32,7 @@ from sexton.engine.worker.watcher import STOP_PATIENCE_SECONDS, Watcher
 from sexton.engine.worker.wear import Wear
 from sexton.errors import Unavailable
 from sexton.postgres.database import Database
+from sexton.targets.capture import Capture
 from sexton.targets.handler import BUILT_IN, Handler, HandlerKind, OpenHandlers
 from sexton.targets.http.outbound import Outbound
 from sexton.targets.providers import Providers, Resources
@@ -78,6 +79,7 @@ class Worker:
         self.queue = RunQueue(database, lent=min(state.concurrency, TRANSACTIONS))
         self.served = served(settings)
         self._outbound = Outbound(settings)
+        self._capture = Capture()
         self._resources = Resources(providers or Providers())
         state.audience = self.audience = Audience(listeners or {}, self._resources)
         self.kinds = open_kinds(make_services(database, settings, self._outbound, handlers, self._resources))
@@ -145,6 +147,8 @@ class Worker:
         self.runner.start()
         self._feedback.start()
         self.audience.start()
+        if self.state.settings.capture_output:
+            self._capture.start()
         await self.queue.open()
         self.heartbeat.start()
         for loop in self.loops:
@@ -158,6 +162,7 @@ class Worker:
         await self.watcher.stop()
         await self.outcome_writer.stop()
         await self.audience.stop()
+        self._capture.stop()
         await self.heartbeat.stop()
         await self._announce(self.membership.leave)
         self.state.leave()
