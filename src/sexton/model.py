@@ -52,6 +52,7 @@ class SkipReason(StrEnum):
     PAUSED = "paused"
     MAX_MISSED = "max_missed"
     OUTSIDE_CATCH_UP = "outside_catch_up"
+    RESCHEDULED = "rescheduled"
 
 
 class MissedWindow(StrEnum):

@@ -279,3 +279,22 @@ async def test_an_unknown_path_is_a_problem_too(api: Api, path: str) -> None:
     assert (reply.status, reply.code) == (404, "no_such_path")
     wrong = await api("DELETE", "/cluster")
     assert (wrong.status, wrong.code) == (405, "wrong_method")
+
+
+async def test_the_next_run_is_moved(api: Api) -> None:
+    made = (await api("POST", "/jobs", HOURLY)).json()
+    moved = await api("POST", "/jobs/hourly/reschedule", {"at": "in 3h"}, headers={"If-Match": '"1"'})
+    job = moved.json()
+    assert (moved.status, moved.headers["ETag"], job["moved_from"]) == (200, '"2"', made["next_run_at"])
+    at = datetime.fromisoformat(job["next_run_at"])
+    assert timedelta(hours=2, minutes=59) < at - datetime.now(UTC) <= timedelta(hours=3, seconds=1)
+    lines = (await api("GET", "/jobs/hourly/why?past=0&ahead=9")).json()
+    assert [each["reason"] for each in lines[:3]] == ["rescheduled"] * 3
+    upcoming = [each["scheduled_at"] for each in lines if each["disposition"] == "upcoming"]
+    assert upcoming[:1] == [job["next_run_at"]]
+    stale = await api("POST", "/jobs/hourly/reschedule", {"at": "in 1h"}, headers={"If-Match": '"1"'})
+    assert (stale.status, stale.code) == (412, "revision_conflict")
+    for body, field in (({"at": "soon"}, "at"), ({}, "at"), ({"at": 5}, "at"), ({"when": "in 1h"}, "when")):
+        refused = await api("POST", "/jobs/hourly/reschedule", body)
+        assert (refused.status, refused.json()["field"]) == (422, field)
+    assert (await api("POST", "/jobs/nothing/reschedule", {"at": "in 1h"})).status == 404

@@ -536,3 +536,16 @@ def test_a_schedule_is_a_timedelta_or_a_datetime_too() -> None:
         with pytest.raises(InvalidField) as caught:
             app.job(wrong)(lambda run: None)
         assert caught.value.field == "schedule"
+
+
+async def test_the_next_run_is_moved(app: Sexton) -> None:
+    job = await app.schedule("x", schedule="0 * * * *")
+    moved = await app.reschedule(job.name, at=FAR)
+    assert (moved.next_run_at, moved.moved_from) == (FAR, job.next_run_at)
+    moved = await app.reschedule(job.name, after="10m")
+    assert moved.next_run_at is not None
+    assert timedelta(minutes=9) < moved.next_run_at - clock.now() <= timedelta(minutes=10, seconds=1)
+    with pytest.raises(InvalidField, match="one of at= and after="):
+        await app.reschedule(job.name)
+    with pytest.raises(InvalidField, match="one of at= and after="):
+        await app.reschedule(job.name, at=FAR, after="10m")

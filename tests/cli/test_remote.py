@@ -404,3 +404,18 @@ def test_a_job_for_a_while_from_now(sexton: Sexton) -> None:
     bad = sexton("jobs", "add", "bad", "--in", "soon")
     assert bad.code == 2
     assert "in 15m" in bad.err
+
+
+@pytest.mark.usefixtures("server")
+def test_the_next_run_is_moved(sexton: Sexton) -> None:
+    made = sexton(*HOURLY, "--json").json()
+    told = sexton("jobs", "reschedule", "hourly", "--in", "1d")
+    assert told.code == 0, told.err
+    assert "hourly fires next at " in told.out
+    assert " instead of " in told.out
+    moved = sexton("jobs", "reschedule", "hourly", "--at", "2100-01-01T00:00:30Z", "--json").json()
+    assert (moved["next_run_at"], moved["moved_from"]) == ("2100-01-01T00:00:30Z", made["next_run_at"])
+    assert sexton("jobs", "reschedule", "hourly", "--at", "+2h").code == 0
+    for words in ((), ("--at", "+2h", "--in", "2h"), ("--at", "soon"), ("--in", "soon")):
+        refused = sexton("jobs", "reschedule", "hourly", *words)
+        assert (refused.code, "in 1" in refused.err or "2026-12-24" in refused.err) == (2, True), refused.err

@@ -20,6 +20,7 @@ from sexton.api.routes import (
     OccurrencesQuery,
     PauseRequest,
     PreviewQuery,
+    RescheduleRequest,
     RunRequest,
     WhyQuery,
 )
@@ -139,6 +140,24 @@ async def resume_job(call: Call) -> Answer:
 
 
 @operation(
+    routes.RESCHEDULE_JOB, answer=JobView, errors=(404, 409, 412, 422),
+    example={"at": "2026-06-02T15:00:00Z"},
+    answer_example={
+        **examples.JOB, "next_run_at": "2026-06-02T15:00:00Z", "next_run_local": "2026-06-02T11:00:00-04:00",
+        "moved_from": examples.JOB["next_run_at"],
+    },
+)  # fmt: skip
+async def reschedule_job(call: Call) -> Answer:
+    """A job for one instant is moved to this time. Of any other the next occurrence is moved there; what the
+    schedule says until then is skipped as `rescheduled`, and afterwards the schedule goes on."""
+    wish = call.json(RescheduleRequest)
+    job = await editing.reschedule(
+        call.context, call.path("job"), wish.at, expected_revision=call.expected_revision
+    )
+    return Answer(job, headers=_etag(job))
+
+
+@operation(
     routes.RUN_JOB, status=201, answer=RunMade, errors=(404, 409, 422),
     example={"payload": {"report_type": "monthly"}},
     answer_example={"run_id": "r_9hk2", "job": "send-weekly-report"},
@@ -236,6 +255,6 @@ def _etag(job: JobView) -> dict[str, str]:
 
 
 OPERATIONS = (
-    create_job, list_jobs, get_job, edit_job, put_job, delete_job, pause_job, resume_job, run_job,
-    backfill_job, preview_job, preview_spec, list_job_runs, list_job_occurrences, explain_job,
+    create_job, list_jobs, get_job, edit_job, put_job, delete_job, pause_job, resume_job, reschedule_job,
+    run_job, backfill_job, preview_job, preview_spec, list_job_runs, list_job_occurrences, explain_job,
 )  # fmt: skip

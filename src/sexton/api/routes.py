@@ -131,6 +131,14 @@ class PauseRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     until: Annotated[datetime | None, Meta(description="When it goes on by itself.")] = None
 
 
+class RescheduleRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """When it is to run next."""
+
+    at: Annotated[
+        str, Meta(description="An instant, a local time in the job's zone, or a while from now: `in 10m`.")
+    ]
+
+
 class RunRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the run gets."""
 
@@ -191,6 +199,9 @@ PAUSE_JOB = Route(
     "POST", "/jobs/{job}/pause", "jobs", "Pause a job", Role.OPERATOR, body=PauseRequest, body_optional=True
 )
 RESUME_JOB = Route("POST", "/jobs/{job}/resume", "jobs", "Resume a job", Role.OPERATOR)
+RESCHEDULE_JOB = Route(
+    "POST", "/jobs/{job}/reschedule", "jobs", "Move a job's next run", Role.OPERATOR, body=RescheduleRequest
+)
 RUN_JOB = Route(
     "POST", "/jobs/{job}/run", "jobs", "Run a job now", Role.OPERATOR, body=RunRequest, body_optional=True
 )

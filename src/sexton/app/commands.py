@@ -12,7 +12,7 @@ import msgspec
 
 from sexton import clock
 from sexton.app.declarations import Declarations
-from sexton.app.fields import JobFields, Status, When, with_schedule
+from sexton.app.fields import JobFields, Status, When, duration_of, with_schedule
 from sexton.config import Settings
 from sexton.errors import InvalidField, RunFailed
 from sexton.jobs import bulk, create, edit, read, state
@@ -169,6 +169,16 @@ class Commands(Declarations):
     async def resume(self, job: str | Handler) -> JobView:
         """End a pause."""
         return await self._call(state.resume, self._ref(job))
+
+    async def reschedule(
+        self, job: str | Handler, *, at: datetime | str | None = None, after: timedelta | str | None = None
+    ) -> JobView:
+        """Move the next run of a job to a time, or to a while from now (a `timedelta` or "10m"); afterwards
+        its schedule goes on."""
+        if (at is None) == (after is None):
+            raise InvalidField("missing_field", "give one of at= and after=", field="at", hint='after="10m"')
+        moment = at if at is not None else clock.now() + duration_of(after)
+        return await self._call(edit.reschedule, self._ref(job), moment)
 
     async def run_now(self, job: str | Handler, *, payload: Any = msgspec.UNSET) -> str:
         """Run a job once, now; the run's id."""

@@ -81,6 +81,7 @@ GROUPS = {
             "edit": Command("sexton.cli.jobs:edit", "Change some fields of a job; the others stay."),
             "pause": Command("sexton.cli.jobs:pause", "Pause a job: nothing fires until it is resumed."),
             "resume": Command("sexton.cli.jobs:resume", "Resume a paused job."),
+            "reschedule": Command("sexton.cli.jobs:reschedule", "Move a job's next run to another time."),
             "run": Command("sexton.cli.jobs:run", "Run a job now, beside its schedule."),
             "backfill": Command("sexton.cli.jobs:backfill", "Run the occurrences of a range in the past."),
             "delete": Command("sexton.cli.jobs:delete", "Delete a job. Its history stays."),

@@ -55,9 +55,9 @@ class Ask:
         narrow = f"{', '.join(most)} or {last}" if most else last
         return listed(self.client, path_of(self.route, *self.path), values.pop(LIMIT), narrow, **values)
 
-    def shown(self, view: Callable[[Any], int | None]) -> int:
+    def shown(self, view: Callable[[Any], int | None], **more: Any) -> int:
         """The answer as JSON, or as `view` shows it."""
-        found = self()
+        found = self(**more)
         if self.json:
             write_json(found)
             return DONE

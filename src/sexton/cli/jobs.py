@@ -27,6 +27,7 @@ from sexton.cli.remote import (
     STYLES,
     Yes,
     confirm,
+    instant,
     note_of,
     pair,
     read_json,
@@ -176,6 +177,23 @@ def resume(ask: Ask) -> int:
     return ask.shown(_show_resumed)
 
 
+@command(routes.RESCHEDULE_JOB, defaults={"at": None})
+def reschedule(
+    ask: Ask,
+    *,
+    in_: Annotated[str | None, about("So long from now: 10m, 1h30m.", name="--in")] = None,
+) -> int:
+    """Move a job's next run to another time.
+
+    A job for one instant is moved there. Of any other the next run is, and then
+    its schedule goes on; what it says until then is skipped, as sexton why tells.
+    """
+    if ("at" in ask.given) == (in_ is not None):
+        raise InvalidField("missing_field", "give one of --at and --in", field="at", hint="such as --in 10m")
+    at = f"in {in_}" if in_ is not None else _moment(ask.given["at"])
+    return ask.shown(_show_rescheduled, at=at)
+
+
 @command(routes.RUN_JOB)
 def run(ask: Ask, *, wait: Annotated[bool, about("Wait for its end.")] = False) -> int:
     """Run a job now, beside its schedule."""
@@ -211,6 +229,11 @@ def _delay(text: str, scheduled: bool) -> str:
     if scheduled:
         raise InvalidField("bad_schedule", "--schedule and --in are given", field="in", hint="give one")
     return f"in {text}"
+
+
+def _moment(text: str) -> str:
+    """A distance from now as an instant; what else is typed, the server reads in the job's zone."""
+    return instant(text, "at") if text[:1] in ("+", "-") else text
 
 
 def _replace(client: Client, spec: dict[str, Any]) -> dict[str, Any]:
@@ -335,6 +358,12 @@ def _show_paused(found: dict[str, Any]) -> None:
 
 def _show_resumed(found: dict[str, Any]) -> None:
     write(console(), f"{found['name']} fires next at {short_time(found['next_run_at'])}")
+    warn(found)
+
+
+def _show_rescheduled(found: dict[str, Any]) -> None:
+    origin = f" instead of {short_time(found['moved_from'])}" if found["moved_from"] else ""
+    write(console(), f"{found['name']} fires next at {short_time(found['next_run_at'])}{origin}")
     warn(found)
 
 

@@ -35,9 +35,12 @@ class Accounted:
     fired_count: int
 
 
-async def account(context: Context, held: LockedJob, *, close: bool = False) -> Accounted:
+async def account(
+    context: Context, held: LockedJob, *, close: bool = False, moving: bool = False
+) -> Accounted:
     """Record what is due. With `close`, also what has come but waits for the end of its jitter, because its
-    schedule or its job is about to go: it fires at that end, or, if the job is paused, it is skipped.
+    schedule or its job is about to go: it fires at that end, or, if the job is paused, it is skipped. With
+    `moving`, a single time that has come does not fire: it was moved.
 
     Of a job that is set aside only the first open occurrence is known. It stays open, unless it is closed:
     then it was missed."""
@@ -45,6 +48,10 @@ async def account(context: Context, held: LockedJob, *, close: bool = False) -> 
     if timer is None:
         return Accounted(None, held.job.spec.max_runs or 0)
     place: datetime = timer["scheduled_at"]
+    if moving and place <= held.now:
+        moved = Plan((), (PlannedSkip(place, SkipReason.RESCHEDULED),), None)
+        await _record(context, held.job, timer["lane"], moved, held.now)
+        return Accounted(None, timer["fired_count"])
     policy = MissedPolicy.of(held.job.spec, timer["catch_up_seconds"])
     case = (held.job, policy, place, timer["fired_count"], held.now)
     try:

@@ -1,4 +1,4 @@
-"""Edits: PATCH and PUT.
+"""Edits: PATCH and PUT, and moving the next occurrence.
 
 In one transaction the old definition is kept as a revision, everything up to now is accounted for under it,
 and the timer goes on, one revision later, strictly after the last occurrence that was accounted for. A firing
@@ -14,30 +14,40 @@ from typing import Any
 import asyncpg
 import msgspec
 
+from sexton.clock import iso
 from sexton.errors import Conflict, ScheduleError
 from sexton.jobs.accounting import Accounted, account
 from sexton.jobs.change import HORIZON_SECONDS, LockedJob, hold, lane_id
 from sexton.jobs.create import insert, name_taken
+from sexton.jobs.planning import decoded
 from sexton.jobs.read import view
 from sexton.jobs.spec import JobSpec
 from sexton.jobs.spread import shard_of
-from sexton.jobs.state import set_status
+from sexton.jobs.state import completed, set_status
 from sexton.jobs.stored import (
     StoredJob,
     concurrency_key_of,
     concurrency_key_of_run,
-    decoded,
+    encoded,
     job_columns,
     lane_of,
     timer_columns,
 )
-from sexton.jobs.timing import first_occurrence, read_schedule
+from sexton.jobs.timing import (
+    check_bounds,
+    first_occurrence,
+    place_of,
+    read_moment,
+    read_schedule,
+    whole_second,
+)
 from sexton.jobs.validation import check_spec, read_changes
 from sexton.jobs.view import JobView
 from sexton.jobs.zones import note_zones
 from sexton.model import JobStatus, encode_id
 from sexton.postgres.transaction import Context, command
 from sexton.schedules import Schedule
+from sexton.schedules.move import Move
 from sexton.schedules.parse import Kind, delay_in, kind_of, takes_anchor, zone_in
 
 KEEP: Any = msgspec.UNSET
@@ -76,10 +86,38 @@ async def replace(
     return await _change(context, held, _keeping_anchor(spec, held.job), app, declaration), False
 
 
+@command
+async def reschedule(
+    context: Context, ref: str, at: datetime | str, *, expected_revision: int | None = None
+) -> JobView:
+    """Move the next occurrence to another time; afterwards the schedule goes on. What it says until then does
+    not run, and is accounted for as rescheduled. A single time that has come but has not fired moves too."""
+    held = await hold(context, ref)
+    job = held.job
+    _check_revision(job, expected_revision)
+    if held.timer is None:
+        raise completed(ref)
+    to = read_moment(at, str(job.row["timezone"]), held.now)
+    if job.schedule.kind == Kind.ONCE:
+        changes = {"schedule": iso(to)}
+        spec = read_changes(_editable(job.spec, changes), changes)
+        return await _change(context, held, spec, moving=True)
+    next_at = job.schedule.next_after(held.now)
+    if next_at is None:
+        raise completed(ref)
+    to = whole_second(to)
+    check_bounds(to, job.spec)
+    if to == next_at:
+        return await view(context, job.id)
+    move = Move(held.now, place_of(job.schedule, next_at, held.now), to)
+    return await _change(context, held, _editable(job.spec, {}), move=move)
+
+
 def is_same(job: StoredJob, spec: JobSpec, now: datetime) -> bool:
     """Whether replacing the job by this definition would change nothing."""
     spec = _keeping_anchor(spec, job)
-    return _same(job, job_columns(spec, *read_schedule(spec, now)))
+    schedule, anchor = read_schedule(spec, now)
+    return _same(job, job_columns(spec, _keeping_move(schedule, job), anchor))
 
 
 async def _held_by_name(context: Context, name: str) -> LockedJob | None:
@@ -99,11 +137,17 @@ async def _change(
     spec: JobSpec,
     app: str | None = KEEP,
     declaration: str | None = KEEP,
+    *,
+    move: Move | None = None,
+    moving: bool = False,
 ) -> JobView:
-    """From one definition to another, if they differ."""
+    """From one definition to another, if they differ. An occurrence that was moved stays moved, unless
+    another `move` is given or the rule is another."""
     job = held.job
     schedule, anchor = read_schedule(spec, held.now)
+    schedule = _keeping_move(schedule, job) if move is None else schedule.moved(move)
     columns = job_columns(spec, schedule, anchor)
+    columns["moved"] = None if schedule.move is None else encoded(schedule.move)
     columns["app"] = job.row["app"] if app is KEEP else app
     columns["declaration"] = job.row["declaration"] if declaration is KEEP else declaration
     if not _same(job, columns):
@@ -112,7 +156,8 @@ async def _change(
             await note_zones(context, [schedule.timezone])
         moved = schedule.timing_key != _timing_key(job)
         # Fewer runs in all may complete the job here and now.
-        done = await account(context, held, close=moved or spec.max_runs != job.spec.max_runs)
+        close = moved or spec.max_runs != job.spec.max_runs
+        done = await account(context, held, close=close, moving=moving)
         next_at, fired = _go_on(held, spec, schedule, done, moved)
         await context.execute("jobs/keep_revision", job_id=job.id, now=held.now)
         await _write(context, held, columns)
@@ -215,6 +260,15 @@ async def _place(
         await set_status(context, held, JobStatus.ACTIVE)
 
 
+def _keeping_move(schedule: Schedule, job: StoredJob) -> Schedule:
+    """With the occurrence that was moved, if the rule is that of the job."""
+    try:
+        rule = job.schedule.moved(None)
+    except ScheduleError:
+        return schedule
+    return schedule.moved(job.schedule.move) if schedule.timing_key == rule.timing_key else schedule
+
+
 def _keeping_anchor(spec: JobSpec, job: StoredJob) -> JobSpec:
     if spec.anchor is None and takes_anchor(spec.schedule) and delay_in(spec.schedule) is None:
         return msgspec.structs.replace(spec, anchor=job.spec.anchor)
@@ -227,7 +281,7 @@ def _same(job: StoredJob, columns: Mapping[str, Any]) -> bool:
 
 def _alike(name: str, stored: Any, value: Any) -> bool:
     """jsonb comes back with other spaces, and a uuid as an object."""
-    if name in ("target", "payload", "options", "labels"):
+    if name in ("target", "payload", "options", "labels", "moved"):
         return bool(decoded(stored) == decoded(value))
     return bool(stored.hex == value if name == "timing_key" else stored == value)
 

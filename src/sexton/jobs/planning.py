@@ -33,6 +33,7 @@ import msgspec
 from sexton.jobs.spec import JobSpec
 from sexton.model import MissedWindow, SkipReason, Trigger
 from sexton.schedules import Schedule, parse
+from sexton.schedules.move import Move
 from sexton.schedules.parse import takes_anchor
 from sexton.schedules.zone import WIDEST, Fold
 
@@ -275,10 +276,8 @@ class _Skips:
 
 def schedule_of(row: Mapping[str, Any]) -> Schedule:
     """The schedule of a job's row; `options` may still be JSON text."""
-    options = row["options"]
-    if isinstance(options, str):
-        options = msgspec.json.decode(options)
-    return parse(
+    options = decoded(row["options"])
+    schedule = parse(
         row["schedule"],
         timezone=row["timezone"],
         kind=row["kind"],
@@ -291,3 +290,15 @@ def schedule_of(row: Mapping[str, Any]) -> Schedule:
         exclude=options.get("exclude", ()),
         key=row["name"] if "H" in row["schedule"] else None,  # else jobs alike share the parsed schedule
     )
+    return schedule.moved(move_of(row))
+
+
+def move_of(row: Mapping[str, Any]) -> Move | None:
+    """The occurrence of a job that was moved."""
+    moved = row["moved"]
+    return None if moved is None else msgspec.convert(decoded(moved), Move)
+
+
+def decoded(value: Any) -> Any:
+    """Columns of jsonb arrive as text; inside a kept definition they are values already."""
+    return msgspec.json.decode(value) if isinstance(value, str) else value

@@ -61,6 +61,10 @@ async def preview_job(context: Context, ref: str, *, count: int = 10) -> Preview
     if row["scheduled_at"] is None:
         return _answer(job.schedule, [])
     start = row["now"] if job.status == "paused" else min(row["now"], row["scheduled_at"] - MICROSECOND)
+    if job.schedule.move is not None and job.schedule.move.to == row["scheduled_at"] > start:
+        start = (
+            row["scheduled_at"] - MICROSECOND
+        )  # what the rule says until then is skipped, however much it is
     left = None if job.spec.max_runs is None else job.spec.max_runs - row["fired_count"]
     return _preview(job.schedule, start, count, left)
 

@@ -16,7 +16,7 @@ from sexton.clock import iso
 from sexton.errors import InvalidField, SextonError
 from sexton.jobs.change import find
 from sexton.jobs.page import MOST_BYTES, MOST_ROWS, Page
-from sexton.jobs.planning import after_pause
+from sexton.jobs.planning import after_pause, move_of
 from sexton.jobs.stored import StoredJob, encoded, fields_of, target_of
 from sexton.jobs.timing import make_schedule
 from sexton.jobs.view import JobView
@@ -152,6 +152,7 @@ def show(row: Mapping[str, Any]) -> JobView:
     fields = fields_of(row)
     fields["missed_window"] = fields.get("missed_window") or MissedWindow.RUN_ONCE.value
     runs = [at for at in (row["live_at"], row["last_run_at"]) if at is not None]
+    move = move_of(row)
     return msgspec.convert(
         {
             **fields,
@@ -159,6 +160,7 @@ def show(row: Mapping[str, Any]) -> JobView:
             **{name: row[name] for name in SHOWN},
             **_completion(row),
             "next_run_at": next_at,
+            "moved_from": move.origin if move is not None and move.to == next_at else None,
             "next_run_local": next_at and _local(next_at, row["timezone"]),
             "last_run_at": max(runs, default=None),
             "problem": row["problem"] if row["status"] in (JobStatus.ACTIVE, JobStatus.PAUSED) else None,

@@ -32,7 +32,7 @@ async def pause(
     if until is not None and aware(until, "until") <= held.now:
         raise InvalidField("in_the_past", "until is over already", field="until", hint="give a later time")
     if held.timer is None:
-        raise Conflict("job_completed", f"job {ref} is completed: it does not fire any more")
+        raise completed(ref)
     if _still_paused(held) or await _move(context, held, paused=True):
         await set_status(context, held, JobStatus.PAUSED, reason, until)
     return await view(context, held.job.id)
@@ -47,8 +47,7 @@ async def resume(context: Context, ref: str) -> JobView:
         if await _move(context, held, paused=False):
             await set_status(context, held, JobStatus.ACTIVE)
     elif held.timer is None:
-        hint = "give it another schedule to start it again"
-        raise Conflict("job_completed", f"job {ref} is completed: it does not fire any more", hint=hint)
+        raise completed(ref)
     return await view(context, held.job.id)
 
 
@@ -94,6 +93,11 @@ async def delete(context: Context, ref: str, *, cancel_running: bool = False) ->
         reason="the job was deleted",
         now=context.now,
     )
+
+
+def completed(ref: str) -> Conflict:
+    hint = "give it another schedule to start it again"
+    return Conflict("job_completed", f"job {ref} is completed: it does not fire any more", hint=hint)
 
 
 async def set_status(

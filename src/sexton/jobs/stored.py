@@ -14,6 +14,7 @@ from sexton.errors import InvalidField
 from sexton.jobs import planning
 from sexton.jobs.concurrency import concurrency_key
 from sexton.jobs.payload import encode_payload
+from sexton.jobs.planning import decoded
 from sexton.jobs.spec import COLUMNS, DEFAULTS, JSON_COLUMNS, JobSpec
 from sexton.jobs.spread import jitter_of
 from sexton.model import Overlap, OverlapCode, encode_id
@@ -170,8 +171,3 @@ def overlap_of(spec: JobSpec) -> int:
 
 def encoded(value: Any) -> str:
     return msgspec.json.encode(value).decode()
-
-
-def decoded(value: Any) -> Any:
-    """Columns of jsonb arrive as text; inside a kept definition they are values already."""
-    return msgspec.json.decode(value) if isinstance(value, str) else value

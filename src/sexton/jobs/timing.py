@@ -7,8 +7,9 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 
 from sexton.clock import iso
-from sexton.errors import ScheduleError
+from sexton.errors import InvalidField, ScheduleError
 from sexton.jobs.spec import JobSpec
+from sexton.refusal import aware
 from sexton.schedules import Schedule, parse
 from sexton.schedules.parse import delay_in, names_start, takes_anchor, zone_in
 from sexton.schedules.zone import EPOCH
@@ -101,6 +102,55 @@ def first_occurrence(spec: JobSpec, schedule: Schedule, now: datetime) -> dateti
             hint="give a later time, or missed_window: RUN_ONCE runs it at once, SKIP records it as missed",
         )
     return past
+
+
+def read_moment(at: datetime | str, timezone: str, now: datetime) -> datetime:
+    """The time that a job is moved to: an instant, a local time in its zone, or `in 10m`."""
+    try:
+        text = at if isinstance(at, str) else aware(at, "at").isoformat()
+        moment = parse(text, kind="once", timezone=timezone, anchor=now).next_after(now)
+    except ScheduleError as error:
+        raise InvalidField(
+            error.code,
+            error.message,
+            field="at",
+            hint=error.hint or "write 2026-12-24T18:00:00Z, or in 10m",
+        ) from None
+    if moment is None:
+        raise InvalidField(
+            "in_the_past", f"{text} is over: it is {iso(now, 'seconds')} now", field="at",
+            hint="give a later time; to run the job now: sexton jobs run",
+        )  # fmt: skip
+    return moment
+
+
+def whole_second(at: datetime) -> datetime:
+    """Rules have no fractions of seconds: the next full second."""
+    return at if not at.microsecond else at.replace(microsecond=0) + timedelta(seconds=1)
+
+
+def check_bounds(at: datetime, spec: JobSpec) -> None:
+    """Refuse to move an occurrence to a time at which the job must not fire."""
+    for field, outside in (
+        ("starts_at", spec.starts_at is not None and at < spec.starts_at),
+        ("ends_at", spec.ends_at is not None and at > spec.ends_at),
+    ):
+        if outside:
+            raise InvalidField(
+                "out_of_range",
+                f"{iso(at)} is {'before' if field == 'starts_at' else 'after'} the job's {field}",
+                field="at",
+                hint=f"give another time, or edit {field}",
+            )
+
+
+def place_of(schedule: Schedule, next_at: datetime, now: datetime) -> datetime:
+    """Which occurrence of the rule the next one stands for, also if it was moved before."""
+    if schedule.move is None or schedule.move.to != next_at:
+        return next_at
+    if schedule.move.origin > now:
+        return schedule.move.origin
+    return schedule.moved(None).next_after(now) or next_at
 
 
 def _anchor_of(schedule: Schedule, spec: JobSpec) -> datetime | None:

@@ -22,6 +22,9 @@ class JobView(JobSpec, frozen=True, kw_only=True, omit_defaults=False):
         Meta(description="The next nominal time; null after the last, and in a pause without an end."),
     ] = None
     next_run_local: Annotated[str | None, Meta(description="The same in the job's zone.")] = None
+    moved_from: Annotated[
+        datetime | None, Meta(description="The time that next_run_at was moved from, by a reschedule.")
+    ] = None
     last_run_at: Annotated[datetime | None, Meta(description="The nominal time of the latest run.")] = None
     last_outcome: Annotated[str | None, Meta(description="How the latest run or occurrence ended.")] = None
     paused_reason: Annotated[str | None, Meta(description="Why it was paused.")] = None

@@ -146,9 +146,9 @@ class Timeline:
         return self.job.schedule
 
     def _taken_away(self, start: datetime, end: datetime) -> Iterator[Entry]:
-        """What clock changes and calendars took away before the timer's time."""
+        """What clock changes, calendars and moves took away before the timer's time."""
         over = self.job.row["completed_at"] or self.job.row["deleted_at"] or self.now
-        reach = min(end, self.now, over if self.timer is None else self.timer["scheduled_at"])
+        reach = min(end, min(self.now, over) if self.timer is None else self.timer["scheduled_at"])
         for period in self.periods:
             first, last = max(start - MICROSECOND, period.start), min(reach, period.end)
             if first >= last:
@@ -162,9 +162,13 @@ class Timeline:
         until: datetime | None = self.job.row["paused_until"]
         return until
 
-    def after_pause(self) -> Entry | None:
-        """The first occurrence after a pause that has an end."""
-        if self.timer is None or self.paused_until is None:
+    def next_due(self) -> Entry | None:
+        """The first occurrence that is to fire, unless a pause without an end is in the way."""
+        if self.timer is None:
+            return None
+        if self.job.status != JobStatus.PAUSED:
+            return Entry(self.timer["scheduled_at"], "upcoming")
+        if self.paused_until is None:
             return None
         at = after_pause(self.job.schedule, self.timer["scheduled_at"], self.job.jitter, self.paused_until)
         return None if at is None else Entry(at, "upcoming")

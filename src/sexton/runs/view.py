@@ -97,8 +97,8 @@ class OccurrenceRecord(msgspec.Struct, frozen=True, kw_only=True):
     reason: Annotated[
         str | None,
         about(
-            "Why it was skipped: missed, coalesced, overlap, dst_gap, excluded, paused, max_missed or "
-            "outside_catch_up."
+            "Why it was skipped: missed, coalesced, overlap, dst_gap, excluded, paused, max_missed, "
+            "outside_catch_up or rescheduled."
         ),
     ] = None
     run_id: Annotated[str | None, about("The run, if it fired.")] = None

@@ -18,9 +18,11 @@ from sexton.runs.read import list_runs
 from sexton.runs.situation import Situation, worker_of
 from sexton.runs.view import Why
 from sexton.runs.words import first_line, span
+from sexton.schedules import Schedule
 
 ON_TIME = timedelta(seconds=1)
 NOTHING = timedelta(0)
+SPARE = 20  # so many more occurrences are looked at than are shown
 
 _SKIPPED: dict[str, str] = {
     SkipReason.MISSED: "skipped because it was missed: no scheduler fired it in time",
@@ -31,6 +33,7 @@ _SKIPPED: dict[str, str] = {
     SkipReason.PAUSED: "skipped because the job was paused",
     SkipReason.OUTSIDE_CATCH_UP: "skipped because it was missed by more than catch_up_seconds",
     SkipReason.MAX_MISSED: "skipped because more than max_missed occurrences were missed",
+    SkipReason.RESCHEDULED: "skipped because the job was rescheduled",
 }
 
 
@@ -53,9 +56,9 @@ async def why(
         gone = [each for each in entries if each.at <= now]
         coming = [each for each in entries if each.at > now]
         entries = (gone[-past:] if past else []) + coming[:ahead]
-        resumed = timeline.after_pause() if ahead else None
-        if resumed is not None and (not entries or entries[-1].at < resumed.at):
-            entries.append(resumed)
+        due = timeline.next_due() if ahead else None
+        if due is not None and (not entries or entries[-1].at < due.at):
+            entries.append(due)
     else:
         before = [each for each in entries if each.at <= at]
         after = [each for each in entries if each.at > at]
@@ -96,9 +99,22 @@ async def _span(
     times = [each.until_at or each.scheduled_at for each in latest if each.trigger != Trigger.MANUAL.value]
     due = now if timer is None else timer["scheduled_at"]
     start, end = min(now, due, *times), max(now, due)
+    nominal = _latest(schedule.moved(None), row["updated_at"], now, past + SPARE) if past else []
+    # One that repeats often and was paused or moved for long has far more occurrences than are shown.
+    start = nominal[-1] if len(nominal) == past + SPARE else min(start, *nominal, now)
     for _ in range(ahead):
         end = schedule.next_after(end) or end
     return start, end
+
+
+def _latest(rule: Schedule, since: datetime, now: datetime, most: int) -> list[datetime]:
+    """The latest times of a rule that has been the job's since then, the latest first."""
+    found: list[datetime] = []
+    before = rule.previous_before(now)
+    while len(found) < most and before is not None and before > since:
+        found.append(before)
+        before = rule.previous_before(before)
+    return found
 
 
 def _explain(timeline: Timeline, entry: Entry, situation: Situation) -> Why:
@@ -167,7 +183,9 @@ def _upcoming(timeline: Timeline, entry: Entry, situation: Situation) -> str:
         end = "" if until is None else f" until {iso(until, 'seconds')}"
         return f"{when}, but the job is paused{end}{because}"
     if ahead > NOTHING:
-        return f"due in {span(ahead)}"
+        move = timeline.job.schedule.move
+        origin = f", moved from {iso(move.origin, 'seconds')}" if move and move.to == entry.at else ""
+        return f"due in {span(ahead)}{origin}"
     led = any(node.state == "live" and "scheduler" in node.roles for node in situation.nodes)
     return f"due {span(-ahead)} ago, " + (
         "about to fire" if led else "waiting because no scheduler is running"

@@ -20,6 +20,7 @@ from sexton.clock import iso
 from sexton.errors import ScheduleError
 from sexton.schedules.calendar import Calendar, Roll, Rolled
 from sexton.schedules.explanation import explain
+from sexton.schedules.move import Move
 from sexton.schedules.wall import DAY, FIRST_WALL, LAST_WALL, STEPS, Budget, Rule
 from sexton.schedules.zone import EPOCH, WIDEST, Change, Fold, Gap, Hit, Mapping, Zone, zone
 
@@ -80,6 +81,7 @@ class Schedule:
     struck: Dates = Dates()
     needs_anchor: bool = False
     fraction: timedelta = timedelta(0)
+    move: Move | None = None
     #: Plain sentences: where another reading of the text is likely. They do not change an answer.
     warnings: tuple[str, ...] = ()
     zone: Zone = field(init=False)
@@ -99,7 +101,11 @@ class Schedule:
         )
         set_(self, "_high", None if options.ends_at is None else self._floor(options.ends_at))
         plain = (
-            len(self.mappings) == 1 and self.until is None and self.struck == Dates() and self._high is None
+            len(self.mappings) == 1
+            and self.until is None
+            and self.struck == Dates()
+            and self._high is None
+            and self.move is None
         )
         set_(self, "_plain", plain)
         set_(self, "_simple", plain and not options.exclude and not self.needs_anchor)
@@ -137,7 +143,10 @@ class Schedule:
         last, rest = divmod(_aware(instant, "instant") - EPOCH - self.fraction, SECOND)
         if not rest:
             last -= 1
-        earliest = max(min(mapping.rule.first for mapping in self.mappings) - WIDEST, self._low - 1)
+        firsts = [mapping.rule.first - WIDEST for mapping in self.mappings]
+        if self.move is not None:
+            firsts.append(self._floor(self.move.to))
+        earliest = max(min(firsts), self._low - 1)
         budget = Budget()
 
         def first_from(at: int, end: int) -> int | None:
@@ -198,7 +207,7 @@ class Schedule:
         return found
 
     def occurrences(self, start: datetime, end: datetime) -> Iterator[Occurrence]:
-        """As `between`, with notes, and with what a clock change or a calendar took away."""
+        """As `between`, with notes, and with what a clock change, a calendar or a move took away."""
         last = self._floor(_aware(end, "end"))
         budget = Budget(last=last + WIDEST)
         fired: int | None = None
@@ -210,7 +219,8 @@ class Schedule:
             if hit.change is Change.SKIPPED:
                 yield self._occurrence(hit, "dst_gap", budget)
             elif excluding is not None:
-                yield self._occurrence(hit, "excluded", budget, excluding[0])
+                reason = "rescheduled" if excluding[0] is None else "excluded"
+                yield self._occurrence(hit, reason, budget, excluding[0])
             elif hit.at != fired:
                 fired = hit.at
                 yield self._occurrence(hit, None, budget)
@@ -220,7 +230,9 @@ class Schedule:
         whether it is the second of two. A time that was given as an instant stands for none."""
         at, last = self._floor(_aware(start, "start")), self._floor(_aware(end, "end"))
         walks = [self._nominal(number, max(at, self._low), last) for number in range(len(self.mappings))]
-        for hit, wall in heapq.merge(*walks):
+        if (moved := self._moved_after(max(at, self._low))) and moved[0].at <= last:
+            walks.append(iter([(moved[0], None)]))
+        for hit, wall in heapq.merge(*walks, key=lambda each: each[0].at):
             yield self._instant(hit.at), wall, hit.change is Change.SECOND_OF_TWO
 
     @property
@@ -242,6 +254,10 @@ class Schedule:
         schedule = replace(self, mappings=tuple(mappings))
         object.__setattr__(schedule, "zone", other)
         return schedule
+
+    def moved(self, move: Move | None) -> Schedule:
+        """The same rule with this occurrence moved, instead of the one that was."""
+        return self if move == self.move else replace(self, move=move)
 
     def explain(self) -> str:
         """The schedule in English."""
@@ -303,7 +319,14 @@ class Schedule:
         hits = heapq.merge(*walks) if len(walks) > 1 else walks[0]
         if (high := self._high) is not None:
             hits = takewhile(lambda hit: hit.at <= high, hits)
-        return hits
+        moved = self._moved_after(at)
+        return heapq.merge(hits, moved, key=lambda hit: hit.at) if moved else hits
+
+    def _moved_after(self, at: int) -> list[Hit]:
+        """The occurrence that was moved, if it comes after an instant."""
+        if self.move is None or (to := self._floor(self.move.to)) <= at:
+            return []
+        return [Hit(to, to, None)]
 
     def _fired(self, at: int, budget: Budget) -> Iterator[int]:
         """The instants of `_hits` that count: exclusions are jumped over."""
@@ -322,8 +345,14 @@ class Schedule:
                     at, again = excluding[1] - 1, True
                     break
 
-    def _excluding(self, hit: Hit, budget: Budget) -> tuple[Calendar, int] | None:
-        """The calendar that excludes a hit, and an instant before which it excludes all others."""
+    def _excluding(self, hit: Hit, budget: Budget) -> tuple[Calendar | None, int] | None:
+        """The calendar that excludes a hit, None if a move does, and an instant before which it excludes all
+        others."""
+        if self.move is not None and self._floor(self.move.since) < hit.at <= self._floor(self.move.until):
+            to = self._floor(self.move.to)
+            if hit.at == to:
+                return None
+            return None, to if hit.at < to else self._floor(self.move.until) + 1
         for calendar in self.options.exclude:
             if calendar.roll == Roll.SKIP:
                 wall = hit.at + self.zone.period(hit.at).offset
@@ -377,6 +406,10 @@ class Schedule:
             note = _CHANGE_NOTES[hit.change].format(
                 nominal=_time(local), day=f"{local:%Y-%m-%d}", actual=_time(actual)
             )
+        elif skipped == "rescheduled":
+            note = "its run was moved"
+        elif self.move is not None and at == self.move.to:
+            note = f"moved from {self.move.origin.astimezone(self.zone.info):%Y-%m-%d %H:%M:%S}"
         elif calendar is not None:
             note = f"excluded by {calendar.name}" if calendar.name else "on an excluded day"
         else:
@@ -404,7 +437,7 @@ class Schedule:
 
     def _make_timing_key(self) -> str:
         in_zone = self.options.timezone if self.options.exclude else None
-        inputs = (
+        inputs: tuple[object, ...] = (
             [
                 (mapping.rule.canonical(), mapping.zone.name, mapping.gap.value, mapping.fold.value)
                 for mapping in self.mappings
@@ -413,6 +446,8 @@ class Schedule:
             [sorted(dates) for dates in (self.struck.walls, self.struck.instants, self.struck.days)],
             [(calendar.version, str(calendar.roll)) for calendar in self.options.exclude],
         )
+        if self.move is not None:
+            inputs = (*inputs, [self._floor(at) for at in (self.move.since, self.move.until, self.move.to)])
         return hashlib.blake2b(repr(inputs).encode(), digest_size=16).hexdigest()
 
 

@@ -29,7 +29,7 @@ RANKS = {Role.VIEWER: 0, Role.OPERATOR: 1, Role.EDITOR: 2, Role.ADMIN: 3, Role.W
 
 MEANINGS = {
     Role.VIEWER: "see jobs, runs, history, dead letters and queues",
-    Role.OPERATOR: "run, pause, resume, cancel, redrive and discard as well",
+    Role.OPERATOR: "run, pause, resume, reschedule, cancel, redrive and discard as well",
     Role.EDITOR: "make, change and delete jobs and the limits of queues as well",
     Role.ADMIN: "manage keys, namespaces, secrets and quotas as well",
     Role.WORKER: "claim runs, report what became of them and keep them alive; nothing else",

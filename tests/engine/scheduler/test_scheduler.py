@@ -16,10 +16,13 @@ import pytest_asyncio
 
 from sexton.config import Settings
 from sexton.engine.scheduler import catch_up
+from sexton.jobs.create import create
+from sexton.jobs.edit import reschedule
 from sexton.jobs.read import get, list_jobs
 from sexton.jobs.spread import jitter_of
 from sexton.jobs.state import pause
-from sexton.model import Overlap
+from sexton.jobs.validation import read_spec
+from sexton.model import Overlap, decode_id
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
 from tests.scheduling import Stage, add_job, execute, fetch, hour_before, move_timer, now, runs_of, skips_of
@@ -731,3 +734,29 @@ async def _pass(stage: Stage, seconds: float) -> None:
         scheduled_at = scheduled_at - $1 * interval '1 second' where due_at < now() + interval '1 minute'""",
         seconds,
     )
+
+
+@pytest.mark.parametrize("schedule", ["every 1h", "59 59 * * * *", "FREQ=HOURLY;BYMINUTE=0"])
+@pytest.mark.parametrize("overlap", ["ALLOW", "SKIP"])
+async def test_a_run_that_was_moved_fires_there_and_the_schedule_goes_on(
+    database: Database, stage: Stage, schedule: str, overlap: str
+) -> None:
+    there = (await now(database)).replace(microsecond=0) - timedelta(seconds=1)
+    tomorrow = (there + timedelta(days=1)).isoformat()
+    others = [
+        await add_job(database, name=f"other-{number}", schedule=schedule, starts_at=tomorrow)
+        for number in range(3)
+    ]
+    context = Context(database, now=there - timedelta(seconds=1))
+    made = await create(context, read_spec({"name": "moved", "schedule": schedule, "overlap": overlap}))
+    origin = made.next_run_at
+    assert origin is not None
+    moved = await reschedule(context, "moved", there)
+    await stage.round()
+    number = decode_id("j", moved.job_id)
+    assert number is not None
+    [run] = await runs_of(database, number)
+    assert (run["scheduled_at"], run["due_at"], run["trigger"]) == (there, there, "schedule")
+    [timer] = await fetch(database, "select * from sexton.timers where job_id = $1", number)
+    assert timer["scheduled_at"] == origin + timedelta(hours=1)
+    assert [await runs_of(database, other) for other in others] == [[], [], []]

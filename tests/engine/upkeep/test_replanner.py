@@ -22,6 +22,7 @@ from sexton.postgres import locks
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
 from sexton.schedules import parse
+from sexton.schedules.move import Move
 from sexton.schedules.zone import EPOCH, RecordedZone, zone, zone_version
 from tests.scheduling import Stage, add_job, execute, fetch, now, runs_of
 
@@ -88,6 +89,15 @@ def test_times_listed_as_instants_stay_beside_a_rule_that_moves() -> None:
     old = made.under(RecordedZone(ZONE, shifted(1)))
     assert old.previous_before(at("2026-07-01T12:30")) == at("2026-07-01T12:00")
     assert replan(made, old, at("2026-07-02T12:00")) == at("2026-07-02T13:00")
+
+
+def test_a_run_that_was_moved_stays_where_it_was_put() -> None:
+    made = parse("0 9 * * *", timezone=ZONE)
+    move = Move(at("2026-07-01T00:00"), at("2026-07-01T12:00"), at("2026-07-01T20:30"))
+    moved = made.moved(move)
+    old = moved.under(RecordedZone(ZONE, shifted(1)))
+    assert replan(moved, old, move.to) == move.to
+    assert replan(moved, old, at("2026-07-02T12:00")) == at("2026-07-02T13:00")
 
 
 def test_a_time_moved_out_of_a_gap_stays_the_same_occurrence() -> None:

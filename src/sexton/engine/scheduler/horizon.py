@@ -381,8 +381,10 @@ class Horizon:
 
 
 def _step(job: asyncpg.Record) -> int | None:
-    """The length of an interval that nothing bounds or excludes, in microseconds."""
-    if job["kind"] != "interval" or "ends_at" in job["options"] or "exclude" in job["options"]:
+    """The length of an interval that nothing bounds, excludes or moves, in microseconds."""
+    if job["kind"] != "interval" or job["moved"] is not None:
+        return None
+    if "ends_at" in job["options"] or "exclude" in job["options"]:
         return None
     try:
         return read_seconds(job["schedule"].strip()) * MICROSECONDS

@@ -88,6 +88,7 @@ create table sexton.jobs (
     timezone text not null,
     anchor timestamptz,
     timing_key uuid not null,
+    moved jsonb,                -- the occurrence that was moved: since, origin, to (sexton.schedules.move.Move)
     target jsonb not null,
     payload jsonb,
     options jsonb not null default '{}',
