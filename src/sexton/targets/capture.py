@@ -27,7 +27,7 @@ STREAMS: tuple[tuple[Literal["stdout", "stderr"], Level], ...] = (("stdout", "in
 CALLING_HANDLERS = logging.Logger.callHandlers.__code__
 
 
-class Output:
+class RunOutput:
     """What one attempt prints and logs, from any of its tasks and threads."""
 
     __slots__ = ("_begun", "_run")
@@ -67,7 +67,7 @@ class Output:
 
 # One for all: most attempts print nothing, and need none of their own.
 _printing = threading.Lock()
-_current: ContextVar[Output | None] = ContextVar("sexton_output")
+_current: ContextVar[RunOutput | None] = ContextVar("sexton_output")
 # `print` of Python 3.11 has no reference of its own to the stream that it writes to: one that was taken away
 # meanwhile, and freed, would crash the process.
 _kept: deque[CapturedStream] = deque(maxlen=100)
@@ -77,7 +77,7 @@ def captured(step: Step) -> Step:
     """A step whose output is kept with its run, while a `Capture` is on."""
 
     async def carry_out(run: RunContext) -> Any:
-        output = Output(run)
+        output = RunOutput(run)
         token = _current.set(output)
         try:
             return await step(run)
