@@ -96,6 +96,11 @@ class Telemetry:
         self.lost = Counter(
             "sexton_leases_lost", "Outcomes dropped because the run had been taken over.", registry=registry
         )
+        self.ids_recurred = Counter(
+            "sexton_ids_recurred",
+            "Runs whose ids were given out again: the database has lost transactions.",
+            registry=registry,
+        )
         self.waiting = Counter(
             "sexton_runs_waiting", "Runs sent on by this worker that wait for a report.", registry=registry
         )

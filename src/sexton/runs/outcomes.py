@@ -141,6 +141,16 @@ class OutcomeBatch:
         rows: tuple[Sequence[tuple[Any, ...]], ...] = (self.ended, self.again, self.released, self.waiting)
         return [*self.done.runs, *(row[0] for each in rows for row in each)]
 
+    def forget(self, runs: set[int]) -> None:
+        """Drop the outcomes of these runs, whatever they are."""
+        self.done = self.done.chosen(place for place, run in enumerate(self.done.runs) if run not in runs)
+        kept = [place for place, row in enumerate(self.ended) if row[0] not in runs]
+        self.ended_jobs = [self.ended_jobs[place] for place in kept]
+        self.ended = [self.ended[place] for place in kept]
+        self.again = [row for row in self.again if row[0] not in runs]
+        self.released = [row for row in self.released if row[0] not in runs]
+        self.waiting = [row for row in self.waiting if row[0] not in runs]
+
     def earliest(self) -> float:
         """When the first of the runs that end here had ended."""
         return min((*self.done.finished, *(row[3] for row in self.ended)))

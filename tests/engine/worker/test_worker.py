@@ -30,6 +30,7 @@ from tests.seeding import (
     turn,
     working,
 )
+from tests.waiting import until
 
 
 async def succeed(run: RunContext) -> None:
@@ -369,6 +370,60 @@ async def test_a_lost_run_is_dropped_and_counted(store: Store) -> None:
         assert worker.telemetry.lost._value.get() == 1
     assert await store.live(run) == before
     assert await store.statuses() == {}
+
+
+@pytest.mark.parametrize("ended", [False, True])
+async def test_an_outcome_does_not_land_on_another_run_of_the_same_id(store: Store, ended: bool) -> None:
+    """After a failover that lost transactions, the ids of runs are given out again."""
+    run = await store.run()
+    started: list[str] = []
+    running, go = asyncio.Event(), asyncio.Event()
+
+    async def work(run: RunContext) -> str:
+        started.append(run.job_name)
+        running.set()
+        await go.wait()
+        return "old" if len(started) == 1 else "new"
+
+    async with working(store.database, {"work": work}) as worker:
+        await claim(worker)
+        await running.wait()
+        await worker.outcome_writer.stop()  # the database is away
+        if ended:
+            go.set()
+            await until(lambda: worker.state.unwritten_outcomes == 1)
+        # The server that took over knows neither of the claim nor of the run: another job gets its id.
+        await store.execute("update sexton.runs set claim = 0, attempt = 0, state = 'pending', node = null")
+        await claim(worker)
+        go.set()
+        worker.outcome_writer.start()
+        await settled(worker)
+        assert (await store.live(run))["claim"] == 1
+        assert await store.statuses() == {}
+        assert worker.telemetry.ids_recurred._value.get() == 1
+        await claim(worker)
+        await settled(worker)
+    assert (await store.history(run))["result"] == '"new"'
+    assert len(started) == 2
+
+
+async def test_ids_go_on_beyond_those_that_a_failover_lost(store: Store) -> None:
+    run = await store.run()
+
+    async def work() -> None:
+        """There is nothing to do."""
+
+    async with working(store.database, {"work": work}) as worker:
+        await claim(worker)
+        await settled(worker)
+        await store.execute("select setval('sexton.run_ids', 1)")
+        worker.state.highest_run = 5000
+        await worker.queue.move_ids_on(worker.state.highest_run)
+        assert await store.value("select nextval('sexton.run_ids')") > 1_000_000
+        before = await store.value("select last_value from sexton.run_ids")
+        await worker.queue.move_ids_on(worker.state.highest_run)
+        assert await store.value("select last_value from sexton.run_ids") == before
+    assert await store.statuses() == {run: "success"}
 
 
 async def test_the_handlers_writes_and_the_success_commit_together(store: Store) -> None:

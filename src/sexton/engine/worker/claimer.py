@@ -208,6 +208,7 @@ class Claimer(Loop):
         began = clock.monotonic()
         if began >= self._unknown_at:
             self._unknown_at = began + UNKNOWN_SECONDS
+            await self._queue.move_ids_on(self._state.highest_run)
             await self.release_unknown(node)
             ended = clock.monotonic()
             self._unknown_at = ended + max(UNKNOWN_SECONDS, 100 * (ended - began))

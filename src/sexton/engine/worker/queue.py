@@ -18,6 +18,7 @@ import asyncpg
 from sexton.engine import crash
 from sexton.engine.worker.limits import Share, Stretch, share_out
 from sexton.jobs.spec import DEFAULTS
+from sexton.model import encode_id
 from sexton.postgres.database import (
     BY_KEY,
     CLOSE_SECONDS,
@@ -200,6 +201,15 @@ class RunQueue:
         """Whether a run that must be run alone waits in these lanes."""
         [row] = await self._fetch("claiming/find_suspects", lanes=lanes, now=now)
         return bool(row[0])
+
+    async def move_ids_on(self, highest: int) -> None:
+        """See that no id of a run is given out again: after a failover that lost transactions, the sequence
+        may be behind what this worker has claimed."""
+        if await self._database.fetch("claiming/move_ids_on", run_id=highest):
+            log.error(
+                "the database has gone back in time: it did not know the run %s; ids go on beyond it",
+                encode_id("r", highest),
+            )
 
     async def release_unknown(self, node: int, known: Sequence[int], *, now: datetime | None = None) -> int:
         """Give back what the node holds beyond the runs it knows of; how many there were."""

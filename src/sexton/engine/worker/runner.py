@@ -10,6 +10,7 @@ import logging
 import os
 import threading
 import weakref
+from collections import deque
 from collections.abc import Iterable, Sequence
 from contextvars import copy_context
 
@@ -21,6 +22,7 @@ from sexton.engine.worker.pace import Pace
 from sexton.engine.worker.state import WorkerState
 from sexton.engine.worker.steps import Steps
 from sexton.model import Cancel, Failure, Outcome, Success, encode_id
+from sexton.printable import counted
 from sexton.runs.outcomes import OutcomeBatch
 from sexton.targets.run import SUCCESS, RunContext, Step, Stop, describe, ended_by, execute, stopped
 from sexton.targets.threads import end_fork
@@ -62,6 +64,10 @@ class Runner:
             # Declared dead while the claim was under way: these are not ours.
             return
         state.telemetry.claimed.inc(len(rows))
+        ids = [row["id"] for row in rows]
+        state.highest_run = max(state.highest_run, *ids)
+        if again := state.held().intersection(ids):
+            rows = self._without_recurring(rows, again, batch)
         if not state.backlog:
             state.backlog_since = clock.monotonic()
         self.idle.clear()
@@ -87,6 +93,30 @@ class Runner:
                 # The job was given another target before its first attempt, or the handler went away.
                 self._release([run], NO_HANDLER_SECONDS)
         self.launch()
+
+    def _without_recurring(
+        self, rows: Sequence[asyncpg.Record], again: set[int], batch: OutcomeBatch
+    ) -> list[asyncpg.Record]:
+        """Ids that are in hand here were given out again: the database has lost transactions, as in a
+        failover to a server that was behind. What the old runs end with must not be recorded for the new
+        ones."""
+        state = self._state
+        log.error(
+            "the database has gone back in time: the ids of %s are given out again; what the old ones end "
+            "with is dropped",
+            counted(len(again), "run"),
+        )
+        state.telemetry.ids_recurred.inc(len(again))
+        state.backlog = deque(each for each in state.backlog if each[0].id not in again)
+        for each in (batch, *state.unwritten):
+            each.forget(again)
+        for run in [run for number, run in state.running.items() if number in again]:
+            self.stop_run(run, "lost")
+            state.running.pop(run.id, None)
+        # Another claim has another number, by which the old outcomes are told from the new.
+        batch.released += [(row["id"], row["claim"], 0.0, None) for row in rows if row["id"] in again]
+        state.on_outcome()
+        return [row for row in rows if row["id"] not in again]
 
     def launch(self) -> None:
         """Start what waits, as far as there are slots."""

@@ -45,6 +45,8 @@ class WorkerState:
         self.batch: OutcomeBatch | None = None
         #: Batches that are closed: no outcome is added to them any more.
         self.unwritten: list[OutcomeBatch] = []
+        #: The highest id of a run that it has claimed.
+        self.highest_run = 0
         #: What to add to the monotonic clock for the seconds since 1970 on the database's.
         self.offset = 0.0
         self.joined = asyncio.Event()
