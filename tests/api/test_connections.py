@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from contextvars import ContextVar
 
 import pytest
@@ -100,6 +100,20 @@ async def test_a_caller_without_a_key_or_token_takes_no_connection(
                 reply = await api(one.method, path_of(one), one.example, headers=first)
                 assert reply.status == 401, one.name
         assert nested == []
+
+
+@pytest.mark.asyncio
+async def test_all_who_ask_whether_the_database_answers_share_a_connection(
+    database: Database, nested: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They need no key."""
+    monkeypatch.setattr("sexton.api.database_check.CHECK_SECONDS", 0.5)
+    async with serve(database, Settings(api_keys=KEY)) as api, AsyncExitStack() as held_here:
+        for _ in range(database.pool.get_max_size()):
+            await held_here.enter_async_context(database.pool.acquire())
+        replies = await asyncio.gather(*(api("GET", "/readyz") for _ in range(10)))
+    assert {reply.status for reply in replies} == {503}
+    assert nested == ["taken"]
 
 
 @pytest.mark.asyncio

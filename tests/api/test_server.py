@@ -159,6 +159,28 @@ async def test_bytes_that_are_no_http_leave_no_traceback(
 
 
 @pytest.mark.asyncio
+async def test_who_is_not_let_in_asks_once_a_connection(database: Database) -> None:
+    async with server(database) as port:
+        for path in (b"/nowhere", b"/api/v1/jobs"):
+            asked = b"GET " + path + b" HTTP/1.1\r\nHost: 127.0.0.1\r\nVia: 1.1 proxy\r\n\r\n"
+            answer = await ask(port, asked * 100)
+            assert answer.count(b"HTTP/1.1") == 1
+
+
+@pytest.mark.asyncio
+async def test_a_request_that_does_not_end_does_not_keep_the_process_from_stopping(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Runs and shards are given back after the server has stopped."""
+    monkeypatch.setattr("sexton.api.server.STOP_SECONDS", 0.1)
+    async with asyncio.timeout(60), server(database, header_seconds=LONG, body_seconds=LONG) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(POST + b"Content-Length: 100\r\nExpect: 100-continue\r\n\r\n")
+        await reader.readline()  # it waits for the body
+    writer.close()
+
+
+@pytest.mark.asyncio
 async def test_idle_connections_make_room_for_requests(database: Database) -> None:
     async with server(database, header_seconds=LONG, body_seconds=LONG, most_connections=5) as port:
         kept = [await asyncio.open_connection("127.0.0.1", port) for _ in range(5)]

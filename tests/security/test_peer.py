@@ -38,6 +38,15 @@ def connected(host: str = "127.0.0.1") -> Iterator[tuple[socket.socket, socket.s
         yield client, server
 
 
+@pytest.fixture(params=["asked", "looked up"], autouse=True)
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both ways to tell a user, of which the first is used where the kernel has it."""
+    if request.param == "looked up":
+        monkeypatch.setattr(peer, "can_ask", lambda: False)
+    elif not peer.can_ask():
+        pytest.skip("this kernel cannot be asked")
+
+
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
 def test_the_kernel_tells_the_user_of_a_connection(host: str) -> None:
     with connected(host) as (client, server):

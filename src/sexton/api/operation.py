@@ -20,6 +20,7 @@ from litestar.handlers import HTTPRouteHandler
 from prometheus_client import CollectorRegistry
 
 from sexton import clock
+from sexton.api.database_check import DatabaseCheck
 from sexton.api.guard import JSON_TYPES, RequestGuard, check_content_type
 from sexton.api.replay import StoredAnswer, check_key, fingerprint, once
 from sexton.api.routes import Route
@@ -73,6 +74,10 @@ class Services:
     node: Process | None = None
     replica: Replica | None = None
     tokens: RunTokens = field(default_factory=RunTokens)
+
+    @cached_property
+    def database_check(self) -> DatabaseCheck:
+        return DatabaseCheck(self.database)
 
     def loops(self) -> list[Vital]:
         return list(self.node.loops) if self.node else []

@@ -12,7 +12,6 @@ from typing import Any
 from sexton.api import html, openapi
 from sexton.api.operation import Answer, Call, Operation, operation
 from sexton.api.routes import Route
-from sexton.api.system import database_state
 from sexton.engine.cluster.status import get_cluster
 from sexton.errors import Unavailable
 from sexton.security.role import Role
@@ -37,7 +36,7 @@ def operations(all_operations: Callable[[], tuple[Operation, ...]]) -> tuple[Ope
 
     @operation(HOME, media_type="text/html")
     async def home(call: Call) -> Answer:
-        state = await database_state(call.database)
+        state = await call.services.database_check.state()
         try:
             cluster = await get_cluster(call.context) if state == "reachable" else None
         except Unavailable as error:

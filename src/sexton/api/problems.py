@@ -116,6 +116,14 @@ def problem(
 
 def answer_error(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
     """The exception handler of the whole application."""
+    answer = _answer(request, error)
+    if not getattr(request.state, "trusted", False):
+        # Whoever was not let in asks once a connection: many requests in one go would keep others waiting.
+        answer.headers["Connection"] = "close"
+    return answer
+
+
+def _answer(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
     if isinstance(error, NOT_NOW):
         said = str(error).splitlines()[0] if str(error) else type(error).__name__
         error = Unavailable("database_busy", f"the database cannot do this now: {said}", hint="try again")

@@ -38,6 +38,8 @@ HEADER_SECONDS = 10.0
 BODY_SECONDS = 30.0
 # For the caller to read something of its answer.
 WRITE_SECONDS = 30.0
+# For requests to end when the process stops: its runs and shards are given back afterwards.
+STOP_SECONDS = 10
 MOST_CONNECTIONS = 1000
 # What asyncio says if the process has no descriptor for another connection, and how often it is passed on.
 NOT_ACCEPTED = "socket.accept() out of system resource"
@@ -200,6 +202,7 @@ async def serving(application: Litestar, listener: socket.socket, **bounds: floa
         log_level="error",
         access_log=False,
         server_header=False,
+        timeout_graceful_shutdown=STOP_SECONDS,
     )
     server = Server(config)
     loop = asyncio.get_running_loop()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from typing import Annotated
 
@@ -18,9 +17,6 @@ from sexton.engine.cluster.draining import Drained, drain
 from sexton.engine.cluster.status import get_cluster as read_cluster
 from sexton.engine.cluster.view import Cluster
 from sexton.errors import Unavailable
-from sexton.postgres.database import Database
-
-CHECK_SECONDS = 2.0
 
 
 class Health(msgspec.Struct, frozen=True):
@@ -77,7 +73,7 @@ async def healthz(call: Call) -> Answer:
 @operation(routes.READYZ, answer=Readiness, errors=(503,), answer_example=examples.READY)
 async def readyz(call: Call) -> Answer:
     """200 if the database is reachable and every loop ticks, otherwise 503. Needs no key."""
-    database = await database_state(call.database)
+    database = await call.services.database_check.state()
     trusted = call.request.state.trusted
     if not trusted and database != "reachable":
         database = "not reachable"  # why names hosts, users and files
@@ -99,17 +95,6 @@ async def metrics(call: Call) -> Answer:
     with contextlib.suppress(Unavailable):
         text += generate_latest(await _figures(call))
     return Answer(text)
-
-
-async def database_state(database: Database) -> str:
-    try:
-        async with asyncio.timeout(CHECK_SECONDS):
-            await database.check()
-    except TimeoutError:
-        return f"no answer within {CHECK_SECONDS:.0f} s"
-    except Unavailable as error:
-        return error.message
-    return "reachable"
 
 
 async def _figures(call: Call) -> CollectorRegistry:

@@ -1,23 +1,40 @@
-"""Which user is at the other end of a loopback connection, told from the kernel's table of TCP sockets.
+"""Which user is at the other end of a loopback connection, told by the kernel.
 
-Both ends of such a connection are on this machine, so each has a row in `/proc/net/tcp` or `/proc/net/tcp6`
-with the user who made the socket. A socket that its program has closed belongs to no user any more: the table
-then says 0, which must not be taken for root, so rows without an inode are ignored.
+Both ends of such a connection are on this machine. Of each the kernel knows the user who made the socket: it
+answers for one connection over netlink (`sock_diag`), within microseconds however many there are, and lists
+all in `/proc/net/tcp` and `/proc/net/tcp6`, which takes milliseconds. A socket that its program has closed
+has no inode, and perhaps user 0, which must not be taken for root.
 """
 
 from __future__ import annotations
 
 import ipaddress
 import re
+import socket
 import struct
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
 LISTENING = "0A"
 ANY = ("0.0.0.0", "::")
 
+# Of linux/sock_diag.h and linux/inet_diag.h.
+NETLINK_SOCK_DIAG = 4
+SOCK_DIAG_BY_FAMILY = 20
+REQUEST = 1
+EVERY_STATE = NO_COOKIE = 0xFFFFFFFF
+HEADER = struct.Struct("=IHHII")
+QUESTION = struct.Struct("=BBBxI")
+ENDS = struct.Struct("!HH16s16s")
+REST = struct.Struct("=III")
+# Behind the header: family, state and more, then the ends and the rest of their identity.
+ANSWER = struct.Struct("=4x48x12xII")
+
 Place = tuple[str, int]
+# Of a socket: its user and its inode, 0 if it has none.
+Owner = tuple[int, int]
 
 
 def can_tell() -> bool:
@@ -30,10 +47,11 @@ def user_of(end: Place, other: Place, inode: int | None = None) -> int | None:
 
     `inode` is that of the socket at the other end. Once a connection has ended another one may have its
     addresses, so the table must still name this socket, after it has named the user."""
-    user = next((user for user, socket in _connections(end, other) if socket), None)
-    if inode is not None and inode not in (socket for _, socket in _connections(other, end)):
+    find = ask_for if can_ask() else look_up
+    user, socket = find(end, other)
+    if inode is not None and find(other, end)[1] != inode:
         return None
-    return user
+    return user if socket else None
 
 
 def user_listening(host: str, port: int) -> int | None:
@@ -45,24 +63,61 @@ def user_listening(host: str, port: int) -> int | None:
     return None
 
 
-def _connections(local: Place, remote: Place) -> Iterator[tuple[int, int]]:
-    """User and inode of each socket with these addresses. Callers may have made the table long: its rows are
-    not taken apart."""
+@cache
+def can_ask() -> bool:
+    """Whether the kernel answers for one connection."""
+    try:
+        with (
+            socket.create_server(("127.0.0.1", 0)) as listener,
+            socket.create_connection(listener.getsockname()) as client,
+        ):
+            return ask_for(client.getsockname(), listener.getsockname())[1] != 0
+    except OSError:
+        return False
+
+
+def ask_for(local: Place, remote: Place) -> Owner:
+    """The socket with these ends."""
+    try:
+        ends = [ipaddress.ip_address(_plain(place)[0]) for place in (local, remote)]
+    except ValueError:
+        return 0, 0
+    family = socket.AF_INET if ends[0].version == 4 else socket.AF_INET6
+    identity = ENDS.pack(local[1], remote[1], ends[0].packed, ends[1].packed)
+    question = QUESTION.pack(family, socket.IPPROTO_TCP, 0, EVERY_STATE) + identity
+    question += REST.pack(0, NO_COOKIE, NO_COOKIE)
+    header = HEADER.pack(HEADER.size + len(question), SOCK_DIAG_BY_FAMILY, REQUEST, 1, 0)
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_SOCK_DIAG) as kernel:
+        kernel.sendto(header + question, (0, 0))
+        answer = kernel.recv(8192)
+    if HEADER.unpack_from(answer)[1] != SOCK_DIAG_BY_FAMILY:
+        return 0, 0
+    # Of an address without a connection, it answers for who listens there.
+    if ENDS.unpack_from(answer, HEADER.size + 4)[:2] != (local[1], remote[1]):
+        return 0, 0
+    user, inode = ANSWER.unpack_from(answer, HEADER.size)
+    return user, inode
+
+
+def look_up(local: Place, remote: Place) -> Owner:
+    """The same from the tables. Callers may have made them long: their rows are not taken apart."""
     ends = "|".join(
         f"{here} {there}"
         for here in _spellings(local)
         for there in _spellings(remote)
         if len(here) == len(there)
     )
-    if not ends:
-        return
-    row = re.compile(rf"^ *\d+: (?:{ends}) (?!{LISTENING})\w+ \S+ \S+ \S+ +(\d+) +\d+ (\d+) ", re.MULTILINE)
-    for table in TABLES:
+    row = re.compile(
+        rf"^ *\d+: (?:{ends}) (?!{LISTENING})\w+ \S+ \S+ \S+ +(\d+) +\d+ ([1-9]\d*) ", re.MULTILINE
+    )
+    for table in TABLES if ends else ():
         try:
-            found = row.findall(table.read_text("ascii"))
+            found = row.search(table.read_text("ascii"))
         except OSError:
             continue
-        yield from ((int(user), int(inode)) for user, inode in found)
+        if found is not None:
+            return int(found[1]), int(found[2])
+    return 0, 0
 
 
 def _spellings(place: Place) -> list[str]:
