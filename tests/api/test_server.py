@@ -192,6 +192,28 @@ async def test_idle_connections_make_room_for_requests(database: Database) -> No
             writer.close()
 
 
+def is_open(connection: socket.socket) -> bool:
+    connection.setblocking(False)
+    try:
+        return connection.recv(1) != b""
+    except BlockingIOError:
+        return True
+    except ConnectionError:
+        return False
+
+
+@pytest.mark.asyncio
+async def test_the_bound_holds_for_connections_that_come_at_once(database: Database) -> None:
+    """Each makes room for itself before the end of another one is told."""
+    with socket.create_server(("127.0.0.1", 0), backlog=200) as listener, contextlib.ExitStack() as stack:
+        port = listener.getsockname()[1]
+        at_once = [stack.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(100)]
+        bounds = {"header_seconds": LONG, "body_seconds": LONG, "most_connections": 5}
+        async with serving(make_app(database, Settings()), listener, **bounds):
+            assert b" 200 " in await ask(port, HEAD + b"Connection: close\r\n\r\n")
+            assert sum(map(is_open, at_once)) <= 5
+
+
 @pytest.mark.asyncio
 async def test_half_open_connections_make_room_for_requests(database: Database) -> None:
     """The one that waits longest goes first."""

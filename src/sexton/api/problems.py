@@ -118,7 +118,7 @@ def answer_error(request: Request[Any, Any, Any], error: Exception) -> Response[
     """The exception handler of the whole application."""
     answer = _answer(request, error)
     if not getattr(request.state, "trusted", False):
-        # Whoever was not let in asks once a connection: many requests in one go would keep others waiting.
+        # A caller who was not let in asks once a connection: many requests in one go would delay the others.
         answer.headers["Connection"] = "close"
     return answer
 

@@ -41,6 +41,10 @@ WRITE_SECONDS = 30.0
 # For requests to end when the process stops: its runs and shards are given back afterwards.
 STOP_SECONDS = 10
 MOST_CONNECTIONS = 1000
+# asyncio accepts so many before it tells of the first of them. uvicorn has one number for this and for those
+# that wait to be accepted.
+ACCEPTED_AT_ONCE = 16
+WAITING = 1024
 # What asyncio says if the process has no descriptor for another connection, and how often it is passed on.
 NOT_ACCEPTED = "socket.accept() out of system resource"
 TELL_SECONDS = 10.0
@@ -172,7 +176,10 @@ class BoundedProtocol(H11Protocol):
         ]
         if not idle:
             return False
-        min(idle, key=lambda each: each.idle_since or 0.0).transport.abort()
+        oldest = min(idle, key=lambda each: each.idle_since or 0.0)
+        # Its end is told later: others that are made meanwhile must not choose it again.
+        self.connections.discard(oldest)
+        oldest.transport.abort()
         return True
 
 
@@ -203,6 +210,7 @@ async def serving(application: Litestar, listener: socket.socket, **bounds: floa
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=STOP_SECONDS,
+        backlog=ACCEPTED_AT_ONCE,
     )
     server = Server(config)
     loop = asyncio.get_running_loop()
@@ -210,6 +218,9 @@ async def serving(application: Litestar, listener: socket.socket, **bounds: floa
     loop.set_exception_handler(SparseErrors(before))
     serving = asyncio.create_task(server.serve(sockets=[listener]))
     try:
+        while not server.started and not serving.done():
+            await clock.sleep(0)
+        listener.listen(WAITING)
         yield
     finally:
         server.should_exit = True

@@ -20,7 +20,7 @@ from typing import NoReturn
 from sexton import clock
 from sexton.config import Settings
 from sexton.connections.loopback import is_loopback
-from sexton.errors import InvalidField, SextonError
+from sexton.errors import InvalidField, SextonError, Unavailable
 from sexton.postgres.server import default_data_directory
 from sexton.security.peer import Place, can_tell, user_of
 from sexton.security.private_file import make_private_file, read_private_file
@@ -95,7 +95,12 @@ class OwnerCheck:
             return hmac.compare_digest(given.encode(), self._token.encode())
         if client is None or server is None:
             return False
-        return user_of(client, server, inode) in (own_user(), ROOT)
+        try:
+            return user_of(client, server, inode) in (own_user(), ROOT)
+        except OSError as error:
+            raise Unavailable(
+                "overloaded", f"the kernel cannot be asked who calls: {error}", hint="try again"
+            ) from error
 
 
 def bearer(header: str) -> str:
