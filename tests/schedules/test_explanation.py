@@ -265,3 +265,11 @@ def test_the_days_of_a_cron_line_are_those_that_were_said(dates: str, months: st
         fired = {at.date() for at in schedule.between(start, start + timedelta(days=800))}
         days = [start.date() + timedelta(days=number) for number in range(800)]
         assert fired == {day for day in days if matches(said, day)}, (schedule.text, said)
+
+
+def test_the_excluded_days_of_an_interval_are_days_of_its_zone() -> None:
+    options = {"anchor": "2026-01-01T00:00:00Z", "exclude": ["2026-12-25"]}
+    said = "Every 24 hours, except on 25 December 2026"
+    assert parse("every 1d", **options).explain() == said  # type: ignore[arg-type]
+    berlin = parse("every 1d", timezone="Europe/Berlin", **options)  # type: ignore[arg-type]
+    assert berlin.explain() == f"{said} (Berlin time)"

@@ -10,7 +10,7 @@ import pytest
 
 from sexton.errors import ScheduleError
 from sexton.schedules import parse
-from sexton.schedules.parse import kind_of, names_start
+from sexton.schedules.parse import kind_of, names_start, takes_anchor
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 END = datetime(2028, 6, 1, tzinfo=UTC)
@@ -105,6 +105,8 @@ def test_read_as_the_same_times(text: str, same: str) -> None:
         ("TZ=Asia/Tokyo DTSTART:20260101 FREQ=DAILY", "DTSTART:20260101 FREQ=DAILY", "Asia/Tokyo"),
         ("TZ=Asia/Tokyo 2026-12-24T18:00", "2026-12-24T18:00", "Asia/Tokyo"),
         ('CRON_TZ="Asia/Tokyo" 0 9 * * *', "0 9 * * *", "Asia/Tokyo"),
+        ("CRON_TZ='Asia/Tokyo' 0 9 * * *", "0 9 * * *", "Asia/Tokyo"),
+        ("cron_tz = Asia/Tokyo 0 9 * * *", "0 9 * * *", "Asia/Tokyo"),
         ("CRON_TZ=Asia/Tokyo cron(0 9 * * ? *)", "0 9 * * *", "Asia/Tokyo"),
         ("CRON_TZ=Asia/Tokyo @daily # midnight", "@daily", "Asia/Tokyo"),
         ("Mon..Fri 09:00 Asia/Tokyo", "0 9 * * 1-5", "Asia/Tokyo"),
@@ -128,6 +130,7 @@ def test_two_zones_in_one_text() -> None:
     [
         ("R/2026-01-02T09:05:00Z/PT15M", datetime(2026, 1, 2, 9, 5, tzinfo=UTC), timedelta(minutes=15)),
         ("R/2026-01-02T09:05:00+01:00/P1D", datetime(2026, 1, 2, 8, 5, tzinfo=UTC), timedelta(days=1)),
+        ("R-1/2026-01-02T09:05:00Z/PT15M", datetime(2026, 1, 2, 9, 5, tzinfo=UTC), timedelta(minutes=15)),
         ("r/2026-01-02T09:05:00Z/p1w", datetime(2026, 1, 2, 9, 5, tzinfo=UTC), timedelta(weeks=1)),
     ],
 )
@@ -168,6 +171,24 @@ def test_a_repeating_interval_without_its_start() -> None:
         ("0 9 * * 1-5 backup", "0 9 * * 1-5", "0 9 * * 1-5"),
         ("@daily /usr/bin/backup", "@daily", "0 0 * * *"),
         ("0 0 12 ? * 2-6 2026", "0 0 12 ? * 1-5", "0 12 * * MON-FRI"),
+        ("15m", "every 15m", "every 15 minutes"),
+        ("1h 30 min", "every 1h 30 min", "every 90m"),
+        ("'0 9 * * 1-5'", "0 9 * * 1-5", "0 9 * * 1-5"),
+        ('"every 15m"', "every 15m", "every 15m"),
+        ("OnUnitActiveSec=15min", "every 15min", "every 15m"),
+        ("every monday", "0 9 * * MON", "0 9 * * 1"),
+        ("every weekday at 9", "0 9 * * 1-5", "0 9 * * 1-5"),
+        ("every day at 9", "0 9 * * *", "0 9 * * *"),
+        ("every 2 years", "FREQ=YEARLY", "FREQ=YEARLY"),
+        ("R/P1W", "FREQ=WEEKLY", "FREQ=WEEKLY"),
+        ("R/P2D", "R/PT48H", "every 2d"),
+        ("R/P1DT12H", "R/PT2160M", "every 36h"),
+        ("R/2026-01-02T09:00:00Z/P3M", "DTSTART:20260102T090000Z RRULE:FREQ=MONTHLY;INTERVAL=3",
+         "DTSTART:20260102T090000Z RRULE:FREQ=MONTHLY;INTERVAL=3"),
+        ("R/2026-01-02T09:00:00/P1D", "DTSTART:20260102T090000 RRULE:FREQ=DAILY",
+         "DTSTART:20260102T090000 RRULE:FREQ=DAILY"),
+        ("R/2026-01-02T09:00:00Z/2026-01-02T10:00:00Z", "R/2026-01-02T09:00:00Z/PT3600S",
+         "R/2026-01-02T09:00:00Z/PT1H"),
         ("R5/2026-01-02T09:00:00Z/PT12H",
          "DTSTART:20260102T090000Z RRULE:FREQ=SECONDLY;INTERVAL=43200;COUNT=5",
          "DTSTART:20260102T090000Z RRULE:FREQ=HOURLY;INTERVAL=12;COUNT=5"),
@@ -176,7 +197,8 @@ def test_a_repeating_interval_without_its_start() -> None:
 def test_refused_with_the_line_to_write(text: str, line: str, same: str) -> None:
     error = refused(text)
     assert line in str(error.hint)
-    assert answers(line) == answers(same) != []
+    anchor = ANCHOR if takes_anchor(line) else None
+    assert answers(line, anchor=anchor) == answers(same, anchor=anchor) != []
 
 
 @pytest.mark.parametrize(
@@ -206,6 +228,13 @@ def test_refused_with_the_line_to_write(text: str, line: str, same: str) -> None
         "*-*~40 09:00",
         "12:30:15.5",
         "1-5",
+        "MAILTO=root\n0 9 * * *",
+        "SHELL=/bin/sh",
+        "OnBootSec=a while",
+        "SUMMARY:Standup\nDTSTART:20260101T090000Z\nRRULE:FREQ=DAILY",
+        "FREQ=DAILY;DTSTART=20260101T090000Z",
+        "DTSTART:20260101T090000Z\nRDATE;VALUE=PERIOD:20260310T090000Z/PT1H",
+        "0 0 9 * ? 1",
         "? * * * *",
         "* ? * * * *",
         "0 9 * ? *",
@@ -216,3 +245,23 @@ def test_refused_with_the_line_to_write(text: str, line: str, same: str) -> None
 def test_what_is_not_certain_is_refused(text: str) -> None:
     error = refused(text, timezone="UTC")
     assert error.hint
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("SUMMARY:x\nDTSTART:20260101T090000Z\nRRULE:FREQ=DAILY", "unknown line 'SUMMARY'"),
+        ("MAILTO=root\n0 9 * * *", "MAILTO= is a setting of a crontab"),
+        ("0 0 9 * ? 1", "month: ? stands for any day"),
+        ("FREQ=DAILY;DTSTART=20260101T090000Z", "DTSTART is no part of a rule"),
+        ("OnBootSec=15min", "OnBootSec= counts from an event"),
+    ],
+)
+def test_what_is_said_of_other_programs(text: str, said: str) -> None:
+    assert refused(text).message.startswith(said)
+
+
+def test_seconds_last_is_named_where_it_would_be_read() -> None:
+    assert "seconds=last" in str(refused("*/5 * * * * 30").hint)
+    assert "seconds=last" not in str(refused("*/5 * * * 13 30").hint)
+    assert "seconds=last" not in str(refused("*/5 * * * 9").hint)

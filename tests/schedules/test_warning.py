@@ -41,6 +41,12 @@ END = datetime(2030, 6, 1, tzinfo=UTC)
         ("0 0 */45 * *", ["matches 1 only", "every 45d"]),
         ("0 0 1 */18 *", ["matches 1 only", "FREQ=MONTHLY;INTERVAL=18"]),
         ("0,*/90 * * * *", ["*/90"]),
+        ("10-30/45 * * * *", ["matches 10 only", "every 45m"]),
+        # Days that a month does not have.
+        ("0 9 31 2,7 *", ["February has no day 31"]),
+        ("0 9 30,31 2-5 *", ["February has no day 30 or 31"]),
+        ("0 9 31 1-6 *", ["February, April and June have no day 31"]),
+        ("FREQ=YEARLY;BYMONTH=2,7;BYMONTHDAY=30", ["February has no day 30"]),
         # Rules of RFC 5545.
         ("FREQ=YEARLY;BYMONTHDAY=1,15", ["the month of its start only", "FREQ=MONTHLY"]),
         ("DTSTART:20261102T090000Z RRULE:FREQ=YEARLY;BYMONTHDAY=2", ["November only"]),

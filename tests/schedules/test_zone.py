@@ -176,3 +176,20 @@ def test_a_fingerprint_tells_zones_apart_and_stays_the_same() -> None:
     assert of("Europe/Berlin") == of("Europe/Berlin")
     assert of("Europe/Berlin") != of("Europe/London")
     assert of("UTC") == of("Etc/GMT")
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("UTC+2", "write Etc/GMT-2 for this offset all year"),
+        ("GMT-0300", "write Etc/GMT+3 for this offset all year"),
+        ("+00:00", "write UTC for this offset all year"),
+        ("+05:30", "write the name of a place with that clock"),
+        ("UTC+20", "write the name of a place with that clock"),
+    ],
+)
+def test_an_offset_is_no_zone(name: str, hint: str) -> None:
+    """`did you mean UTC?` would be another time."""
+    with pytest.raises(ScheduleError) as refused:
+        zone(name)
+    assert str(refused.value.hint).startswith(hint)

@@ -37,7 +37,10 @@ def explain(schedule: Schedule) -> str:
         if bound is not None:
             utc = " UTC" if schedule.kind == "interval" else ""
             said.append(f"{word} {words.moment(_local(bound, in_zone))}{utc}")
-    said += [_excluded(calendar) for calendar in schedule.options.exclude]
+    # The times of an interval have no zone, but excluded days are days of one.
+    place = words.place(schedule.timezone)
+    days = f" ({place})" if schedule.kind == "interval" and place != "UTC" else ""
+    said += [_excluded(calendar) + days for calendar in schedule.options.exclude]
     return ", ".join(said)
 
 

@@ -2,14 +2,15 @@
 
 Read: `cron(…)`, `rate(…)` and `at(…)` of AWS, the repeating intervals of ISO 8601 (`R/start/PT15M`), and the
 calendar expressions of systemd (in `systemd`). Refused, with the line to write: a line of AWS without its
-`cron()`, and a line of a crontab with its command.
+`cron()`, a line of a crontab with its command, settings of crontabs and of systemd's timers, and a length of
+time without `every`.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from sexton.errors import ScheduleError
 from sexton.schedules import systemd
@@ -18,8 +19,21 @@ from sexton.schedules.interval import read_seconds
 from sexton.schedules.once import is_once, read_time
 from sexton.schedules.zone import zone_names
 
+# The last field of a line of AWS.
+YEARS = re.compile(r"[*?]|\*/[0-9]+|(?:19|20|21)[0-9]{2}(?:[-,/][0-9]+)*")
+
+# Settings that stand beside the times in a crontab.
+SETTING = re.compile(
+    r"(MAILTO|MAILFROM|SHELL|PATH|HOME|LOGNAME|RANDOM_DELAY|START_HOURS_RANGE|CONTENT_TYPE)\s*=",
+    re.IGNORECASE,
+)
+
 # What can be a field of a cron line; anything else after the fields is a user or a command.
 FIELD = re.compile(rf"(?:[0-9*?/,#()LWH-]|{'|'.join([*DAYS, *MONTHS])})+", re.IGNORECASE)
+
+
+# The frequency of each unit of a duration that is counted on a calendar.
+FREQUENCIES = {"Y": "YEARLY", "M": "MONTHLY", "W": "WEEKLY", "D": "DAILY"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +53,17 @@ def translate(text: str) -> Native | None:
         return (
             _aws_cron(inside) if name == "cron" else _aws_rate(inside) if name == "rate" else Native(inside)
         )
-    if re.match(r"R[0-9]*/", text, re.IGNORECASE):
+    if re.match(r"R(?:-1|[0-9]*)/", text, re.IGNORECASE):
         return _repeating(text)
+    if setting := SETTING.match(text):
+        hint = "write the fields of the line alone, such as 0 9 * * 1-5"
+        raise _refuse(f"{setting[1]}= is a setting of a crontab, and says nothing about when", hint)
+    if span := re.match(
+        r"(On(?:Active|Boot|Startup|UnitActive|UnitInactive)Sec)\s*=\s*(.*)", text, re.IGNORECASE
+    ):
+        line = f"every {span[2]}"
+        hint = f"write {line}" if _is_interval(line) else "write for example every 15m"
+        raise _refuse(f"{span[1]}= counts from an event, not by the clock", hint)
     if systemd.is_calendar(text) and (not is_once(text) or text.split()[-1] in zone_names()):
         return Native(*systemd.read_calendar(text))
     return None
@@ -50,7 +73,15 @@ def refuse_lookalikes(text: str, *, seconds_last: bool) -> None:
     """Refuse cron lines that would be read as something else than they say."""
     matches = list(re.finditer(r"[^ \t]+", text))
     tokens = [match.group() for match in matches]
-    if len(tokens) == 6 and not seconds_last and ("?" in tokens[2] or "?" in tokens[4]):
+    if len(tokens) < 5 and text[:1].isdigit() and _is_interval(f"every {text}"):
+        hint = f"write every {text}, or in {text} for once"
+        raise ScheduleError("bad_text", f"{text!r} is a length of time", position=0, hint=hint)
+    if (
+        len(tokens) == 6
+        and not seconds_last
+        and ("?" in tokens[2] or "?" in tokens[4])
+        and YEARS.fullmatch(tokens[5])
+    ):
         line = _aws_cron(" ".join(tokens)).text
         raise ScheduleError(
             "bad_cron",
@@ -84,6 +115,11 @@ def refuse_lookalikes(text: str, *, seconds_last: bool) -> None:
         )
 
 
+def reads_with_seconds_last(text: str) -> bool:
+    """Whether a line of six fields can be read with the seconds last."""
+    return len(text.split()) == 6 and _is_cron(text, seconds="last")
+
+
 def weekdays_from_one(text: str) -> str | None:
     """A day of week whose numbers count from 1 = Sunday, as in AWS and Quartz, in the numbers of cron. None
     if it has a number that there is no day for."""
@@ -95,9 +131,17 @@ def weekdays_from_one(text: str) -> str | None:
     return numbers.sub(lambda number: str(int(number[0]) - 1), text)
 
 
-def _is_cron(text: str) -> bool:
+def _is_cron(text: str, seconds: str = "first") -> bool:
     try:
-        Cron.parse(text, key="")
+        Cron.parse(text, key="", seconds=seconds)
+    except ScheduleError:
+        return False
+    return True
+
+
+def _is_interval(text: str) -> bool:
+    try:
+        read_seconds(text)
     except ScheduleError:
         return False
     return True
@@ -142,16 +186,27 @@ def _repeating(text: str) -> Native:
     elif len(pieces) == 2 and _is_duration(pieces[1]):
         start, duration = read_time(pieces[0]), pieces[1]
     else:
-        raise _refuse(
-            f"{text!r} is not a start and a duration", "write for example R/2026-01-01T09:00:00Z/PT15M"
-        )
-    seconds = read_seconds(duration)
+        raise _refuse(f"{text!r} is not a start and a duration", f"write {_start_and_duration(pieces)}")
+    if by_calendar := re.fullmatch(r"P([0-9]{1,6})([YMWD])", duration, re.IGNORECASE):
+        number, unit = int(by_calendar[1]), by_calendar[2].upper()
+        if unit in "YM" or start is None or not start.tzinfo:
+            rule = f"FREQ={FREQUENCIES[unit]}{f';INTERVAL={number}' if number > 1 else ''}"
+            line = rule if start is None else f"{_dtstart(start)} RRULE:{rule}"
+            again = "/".join(["R", *pieces[:-1], f"PT{number * (168 if unit == 'W' else 24)}H"])
+            hours = "" if unit in "YM" else f", or {again} for hours"
+            raise _refuse(
+                f"{duration} is counted on a calendar, whose clock may change", f"write {line}{hours}"
+            )
+    try:
+        seconds = read_seconds(duration)
+    except ScheduleError as error:
+        raise _refuse(error.message, error.hint or "write for example R/PT15M") from None
     if re.search("[WD]", duration.upper().partition("T")[0][1:]) and (start is None or not start.tzinfo):
         raise _refuse(
-            f"{duration} is a number of days on a clock that may change",
-            "write hours, such as R/PT24H, or a rule, such as FREQ=DAILY",
+            f"{duration} has days on a clock that may change",
+            f"write R/PT{seconds // 60}M" if seconds % 60 == 0 else f"write R/PT{seconds}S",
         )
-    if len(count) > 1:
+    if count.upper() not in ("R", "R-1"):
         raise _refuse(
             f"{count}: programs count repetitions differently",
             f"write {_counted(start, seconds, int(count[1:]))}"
@@ -161,9 +216,24 @@ def _repeating(text: str) -> Native:
     return Native(f"every {seconds}s", None, start)
 
 
+def _start_and_duration(pieces: list[str]) -> str:
+    """What to write; for a start and an end, the start and the time between them."""
+    try:
+        start, end = map(read_time, pieces)
+        seconds = (end - start) // timedelta(seconds=1)
+    except (ScheduleError, ValueError, TypeError):
+        seconds = 0
+    return f"R/{pieces[0]}/PT{seconds}S" if seconds > 0 else "for example R/2026-01-01T09:00:00Z/PT15M"
+
+
+def _dtstart(start: datetime) -> str:
+    if start.tzinfo is None:
+        return f"DTSTART:{start:%Y%m%dT%H%M%S}"
+    return f"DTSTART:{start.astimezone(UTC):%Y%m%dT%H%M%SZ}"
+
+
 def _counted(start: datetime, seconds: int, count: int) -> str:
-    begin = f"DTSTART:{start.astimezone(UTC):%Y%m%dT%H%M%SZ}"
-    return f"{begin} RRULE:FREQ=SECONDLY;INTERVAL={seconds};COUNT={max(count, 1)}"
+    return f"{_dtstart(start)} RRULE:FREQ=SECONDLY;INTERVAL={seconds};COUNT={max(count, 1)}"
 
 
 def _is_duration(text: str) -> bool:

@@ -15,7 +15,10 @@ from sexton.schedules.lines import is_recurrence
 
 # A byte order mark, and spaces that look like a plain one. Each becomes a space, so that positions stay.
 SPACES = dict.fromkeys(map(ord, "\ufeff\u200b\u00a0\u2009\u202f"), " ")
-ZONE = re.compile(r'\s*(?:CRON_TZ|TZ)=("?)([^\s"]+)\1\s+')
+ZONE = re.compile(
+    r"""\s*(?:CRON_TZ|TZ)\s*=\s*(?:(?P<quote>["'])(?P<quoted>[^"']+)(?P=quote)|(?P<plain>[^\s"']+))\s+""",
+    re.IGNORECASE,
+)
 # `5 #2` may be meant as `5#2`, so a number does not begin a comment.
 COMMENT = re.compile(r"(?:^|(?<=\s))#(?![0-9]).*", re.MULTILINE)
 
@@ -45,8 +48,11 @@ def read_form(text: str) -> Form:
     if not is_recurrence(plain[_lead(plain) :]):
         plain = COMMENT.sub(lambda comment: " " * len(comment[0]), plain)
     prefix, lead = ZONE.match(plain), _lead(plain)
-    named = prefix[2] if prefix else None
+    named = (prefix["quoted"] or prefix["plain"]) if prefix else None
     body = plain[lead:].rstrip()
+    if len(body) > 2 and body[0] == body[-1] and body[0] in "\"'`":
+        hint = f"write {body[1:-1].strip()}"
+        raise ScheduleError("bad_text", "the schedule is in quotes", position=lead, hint=hint)
     native = translate(body)
     if native is None:
         return Form(body, lead, named)

@@ -107,9 +107,7 @@ def _read_units(text: str, position: int, word: str) -> int:
                 "bad_interval",
                 f"unknown unit {match[2]!r}" if unit else f"{number} has no unit",
                 position=position + match.start(2) - added,
-                hint="for months write a rule, such as FREQ=MONTHLY"
-                if unit.startswith("mo")
-                else f"use s, m, h, d or w, such as {word} 15m",
+                hint=_other_way(unit) or f"use s, m, h, d or w, such as {word} 15m",
             )
         seconds += int(number[:15]) * UNITS[unit]
     if end == position or text[end:].strip():
@@ -117,9 +115,24 @@ def _read_units(text: str, position: int, word: str) -> int:
             "bad_interval",
             f"{text[end:].strip()!r} is not understood",
             position=end - added,
-            hint=f"write for example {word} 1h30m",
+            hint="for a time of day write a cron line, such as 0 9 * * *"
+            if re.match(r"\s*at\b", text[end:], re.IGNORECASE)
+            else f"write for example {word} 1h30m",
         )
     return seconds
+
+
+def _other_way(unit: str) -> str | None:
+    """How to write what is no length of time."""
+    for day in words.DAY_NAMES:
+        if len(unit) > 2 and f"{day.lower()}s".startswith(unit):
+            return f"for a weekday write a cron line, such as 0 9 * * {day[:3].upper()}"
+    if unit in ("weekday", "weekdays", "workday", "workdays"):
+        return "for weekdays write a cron line, such as 0 9 * * 1-5"
+    for name, frequency in (("month", "MONTHLY"), ("year", "YEARLY")):
+        if len(unit) > 1 and f"{name}s".startswith(unit):
+            return f"for {name}s write a rule, such as FREQ={frequency}"
+    return None
 
 
 def _read_iso(text: str) -> int:

@@ -56,7 +56,11 @@ class Line(NamedTuple):
 
 
 def is_recurrence(text: str) -> bool:
-    return bool(re.match(rf"(?:{NAMES})[:;]|[A-Z-]+=", text, re.IGNORECASE))
+    """Whether a text begins as one, or has a line of one further down."""
+    return bool(
+        re.match(rf"(?:{NAMES})[:;]|[A-Z-]+=", text, re.IGNORECASE)
+        or re.search(r"^[ \t]*(?:DTSTART|RRULE)[:;]", text, re.IGNORECASE | re.MULTILINE)
+    )
 
 
 def read_recurrence(text: str) -> RecurrenceText:
@@ -110,9 +114,10 @@ def _read(lines: list[Line]) -> RecurrenceText:
             case _ if line.name.startswith("X-"):
                 pass
             case _:
-                raise _refuse(
-                    f"unknown line {line.name!r}", line.position, "use DTSTART, RRULE, RDATE and EXDATE"
+                hint = (
+                    "use DTSTART, RRULE, RDATE and EXDATE, or paste the event from BEGIN:VEVENT to END:VEVENT"
                 )
+                raise _refuse(f"unknown line {line.name!r}", line.position, hint)
     if parts is None and not rdates:
         raise _nothing_recurs(dtstart)
     return RecurrenceText(parts, dtstart, tuple(rdates), tuple(exdates))
@@ -209,10 +214,13 @@ def _tzid(line: Line) -> str | None:
         elif name.startswith("X-") or (name == "VALUE" and value.upper() in ("DATE", "DATE-TIME")):
             continue
         else:
+            periods = name == "VALUE" and value.upper() == "PERIOD"
             raise _refuse(
                 f"{parameter!r} is not supported here",
                 line.position,
-                "use TZID, VALUE=DATE or VALUE=DATE-TIME",
+                f"write the start of each period alone, such as {line.name}:20261231T235959Z"
+                if periods
+                else "use TZID, VALUE=DATE or VALUE=DATE-TIME",
             )
     return tzid
 

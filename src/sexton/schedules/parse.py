@@ -15,7 +15,7 @@ from sexton.schedules import option, warning, words
 from sexton.schedules.calendar import Calendar, Roll, Rolled
 from sexton.schedules.count import end_after
 from sexton.schedules.cron import Cron, never_comes
-from sexton.schedules.foreign import refuse_lookalikes
+from sexton.schedules.foreign import reads_with_seconds_last, refuse_lookalikes
 from sexton.schedules.form import Form, read_form
 from sexton.schedules.interval import Interval, is_interval, read_delay, read_seconds
 from sexton.schedules.lines import RecurrenceText, Stamp, is_recurrence, read_recurrence
@@ -265,13 +265,20 @@ def _counts(which: Kind, body: str, lines: RecurrenceText | None) -> bool:
 
 def _cron(text: str, form: Form, options: Options, in_zone: Zone) -> Schedule:
     refuse_lookalikes(form.body, seconds_last=options.seconds == "last")
-    rule = Cron.parse(form.body, key=options.key, seconds=options.seconds or "first")
+    try:
+        rule = Cron.parse(form.body, key=options.key, seconds=options.seconds or "first")
+    except ScheduleError as error:
+        last_field = form.body.rpartition(" ")[2]
+        out = error.code == "out_of_range" and error.position == len(form.body) - len(last_field)
+        if out and options.seconds is None and reads_with_seconds_last(form.body):
+            error.hint = f"{error.hint}; if the last of the six fields is the seconds, give seconds=last"
+        raise
     if rule.next(0, Budget()) is None:
         position = [match.start() for match in re.finditer(r"\S+", form.body)][-3]
         raise ScheduleError(
             "never_fires", never_comes(rule), position=position, hint="check the days and months"
         )
-    advice = warning.of_steps(rule)
+    advice = warning.of_steps(rule) + warning.of_cron_dates(rule)
     if not form.translated:
         advice += warning.of_dialects(rule, form.body, options.seconds, options.key)
     return Schedule(
@@ -460,7 +467,7 @@ def _named_zone(name: str | None, text: str, lead: int) -> Zone:
     try:
         return zone("UTC" if name is None else name)
     except ScheduleError as error:
-        named = re.search(rf'TZ(?:ID)?="?({re.escape(name or "")})', text)
+        named = re.search(rf"""TZ(?:ID)?\s*=\s*["']?({re.escape(name or "")})""", text, re.IGNORECASE)
         error.position = named.start(1) - lead if named else None
         if name and (other := iana_name(name)) != name:
             error.hint = f"did you mean {other}?"

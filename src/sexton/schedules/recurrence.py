@@ -109,7 +109,8 @@ class Recurrence(Rule):
         elif complete:
             self.last = self.first - 1
         else:
-            hint = "check INTERVAL and the BY parts" if self.never else "check BYMONTH and the days"
+            stepped = self.never or self.parts.interval > 1
+            hint = "check INTERVAL and the BY parts" if stepped else "check BYMONTH and the days"
             raise ScheduleError("never_fires", self.never or self._never_comes(), position=0, hint=hint)
 
     # Days and coarser

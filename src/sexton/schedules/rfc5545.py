@@ -125,6 +125,9 @@ def read_parts(text: str, position: int = 0) -> Parts:
                 found["week_start"] = WEEKDAYS.index(value)
             case "BYDAY":
                 found["weekday"] = _read_weekdays(value, at)
+            case "DTSTART" | "RDATE" | "EXDATE" | "TZID":
+                hint = "write lines, such as DTSTART:20261231T235959Z RRULE:FREQ=DAILY"
+                raise _refuse(f"{name} is no part of a rule", position, hint)
             case "RSCALE" | "SKIP":
                 raise _refuse(f"{name} (RFC 7529) is not supported", position, "leave it out")
             case _:

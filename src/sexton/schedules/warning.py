@@ -6,6 +6,7 @@ A warning is one plain sentence: what the text means here, and what to write for
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from sexton.errors import ScheduleError
 from sexton.schedules import words
@@ -13,7 +14,7 @@ from sexton.schedules.cron import SPECS, Cron, Field, FieldSpec
 from sexton.schedules.foreign import weekdays_from_one
 from sexton.schedules.recurrence import Recurrence
 from sexton.schedules.rfc5545 import Frequency
-from sexton.schedules.wall import Budget, from_wall
+from sexton.schedules.wall import Budget, from_wall, month_length
 
 ANCHOR = "this schedule counts from no start, so the anchor is not used: to begin later give starts_at"
 
@@ -34,6 +35,22 @@ def of_steps(rule: Cron) -> list[str]:
     return [
         said for spec, field in fields for item in field.text.split(",") if (said := _of_step(spec, item))
     ]
+
+
+def of_dates(days: Collection[int], months: Collection[int]) -> list[str]:
+    """Months that have none of the days of the month that are wanted, while others have."""
+    without = [month for month in sorted(months) if month_length(2000, month) < min(days)]
+    if not without or len(months) in (len(without), 12):
+        return []
+    names = words.listed([words.MONTH_NAMES[month - 1] for month in without])
+    wanted = words.listed([str(day) for day in sorted(days)], "or")
+    return [f"{names} {'has' if len(without) == 1 else 'have'} no day {wanted}: nothing fires then"]
+
+
+def of_cron_dates(rule: Cron) -> list[str]:
+    """For a line whose days are dates alone."""
+    _, _, _, dom, month, dow = rule.fields
+    return of_dates(dom.values, month.values) if dow.star and dom.values and not dom.special else []
 
 
 def of_dialects(rule: Cron, text: str, seconds: str | None, key: str | None) -> list[str]:
@@ -75,6 +92,8 @@ def of_recurrence(rule: Recurrence, *, complete: bool) -> list[str]:
             f"FREQ=YEARLY with BYMONTHDAY and without BYMONTH comes in {month} only: "
             "for every month write FREQ=MONTHLY"
         )
+    if parts.monthday and min(parts.monthday) > 0 and not (parts.yearday or parts.weekno):
+        found += of_dates(parts.monthday, parts.month)
     first = rule.next(rule.first - 1, Budget()) if complete else None
     if first is not None and first != rule.first:
         found.append(
@@ -90,8 +109,10 @@ def _of_step(spec: FieldSpec, item: str) -> str | None:
     if not step_text.isdigit() or body[:1] in "Hh" or (step := int(step_text)) == size:
         return None
     from_start = body in ("*", "?", str(spec.low))
-    if step > size:
-        matched = str(spec.low) if from_start else body.partition("-")[0]
+    first, dash, last = body.partition("-")
+    short = dash and first.isdigit() and last.isdigit() and 0 <= int(last) - int(first) < step
+    if step > size or short:
+        matched = str(spec.low) if from_start else first
     elif from_start and 2 * step > size and spec.high in (59, 23):
         matched = f"{spec.low} and {spec.low + step}"
     else:

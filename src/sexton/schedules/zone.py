@@ -18,6 +18,7 @@ import difflib
 import hashlib
 import heapq
 import io
+import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
@@ -37,6 +38,9 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 # What the next period costs.
 PERIOD_STEPS = 8
+
+# An offset in the place of a name. The names of fixed offsets have the opposite sign.
+OFFSET = re.compile(r"(?:UTC|GMT)?\s*([+-])([0-9]{1,2})(?::?([0-9]{2}))?", re.IGNORECASE)
 
 # No two offsets of a zone are further apart than this.
 WIDEST = 2 * DAY
@@ -190,6 +194,12 @@ def zone_names() -> frozenset[str]:
 
 
 def _suggest(name: str, names: frozenset[str]) -> str:
+    if offset := OFFSET.fullmatch(name.strip()):
+        hours, sign = int(offset[2]), "-" if offset[1] == "+" else "+"
+        fixed = "UTC" if hours == 0 else f"Etc/GMT{sign}{hours}"
+        if fixed not in names or int(offset[3] or 0):
+            return "write the name of a place with that clock, such as Asia/Kolkata"
+        return f"write {fixed} for this offset all year, or the name of a place, such as Europe/Berlin"
     wanted = name.strip().replace(" ", "_").casefold()
     by_lower = {known.casefold(): known for known in names}
     if wanted in by_lower:
