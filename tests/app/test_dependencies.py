@@ -87,6 +87,13 @@ async def test_what_nothing_provides_is_refused_at_the_start(app: Sexton) -> Non
     assert "write app.provide(Pool, …)" in str(caught.value)
 
 
+def test_what_a_payload_could_give_is_provided_before_its_handler(app: Sexton) -> None:
+    with pytest.raises(InvalidField, match=r"write app\.provide\(Region, …\) above the handler"):
+        app.job("@daily")(_where)
+    app.provide(Region, lambda: Region("north"))
+    app.job("@daily")(_where)
+
+
 async def test_a_parameter_with_a_default_may_go_without(app: Sexton, server_url: str) -> None:
     @app.job("@daily")
     async def report(run: Run, pool: Pool | None = None, other: Pool = DEFAULT) -> list[Any]:

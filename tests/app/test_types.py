@@ -11,7 +11,7 @@ from mypy import api
 PROGRAM = """
 from datetime import UTC, datetime, timedelta
 
-from sexton import Retry, Run, RunFailed, Sexton, parse
+from sexton import Retry, Run, RunEvent, RunFailed, Sexton, parse
 
 app = Sexton("postgresql://localhost/shop", name="shop")
 
@@ -27,6 +27,27 @@ def poll(run: Run) -> None:
     run.log("polling")
 
 
+class Pool:
+    size: int = 5
+
+
+app.provide(Pool, Pool)
+
+
+@app.handler("count")
+async def count(run: Run, pool: Pool) -> int:
+    print(pool.sise)  # attr-defined
+    return pool.size
+
+
+@app.on("failed")
+def tell(event: RunEvent, pool: Pool) -> None:
+    if event.retry_seconds is None:
+        print(event.eror)  # attr-defined
+
+
+app.on("finished")(tell)  # arg-type
+app.provide(Pool, Pool())  # arg-type
 app.job(datetime(2030, 1, 1, tzinfo=UTC))(poll)
 app.job(parse("@daily", timezone="Europe/Berlin"))(poll)
 app.job("@daily", gap="afer")(poll)  # arg-type

@@ -60,6 +60,13 @@ class Arguments:
         if from_payload:
             self._struct = _struct(self._function, from_payload)
             self._decoder = msgspec.json.Decoder(self._struct)
+            self._hints = {
+                f"payload.{each.name}": f"add a {name}, or write app.provide({name}, …) above the handler"
+                for each in from_payload
+                if hasattr(each.annotation, "__dataclass_fields__")
+                or hasattr(each.annotation, "__struct_fields__")
+                for name in [each.annotation.__name__]
+            }
 
     def check_needs(self, providers: Providers) -> None:
         """Refuse a function that needs what the application does not provide."""
@@ -75,7 +82,8 @@ class Arguments:
         try:
             given = self._decoder.decode(text)
         except msgspec.ValidationError as error:
-            raise explained(error, self._struct, msgspec.json.decode(text), under="payload") from None
+            found = msgspec.json.decode(text)
+            raise explained(error, self._struct, found, under="payload", examples=self._hints) from None
         values = ((name, getattr(given, name)) for name in self.names)
         return {name: value for name, value in values if value is not msgspec.UNSET}
 
