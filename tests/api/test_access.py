@@ -106,6 +106,30 @@ async def test_a_namespace_of_others_is_not_there(guarded: Api) -> None:
     ]
 
 
+async def test_ids_of_another_namespace_are_as_if_they_were_not_there(
+    guarded: Api, database: Database
+) -> None:
+    await guarded("POST", "/namespaces", {"name": "billing"}, headers=ADMIN)
+    theirs = {**ADMIN, "Sexton-Namespace": "billing"}
+    spec = {"name": "theirs", "schedule": "@daily", "target": {"handler": "work"}}
+    job = (await guarded("POST", "/jobs", spec, headers=theirs)).json()["job_id"]
+    run = (await guarded("POST", f"/jobs/{job}/run", headers=theirs)).json()["run_id"]
+    assert (await guarded("GET", f"/runs/{run}", headers=theirs)).status == 200
+    ours = await make_key(guarded, "admin")
+    for one in WALKED:
+        if "{job}" in one.path or "{run}" in one.path:
+            foreign = await call(guarded, one, ours, job=job, run=run)
+            missing = await call(guarded, one, ours, job="j_zzzzzz", run="r_zzzzzz")
+            assert (foreign.status, foreign.code) == (missing.status, missing.code), one.name
+            assert foreign.status in (404, 422), one.name
+    for path in ("/jobs", "/runs", "/dead", "/dead/groups"):
+        assert (await guarded("GET", path, headers=ours)).json() == [], path
+    assert [each["name"] for each in (await guarded("GET", "/jobs", headers=theirs)).json()] == ["theirs"]
+    # Nothing was changed from outside.
+    assert (await guarded("GET", f"/jobs/{job}", headers=theirs)).json()["status"] == "active"
+    assert (await guarded("GET", f"/runs/{run}", headers=theirs)).json()["status"] == "pending"
+
+
 async def test_a_key_is_made_and_revoked(guarded: Api) -> None:
     await guarded("POST", "/namespaces", {"name": "billing"}, headers=ADMIN)
     made = await guarded(

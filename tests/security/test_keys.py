@@ -69,7 +69,7 @@ async def test_a_revoked_key_is_refused_at_the_next_look(database: Database) -> 
     revoked = await revoke_key(Context(database), made.key_id)
     assert revoked.revoked_at is not None
     assert await revoke_key(Context(database), made.key_id) == revoked
-    table._fresh_until = float("-inf")  # a second later
+    table.forget()  # a second later
     await table.refresh()
     assert table.find(made.key) is None
 
@@ -78,7 +78,7 @@ async def test_a_key_that_is_made_is_known_at_the_next_look(database: Database) 
     table = await known(database)
     made = await create_key(Context(database), KeySpec(name="ci", role=Role.VIEWER))
     assert table.find(made.key) is None
-    table._fresh_until = float("-inf")
+    table.forget()
     await table.refresh()
     assert table.find(made.key) is not None
 
@@ -127,7 +127,7 @@ async def test_the_last_use_is_noted(database: Database) -> None:
     made = await create_key(Context(database), KeySpec(name="ci", role=Role.VIEWER))
     table = await known(database)
     assert table.find(made.key) is not None
-    table._fresh_until = float("-inf")
+    table.forget()
     await table.refresh()
     [key] = await list_keys(Context(database))
     assert key.last_used_at is not None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from sexton.security.role import MEANINGS, Role
 
 
@@ -18,3 +20,9 @@ def test_a_worker_stands_apart() -> None:
 
 def test_every_role_has_a_meaning() -> None:
     assert set(MEANINGS) == set(Role)
+
+
+def test_the_documentation_shows_the_roles() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "http.md").read_text("utf-8")
+    for role, meaning in MEANINGS.items():
+        assert f"| {role} | {meaning} |" in page

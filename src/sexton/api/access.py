@@ -50,7 +50,9 @@ async def create_key(call: Call) -> Answer:
         if call.caller.role_in(namespace) is None:
             raise not_found("namespace", namespace)
         call.caller.require(Role.ADMIN, namespace)
-    return Answer(await keys.create_key(call.context, spec))
+    made = await keys.create_key(call.context, spec)
+    call.services.guard.access_changed()
+    return Answer(made)
 
 
 @operation(routes.LIST_KEYS, answer=list[KeyView], answer_example=[KEY])
@@ -68,7 +70,9 @@ async def list_keys(call: Call) -> Answer:
 @operation(routes.REVOKE_KEY, answer=KeyView, errors=(404,), answer_example=KEY)
 async def revoke_key(call: Call) -> Answer:
     """It is refused by every process within two seconds. Revoking it again changes nothing."""
-    return Answer(await keys.revoke_key(call.context, call.path("key"), cluster=_everywhere(call)))
+    revoked = await keys.revoke_key(call.context, call.path("key"), cluster=_everywhere(call))
+    call.services.guard.access_changed()
+    return Answer(revoked)
 
 
 @operation(
@@ -81,6 +85,7 @@ async def rotate_key(call: Call) -> Answer:
     made = await keys.rotate_key(
         call.context, call.path("key"), overlap_seconds=wish.overlap_seconds, cluster=_everywhere(call)
     )
+    call.services.guard.access_changed()
     return Answer(made)
 
 
@@ -91,7 +96,9 @@ async def rotate_key(call: Call) -> Answer:
 async def create_namespace(call: Call) -> Answer:
     """Jobs, queues, runs, secrets and keys of a namespace are its own; callers choose one with a key, or with
     the header `Sexton-Namespace`."""
-    return Answer(await namespaces.create_namespace(call.context, call.json(NamespaceSpec)))
+    made = await namespaces.create_namespace(call.context, call.json(NamespaceSpec))
+    call.services.guard.access_changed()
+    return Answer(made)
 
 
 @operation(routes.LIST_NAMESPACES, answer=list[NamespaceView], answer_example=[NAMESPACE])

@@ -21,7 +21,7 @@ from sexton.postgres.database import Database
 from sexton.postgres.transaction import NAMESPACE
 from sexton.refusal import not_found
 from sexton.security.access import KeyCheck, OwnerCheck, bearer, own_name, require_keys
-from sexton.security.access_table import AccessTable
+from sexton.security.access_table import FRESH_FOR_UNKNOWN_SECONDS, AccessTable
 from sexton.security.keys import PREFIX as KEY_PREFIX
 from sexton.security.keys import well_formed
 from sexton.security.principal import ANYONE, NAMESPACE_HEADER, Principal, owner
@@ -108,7 +108,15 @@ class RequestGuard:
         if not well_formed(text):
             return None
         await self._table.refresh()
-        return self._table.find(text)
+        found = self._table.find(text)
+        if found is None:
+            await self._table.refresh(FRESH_FOR_UNKNOWN_SECONDS)
+            found = self._table.find(text)
+        return found
+
+    def access_changed(self) -> None:
+        """Keys or namespaces were changed by this process: they count at once."""
+        self._table.forget()
 
     def _check_owner(self, owner: OwnerCheck, request: Request[Any, Any, Any]) -> None:
         """The user is looked up once per connection."""

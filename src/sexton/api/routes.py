@@ -381,11 +381,19 @@ class QueuePauseRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     ] = None
 
 
-LIST_QUEUES = Route("GET", "/queues", "queues", "List queues", Role.VIEWER)
-GET_QUEUE = Route("GET", "/queues/{queue}", "queues", "Show a queue", Role.VIEWER)
-PUT_QUEUE = Route("PUT", "/queues/{queue}", "queues", "Set the limits of a queue", Role.EDITOR, body=Limits)
+LIST_QUEUES = Route("GET", "/queues", "queues", "List queues", Role.VIEWER, cluster=True)
+GET_QUEUE = Route("GET", "/queues/{queue}", "queues", "Show a queue", Role.VIEWER, cluster=True)
+PUT_QUEUE = Route(
+    "PUT", "/queues/{queue}", "queues", "Set the limits of a queue", Role.EDITOR, cluster=True, body=Limits
+)
 CHANGE_QUEUE = Route(
-    "PATCH", "/queues/{queue}", "queues", "Change some limits of a queue", Role.EDITOR, body=LimitChanges
+    "PATCH",
+    "/queues/{queue}",
+    "queues",
+    "Change some limits of a queue",
+    Role.EDITOR,
+    cluster=True,
+    body=LimitChanges,
 )
 PAUSE_QUEUE = Route(
     "POST",
@@ -393,10 +401,13 @@ PAUSE_QUEUE = Route(
     "queues",
     "Pause a queue",
     Role.OPERATOR,
+    cluster=True,
     body=QueuePauseRequest,
     body_optional=True,
 )
-RESUME_QUEUE = Route("POST", "/queues/{queue}/resume", "queues", "Resume a queue", Role.OPERATOR)
+RESUME_QUEUE = Route(
+    "POST", "/queues/{queue}/resume", "queues", "Resume a queue", Role.OPERATOR, cluster=True
+)
 
 
 # Targets

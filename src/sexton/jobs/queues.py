@@ -1,7 +1,8 @@
 """Queues: how many of their runs may go at a time and per second, and whether any may go at all.
 
 What people say about a queue is a row; workers read it when they look at their lanes, and are told of every
-change. Nothing that runs is stopped by a limit or a pause.
+change. Nothing that runs is stopped by a limit or a pause. All namespaces share the queues, as they share the
+workers.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from msgspec import UNSET
 from sexton.errors import InvalidField
 from sexton.jobs.spec import LimitChanges, Limits
 from sexton.model import LONGEST_QUEUE
-from sexton.postgres.transaction import Context, command
+from sexton.postgres.transaction import NAMESPACE, Context, command
 from sexton.refusal import about, check_text, not_found
 
 MOST = 1_000_000
@@ -70,10 +71,10 @@ async def change_limits(context: Context, name: str, changes: LimitChanges | Map
     """Change some limits of a queue; None removes one. They hold for what is claimed from now on."""
     check_text(name, "queue", LONGEST_QUEUE)
     given = changes if isinstance(changes, Mapping) else _plain(changes)
-    row = await context.fetchrow("jobs/lock_queue", namespace=context.namespace, name=name)
+    row = await context.fetchrow("jobs/lock_queue", namespace=NAMESPACE, name=name)
     wanted = {field: given.get(field, row[field] if row else None) for field in RANGES}
     check_limits(wanted)
-    await context.execute("jobs/set_queue", namespace=context.namespace, name=name, now=context.now, **wanted)
+    await context.execute("jobs/set_queue", namespace=NAMESPACE, name=name, now=context.now, **wanted)
     return await get_queue(context, name)
 
 
@@ -95,7 +96,7 @@ async def _set_paused(context: Context, name: str, paused: bool, reason: str | N
     check_text(name, "queue", LONGEST_QUEUE)
     await context.execute(
         "jobs/pause_queue",
-        namespace=context.namespace,
+        namespace=NAMESPACE,
         name=name,
         paused=paused,
         reason=reason,
@@ -125,7 +126,7 @@ def _plain(limits: Limits | LimitChanges) -> dict[str, Any]:
 
 async def _queues(context: Context, name: str | None) -> list[QueueView]:
     rows = await context.fetch(
-        "jobs/list_queues", namespace=context.namespace, name=name, most=MOST_COUNTED, now=context.now
+        "jobs/list_queues", namespace=NAMESPACE, name=name, most=MOST_COUNTED, now=context.now
     )
     return [_view(row) for row in rows]
 

@@ -21,7 +21,7 @@ from sexton.jobs.stored import StoredJob, encoded, fields_of, target_of
 from sexton.jobs.timing import make_schedule
 from sexton.jobs.view import JobView
 from sexton.model import JobStatus, MissedWindow, decode_id, encode_id
-from sexton.postgres.transaction import Context, query
+from sexton.postgres.transaction import NAMESPACE, Context, query
 from sexton.refusal import not_found
 from sexton.schedules import Schedule
 from sexton.schedules.zone import zone, zone_names
@@ -222,7 +222,7 @@ async def warnings_of(context: Context, job: JobView) -> list[str]:
 async def _limit_warnings(context: Context, job: JobView) -> list[str]:
     if job.concurrency_key is None:
         return []
-    if await context.fetchval("jobs/has_key_limit", namespace=context.namespace, queue=job.queue):
+    if await context.fetchval("jobs/has_key_limit", namespace=NAMESPACE, queue=job.queue):
         return []
     how = f"sexton queues set {quote(job.queue)} --key-concurrency 1"
     return [f"the queue {job.queue} has no key_concurrency: concurrency_key limits nothing ({how})"]

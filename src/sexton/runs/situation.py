@@ -11,7 +11,7 @@ from asyncpg import Record
 
 from sexton.clock import iso
 from sexton.model import RunStatus, encode_id
-from sexton.postgres.transaction import Context
+from sexton.postgres.transaction import NAMESPACE, Context
 from sexton.runs.view import NodeView
 from sexton.runs.words import span
 from sexton.targets.base import lane_name
@@ -33,7 +33,7 @@ class Situation:
     @classmethod
     async def read(cls, context: Context) -> Situation:
         now = await context.time()
-        queues = await context.fetch("reading/list_queue_states", namespace=context.namespace, now=now)
+        queues = await context.fetch("reading/list_queue_states", namespace=NAMESPACE, now=now)
         return cls(now, await list_nodes(context, now), {queue["name"]: queue for queue in queues})
 
     def waiting(self, row: Record) -> str | None:

@@ -18,6 +18,8 @@ from sexton.security.principal import Principal
 from sexton.security.role import Role
 
 FRESH_SECONDS = 1.0
+# A key that is not known may have been made a moment ago, by another process.
+FRESH_FOR_UNKNOWN_SECONDS = 0.05
 # How often the database is told which keys were used.
 NOTE_SECONDS = 60.0
 
@@ -35,27 +37,31 @@ class AccessTable:
         self._database = database
         self._pepper = b""
         self._version: int | None = None
-        self._fresh_until = float("-inf")
+        self._asked_at = float("-inf")
         self._keys: dict[bytes, KnownKey] = {}
         self._refreshing = asyncio.Lock()
         self._used: dict[int, datetime] = {}
         self._noted_at = float("-inf")
         self.namespaces: frozenset[str] = frozenset()
 
-    async def refresh(self) -> None:
-        """See that what is known is at most a second old. Raises `Unavailable` if the database is away."""
-        if clock.monotonic() < self._fresh_until:
+    async def refresh(self, seconds: float = FRESH_SECONDS) -> None:
+        """See that what is known is at most so old. Raises `Unavailable` if the database is away."""
+        if clock.monotonic() - self._asked_at < seconds:
             return
         async with self._refreshing:
             asked_at = clock.monotonic()
-            if asked_at < self._fresh_until:
+            if asked_at - self._asked_at < seconds:
                 return
             version = await self._database.fetchval("access/read_version")
             if version != self._version:
                 await self._read()
                 self._version = version
             await self._note()
-            self._fresh_until = asked_at + FRESH_SECONDS
+            self._asked_at = asked_at
+
+    def forget(self) -> None:
+        """Something was changed here: look again before the next answer."""
+        self._asked_at = float("-inf")
 
     def find(self, text: str) -> Principal | None:
         """Who holds this key; None if it is none, has ended or was revoked."""
