@@ -16,7 +16,8 @@ import pytest
 
 from sexton import Cancel, Retry, Run, Sexton, clock
 from sexton.app.fields import JobFields
-from sexton.errors import InvalidField, NotFound, RunFailed, Unavailable
+from sexton.engine.cluster.application import Application
+from sexton.errors import Conflict, InvalidField, NotFound, RunFailed, Unavailable
 from sexton.jobs.bulk import RefusedLines
 from sexton.jobs.spec import JobSpec
 
@@ -373,6 +374,79 @@ async def test_a_database_of_the_user_is_not_migrated_by_itself(server_url: str)
 
 def test_an_application_is_named_after_its_module() -> None:
     assert Sexton().name == __name__
+    assert Sexton().application == Application(__name__, str(Path(__file__).resolve()), given=False)
+    assert Sexton(name="shop").application.given
+
+
+@pytest.mark.parametrize(
+    ("command", "name", "file"),
+    [
+        (["-m", "shop.jobs"], "shop.jobs", "shop/jobs.py"),
+        (["-m", "shop"], "shop", "shop/__main__.py"),
+        (["-c", "import shop.jobs"], "shop.jobs", "shop/jobs.py"),
+        (["shop/jobs.py"], "jobs", "shop/jobs.py"),
+        (["-c", "from sexton import Sexton; a = Sexton(); print(a.name, a.application.file)"], "app", None),
+    ],
+)
+def test_the_name_does_not_depend_on_how_the_module_is_started(
+    tmp_path: Path, command: list[str], name: str, file: str | None
+) -> None:
+    (tmp_path / "shop").mkdir()
+    for each in ("__main__.py", "jobs.py"):
+        (tmp_path / "shop" / each).write_text(
+            "from sexton import Sexton\na = Sexton()\nprint(a.name, a.application.file)", encoding="utf-8"
+        )
+    said = subprocess.run(
+        [sys.executable, *command], cwd=tmp_path, capture_output=True, text=True, check=True
+    ).stdout.strip()
+    if file is None:
+        assert said.startswith(f"{name} process ")
+    else:
+        assert said == f"{name} {(tmp_path / file).resolve()}"
+
+
+@pytest.mark.parametrize("name", ["a:b", "", " ", "a\0b", "x" * 201])
+def test_a_name_that_no_target_could_name_is_refused(name: str) -> None:
+    with pytest.raises(InvalidField) as caught:
+        Sexton(name=name)
+    assert caught.value.field == "name"
+
+
+async def test_a_job_names_the_handler_of_its_application(app: Sexton) -> None:
+    @app.handler("own")
+    async def own(run: Run) -> None: ...
+
+    made = [
+        await app.schedule(own, at=FAR),
+        await app.schedule("own", at=FAR),
+        await app.schedule(at=FAR, target={"handler": "own"}),
+        await app.schedule("foreign", at=FAR),
+        await app.schedule("other:own", at=FAR),
+        await app.get((await app.schedule_many(own, [{"at": FAR}]))[0]),
+        await app.edit((await app.schedule("foreign", at=FAR)).job_id, target={"handler": "own"}),
+    ]
+    assert [job.target and job.target["handler"] for job in made] == [
+        "test:own", "test:own", "test:own", "foreign", "other:own", "test:own", "test:own",
+    ]  # fmt: skip
+    assert made[0].name.startswith("own-")
+
+
+async def test_an_application_that_must_not_start_leaves_nothing_behind(app: Sexton) -> None:
+    app.job("every 1s", name="tick")(lambda run: None)
+    other = Sexton(app.settings.database_url)
+    other.name = app.name
+    other.application = Application(app.name, "/other.py", given=False)
+    twin = Sexton(app.settings.database_url, name="twin")
+    twin.job("every 1s", name="tick")(lambda run: None)
+    async with app.running():
+        for program, code in ((other, "application_taken"), (twin, "name_taken")):
+            with pytest.raises(Conflict) as caught:
+                async with program.running():
+                    raise AssertionError("it runs")
+            assert caught.value.code == code
+        assert [(job.name, job.app, job.revision) for job in await app.list()] == [("tick", "test", 1)]
+    async with other.running():
+        assert other.node is not None
 
 
 def test_the_script_of_the_documentation_runs_on_nothing_and_stops_on_ctrl_c(tmp_path: Path) -> None:

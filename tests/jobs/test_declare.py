@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
-from sexton.jobs.declare import declare, fingerprint, pause_vanished, vanished
+from sexton.errors import Conflict
+from sexton.jobs import declare as declaring
+from sexton.jobs.declare import check_names, declare, fingerprint, pause_vanished, vanished
 from sexton.jobs.edit import edit
 from sexton.jobs.read import get
 from sexton.jobs.spec import JobSpec
@@ -71,15 +73,65 @@ async def test_a_changed_declaration_is_carried_over(database: Database) -> None
     assert (await declare(Context(database, now=NOW), "shop", jobs("a", payload={"n": 1}))).changed == []
 
 
-async def test_what_belongs_to_others_is_not_touched(database: Database) -> None:
-    await make(database, name="a", priority=0)
-    await declare(Context(database, now=NOW), "other", jobs("b", priority=0))
-    done = await declare(Context(database, now=NOW), "shop", jobs("a", "b", "c"))
-    assert (done.created, sorted(done.refused)) == (["c"], ["a", "b"])
-    assert "give the job another name=" in done.refused["a"]
+async def test_a_name_that_belongs_to_another_job_is_refused_and_nothing_is_done(database: Database) -> None:
+    context = Context(database, now=NOW)
+    made = await make(database, name="a", priority=0)
+    await declare(context, "other", jobs("b", priority=0))
+    for names, message, hint in (
+        ("ac", f"the name a belongs to a job that no application declares, {made.job_id}", "jobs delete a"),
+        ("bc", "the name b belongs to a job of the application other", 'Sexton(name="other")'),
+        ("abc", ", and 1 more", "another name="),
+    ):
+        for refuse in (check_names, declare):
+            with pytest.raises(Conflict) as caught:
+                await refuse(context, "shop", jobs(*names))
+            assert caught.value.code == "name_taken"
+            assert message in caught.value.message
+            assert caught.value.hint is not None
+            assert hint in caught.value.hint
+    assert [row["name"] for row in await rows(database, "select name from sexton.jobs")] == ["a", "b"]
+    assert (await declare(context, "shop", jobs("c"))).created == ["c"]
     assert [(await get(Context(database), name)).priority for name in ("a", "b")] == [0, 0]
-    assert (await declare(Context(database, now=NOW), "other", {})).paused == ["b"]
+    assert (await declare(context, "other", {})).paused == ["b"]
     assert (await get(Context(database), "c")).status == "active"
+
+
+async def test_a_name_that_another_application_takes_meanwhile_is_refused_too(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both have seen that it is free."""
+    context = Context(database, now=NOW)
+    looked = asyncio.Barrier(2)
+    read = declaring._rows
+
+    async def read_together(*given: Any) -> Any:
+        found = await read(*given)
+        if not found:
+            await looked.wait()
+        return found
+
+    monkeypatch.setattr(declaring, "_rows", read_together)
+    ends = await asyncio.gather(
+        declare(context, "shop", jobs("a")), declare(context, "other", jobs("a")), return_exceptions=True
+    )
+    assert sorted(type(end).__name__ for end in ends) == ["Conflict", "Declared"]
+    assert len(await rows(database, "select * from sexton.jobs")) == 1
+
+
+async def test_a_declared_job_names_the_handler_of_its_own_application(database: Database) -> None:
+    declared = {
+        **jobs("a"),
+        **jobs("b", target={"handler": "a"}),
+        **jobs("c", target={"handler": "beside"}),
+        **jobs("d", target={"handler": "foreign"}),
+        **jobs("e", target={"handler": "other:a"}),
+        **jobs("f", target={"handler": "sexton.noop"}),
+    }
+    await declare(Context(database, now=NOW), "shop", declared, ["beside"])
+    shown = [(await get(Context(database), name)).target for name in "abcdef"]
+    assert [target and target["handler"] for target in shown] == [
+        "shop:a", "shop:a", "shop:beside", "foreign", "other:a", "sexton.noop",
+    ]  # fmt: skip
 
 
 async def test_a_vanished_job_is_paused_with_the_reason_and_comes_back(database: Database) -> None:

@@ -26,7 +26,7 @@ select case when rare then 'rare_' else 'job-' end || n, 'cron', '* * * * *', 'U
 from generate_series(1, $1::int) as n, lateral (select n > $1 - $2::int as rare) as each
 """
 
-FILTERS = ("status", "label", "labels", "name", "pattern", "kind", "handler", "app")
+FILTERS = ("status", "label", "labels", "name", "pattern", "kind", "handler", "full_name", "app")
 
 
 async def ways(database: Database, limit: int = 101, **filters: Any) -> dict[str, int]:
@@ -52,6 +52,7 @@ async def fill(database: Database) -> None:
         {"name": f"rare_{MANY}"},
         {"pattern": "rare\\_%"},
         {"handler": "rare"},
+        {"handler": "rare", "full_name": "shop:rare"},
         {"app": "nobody"},
         {"problem": True},
         {"status": "deleted"},

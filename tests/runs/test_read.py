@@ -176,7 +176,8 @@ async def test_a_job_is_found_by_id_and_by_name(database: Database) -> None:
     ("run", "nodes", "expected"),
     [
         ({}, {}, "no worker is running"),
-        ({}, {"handlers": ["other"]}, "no worker knows handler hourly"),
+        ({}, {"handlers": ["other"]}, "no worker has the handler hourly"),
+        ({}, {"handlers": ["other"], "app": "shop"}, "no worker has the handler hourly"),
         ({}, {"handlers": ["hourly"], "queues": ["mail"]}, "no worker serves queue default"),
         ({}, {"handlers": ["hourly"]}, "all workers are busy"),
         ({"state": "failed", "available_at": NOON + HOUR}, {}, RETRY),

@@ -97,7 +97,8 @@ class JobsQuery(Query, frozen=True, kw_only=True):
         str | None, Meta(description="Only the job of this name, or those that begin with it: `report-*`.")
     ] = None
     target: Annotated[
-        str | None, Meta(description="Only jobs with this target: `http`, `message`, …, or a handler's name.")
+        str | None,
+        Meta(description="Only jobs with this target: `http`, …, or a handler: `name` or `app:name`."),
     ] = None
     app: Annotated[str | None, Meta(description="Only jobs that this application declared.")] = None
     problem: Annotated[

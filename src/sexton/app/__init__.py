@@ -17,7 +17,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import signal
+import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -27,6 +29,7 @@ from typing import Any
 
 from sexton.app.commands import Commands
 from sexton.app.sync import SyncClient
+from sexton.engine.cluster.application import Application
 from sexton.engine.cluster.egress import decide_egress
 from sexton.engine.logs import set_up_logging
 from sexton.engine.loop import Loop
@@ -36,6 +39,7 @@ from sexton.jobs import declare
 from sexton.postgres.database import Database, patiently
 from sexton.postgres.transaction import Context
 from sexton.printable import counted
+from sexton.targets.handler import check_application
 from sexton.targets.run import RunContext
 
 log = logging.getLogger("sexton")
@@ -49,12 +53,16 @@ Run = RunContext
 class Sexton(Commands):
     """An application. Without a database it uses a private PostgreSQL, shared by all processes of this user.
 
-    `name` tells its declared jobs from those of others; it is the module's name unless given. Further
+    `name` tells its jobs and handlers from those of others; it is the module's name unless given. Further
     keywords are settings (`data`, `schema`, `concurrency`, …).
     """
 
     def __init__(self, database_url: str | None = None, *, name: str | None = None, **settings: Any) -> None:
-        super().__init__(name or _caller(), {"database_url": database_url, **settings})
+        module, file = _caller()
+        own = check_application(module if name is None else name, "name")
+        super().__init__(own, {"database_url": database_url, **settings})
+        #: How its workers show it to the other nodes.
+        self.application = Application(own, file, given=name is not None)
         self.node: Node | None = None
 
     @cached_property
@@ -77,6 +85,7 @@ class Sexton(Commands):
                 yield self
             return
         async with self._shared.held(patient=True) as database:
+            await patiently(lambda: self.check_start(database))
             roles = ("scheduler", "worker")
             settings = await patiently(lambda: decide_egress(database, self.settings, roles))
             node = Node(
@@ -84,7 +93,7 @@ class Sexton(Commands):
                 database,
                 roles=roles,
                 handlers=self.handlers,
-                app=self.name,
+                app=self.application,
                 providers=self.providers,
                 listeners=self.listeners,
             )
@@ -100,9 +109,17 @@ class Sexton(Commands):
                 await keeper.stop()
                 await node.stop()
 
+    async def check_start(self, database: Database) -> None:
+        """Raise `Conflict` if another program has the name of this application, or another job that of a
+        declared one; done before every start."""
+        async with database.transaction() as connection:
+            await self.application.check(database, connection, socket.gethostname())
+        await declare.check_names(Context(database, actor=self.name), self.name, self.jobs)
+
     async def declare(self, database: Database) -> declare.Declared:
         """Bring the declared jobs in line; done at every start."""
-        return await declare.declare(Context(database, actor=self.name), self.name, self.jobs)
+        context = Context(database, actor=self.name)
+        return await declare.declare(context, self.name, self.jobs, self.handlers)
 
     def keeper(self, database: Database) -> Loop:
         """Pauses what has vanished from the code, when the last node that declares it has gone."""
@@ -157,8 +174,11 @@ class _Keeper(Loop):
         return VANISHED_SECONDS
 
 
-def _caller() -> str:
-    """The module that made the application: the same whether it is imported or run as a script."""
+def _caller() -> tuple[str, str]:
+    """The module that made the application, and its file. The name is the same whether the module is
+    imported, or run by its path or with -m. Without a file, as in a notebook, each process is a program."""
     names = sys._getframe(2).f_globals
-    module = str(names.get("__name__", "app"))
-    return Path(str(names.get("__file__", "app"))).stem if module == "__main__" else module
+    module, file, spec = str(names.get("__name__", "app")), names.get("__file__"), names.get("__spec__")
+    if module in ("__main__", "__mp_main__"):  # the latter in a process of multiprocessing
+        module = spec.name.removesuffix(".__main__") if spec else Path(file).stem if file else "app"
+    return module, str(Path(file).resolve()) if file else f"process {os.getpid()}"

@@ -90,7 +90,8 @@ class Commands(Declarations):
         **fields: Unpack[JobFields],
     ) -> JobView:
         """Make a job for a handler (or another `target`): once, `at` a time or `after` a while (a `timedelta`
-        or "10m"), or by a `schedule`."""
+        or "10m"), or by a `schedule`. A handler is a function of this application or its name, or the name of
+        one of another: `app:name`, or the name alone if only one application has it."""
         own = {"at": at, "after": after, "schedule": schedule, "payload": payload, "name": name}
         spec = self._spec(handler, {**own, **fields})
         return await self._call(create.create, spec, app=self.name)
@@ -157,7 +158,9 @@ class Commands(Declarations):
         `expected_revision`, only if the job has not been edited since."""
         if "schedule" in changes:
             changes = with_schedule(changes.pop("schedule"), changes)
-        return await self._call(edit.edit, self._ref(job), changes, expected_revision=expected_revision)
+        return await self._call(
+            edit.edit, self._ref(job), self._own(changes), expected_revision=expected_revision
+        )
 
     async def pause(
         self, job: str | Handler, *, reason: str | None = None, until: datetime | None = None

@@ -20,7 +20,7 @@ from sexton.jobs.validation import read_spec
 from sexton.model import MissedWindow
 from sexton.runs.events import EVENTS, EventName
 from sexton.targets.arguments import Arguments
-from sexton.targets.handler import BUILT_IN, Handler
+from sexton.targets.handler import BUILT_IN, Handler, own_target
 from sexton.targets.providers import Providers, Provision
 from sexton.targets.table import load_kinds
 
@@ -208,12 +208,18 @@ class Declarations:
             raise InvalidField("bad_target", "no handler was given", field="target", hint="pass a handler")
         if fields.get("name") is None:
             fields["name"] = f"{self._ref(handler) if handler else 'http'}-{secrets.token_hex(6)}"
-        return self._read(fields)
+        return self._read(self._own(fields))
 
     def _check_payload(self, handler: str, payload: Any) -> None:
         """Refuse what a handler of this application could not be called with."""
         if handler in self._arguments:
             self._arguments[handler].check(payload)
+
+    def _own(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Fields of a job in which a handler of this application is told from those of others."""
+        target = fields.get("target")
+        own = own_target(target, self.name, self.handlers) if isinstance(target, Mapping) else target
+        return {**fields, "target": own} if "target" in fields else dict(fields)
 
     def _read(self, fields: Mapping[str, Any]) -> JobSpec:
         if fields.get("target") or fields.get("dead_letter_target"):

@@ -170,8 +170,8 @@ async def _examine_system(database: Database, facts: dict[str, Any], findings: l
     findings += await _judge_schedules(database, facts)
     findings += [
         Finding(
-            f"{counted(lane.waiting, 'run')} in queue {lane.queue} waiting, and no worker serves it",
-            f"start a worker with the handler {lane.handler}"
+            f"{counted(lane.waiting, 'run')} in queue {lane.queue} waiting: {lane.reason}",
+            "start a worker for them, or edit the target of their jobs"
             if lane.target == "handler"
             else how_to_serve(lane.target, lane.handler or ""),
             True,

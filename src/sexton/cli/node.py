@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from sexton.app import Sexton
-    from sexton.engine.loop import Loop
     from sexton.engine.node import Node
     from sexton.postgres.database import Database
 
@@ -50,9 +49,7 @@ def node(
     shell_commands: Annotated[str | None, Parameter(help="Programs they may run, with commas.")] = None,
     shell_variables: Annotated[str | None, Parameter(help="Variables that jobs may set for them.")] = None,
     shell_user: Annotated[str | None, Parameter(help="The account they run as; needs root.")] = None,
-    check: Annotated[
-        bool, Parameter(help="Only load the application, and say what is wrong with it.")
-    ] = False,
+    check: Annotated[bool, Parameter(help="Only load the application, and say why it cannot start.")] = False,
 ) -> int:
     """Run one node in the given roles until it is told to stop."""
     set_up_logging()
@@ -75,13 +72,29 @@ def node(
             }
         )
         if check:
-            _load_app(settings.app)
+            asyncio.run(_check(settings))
         else:
             return asyncio.run(_until_stopped(settings, listen_fd))
     except SextonError as error:
         print(printable(f"sexton: {error}"), file=sys.stderr)
         return REFUSED if isinstance(error, InvalidField) else NOT_DONE
     return DONE
+
+
+async def _check(settings: Settings) -> None:
+    """Load the application; with a database, see whether its workers may start there."""
+    from sexton.postgres.database import Database
+
+    app, url = _load_app(settings.app), settings.database_url
+    if app is None or url is None or "worker" not in settings.role_names():
+        return
+    database = await Database.open(
+        url, schema=settings.schema, size=1, timeout=settings.statement_timeout_seconds
+    )
+    try:
+        await app.check_start(database)
+    finally:
+        await database.close()
 
 
 async def _until_stopped(settings: Settings, listen_fd: int | None) -> int:
@@ -127,19 +140,25 @@ async def _run(
         database,
         roles=roles,
         handlers=app.handlers if app else None,
-        app=app.name if app else None,
+        app=app.application if app else None,
         providers=app.providers if app else None,
         listeners=app.listeners if app else None,
     )
     try:
+        if app is not None and "worker" in roles:
+            await patiently(lambda: app.check_start(database))
         await made.start()
         started.set()
-        keeper = await _declare(app, database) if app is not None and "worker" in roles else None
-        async with _api(made, listen_fd) if "api" in roles else _metrics(made):
-            worn_out = await made.work_until(stop)
-        if keeper is not None:
-            await keeper.stop()
-        await made.stop()
+        try:
+            async with (
+                _declared(app, database)
+                if app is not None and "worker" in roles
+                else contextlib.nullcontext(),
+                _api(made, listen_fd) if "api" in roles else _metrics(made),
+            ):
+                worn_out = await made.work_until(stop)
+        finally:
+            await made.stop()
         if worn_out:
             log.error("this process leaves with %d: it is to be started again", REPLACE)
         return REPLACE if worn_out else DONE
@@ -188,14 +207,18 @@ async def _metrics(made: Node) -> AsyncIterator[None]:
             yield
 
 
-async def _declare(app: Sexton, database: Database) -> Loop:
+@contextlib.asynccontextmanager
+async def _declared(app: Sexton, database: Database) -> AsyncIterator[None]:
     """Bring the declared jobs in line with the code, and keep an eye on those that vanish from it."""
     from sexton.postgres.database import patiently
 
     await patiently(lambda: app.declare(database))
     keeper = app.keeper(database)
     keeper.start()
-    return keeper
+    try:
+        yield
+    finally:
+        await keeper.stop()
 
 
 def _load_app(path: str | None) -> Sexton | None:

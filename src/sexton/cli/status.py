@@ -59,10 +59,8 @@ def _troubles(cluster: dict[str, Any], ready: dict[str, Any]) -> list[str]:
         found.append("no worker is running: runs wait")
     for lane in cluster["backlog"]:
         if not lane["served"]:
-            kind, need = lane["target"], lane["handler"]
-            what = f"handler {need}" if kind == "handler" else f"{kind}:{need}" if need else f"{kind} targets"
             found.append(
-                f"{counted(lane['waiting'], 'run')} in queue {lane['queue']} waiting for a worker with {what}"
+                f"{counted(lane['waiting'], 'run')} in queue {lane['queue']} waiting: {lane['reason']}"
             )
     due, now = moment(cluster["oldest_due_at"]), moment(cluster["at"])
     if due is not None and now is not None and (now - due).total_seconds() > 10:

@@ -19,6 +19,7 @@ from collections.abc import Callable, Collection, Mapping
 
 from sexton.config import Settings
 from sexton.engine import crash
+from sexton.engine.cluster.application import Application
 from sexton.engine.cluster.leadership import Leadership
 from sexton.engine.cluster.membership import Membership
 from sexton.engine.cluster.presence import Presence
@@ -57,7 +58,7 @@ class Node:
         *,
         roles: Collection[str],
         handlers: Mapping[str, Handler] | None = None,
-        app: str | None = None,
+        app: Application | None = None,
         providers: Providers | None = None,
         listeners: Listeners | None = None,
     ) -> None:
@@ -123,7 +124,7 @@ class Node:
     def _add_worker(
         self,
         handlers: Mapping[str, Handler],
-        app: str | None,
+        app: Application | None,
         providers: Providers | None,
         listeners: Listeners | None,
     ) -> None:
@@ -169,7 +170,8 @@ class Node:
         return sorted({broker.problem for broker in self._brokers() if broker.problem})
 
     async def start(self) -> None:
-        """Returns when it is at work; waits for the database as long as that takes."""
+        """Returns when it is at work; waits for the database as long as that takes. Raises `Conflict` if
+        another program has the name of its application."""
         if self.database.pooled:
             log.warning(
                 "a pooler such as PgBouncer is between this node and PostgreSQL: no notifications come"
@@ -190,6 +192,8 @@ class Node:
         except BaseException:
             for part in self.loops:
                 await part.stop()
+            if self._ringer is not None:
+                await self._ringer.stop()
             raise
 
     async def stop(self) -> None:

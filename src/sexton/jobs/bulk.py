@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 import asyncpg
 
 from sexton.errors import InvalidField, SextonError
-from sexton.jobs.change import HORIZON_SECONDS, Lane, lane_ids
+from sexton.jobs.change import HORIZON_SECONDS, Lane, contested_lanes, lane_ids
 from sexton.jobs.create import NameTaken
 from sexton.jobs.edit import is_same, replace
 from sexton.jobs.spec import JobSpec
@@ -97,10 +97,13 @@ async def _put(context: Context, specs: Sequence[JobSpec]) -> list[Put]:
     names = [spec.name for spec in specs]
     rows = await context.fetch("jobs/list_by_name", namespace=context.namespace, names=names)
     jobs = {row["name"]: StoredJob(dict(row)) for row in rows}
+    lines = list(enumerate(specs, 1))
+    if refused := await _handler_errors(context, [each for each in lines if each[1].name not in jobs]):
+        raise RefusedLines(refused[:MOST_ERRORS])
     new = [spec for spec in specs if spec.name not in jobs]
     created = await _create(context, new, 1, None) if new else []
     made = {spec.name: put for spec, put in zip(new, created, strict=True)}
-    old = [(line, spec) for line, spec in enumerate(specs, 1) if spec.name in jobs]
+    old = [(line, spec) for line, spec in lines if spec.name in jobs]
     now = await context.time()
     same = await _aside(len(old), lambda: [is_same(jobs[spec.name], spec, now) for _, spec in old])
     errors: Faults = []
@@ -129,6 +132,8 @@ async def _create(context: Context, specs: Sequence[JobSpec], first_line: int, a
     known = await context.fetchrow("jobs/prepare_many", count=len(specs), now=context.now)
     assert known is not None
     await _check_names(context, specs, first_line)
+    if errors := await _handler_errors(context, list(enumerate(specs, first_line))):
+        raise RefusedLines(errors[:MOST_ERRORS])
     lanes = await lane_ids(context, {lane_of(spec) for spec in specs})
     shards = await shard_count(context.database, context.open)
     chunk = _Chunk(context.namespace, app, known["now"], shards, lanes)
@@ -252,21 +257,28 @@ async def _name_errors(context: Context, names: Sequence[tuple[int, str]], refus
     return errors
 
 
+async def _handler_errors(context: Context, specs: Sequence[tuple[int, JobSpec]]) -> Faults:
+    refused = await contested_lanes(context, {lane_of(spec) for _, spec in specs})
+    return [(line, refused[lane_of(spec)]) for line, spec in specs if refused and lane_of(spec) in refused]
+
+
 @query
 async def _faults(context: Context, items: Sequence[Item], first_line: int, *, taken: bool = True) -> Faults:
     """Everything that is wrong with a chunk, so that it need not be sent once for each kind of fault. With
     `taken`, that includes names that live jobs have."""
-    errors, names = await _aside(len(items), _own_faults, items, first_line, await context.time())
-    errors += await _name_errors(context, names, taken)
+    errors, specs = await _aside(len(items), _own_faults, items, first_line, await context.time())
+    errors += await _name_errors(context, [(line, spec.name) for line, spec in specs], taken)
+    if taken:
+        errors += await _handler_errors(context, specs)
     return sorted(errors, key=lambda fault: fault[0])[:MOST_ERRORS]
 
 
 def _own_faults(
     items: Sequence[Item], first_line: int, now: datetime
-) -> tuple[Faults, list[tuple[int, str]]]:
-    """What is wrong with lines by themselves, and the names in the others."""
+) -> tuple[Faults, list[tuple[int, JobSpec]]]:
+    """What is wrong with lines by themselves, and the jobs in the others."""
     errors: Faults = []
-    names: list[tuple[int, str]] = []
+    specs: list[tuple[int, JobSpec]] = []
     for line, item in enumerate(items, first_line):
         try:
             spec = read_spec(item)
@@ -274,8 +286,8 @@ def _own_faults(
         except SextonError as error:
             errors.append((line, error))
         else:
-            names.append((line, spec.name))
-    return errors, names
+            specs.append((line, spec))
+    return errors, specs
 
 
 async def _aside(size: int, function: Any, *arguments: Any) -> Any:

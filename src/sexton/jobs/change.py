@@ -8,11 +8,12 @@ from datetime import datetime
 
 import asyncpg
 
-from sexton.errors import Conflict
+from sexton.errors import Conflict, InvalidField
 from sexton.jobs.stored import StoredJob
 from sexton.model import decode_id
 from sexton.postgres.transaction import Context
 from sexton.refusal import not_found
+from sexton.targets.handler import contested, full_name, is_shared
 
 # A timer due sooner than this is announced: more than any wheel holds (`horizon_seconds` is at most an hour).
 HORIZON_SECONDS = 3660.0
@@ -59,6 +60,31 @@ async def hold(context: Context, ref: str, *, deleted: bool = False) -> LockedJo
     assert timer is not None
     place = None if timer["job_id"] is None else timer
     return LockedJob(StoredJob(dict(row)), place, timer["now"], timer["shards"])
+
+
+async def check_handler(context: Context, lane: Lane) -> None:
+    """Refuse a handler that several applications have, if the target does not say which is meant."""
+    if refused := await contested_lanes(context, [lane]):
+        raise refused[lane]
+
+
+async def contested_lanes(context: Context, lanes: Collection[Lane]) -> dict[Lane, InvalidField]:
+    """The lanes of handlers that several applications have and whose target does not say which is meant."""
+    shared = {lane[2] for lane in lanes if lane[1] == "handler" and is_shared(lane[2])}
+    if not shared:
+        return {}
+    rows = await context.fetch("jobs/find_applications", handlers=list(shared), now=context.now)
+    having = {row["handler"]: row["having"] for row in rows}
+    return {
+        lane: InvalidField(
+            "ambiguous_handler",
+            contested(lane[2], having[lane[2]]),
+            field="target.handler",
+            hint="write " + " or ".join(full_name(app, lane[2]) for app in having[lane[2]]),
+        )
+        for lane in lanes
+        if lane[1] == "handler" and lane[2] in having
+    }
 
 
 async def lane_id(context: Context, lane: Lane) -> int:

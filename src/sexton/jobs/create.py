@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sexton.errors import Conflict
-from sexton.jobs.change import HORIZON_SECONDS, lane_id
+from sexton.jobs.change import HORIZON_SECONDS, check_handler, lane_id
 from sexton.jobs.read import view
 from sexton.jobs.spec import JobSpec
 from sexton.jobs.stored import job_columns, lane_of, timer_columns
@@ -47,6 +47,7 @@ async def insert(context: Context, spec: JobSpec, app: str | None, declaration: 
     """The new job's number, or None if a live job has its name."""
     lane = lane_of(spec)
     queue, target, handler, keyed = lane
+    await check_handler(context, lane)
     known = await context.fetchrow(
         "jobs/prepare", queue=queue, target=target, handler=handler, keyed=keyed, now=context.now
     )

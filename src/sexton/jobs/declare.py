@@ -2,6 +2,7 @@
 
 A job is touched only if it belongs to the application and its declaration is another one than last time: what
 people changed meanwhile stays. One that has vanished from the code is paused, once no live node declares it.
+A name that belongs to another job is refused before anything is done.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ import hashlib
 import logging
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from shlex import quote
 
 import msgspec
 from asyncpg import Record
@@ -22,10 +24,12 @@ from sexton.jobs.edit import replace
 from sexton.jobs.read import schedule_warnings
 from sexton.jobs.spec import JobSpec
 from sexton.jobs.state import pause, resume
+from sexton.jobs.stored import target_of
 from sexton.jobs.view import JobView
 from sexton.model import encode_id
 from sexton.postgres.transaction import Context
 from sexton.schedules.parse import Kind, kind_of
+from sexton.targets.handler import own_target
 
 log = logging.getLogger("sexton")
 
@@ -41,13 +45,23 @@ class Declared:
     refused: dict[str, str] = field(default_factory=dict)
 
 
-async def declare(context: Context, app: str, jobs: Mapping[str, JobSpec]) -> Declared:
-    """Bring the jobs of an application in line. Safe to do from all its processes at once."""
+async def check_names(context: Context, app: str, jobs: Mapping[str, JobSpec]) -> None:
+    """Raise `Conflict` if a job that the application did not declare has one of the names."""
+    _check_rows(app, await _rows(context, app, jobs))
+
+
+async def declare(
+    context: Context, app: str, jobs: Mapping[str, JobSpec], handlers: Collection[str] = ()
+) -> Declared:
+    """Bring the jobs of an application in line, or raise `Conflict` if another job has one of their names.
+    Safe to do from all its processes at once. `handlers` are those beside the ones named after the jobs."""
     done = Declared()
     rows = await _rows(context, app, jobs)
+    _check_rows(app, rows)
     live = {row["name"]: row for row in rows if row["live"]}
     over = {(row["name"], row["declaration"]) for row in rows if not row["live"]}
-    for name, spec in jobs.items():
+    for name, given in jobs.items():
+        spec = msgspec.structs.replace(given, target=own_target(target_of(given), app, {*jobs, *handlers}))
         declaration = fingerprint(spec)
         try:
             if name in live:
@@ -56,7 +70,8 @@ async def declare(context: Context, app: str, jobs: Mapping[str, JobSpec]) -> De
                 _tell(await create(context, spec, app=app, declaration=declaration), app)
                 done.created.append(name)
         except NameTaken:
-            continue  # Another process of the application was faster.
+            # Another process was faster: one of the application, else it is refused.
+            await check_names(context, app, {name: spec})
         except (InvalidField, Conflict, NotFound) as error:
             done.refused[name] = str(error)
             log.error("the job %s of %s was not brought in line: %s", name, app, error)
@@ -101,12 +116,6 @@ def vanished(app: str) -> str:
 async def _align(
     context: Context, app: str, spec: JobSpec, declaration: str, row: Record, done: Declared
 ) -> None:
-    if row["app"] != app or row["declaration"] is None:
-        raise Conflict(
-            "name_taken",
-            f"the name {spec.name} belongs to job {encode_id('j', row['id'])}, which {app} did not declare",
-            hint="give the job another name=, or delete that one",
-        )
     if row["declaration"] != declaration:
         job, _ = await replace(context, spec.name, spec, app=app, declaration=declaration)
         _tell(job, app)
@@ -121,6 +130,26 @@ def _tell(job: JobView, app: str) -> None:
     warnings would come too early."""
     for warning in schedule_warnings(job):
         log.warning("the job %s of %s: %s", job.name, app, warning)
+
+
+def _check_rows(app: str, rows: Collection[Record]) -> None:
+    taken = [row for row in rows if row["live"] and (row["app"] != app or row["declaration"] is None)]
+    if not taken:
+        return
+    row, more = taken[0], f", and {len(taken) - 1} more" if len(taken) > 1 else ""
+    owner = row["app"] if row["declaration"] is not None else None
+    whose = f"a job of the application {owner}" if owner else "a job that no application declares"
+    hint = (
+        f"give the job of {app} another name=, or delete the other: sexton jobs delete {quote(row['name'])}"
+    )
+    if owner:
+        hint += f'; if the two are one application, name it: Sexton(name="{owner}")'
+    raise Conflict(
+        "name_taken",
+        f"{app} declares a job {row['name']}, and the name {row['name']} belongs to {whose},"
+        f" {encode_id('j', row['id'])}{more}",
+        hint=hint,
+    )
 
 
 async def _rows(context: Context, app: str, jobs: Mapping[str, JobSpec]) -> list[Record]:

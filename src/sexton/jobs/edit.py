@@ -17,7 +17,7 @@ import msgspec
 from sexton.clock import iso
 from sexton.errors import Conflict, ScheduleError
 from sexton.jobs.accounting import Accounted, account
-from sexton.jobs.change import HORIZON_SECONDS, LockedJob, hold, lane_id
+from sexton.jobs.change import HORIZON_SECONDS, LockedJob, check_handler, hold, lane_id
 from sexton.jobs.create import insert, name_taken
 from sexton.jobs.planning import decoded
 from sexton.jobs.read import view
@@ -31,6 +31,7 @@ from sexton.jobs.stored import (
     encoded,
     job_columns,
     lane_of,
+    target_of,
     timer_columns,
 )
 from sexton.jobs.timing import (
@@ -151,6 +152,8 @@ async def _change(
     columns["app"] = job.row["app"] if app is KEEP else app
     columns["declaration"] = job.row["declaration"] if declaration is KEEP else declaration
     if not _same(job, columns):
+        if columns["target"] != encoded(target_of(job.spec)):
+            await check_handler(context, lane_of(spec))
         lane = await lane_id(context, lane_of(spec))
         if schedule.timezone != job.row["timezone"]:
             await note_zones(context, [schedule.timezone])

@@ -27,6 +27,7 @@ from sexton.schedules import Schedule
 from sexton.schedules.zone import zone, zone_names
 from sexton.security.placeholder import named_secrets
 from sexton.targets.base import Target
+from sexton.targets.handler import contested, is_shared, split_name
 from sexton.targets.key import occurrence_key
 from sexton.targets.table import how_to_serve, kinds, read_target
 
@@ -62,8 +63,8 @@ async def list_jobs(
     limit: int = 100,
 ) -> Page[JobView]:
     """Jobs in the order in which they were made. `label` is `name` or `name=value`; a `name` that ends with
-    `*` is a beginning; `target` is a kind of target or the name of a handler; with `problem`, only those that
-    are set aside."""
+    `*` is a beginning; `target` is a kind of target or the name of a handler, with its application or
+    without; with `problem`, only those that are set aside."""
     if status is not None and status not in tuple(JobStatus):
         hint = f"use {', '.join(JobStatus)}"
         raise InvalidField("bad_value", f"there is no status {status}", field="status", hint=hint)
@@ -76,6 +77,7 @@ async def list_jobs(
     label_name, has_value, label_value = (label or "").partition("=")
     pattern = _beginning(name[:-1]) if name is not None and name.endswith("*") else None
     kind = target if target in kinds() else None
+    handler_app, handler = (None, None) if kind or target is None else split_name(target)
     async with context.open.transaction():
         await context.open.execute("set local plan_cache_mode = force_custom_plan")
         rows = await context.fetch(
@@ -88,7 +90,8 @@ async def list_jobs(
             name=None if pattern is not None else name,
             pattern=pattern,
             kind=kind,
-            handler=None if kind else target,
+            handler=handler,
+            full_name=None if handler_app is None else target,
             app=app,
             problem=problem,
             limit=limit + 1,
@@ -239,19 +242,25 @@ async def _secret_warnings(context: Context, job: JobView) -> list[str]:
 
 
 async def _worker_warnings(context: Context, target: Target) -> list[str]:
-    handler = target.need if target.kind.name == "handler" else None
-    handlers = [] if handler is None else [handler]
-    row = await context.fetchrow("jobs/find_workers", handlers=handlers, target=target.lane, now=context.now)
+    need = target.need if target.kind.name == "handler" else None
+    app, handler = (None, None) if need is None else split_name(need)
+    row = await context.fetchrow(
+        "jobs/find_workers", handler=handler, app=app, target=target.lane, now=context.now
+    )
     assert row is not None
-    if handler is not None and handler not in row["known"]:
+    if need is not None and handler is not None and not row["having"]:
+        of = "" if app is None else f" of the application {app}"
         return [
-            f"no live worker has the handler {handler}: runs stay pending until one does"
+            f"no live worker{of} has the handler {handler}: runs stay pending until one does"
             if row["workers"]
-            else f"no worker is running: runs stay pending until one with the handler {handler} is"
+            else f"no worker is running: runs stay pending until one{of} with the handler {handler} is"
         ]
+    apps = [each for each in row["having"] if each]
+    if need is not None and is_shared(need) and len(apps) > 1:
+        return [f"{contested(need, apps)}: runs stay pending until the target names one, {apps[0]}:{need}"]
     if not row["workers"]:
         return ["no worker is running: runs stay pending until one is"]
-    if handler is None and not row["served"]:
+    if need is None and not row["served"]:
         how = how_to_serve(target.kind.name, target.need)
         return [f"no live worker serves {target.lane}: runs stay pending until one does ({how})"]
     return []

@@ -22,3 +22,5 @@ SCRATCH_TEMPLATE = 7_390_010
 BENCH = 7_390_011
 #: Requests with one Idempotency-Key run one after the other: the seed of the hash of the key.
 IDEMPOTENCY_KEY_SEED = 7_390
+#: Workers of one application join one after the other: the seed of the hash of its name.
+APPLICATION_SEED = 7_391

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -15,6 +16,7 @@ from sexton.postgres.transaction import NAMESPACE, Context
 from sexton.runs.view import NodeView
 from sexton.runs.words import span
 from sexton.targets.base import lane_name
+from sexton.targets.handler import contested, full_name, is_shared, split_name
 from sexton.targets.table import how_to_serve
 
 # What a node tells of itself with every beat.
@@ -59,7 +61,8 @@ class Situation:
             return f"the retry is at {iso(available, 'seconds')}, in {span(available - self.now)}"
         if available is not None and available > self.now:
             return f"its turn comes at {iso(available, 'seconds')}, in {span(available - self.now)}"
-        return self._paused(row) or self._worker_wanted(row) or self._limit(row) or "all workers are busy"
+        wanted = worker_wanted(self.nodes, row)
+        return self._paused(row) or wanted or self._limit(row) or "all workers are busy"
 
     def _paused(self, row: Record) -> str | None:
         queue = self.queues.get(row["queue"])
@@ -81,17 +84,25 @@ class Situation:
             return f"the queue {queue['name']} starts {queue['rate']:g} per second"
         return None
 
-    def _worker_wanted(self, row: Record) -> str | None:
-        workers = [node for node in self.nodes if node.state == "live" and "worker" in node.roles]
-        if not workers:
-            return "no worker is running"
-        if row["target"] == "handler" and not any(row["handler"] in node.handlers for node in workers):
-            return f"no worker knows handler {row['handler']}"
-        if not any(has_target(node, row) for node in workers):
-            return f"no worker serves {wanted(row)}: {how_to_serve(row['target'], row['handler'])}"
-        if not any(serves(node, row) for node in workers):
-            return f"no worker serves queue {row['queue']}"
-        return None
+
+def worker_wanted(nodes: Sequence[NodeView], lane: Record) -> str | None:
+    """Why no worker takes the runs of a lane; None if one does."""
+    workers = [node for node in nodes if node.state == "live" and "worker" in node.roles]
+    if not workers:
+        return "no worker is running"
+    having = [node for node in workers if has_target(node, lane)]
+    if not having and lane["target"] != "handler":
+        return f"no worker serves {wanted(lane)}: {how_to_serve(lane['target'], lane['handler'])}"
+    if not having:
+        app, name = split_name(lane["handler"])
+        return f"no worker{'' if app is None else f' of the application {app}'} has the handler {name}"
+    apps = sorted({node.app for node in having if node.app is not None})
+    if len(apps) > 1 and lane["target"] == "handler" and is_shared(lane["handler"]):
+        meant = full_name(apps[0], lane["handler"])
+        return f"{contested(lane['handler'], apps)}: the target must name one, {meant}"
+    if not any(serves(node, lane) for node in having):
+        return f"no worker serves queue {lane['queue']}"
+    return None
 
 
 async def list_nodes(context: Context, now: datetime) -> list[NodeView]:
@@ -108,7 +119,10 @@ def serves(node: NodeView, lane: Record) -> bool:
 
 
 def has_target(node: NodeView, lane: Record) -> bool:
-    return lane["handler"] in node.handlers if lane["target"] == "handler" else wanted(lane) in node.targets
+    if lane["target"] != "handler":
+        return wanted(lane) in node.targets
+    app, name = split_name(lane["handler"])
+    return name in node.handlers and (app is None or app == node.app)
 
 
 def wanted(lane: Record) -> str:

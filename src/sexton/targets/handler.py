@@ -1,4 +1,8 @@
-"""Handlers: coroutines run in the worker's event loop, plain functions in its threads."""
+"""Handlers: coroutines run in the worker's event loop, plain functions in its threads.
+
+A handler belongs to an application: `app:name`. The name alone means the handler of whichever application has
+it, as long as there is only one. The name of an application has no colon, so the first one ends it.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ import contextvars
 import functools
 import inspect
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Annotated, Any
 
 from sexton.config import Settings
@@ -24,6 +28,7 @@ from sexton.targets.threads import Threads
 log = logging.getLogger("sexton.handlers")
 
 NO_THREAD_SECONDS = 5.0
+LONGEST_NAME = 200
 
 #: It takes the run, arguments that the payload has by name, or both: see `Arguments`.
 Handler = Callable[..., Any]
@@ -48,15 +53,66 @@ async def fail(run: RunContext) -> None:
 BUILT_IN: Mapping[str, Handler] = {"sexton.noop": noop, "sexton.log": log_payload, "sexton.fail": fail}
 
 
+def full_name(app: str, name: str) -> str:
+    return f"{app}:{name}"
+
+
+def split_name(text: str) -> tuple[str | None, str]:
+    """The application, if one is named, and the handler."""
+    app, colon, name = text.partition(":")
+    return (app, name) if colon else (None, text)
+
+
+def is_shared(name: str) -> bool:
+    """Whether it stands for the one application that has it: it names none, and is not one of Sexton's."""
+    return ":" not in name and name not in BUILT_IN
+
+
+def by_full_name(app: str, handlers: Mapping[str, Handler]) -> dict[str, Handler]:
+    """The handlers of an application under every name that a target may have for them."""
+    full = {full_name(app, name): handler for name, handler in handlers.items()}
+    return {**full, **{name: handler for name, handler in handlers.items() if ":" not in name}}
+
+
+def own_target(target: Mapping[str, Any], app: str, handlers: Collection[str]) -> dict[str, Any]:
+    """A target in the code of an application, as it is stored: a handler of its own is told from those of
+    others."""
+    name = target.get("handler")
+    if isinstance(name, str) and name in handlers and name not in BUILT_IN:
+        return {"handler": full_name(app, name)}
+    return dict(target)
+
+
+def contested(name: str, apps: Sequence[str]) -> str:
+    """What is wrong with a name that several applications have."""
+    return f"several applications have a handler {name} ({', '.join(apps)})"
+
+
+def check_application(name: str, field: str) -> str:
+    """The name of an application."""
+    check_text(name, field, LONGEST_NAME)
+    if ":" in name:
+        raise InvalidField(
+            "bad_name",
+            f"the name of the application {name} has a colon",
+            field=field,
+            hint='leave it out: "app:name" is the handler name of the application app',
+        )
+    return name
+
+
 class HandlerKind(TargetKind[str]):
-    """`{"handler": "name"}`: a Python function of the worker's application."""
+    """`{"handler": "name"}` or `{"handler": "app:name"}`: a Python function of the worker's application."""
 
     name = "handler"
-    spec = Annotated[str, about("The name of a handler that some worker knows.")]
+    spec = Annotated[str, about("The name of a handler, or `app:name` of one of several applications.")]
     example = "name"
 
     def check(self, spec: str, payload: Any, field: str) -> None:
-        check_text(spec, field, 200)
+        app, name = split_name(spec)
+        check_text(name, field, LONGEST_NAME)
+        if app is not None:
+            check_application(app, field)
 
     def need(self, spec: str) -> str:
         return spec

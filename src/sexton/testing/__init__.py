@@ -112,7 +112,7 @@ class Engine:
             database,
             settings,
             app.handlers,
-            app=app.name,
+            app=app.application,
             providers=app.providers,
             listeners=app.listeners,
             time=time,

@@ -7,11 +7,14 @@ from typing import Any
 import asyncpg
 import pytest
 
+from sexton.engine.cluster.application import Application
 from sexton.engine.cluster.draining import drain
 from sexton.engine.cluster.membership import Membership
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
 from tests.scheduling import execute, fetch
+
+SHOP = Application("shop", "/srv/shop.py", given=True)
 
 
 def member(role: str = "worker", **facts: Any) -> Membership:
@@ -26,13 +29,14 @@ async def row_of(database: Database, node: int | None) -> asyncpg.Record:
 
 
 async def test_it_joins_with_what_it_is(database: Database) -> None:
-    one = member(app="shop", handlers=["mail"], targets=["http"], queues=["slow"], capacity=7)
+    one = member(app=SHOP, handlers=["mail"], targets=["http"], queues=["slow"], capacity=7)
     assert not one.trusted()
     assert await one.join(database, detail={"lag_ms": 3}) == one.node
     assert one.trusted()
     row = await row_of(database, one.node)
     assert (row["name"], row["roles"], row["state"]) == (one.name, ["worker"], "live")
-    assert (row["app"], row["handlers"], row["targets"]) == ("shop", ["mail"], ["http"])
+    assert (row["app"], row["app_file"]) == ("shop", "/srv/shop.py")
+    assert (row["handlers"], row["targets"]) == (["mail"], ["http"])
     assert (row["queues"], row["capacity"]) == (["slow"], 7)
     assert '"lag_ms": 3' in row["detail"]
     assert '"skew_ms"' in row["detail"]

@@ -9,6 +9,7 @@ import pytest
 from sexton.engine.cluster.status import get_cluster, get_counts
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
+from sexton.runs.read import get_run
 from sexton.runs.words import first_line, span
 from tests.runs.rows import (
     HOUR,
@@ -116,6 +117,30 @@ async def test_a_worker_serves_its_queues_or_all(database: Database, queues: lis
     await make_node(database, 1, handlers=["hourly"], queues=queues)
     [backlog] = (await get_cluster(Context(database, now=NOON))).backlog
     assert backlog.served is served
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    ("apps", "reason"),
+    [
+        (["one"], None),
+        (["one", "one"], None),
+        (
+            ["one", "two"],
+            "several applications have a handler hourly (one, two): the target must name one, one:hourly",
+        ),
+    ],
+)
+async def test_what_several_applications_could_mean_is_served_by_none(
+    database: Database, apps: list[str], reason: str | None
+) -> None:
+    await make_live(database, await make_job(database), 1, NOON - HOUR)
+    for number, app in enumerate(apps, 1):
+        await make_node(database, number, handlers=["hourly"], app=app)
+    context = Context(database, now=NOON)
+    [backlog] = (await get_cluster(context)).backlog
+    assert (backlog.served, backlog.reason) == (reason is None, reason)
+    assert (await get_run(context, 1)).waiting_for == (reason or "all workers are busy")
 
 
 @pytest.mark.asyncio

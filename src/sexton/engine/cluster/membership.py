@@ -22,6 +22,7 @@ import asyncpg
 import msgspec
 
 from sexton import __version__, clock
+from sexton.engine.cluster.application import Application
 from sexton.engine.cluster.database_clock import DatabaseClock
 from sexton.engine.cluster.lease import Lease
 from sexton.postgres.database import Connection, Database
@@ -44,7 +45,7 @@ class Membership:
         lease_seconds: float,
         time: DatabaseClock | None = None,
         name: str | None = None,
-        app: str | None = None,
+        app: Application | None = None,
         handlers: Sequence[str] = (),
         targets: Sequence[str] = (),
         queues: Sequence[str] = (),
@@ -55,11 +56,13 @@ class Membership:
         self.lease = Lease(lease_seconds)
         self.node: int | None = None
         self.draining = False
+        self._app = app
         self._facts = {
             "name": self.name,
             "roles": list(roles),
             "version": __version__,
-            "app": app,
+            "app": None if app is None else app.name,
+            "app_file": None if app is None else app.file,
             "handlers": list(handlers),
             "targets": list(targets),
             "queues": list(queues),
@@ -75,16 +78,25 @@ class Membership:
         return self.node is not None and self.lease.steady(seconds)
 
     async def join(self, database: Database, *, on: Connection | None = None, detail: Detail = NONE) -> int:
-        """Become a node, with a new number, which is returned."""
-        before = clock.monotonic()
-        row = await database.fetchrow(
-            "cluster/join",
-            on=on,
-            **self._facts,
-            lease_seconds=self.lease.seconds,
-            state="draining" if self.draining else "live",
-            detail=self._detail(detail),
-        )
+        """Become a node, with a new number, which is returned. Raises `Conflict` if another program has the
+        name of its application."""
+        if on is None:
+            async with database.connection() as connection:
+                return await self.join(database, on=connection, detail=detail)
+        async with on.transaction():
+            if self._app is not None:
+                warning = await self._app.check(database, on, self.name.rsplit(":", 2)[0])
+                if warning is not None:
+                    log.warning("%s", warning)
+            before = clock.monotonic()
+            row = await database.fetchrow(
+                "cluster/join",
+                on=on,
+                **self._facts,
+                lease_seconds=self.lease.seconds,
+                state="draining" if self.draining else "live",
+                detail=self._detail(detail),
+            )
         assert row is not None
         self.time.sample(row["now"], before, clock.monotonic())
         self.lease.lost()

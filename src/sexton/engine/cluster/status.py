@@ -11,7 +11,7 @@ from sexton.jobs.queues import MOST_COUNTED
 from sexton.model import encode_id
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context, query
-from sexton.runs.situation import list_nodes, serves
+from sexton.runs.situation import list_nodes, worker_wanted
 from sexton.runs.view import NodeView
 
 
@@ -50,18 +50,21 @@ async def _get_cluster(context: Context, count_jobs: bool, counts: Counts | None
         jobs_estimated=not exactly,
         elector=_elector_of(nodes),
         oldest_due_at=work["oldest_due_at"],
-        backlog=[
-            Backlog(
-                queue=row["queue"],
-                target=row["target"],
-                handler=row["handler"] or None,
-                waiting=row["waiting"],
-                oldest_available_at=row["oldest_available_at"],
-                served=any(serves(node, row) for node in nodes),
-            )
-            for row in backlog
-        ],
+        backlog=[_backlog_of(row, nodes) for row in backlog],
         counts=counts or await _counts(context, work),
+    )
+
+
+def _backlog_of(row: Record, nodes: list[NodeView]) -> Backlog:
+    reason = worker_wanted(nodes, row)
+    return Backlog(
+        queue=row["queue"],
+        target=row["target"],
+        handler=row["handler"] or None,
+        waiting=row["waiting"],
+        oldest_available_at=row["oldest_available_at"],
+        served=reason is None,
+        reason=reason,
     )
 
 

@@ -44,6 +44,7 @@ class Backlog(msgspec.Struct, frozen=True, kw_only=True):
     waiting: Annotated[int, about(f"How many, counted up to {MOST_COUNTED}.")]
     oldest_available_at: Annotated[datetime | None, about("Since when the oldest waits.")] = None
     served: Annotated[bool, about("False if no live worker can take them.")]
+    reason: Annotated[str | None, about("Why none can.")] = None
 
 
 class Counts(msgspec.Struct, frozen=True, kw_only=True):

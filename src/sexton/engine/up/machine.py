@@ -62,11 +62,12 @@ async def supervise(
             stack.callback(private.release)
         stop = Stop()
         stop.on(signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-        if settings.app and not await stop.unless(asyncio.create_task(_check_app(settings.app))):
-            return None
         url = await asyncio.to_thread(private.start) if private else settings.database_url or ""
         preparing = asyncio.create_task(_prepare(url, settings, private=private is not None, shards=shards))
         if not await stop.unless(preparing):
+            return None
+        checked = {**given, "database_url": url, "roles": ",".join(roles)}
+        if settings.app and not await stop.unless(asyncio.create_task(_check_app(_environment(checked)))):
             return None
         listener = stack.enter_context(listen(settings.host, settings.port)) if "api" in roles else None
         port = listener.getsockname()[1] if listener else settings.port
@@ -127,14 +128,17 @@ async def joined(url: str, schema: str, pids: list[int]) -> bool:
     return bool(pids) and {f"{socket.gethostname()}:{pid}" for pid in pids} <= found
 
 
-async def _check_app(app: str) -> None:
-    """Load the application once, in a process of its own, before several others do: an error is told once."""
-    command = [sys.executable, "-m", "sexton", "node", "--check", "--app", app]
-    checking = await asyncio.create_subprocess_exec(*command, stdin=asyncio.subprocess.DEVNULL)
+async def _check_app(environment: dict[str, str]) -> None:
+    """Load the application once, in a process of its own, before several others do: an error is told once,
+    and ends the start however long it took to find."""
+    command = [sys.executable, "-m", "sexton", "node", "--check"]
+    checking = await asyncio.create_subprocess_exec(
+        *command, stdin=asyncio.subprocess.DEVNULL, env={**os.environ, **environment}
+    )
     try:
         if await checking.wait():
             raise Unavailable(
-                "start_failed", "the application cannot be loaded.", hint="what is wrong is above"
+                "start_failed", "the application cannot be started.", hint="what is wrong is above"
             )
     finally:
         if checking.returncode is None:

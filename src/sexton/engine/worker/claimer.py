@@ -52,6 +52,7 @@ class Claimer(Loop):
         *,
         handlers: Sequence[str],
         targets: Sequence[str],
+        app: str | None = None,
         take: Callable[[Sequence[asyncpg.Record], int], None],
         broker: BrokerConnection | None = None,
     ) -> None:
@@ -63,6 +64,7 @@ class Claimer(Loop):
         self._doorbell = doorbell
         self._handlers = handlers
         self._targets = targets
+        self._app = app
         self._start = take
         self._lanes_at = float("-inf")
         self._suspects_at = float("-inf")
@@ -119,7 +121,8 @@ class Claimer(Loop):
         """Which lanes there are to claim from. Runs that were claimed freely count from now on, where there
         are limits now."""
         state = self._state
-        found = await self._queue.lanes(state.settings.queue_names(), self._handlers, self._targets)
+        queues = state.settings.queue_names()
+        found = await self._queue.lanes(queues, self._handlers, self._targets, app=self._app)
         if not set(found.limited) <= set(state.limited) and state.node is not None:
             await self._queue.count_in(state.node, list(state.held()))
         state.lanes, state.limited = found

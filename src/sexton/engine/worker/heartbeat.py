@@ -21,6 +21,7 @@ import asyncpg
 
 from sexton import clock
 from sexton.engine.cluster.membership import Membership
+from sexton.errors import Conflict
 from sexton.postgres.database import BY_KEY, Database, close_connection
 from sexton.postgres.servers import LOST, reason
 
@@ -114,12 +115,16 @@ class Heartbeat:
                     due = clock.monotonic() + self._beat
                 except Exception as error:
                     # Without beats the worker takes no more work, so whatever it is: try again.
-                    known = isinstance(error, (*LOST, asyncpg.PostgresError, asyncpg.InternalClientError))
+                    known = isinstance(
+                        error, (*LOST, asyncpg.PostgresError, asyncpg.InternalClientError, Conflict)
+                    )
                     log.warning("heartbeat: %s; trying again", reason(error), exc_info=not known)
                     if connection is not None:
                         connection.terminate()  # at once: a server that is gone does not answer
                         connection = None
-                    due = clock.monotonic() + RETRY_SECONDS
+                    # Another program took the name of the application while this worker was counted as dead.
+                    pause = self._beat if isinstance(error, Conflict) else RETRY_SECONDS
+                    due = clock.monotonic() + pause
             self._probe()
             wait = max(0.0, min(due - clock.monotonic(), PROBE_SECONDS))
             with contextlib.suppress(TimeoutError):

@@ -33,6 +33,7 @@ from sexton.postgres.database import (
 from sexton.postgres.partitions import make_missing
 from sexton.postgres.servers import LOST
 from sexton.runs.outcomes import AGAIN, END, Again, End, Successes, Waiting
+from sexton.targets.handler import is_shared
 
 log = logging.getLogger("sexton")
 
@@ -115,9 +116,22 @@ class RunQueue:
     # Claiming.
 
     async def lanes(
-        self, queues: Sequence[str] | None, handlers: Sequence[str], targets: Sequence[str]
+        self,
+        queues: Sequence[str] | None,
+        handlers: Sequence[str],
+        targets: Sequence[str],
+        *,
+        app: str | None = None,
     ) -> Lanes:
-        rows = await self._fetch("claiming/list_lanes", queues=queues, handlers=handlers, targets=targets)
+        """Those that a worker of an application can serve."""
+        rows = await self._fetch(
+            "claiming/list_lanes",
+            queues=queues,
+            handlers=handlers,
+            targets=targets,
+            shared=list(filter(is_shared, handlers)),
+            app=app,
+        )
         free = [row["id"] for row in rows if not row["limited"]]
         return Lanes(free, [row["id"] for row in rows if row["limited"]])
 

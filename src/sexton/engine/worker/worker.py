@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from sexton.config import Settings
+from sexton.engine.cluster.application import Application
 from sexton.engine.cluster.database_clock import DatabaseClock
 from sexton.engine.cluster.membership import Membership
 from sexton.engine.doorbells.base import Doorbell
@@ -31,9 +32,9 @@ from sexton.engine.worker.steps import Steps
 from sexton.engine.worker.watcher import STOP_PATIENCE_SECONDS, Watcher
 from sexton.engine.worker.wear import Wear
 from sexton.errors import Unavailable
-from sexton.postgres.database import Database
+from sexton.postgres.database import Database, patiently
 from sexton.targets.capture import Capture
-from sexton.targets.handler import BUILT_IN, Handler, HandlerKind, OpenHandlers
+from sexton.targets.handler import BUILT_IN, Handler, HandlerKind, OpenHandlers, by_full_name
 from sexton.targets.http.outbound import Outbound
 from sexton.targets.providers import Providers, Resources
 from sexton.targets.run import RunContext
@@ -52,7 +53,7 @@ SHOWN = 10
 
 
 class Worker:
-    """Runs what it has handlers for.
+    """Runs what it has handlers for: those of an application, and Sexton's own.
 
     `loops` names those of its loops that run by themselves: a test turns the others. `broker` is the
     connection to the broker of the settings, unless it is given.
@@ -64,7 +65,7 @@ class Worker:
         settings: Settings,
         handlers: Mapping[str, Handler],
         *,
-        app: str | None = None,
+        app: Application | None = None,
         providers: Providers | None = None,
         listeners: Listeners | None = None,
         telemetry: Telemetry | None = None,
@@ -82,19 +83,19 @@ class Worker:
         self._capture = Capture()
         self._resources = Resources(providers or Providers())
         state.audience = self.audience = Audience(listeners or {}, self._resources)
-        self.kinds = open_kinds(make_services(database, settings, self._outbound, handlers, self._resources))
+        addressed = handlers if app is None else by_full_name(app.name, handlers)
+        self.kinds = open_kinds(make_services(database, settings, self._outbound, addressed, self._resources))
         self._feedback = WorkerFeedback(state, self.queue, database)
         self._database = database
         self._doorbell = doorbell or PostgresDoorbell(database)
         pace = Pace(most=2 * settings.claim_size)
         self.runner = Runner(state, pace, Steps(self.kinds), self._feedback)
-        names = sorted({**BUILT_IN, **handlers})
         self.membership = Membership(
             roles=["worker"],
             lease_seconds=settings.worker_lease_seconds,
             time=time,
             app=app,
-            handlers=names,
+            handlers=sorted({**BUILT_IN, **handlers}),
             targets=self.served,
             queues=settings.queue_names() or ["*"],
             capacity=state.concurrency,
@@ -119,7 +120,8 @@ class Worker:
             self.queue,
             self.heartbeat,
             self._doorbell,
-            handlers=names,
+            app=None if app is None else app.name,
+            handlers=sorted({**BUILT_IN, **addressed}),
             targets=self.served,
             take=self.runner.take,
             broker=broker,
@@ -144,6 +146,13 @@ class Worker:
         return self.claimer.receiver
 
     async def start(self) -> None:
+        """Join, or raise `Conflict` if its application must not; then take work."""
+        try:
+            node = await patiently(lambda: self.membership.join(self._database))
+        except BaseException:
+            await self._close_kinds()
+            raise
+        self._become(node)
         self.runner.start()
         self._feedback.start()
         self.audience.start()
@@ -166,10 +175,7 @@ class Worker:
         await self.heartbeat.stop()
         await self._announce(self.membership.leave)
         self.state.leave()
-        for kind in self.kinds.values():
-            await kind.close()
-        await self._resources.close()
-        await self._outbound.close()
+        await self._close_kinds()
         await self.queue.close()
 
     async def drain(self, grace: float | None = None) -> None:
@@ -191,6 +197,12 @@ class Worker:
                 self.runner.stop_run(run, "shutdown")
             if not await self._wait_until_idle(STOP_PATIENCE_SECONDS):
                 self.runner.leave_behind(list(state.running.values()))
+
+    async def _close_kinds(self) -> None:
+        for kind in self.kinds.values():
+            await kind.close()
+        await self._resources.close()
+        await self._outbound.close()
 
     async def joined(self) -> int:
         """Wait until it is a node."""

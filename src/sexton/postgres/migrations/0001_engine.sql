@@ -108,7 +108,8 @@ create index jobs_namespace on sexton.jobs (namespace, id);
 create index jobs_app on sexton.jobs (app) where app is not null;
 create index jobs_status on sexton.jobs (status, id) where status <> 'active';
 create index jobs_labels on sexton.jobs using gin (labels) where labels is not null;
-create index jobs_handler on sexton.jobs ((coalesce(target ->> 'handler', '')));    -- '': it is not a handler
+-- By the name of the handler, without that of its application; '': it is not a handler.
+create index jobs_handler on sexton.jobs ((regexp_replace(coalesce(target ->> 'handler', ''), '^[^:]*:', '')));
 create index jobs_paused_until on sexton.jobs (paused_until) where paused_until is not null;
 create index jobs_declared on sexton.jobs (app) where declaration is not null;
 create index jobs_deleted on sexton.jobs (deleted_at) where status = 'deleted';
@@ -345,6 +346,7 @@ create table sexton.nodes (
     name text not null,         -- host:pid:random
     roles text[] not null,
     app text,
+    app_file text,              -- the file that made the application
     handlers text[] not null default '{}',
     targets text[] not null default '{}',   -- what a worker serves beside handlers: http, message:redis, …
     queues text[] not null default '{}',

@@ -1,6 +1,13 @@
 -- The lanes that a worker can serve: of its queues (null: all), and of the handlers or targets (such as http, or
--- message:redis) that it has. `limited`: it must be claimed under the limits of its queue. Lanes of paused queues are left
--- out.
+-- message:redis) that it has. A handler in `shared` names no application: the lane is left alone while a live worker of
+-- another one has such a handler too, for the job does not say which is meant. `limited`: it must be claimed under the limits
+-- of its queue. Lanes of paused queues are left out.
+with others as materialized (
+    select node.handlers
+    from sexton.nodes as node
+    where node.app <> :app::text and node.state = 'live' and 'worker' = any (node.roles)
+        and node.lease_until > clock_timestamp()
+)
 select lane.id, lane.queue, lane.target, lane.handler,
     coalesce(
         queue.concurrency is not null or queue.rate is not null or (lane.keyed and queue.key_concurrency is not null), false
@@ -9,7 +16,9 @@ from sexton.lanes as lane
 left join sexton.queues as queue on queue.namespace = 'default' and queue.name = lane.queue
 where (:queues::text[] is null or lane.queue = any (:queues::text[]))
     and case lane.target
-        when 'handler' then lane.handler = any (:handlers::text[])
+        when 'handler' then lane.handler = any (:handlers::text[]) and not (
+            lane.handler = any (:shared::text[]) and exists (select from others where lane.handler = any (others.handlers))
+        )
         else lane.target || case lane.handler when '' then '' else ':' || lane.handler end = any (:targets::text[])
     end
     and queue.paused_at is null
