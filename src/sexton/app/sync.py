@@ -59,6 +59,7 @@ class SyncClient:
     edit = _waiting(Commands.edit)
     pause = _waiting(Commands.pause)
     resume = _waiting(Commands.resume)
+    reschedule = _waiting(Commands.reschedule)
     run_now = _waiting(Commands.run_now)
     result = _waiting(Commands.result)
     backfill = _waiting(Commands.backfill)
