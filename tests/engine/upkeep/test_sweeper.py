@@ -216,6 +216,17 @@ async def test_runs_that_nobody_serves_expire(store: Store) -> None:
     assert (await store.live(running))["state"] == "running"
 
 
+async def test_the_next_run_goes_though_those_before_it_expire_together(store: Store) -> None:
+    """Missed runs that wait for each other, of which all but the last have expired."""
+    job, far = await store.job(), datetime(9999, 1, 1, tzinfo=UTC)
+    await store.run(job, slot=0, expires_at=NOW, available_at=LATER)
+    for slot in (-3, -2):
+        await store.run(job, slot=slot, expires_at=NOW, available_at=far)
+    last = await store.run(job, slot=-1, available_at=far)
+    await sweeper(store).sweep(orphans=False)
+    assert ((await store.live(last))["slot"], (await store.live(last))["available_at"]) == (0, NOW)
+
+
 async def test_a_queued_run_without_a_predecessor_is_let_go(store: Store) -> None:
     far = datetime(9999, 1, 1, tzinfo=UTC)
     orphan = await store.run(await store.job(), slot=1, available_at=far)

@@ -1,6 +1,6 @@
 -- The next run of a job, if one waits, may go once the one before has ended: missed ones first. Workers are told. The last of the common table expressions.
--- Expects moment, and ended with the job_id and slot of the runs that have ended. By its id: an edit that this waits for
--- gives the row another place.
+-- Expects moment, and ended with the id, job_id and slot of the runs that have ended, of which several may be of one job. By its
+-- id: an edit that this waits for gives the row another place.
 promoted as (
     update sexton.runs as run
     set slot = 0, available_at = greatest((select now from moment), run.not_before)
@@ -11,6 +11,7 @@ promoted as (
             select next.id
             from sexton.runs as next
             where next.job_id = ended.job_id and next.slot <> 0
+                and not exists (select from ended as gone where gone.id = next.id)
             order by next.slot
             limit 1
         ) as next
