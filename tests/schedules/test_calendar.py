@@ -134,6 +134,30 @@ def calendar_of(*events: str) -> Calendar:
     return Calendar.from_ics("company", f"BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:x\n{lines}\nEND:VCALENDAR\n")
 
 
+@pytest.mark.parametrize(
+    "exdate",
+    [
+        "EXDATE;VALUE=DATE:20261208",
+        "EXDATE:20261208T000000Z",
+        "EXDATE;TZID=Europe/Berlin:20261208T000000",
+        "EXDATE:20261208T120000",
+    ],
+)
+def test_a_day_is_taken_out_of_an_event_of_whole_days_however_it_is_written(exdate: str) -> None:
+    weekly = f"DTSTART;VALUE=DATE:20261201\nRRULE:FREQ=WEEKLY\n{exdate}"
+    schedule = parse("0 13 * * *", timezone="Europe/Berlin", exclude=calendar_of(weekly))
+    assert skipped_of(schedule, "2026-12-01", "2026-12-24") == [
+        "2026-12-01 13:00",
+        "2026-12-15 13:00",
+        "2026-12-22 13:00",
+    ]
+
+
+def test_a_file_without_a_calendar_is_refused() -> None:
+    with pytest.raises(ScheduleError, match="no BEGIN:VCALENDAR"):
+        Calendar.from_ics("company", "\n")
+
+
 def test_a_changed_occurrence_replaces_the_regular_one() -> None:
     weekly = "DTSTART;TZID=Europe/Berlin:20261201T120000\nDURATION:PT2H\nRRULE:FREQ=WEEKLY"
     moved = (

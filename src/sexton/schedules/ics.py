@@ -30,6 +30,8 @@ def read_events(name: str, text: str) -> tuple[list[date], list[tuple[date, date
     events: list[Event] = []
     try:
         files = File.from_ical(text.removeprefix("\ufeff"), multiple=True)
+        if not files:
+            raise ValueError("no BEGIN:VCALENDAR")
         entries = [entry for file in files for entry in file.walk("VEVENT") if isinstance(entry, Entry)]
         replaced = _replaced(name, entries)
         for entry in entries:
@@ -52,7 +54,7 @@ def _replaced(name: str, entries: list[Entry]) -> dict[str, list[Stamp]]:
             continue
         line = read_line(_lines(entry, ("RECURRENCE-ID",))[0])
         if any(parameter.upper().startswith("RANGE=") for parameter in line.parameters):
-            what = f"event {entry.get('SUMMARY', '')!s} changes all later occurrences (RANGE)"
+            what = f"event {_title(entry)} changes all later occurrences (RANGE)"
             raise _refuse(name, what, "end the first event with UNTIL and make a second one")
         try:
             found[str(entry.get("UID", ""))] += read_stamps(line)
@@ -97,10 +99,14 @@ def _recurring(name: str, entry: Entry, replaced: list[Stamp]) -> Event:
 
 
 def _in_days(lines: RecurrenceText) -> RecurrenceText:
-    """Days have no zone: an UNTIL in UTC, which some programs write, is the end of a day like any other."""
-    if lines.parts is None or lines.parts.until is None:
-        return lines
-    return replace(lines, parts=replace(lines.parts, until=replace(lines.parts.until, utc=False)))
+    """Days have no zone and no time: an UNTIL in UTC, which some programs write, is the end of a day like any
+    other, and an EXDATE with a time is its day."""
+    days = [replace(stamp, at=stamp.at.replace(hour=0, minute=0, second=0)) for stamp in lines.exdates]
+    exdates = tuple(replace(stamp, utc=False, tzid=None, whole_day=True) for stamp in days)
+    parts = lines.parts
+    if parts is not None and parts.until is not None:
+        parts = replace(parts, until=replace(parts.until, utc=False))
+    return replace(lines, parts=parts, exdates=exdates)
 
 
 def _lines(entry: Entry, names: tuple[str, ...]) -> list[str]:
@@ -109,7 +115,11 @@ def _lines(entry: Entry, names: tuple[str, ...]) -> list[str]:
 
 
 def _refuse_event(name: str, entry: Entry, error: ScheduleError) -> ScheduleError:
-    return _refuse(name, f"event {entry.get('SUMMARY', '')!s}: {error.message}", "correct or remove it")
+    return _refuse(name, f"event {_title(entry)}: {error.message}", "correct or remove it")
+
+
+def _title(entry: Entry) -> str:
+    return str(entry.get("SUMMARY") or entry.get("UID", ""))
 
 
 def _refuse(name: str, what: str, hint: str) -> ScheduleError:
