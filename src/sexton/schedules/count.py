@@ -121,7 +121,7 @@ class _ByDay:
         while allowed is not None and allowed < end:
             if passed == skip:
                 return passed, allowed
-            budget.spend(2)
+            budget.spend(3)
             number, stop = rule.days.count_in_month(allowed, end) if by_month else (1, allowed + 1)
             if passed + number > skip:
                 number, stop = 1, allowed + 1
