@@ -134,7 +134,7 @@ GROUPS = {
     "keys": Group(
         "Make, list, rotate and revoke API keys.",
         {
-            "create": Command("sexton.cli.access:create_key", "Make an API key. It is shown this once."),
+            "create": Command("sexton.cli.access:create_key", "Make an API key."),
             "list": Command("sexton.cli.access:list_keys", "List API keys, without their texts."),
             "rotate": Command(
                 "sexton.cli.access:rotate_key", "Make a new key like this one; both are good for a while."
@@ -288,8 +288,8 @@ def app() -> App:
 
 
 def _overview() -> str:
-    commands = "\n".join(f"  {name:<9}{command.summary}" for name, command in COMMANDS.items())
-    groups = "\n".join(f"  {name:<9}{', '.join(group.commands)}" for name, group in GROUPS.items())
+    commands = "\n".join(f"  {name:<12}{command.summary}" for name, command in COMMANDS.items())
+    groups = "\n".join(f"  {name:<12}{', '.join(group.commands)}" for name, group in GROUPS.items())
     return f"""\
 Usage: sexton COMMAND
 

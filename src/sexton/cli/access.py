@@ -32,13 +32,13 @@ def list_keys(ask: Ask) -> int:
 
 @command(routes.ROTATE_KEY)
 def rotate_key(ask: Ask) -> int:
-    """Make a new key with the name, role and namespace of this one; both are good for a while."""
+    """Make a new key like this one; both are good for a while."""
     return ask.shown(_show_new)
 
 
 @command(routes.REVOKE_KEY)
 def revoke_key(ask: Ask, *, yes: Yes = False) -> int:
-    """Revoke an API key: every process refuses it within two seconds."""
+    """Revoke an API key: it is refused within two seconds."""
     if not confirm(f"Revoke the key {ask.path[0]}? Whatever uses it stops working.", yes):
         return DONE
     return ask.shown(lambda key: write(console(), f"{key['name']} ({key['key_id']}) is revoked"))

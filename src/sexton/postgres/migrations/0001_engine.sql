@@ -73,6 +73,7 @@ create index keys_namespace on sexton.keys (namespace, id);
 
 create sequence sexton.job_ids cache 100;
 create sequence sexton.run_ids cache 1000;
+create sequence sexton.node_ids;
 
 -- What to do, and when. `options` holds the policies that differ from their defaults (sexton.model.JobSpec).
 create table sexton.jobs (
@@ -339,10 +340,9 @@ create table sexton.shards (
 );
 
 create table sexton.nodes (
-    -- Milliseconds and chance: after a failover that lost transactions, a sequence would give an id again, and with it the
-    -- runs of another process.
-    id bigint primary key default ((extract(epoch from clock_timestamp()) * 1000)::bigint << 20)
-        | floor(random() * 1048576)::bigint,
+    -- With a random part: after a failover that lost transactions, the sequence gives numbers again, and with them the runs
+    -- of another process.
+    id bigint primary key default (nextval('sexton.node_ids') << 16) | floor(random() * 65536)::bigint,
     name text not null,         -- host:pid:random
     roles text[] not null,
     app text,
