@@ -155,9 +155,10 @@ async def test_bytes_that_are_no_http_leave_no_traceback(
         writer.write(b"no size\r\n")
         assert await reader.read() == b""
         writer.close()
-        # In the middle of a body that is being read.
-        answer = await ask(port, POST + b"Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\nno size\r\n")
-        assert answer.count(b"HTTP/1.1 400 ") == 1
+        # In the middle of a body, before the request is answered.
+        for start in (chunked, POST + b"Transfer-Encoding: chunked\r\n\r\n"):
+            answer = await ask(port, start + b"1\r\n{\r\nno size\r\n")
+            assert answer.count(b"HTTP/1.1 400 ") == 1
     assert not caplog.records
 
 

@@ -211,6 +211,7 @@ async def serving(application: Litestar, listener: socket.socket, **bounds: floa
         proxy_headers=False,
         # Its warnings are one for each request that is no HTTP: callers could fill the log.
         log_level="error",
+        log_config=None,  # as Sexton logs
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=STOP_SECONDS,
