@@ -33,7 +33,7 @@ def test_overview_names_every_command(sexton: Sexton, arguments: tuple[str, ...]
     result = sexton(*arguments)
     assert (result.code, result.err) == (0, "")
     for name, command in cli.COMMANDS.items():
-        assert f"  {name:<12}{command.summary}" in result.out
+        assert f"  {name:<9}{command.summary}" in result.out
     for name in cli.GROUPS:
         assert f"\n  {name} " in result.out
     assert "Exit codes" in result.out

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import os
 import sys
+import textwrap
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from sexton import __version__
@@ -288,8 +289,13 @@ def app() -> App:
 
 
 def _overview() -> str:
-    commands = "\n".join(f"  {name:<12}{command.summary}" for name, command in COMMANDS.items())
-    groups = "\n".join(f"  {name:<12}{', '.join(group.commands)}" for name, group in GROUPS.items())
+    commands = "\n".join(f"  {name:<9}{command.summary}" for name, command in COMMANDS.items())
+    groups = "\n".join(
+        textwrap.fill(
+            ", ".join(group.commands), 79, initial_indent=f"  {name:<12}", subsequent_indent=" " * 14
+        )
+        for name, group in GROUPS.items()
+    )
     return f"""\
 Usage: sexton COMMAND
 
