@@ -16,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.faults import database_scenarios, handler_scenarios  # noqa: F401 - register scenarios
+from tests.faults import database_scenarios, handler_scenarios, release_scenarios  # noqa: F401 - they register
 from tests.faults.harness import LONG, Cluster, recovery_seconds, throughput_seconds, worst_lateness
 from tests.faults.scenarios import SCENARIOS, play
 from tests.faults.servers import Server

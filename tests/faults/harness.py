@@ -169,6 +169,9 @@ class Cluster:
         self.random = random.Random(name)
         self.marks: list[datetime] = []
         self.ledger = Ledger([])
+        #: How nodes are started, and with which variables beside the settings.
+        self.program = [sys.executable, "-m", "sexton"]
+        self.variables: dict[str, str] = {}
         self._logs = directory / "nodes"
         self._lines = directory / "handlers"
 
@@ -221,13 +224,14 @@ class Cluster:
             **{f"SEXTON_{name.upper()}": str(value) for name, value in values.items()},
             "SEXTON_DATABASE_URL": f"postgresql://sexton@{hosts}/{self.name}?sslmode=disable",
             handlers.VARIABLE: str(self._lines),
+            **self.variables,
         }
         if crash_at is not None:
             environment[crash.VARIABLE] = crash_at
         log = self._logs / f"{len(self.members)}-{command[-1]}.log"
         with log.open("wb") as output:
             process = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "sexton", *command,
+                *self.program, *command,
                 cwd=ROOT, env=environment, stdin=asyncio.subprocess.DEVNULL, stdout=output, stderr=output,
                 start_new_session=True,
             )  # fmt: skip
@@ -518,6 +522,8 @@ def _rule(row: Mapping[str, Any], begin: datetime) -> Rule:
     schedule: str = row["schedule"]
     if schedule.startswith("every "):
         return Every(int(schedule.removeprefix("every ").removesuffix("s")), begin.astimezone(UTC))
+    if schedule == "FREQ=SECONDLY":
+        return Every(1, begin.astimezone(UTC))
     return Cron(schedule, row.get("timezone", "UTC"))
 
 

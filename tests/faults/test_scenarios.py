@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.faults import database_scenarios, handler_scenarios  # noqa: F401 - register scenarios
+from tests.faults import database_scenarios, handler_scenarios, release_scenarios  # noqa: F401 - they register
 from tests.faults.harness import SHORT
 from tests.faults.scenarios import SCENARIOS, play
 from tests.faults.servers import Server

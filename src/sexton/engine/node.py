@@ -39,6 +39,7 @@ from sexton.engine.worker.worker import Worker
 from sexton.postgres.database import Database, patiently
 from sexton.postgres.migrate import require_migrated
 from sexton.postgres.partitions import make_partitions
+from sexton.schedules.zone import load_zones
 from sexton.targets.handler import Handler
 from sexton.targets.providers import Providers
 
@@ -172,6 +173,7 @@ class Node:
     async def start(self) -> None:
         """Returns when it is at work; waits for the database as long as that takes. Raises `Conflict` if
         another program has the name of its application."""
+        load_zones()
         if self.database.pooled:
             log.warning(
                 "a pooler such as PgBouncer is between this node and PostgreSQL: no notifications come"

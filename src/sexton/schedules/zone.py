@@ -23,7 +23,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib import resources
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
@@ -182,15 +182,25 @@ def zone(name: str) -> Zone:
             field="timezone",
             hint=_suggest(name, names),
         )
-    *folders, file = name.split("/")
-    source = resources.files("tzdata.zoneinfo").joinpath(*folders, file)
-    data = source.read_bytes()
+    data = _file(name)
     return Zone(name, ZoneInfo.from_file(io.BytesIO(data), key=name), read_changes(data))
 
 
 @lru_cache(maxsize=1)
 def zone_names() -> frozenset[str]:
     return frozenset(resources.files("tzdata").joinpath("zones").read_text("utf-8").split())
+
+
+@cache
+def _file(name: str) -> bytes:
+    return resources.files("tzdata.zoneinfo").joinpath(*name.split("/")).read_bytes()
+
+
+def load_zones() -> None:
+    """Read the files of all zones, which takes some hundredths of a second: a process that runs for long must
+    not read them when another release is in their place."""
+    for name in zone_names():
+        _file(name)
 
 
 def _suggest(name: str, names: frozenset[str]) -> str:

@@ -70,6 +70,10 @@ class TargetKind(ABC, Generic[Spec]):
         """The needs that a worker with these settings can meet."""
         return ("",)
 
+    def load(self, need: str) -> None:
+        """Import what runs with this need take, beside what `open` has imported. A worker calls it as soon as
+        there are such jobs: by the time of their runs, another release may be in the place of the files."""
+
 
 class OpenKind(Protocol):
     """A kind of target in a process that carries runs out."""

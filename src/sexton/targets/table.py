@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.metadata import entry_points
 from pkgutil import resolve_name
@@ -70,6 +70,16 @@ def load_kinds(settings: Settings) -> None:
                 field="targets",
                 hint="write package.module:Name of a subclass of sexton.targets.base.TargetKind",
             ) from error
+
+
+def load_needs(needs: Iterable[tuple[str, str]]) -> None:
+    """Import what runs with these needs take; each is a kind and what of its kind."""
+    for name, need in needs:
+        try:
+            _table()[name].load(need)
+        except Exception:
+            # The runs of one kind must not keep those of others from being carried out.
+            log.exception("what runs of %s need cannot be imported", lane_name(name, need))
 
 
 @cache

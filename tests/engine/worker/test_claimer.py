@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -105,6 +106,22 @@ async def test_new_lanes_are_found_and_only_those_it_can_serve(store: Store) -> 
         await worker.joined()
         await worker.claimer.find_lanes()
         assert len(worker.state.lanes) == 3
+
+
+async def test_what_the_runs_of_a_lane_need_is_imported_with_it(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not by the first run: by then, another release may be in the place of the files."""
+    clients = [f"sexton.targets.message.brokers.{broker}" for broker in ("mqtt", "nats")]
+    for client in clients:
+        monkeypatch.delitem(sys.modules, client, raising=False)
+    await store.value(
+        "insert into sexton.lanes (queue, target, handler) values ('q', 'message', 'mqtt') returning id"
+    )
+    async with working(store.database, {}) as worker:
+        await worker.joined()
+        await worker.claimer.find_lanes()
+        assert [client in sys.modules for client in clients] == [True, False]
 
 
 def test_every_lane_gets_its_turn() -> None:

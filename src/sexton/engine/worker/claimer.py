@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import random
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 
 import asyncpg
 
@@ -38,7 +38,7 @@ GIVE_WAY_AGAIN_SECONDS = 60.0
 
 class Claimer(Loop):
     """Claims on a ring, when slots became free while there was more, and every `poll_seconds`. `take` starts
-    the runs that a node has claimed."""
+    the runs that a node has claimed; `load` gets ready for kinds of target and what their runs need."""
 
     name = "claimer"
 
@@ -54,6 +54,7 @@ class Claimer(Loop):
         targets: Sequence[str],
         app: str | None = None,
         take: Callable[[Sequence[asyncpg.Record], int], None],
+        load: Callable[[Collection[tuple[str, str]]], None],
         broker: BrokerConnection | None = None,
     ) -> None:
         super().__init__()
@@ -66,6 +67,8 @@ class Claimer(Loop):
         self._targets = targets
         self._app = app
         self._start = take
+        self._load = load
+        self._loaded: frozenset[tuple[str, str]] = frozenset()
         self._lanes_at = float("-inf")
         self._suspects_at = float("-inf")
         self._giving_way_until = float("-inf")
@@ -125,7 +128,9 @@ class Claimer(Loop):
         found = await self._queue.lanes(queues, self._handlers, self._targets, app=self._app)
         if not set(found.limited) <= set(state.limited) and state.node is not None:
             await self._queue.count_in(state.node, list(state.held()))
-        state.lanes, state.limited = found
+        state.lanes, state.limited = found.free, found.limited
+        self._load(found.needs - self._loaded)
+        self._loaded = found.needs
 
     async def release_unknown(self, node: int) -> None:
         """Give back what the node holds in the database and not here: the answer to a claim was lost."""

@@ -60,10 +60,12 @@ REFUSALS = (
 
 
 class Lanes(NamedTuple):
-    """What a worker may claim from: freely, and under the limits of queues."""
+    """What a worker may claim from: freely, and under the limits of queues; and the kinds of target with what
+    their runs need."""
 
     free: list[int]
     limited: list[int]
+    needs: frozenset[tuple[str, str]]
 
 
 class Limited(NamedTuple):
@@ -133,7 +135,8 @@ class RunQueue:
             app=app,
         )
         free = [row["id"] for row in rows if not row["limited"]]
-        return Lanes(free, [row["id"] for row in rows if row["limited"]])
+        limited = [row["id"] for row in rows if row["limited"]]
+        return Lanes(free, limited, frozenset((row["target"], row["handler"]) for row in rows))
 
     async def claim(
         self, node: int, lanes: Sequence[int], limit: int, *, now: datetime | None = None

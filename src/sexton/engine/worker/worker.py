@@ -38,7 +38,7 @@ from sexton.targets.handler import BUILT_IN, Handler, HandlerKind, OpenHandlers,
 from sexton.targets.http.outbound import Outbound
 from sexton.targets.providers import Providers, Resources
 from sexton.targets.run import RunContext
-from sexton.targets.table import make_services, open_kinds, served
+from sexton.targets.table import load_needs, make_services, open_kinds, served
 from sexton.targets.threads import Threads
 
 log = logging.getLogger("sexton")
@@ -124,6 +124,7 @@ class Worker:
             handlers=sorted({**BUILT_IN, **addressed}),
             targets=self.served,
             take=self.runner.take,
+            load=load_needs,
             broker=broker,
         )
         #: For asyncio.to_thread, in a process whose event loop is Sexton's own.

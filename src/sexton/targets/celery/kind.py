@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from importlib import import_module
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
 import msgspec
@@ -72,6 +73,11 @@ class CeleryKind(TargetKind[CeleryTarget]):
 
     def served(self, settings: Settings) -> list[str]:
         return [broker for broker in get_args(CeleryBroker) if is_installed(broker)]
+
+    def load(self, need: str) -> None:
+        import_module(f"sexton.targets.message.brokers.{need}")
+        if is_installed("redis"):  # where results are waited for
+            import_module("sexton.connections.redis")
 
     def open(self, services: TargetServices) -> OpenKind:
         from sexton.targets.celery.step import OpenCelery

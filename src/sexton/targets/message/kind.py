@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib import import_module
 from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
@@ -98,6 +99,9 @@ class MessageKind(TargetKind[MessageTarget]):
 
     def served(self, settings: Settings) -> list[str]:
         return [broker for broker in servers("message") if is_installed(broker)]
+
+    def load(self, need: str) -> None:
+        import_module(f"sexton.targets.message.brokers.{need}")
 
     def open(self, services: TargetServices) -> OpenKind:
         from sexton.targets.message.step import OpenMessage

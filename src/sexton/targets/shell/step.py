@@ -56,6 +56,9 @@ class OpenShell:
         # None: not on this machine.
         self._programs = {name: _program(name, path) for name in settings.allowed_commands()}
         self._variables = settings.allowed_variables()
+        # Read now, and kept by the kernel: another release may be in the place of its file later.
+        self._supervisor = _kept("supervisor", SUPERVISOR.read_bytes()) if SUPERVISED else -1
+        self._python = os.path.realpath(sys.executable)
 
     def step(self, spec: ShellTarget) -> Step | None:
         if spec.words[0] not in self._programs:
@@ -63,7 +66,9 @@ class OpenShell:
         return self._guarded(partial(self._run, spec))
 
     async def close(self) -> None:
-        """Nothing is kept between runs."""
+        if self._supervisor >= 0:
+            os.close(self._supervisor)
+            self._supervisor = -1
 
     async def _run(self, shell: ShellTarget, run: RunContext) -> Outcome:
         program = self._programs[shell.words[0]]
@@ -122,16 +127,16 @@ class OpenShell:
             except (FileNotFoundError, NotADirectoryError, PermissionError) as error:
                 raise Refused(f"{CANNOT_START}: {error}") from None
             return transport
-        supervisor = [sys.executable, "-I", "-S", str(SUPERVISOR), self._login]
-        with os.fdopen(os.memfd_create("environment"), "wb") as file:
-            file.write(b"\0".join(os.fsencode(f"{name}={value}") for name, value in environment.items()))
-            file.flush()
-            file.seek(0)
-            number = file.fileno()
+        supervisor = [self._python, "-I", "-S", f"/proc/self/fd/{self._supervisor}", self._login]
+        variables = b"\0".join(os.fsencode(f"{name}={value}") for name, value in environment.items())
+        number = _kept("environment", variables)
+        try:
             transport, _ = await start(
                 *supervisor, str(number), shell.directory or "", program, *words,
-                env={}, pass_fds=(number,), start_new_session=True,
+                env={}, pass_fds=(self._supervisor, number), start_new_session=True,
             )  # fmt: skip
+        finally:
+            os.close(number)
         return transport
 
 
@@ -227,6 +232,15 @@ def judge(shell: ShellTarget, code: int, command: ShellProcess) -> Outcome:
     how = f"signal {-code}" if code < 0 else f"exit code {code}"
     last = wrong.text.strip() or said.text.strip()
     return Failure(f"{how}: {last}" if last else how, permanent=code in shell.permanent_codes)
+
+
+def _kept(name: str, content: bytes) -> int:
+    """A file without a place, to be read from its start; its descriptor."""
+    number = os.memfd_create(name)
+    with os.fdopen(number, "wb", closefd=False) as file:
+        file.write(content)
+    os.lseek(number, 0, os.SEEK_SET)
+    return number
 
 
 def _account(settings: Settings) -> tuple[str, dict[str, str]]:

@@ -6,10 +6,11 @@ own parent has ended, so nothing leaves its tree. SIGTERM asks the command to en
 the command has ended the supervisor kills what is left, and ends with the command's exit code or by its
 signal.
 
-It is a program of its own, started as `python -I -S supervisor.py LOGIN FD DIRECTORY PROGRAM WORD…`. It
-imports only what starts fast. LOGIN is `-`, or `uid:gid,gid…` of the account that the command runs as. The
-supervisor keeps its own account, so that such a command cannot end it. What a job decides does not reach
-the supervisor itself: the command's environment is in the file FD, and DIRECTORY is entered as that account.
+It is a program of its own, started as `python -I -S /proc/self/fd/N LOGIN FD DIRECTORY PROGRAM WORD…`; the
+worker has the text of this file in N. It imports only what starts fast. LOGIN is `-`, or `uid:gid,gid…` of
+the account that the command runs as. The supervisor keeps its own account, so that such a command cannot end
+it. What a job decides does not reach the supervisor itself: the command's environment is in the file FD, and
+DIRECTORY is entered as that account.
 """
 
 import ctypes
@@ -165,4 +166,5 @@ def send(process: int, number: int) -> bool:
 
 
 if __name__ == "__main__":
+    os.close(int(sys.argv[0].rpartition("/")[2]))
     main(sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4], sys.argv[5:])
