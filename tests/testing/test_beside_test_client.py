@@ -44,7 +44,7 @@ class Shop:
             async with self.app.running():
                 yield
 
-        self.web = Litestar([order, orders], lifespan=[lifespan])
+        self.web = Litestar([order, orders], lifespan=[lifespan], debug=True)
 
     async def remind(self, run: Run) -> None:
         self.reminded.append((run.payload["name"], run.scheduled_at))
@@ -78,6 +78,45 @@ def test_a_plain_function_lends_the_engine_a_loop(sexton_server: str) -> None:
         assert shop.reminded == [("milk", MONDAY + timedelta(hours=2))]
         assert client.get("/orders?name=milk").json() == ["success"]
         assert [run.status for run in asyncio.run(shop.app.history("milk"))] == ["success"]
+
+
+async def test_a_request_of_a_handler_finds_its_own_instant(sexton_engine: Start) -> None:
+    """The engine is many instants ahead of what is written when the request comes from another thread."""
+    shop = Shop()
+
+    @shop.app.job("* * * * *")
+    def minutely(run: Run) -> None:
+        if run.scheduled_at.minute == 20:
+            found.append(client.get("/orders?name=minutely").json())
+            found.append(client.post("/orders?name=milk").text)
+
+    found: list[object] = []
+    async with sexton_engine(shop.app, at=MONDAY) as test:
+        with TestClient(shop.web) as client:
+            await test.advance(minutes=50)
+            assert found[0] == ["running"] + ["success"] * 19
+            assert found[1] == (MONDAY + timedelta(hours=2, minutes=20)).isoformat()
+            await test.advance(hours=2)
+    assert shop.reminded == [("milk", MONDAY + timedelta(hours=2, minutes=20))]
+    assert [run.job_name for run in test.runs].count("minutely") == 170
+
+
+async def test_a_handler_that_blocks_the_loop_which_it_needs_is_told_so(
+    sexton_engine: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sexton.testing.watch.PATIENCE_SECONDS", 0.2)
+    shop = Shop()
+
+    @shop.app.job("* * * * *")
+    async def minutely(run: Run) -> int:
+        answer = client.get("/orders?name=minutely")
+        assert "the event loop of the test engine is blocked" in answer.text
+        return answer.status_code
+
+    async with sexton_engine(shop.app, at=MONDAY) as test:
+        with TestClient(shop.web) as client:
+            [run] = await test.advance(minutes=1)
+    assert (run.status, run.result) == ("success", 500)
 
 
 async def test_the_engine_must_come_first(sexton_app: Sexton, sexton_engine: Start) -> None:

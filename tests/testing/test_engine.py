@@ -13,7 +13,7 @@ import pytest
 from sexton import Retry, Run, Sexton, Snooze
 from sexton.jobs.queues import set_limits
 from sexton.jobs.spec import Limits
-from sexton.model import Overlap
+from sexton.model import Overlap, Wait
 from sexton.postgres.transaction import Context
 from sexton.testing import Engine
 from sexton.testing.manual import ManualClock
@@ -112,6 +112,15 @@ async def test_a_run_without_a_handler_waits_and_expires(app: Sexton, sexton_eng
         await engine.advance(minutes=5)
         assert [run.status for run in await engine.live()] == ["pending"]
         assert [run.status for run in await engine.advance(minutes=10)] == ["expired"]
+
+
+async def test_a_run_that_no_report_comes_for_times_out_when_it_is_due(
+    app: Sexton, sexton_engine: Start
+) -> None:
+    app.job("@hourly", name="sent", max_runs=1, max_retries=0)(Recorder([Wait(90)]))
+    async with sexton_engine(app, at=MONDAY) as engine:
+        [run] = await engine.advance(hours=2)
+    assert (run.status, run.finished_at) == ("dead", MONDAY + timedelta(hours=1, seconds=90))
 
 
 async def test_a_plain_function_runs_in_a_thread(app: Sexton, sexton_engine: Start) -> None:

@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
 import asyncpg
 import msgspec
@@ -98,7 +98,7 @@ class Database:
         settings: Mapping[str, str] | None = None,
         primary: bool = True,
         beside: Database | None = None,
-    ) -> Database:
+    ) -> Self:
         """`primary`: only a server that can be written to is taken. `beside`: another one of this address;
         both learn at once where the primary is."""
         try:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import traceback
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import msgspec
 
@@ -55,6 +55,8 @@ LOG_LINES = 10_000
 LOG_BYTES = 1024 * 1024
 CAPPED = f"the log ends here: {LOG_LINES:,} lines or 1 MiB of an attempt are kept"
 
+# What a claim tells of a run, by the names in statements/parts/claim_columns.sql.
+RunRecord: TypeAlias = "asyncpg.Record | Mapping[str, Any]"
 # What a handler is to the worker: it takes the run and is awaited.
 Step = Callable[["RunContext"], Awaitable[Any]]
 Stop = Literal["timeout", "cancel", "lost", "shutdown"]
@@ -120,7 +122,7 @@ class RunContext:
         "task",
     )
 
-    def __init__(self, record: asyncpg.Record, feedback: Feedback, policy: AttemptPolicy) -> None:
+    def __init__(self, record: RunRecord, feedback: Feedback, policy: AttemptPolicy) -> None:
         self._record = record
         self._feedback = feedback
         self._payload: Any = msgspec.UNSET

@@ -5,15 +5,18 @@
         assert [run.status for run in test.runs] == ["success"]
 
 The scheduler, the worker, the statements and PostgreSQL are the real ones; only the clock is manual, and
-rounds are made one by one. The application's own database is not touched.
+rounds are made one by one. Where nothing but plain occurrences comes, they are carried out one by one and
+written together (`ahead`), which leaves the same. The application's own database is not touched.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import TypeVar
 
 import msgspec
 
@@ -27,15 +30,18 @@ from sexton.engine.upkeep.sweeper import Sweeper
 from sexton.engine.worker.worker import Worker
 from sexton.jobs.page import MOST_ROWS
 from sexton.postgres.database import Database
-from sexton.postgres.partitions import make_partitions
-from sexton.postgres.shared import configured_database
+from sexton.postgres.partitions import DAILY
 from sexton.postgres.transaction import Context
 from sexton.runs.read import ENDED, LIVE, list_runs
 from sexton.runs.view import RunView
+from sexton.testing.ahead import Ahead
 from sexton.testing.manual import ManualClock
 from sexton.testing.scratch import scratch_database, scratch_server
+from sexton.testing.watch import Watch, WatchedDatabase, WatchedQueue
 
 MOST_ROUNDS = 200
+INSTANT = timedelta(microseconds=1)
+AnyDatabase = TypeVar("AnyDatabase", bound=Database)
 
 # Nothing happens by itself: leases outlast any test, and all timers are within sight.
 STILL = {
@@ -51,18 +57,12 @@ STILL = {
     "schema": "sexton",
 }
 
-NEXT = """
-select min(at) from (
-    select min(due_at) as at from sexton.timers where due_at > $1 and due_at < 'infinity'
-    union all
-    select min(available_at) from sexton.runs
-    where state in ('pending', 'failed') and available_at > $1 and available_at < 'infinity'
-    union all
-    select min(expires_at) from sexton.runs where expires_at > $1
-    union all
-    select min(paused_until) from sexton.jobs where status = 'paused' and paused_until > $1
-) as coming
-"""
+# What is kept by the day would need tables made by the day; here, one holds everything. Runs are numbered in
+# the order in which they are made, whichever connection makes them.
+ARRANGE = (
+    *(f"create table sexton.{table}_always partition of sexton.{table} default" for table in DAILY),
+    "alter sequence sexton.run_ids cache 1",
+)
 
 
 @asynccontextmanager
@@ -80,44 +80,72 @@ async def engine(app: Sexton, *, at: datetime, server: str | None = None) -> Asy
         url = await stack.enter_async_context(scratch_database(server))
         settings = msgspec.structs.replace(settings, database_url=url, **STILL)
 
-        def opening(patient: bool) -> AbstractAsyncContextManager[Database]:
-            return configured_database(settings, app.name, patient=patient)
+        watch = Watch()
+
+        @asynccontextmanager
+        async def opening(patient: bool) -> AsyncIterator[Database]:
+            async with _opened(WatchedDatabase, url, settings) as database:
+                database.watch = watch
+                yield database
 
         # What a synchronous client holds open belongs to the other database.
         await asyncio.to_thread(app.sync.close)
         stack.enter_context(app._rehearsing(settings, opening, lambda: time.at))
         stack.push_async_callback(asyncio.to_thread, app.sync.close)
-        database = await stack.enter_async_context(app.connected())
-        test = Engine(app, database, time)
+        watched = await stack.enter_async_context(app.connected())
+        database = await stack.enter_async_context(_opened(Database, url, settings))
+        test = Engine(app, watched, database, time, watch)
         await test.start()
         stack.push_async_callback(test.stop)
         yield test
 
 
+@dataclass(frozen=True, slots=True)
+class _Survey:
+    """What may be done at this instant, and when the next thing happens: the columns of testing/survey."""
+
+    timers: bool
+    runs: bool
+    sweep: bool
+    timer_at: datetime | None
+    other_at: datetime | None
+
+    @property
+    def quiet(self) -> bool:
+        """Nothing is left to do at this instant."""
+        return not (self.timers or self.runs or self.sweep)
+
+
 class Engine:
     """An application under test: move its time, and look at its runs."""
 
-    def __init__(self, app: Sexton, database: Database, time: ManualClock) -> None:
+    def __init__(
+        self, app: Sexton, watched: Database, database: Database, time: ManualClock, watch: Watch
+    ) -> None:
         settings: Settings = app.settings
         self.app = app
-        self.database = database
+        self.database = watched
         self.clock = time
         self.runs: list[RunView] = []
+        self._own = database  # the same, for the engine itself
+        self._watch = watch
         self._seen: set[str] = set()
         self._again_at: datetime | None = None  # when a rate limit lets something go
         membership = Membership(roles=["scheduler"], lease_seconds=settings.lease_seconds, time=time)
         self._leadership = Leadership(database, settings, membership)
         self._scheduler = Scheduler(database, settings, self._leadership)
         self._worker = Worker(
-            database,
+            watched,
             settings,
             app.handlers,
             app=app.application,
             providers=app.providers,
             listeners=app.listeners,
+            queue=WatchedQueue(database, watch),
             time=time,
             loops=["watcher"],
         )
+        self._ahead = Ahead(database, self._worker, time, watch)
         self._sweeper = Sweeper(
             database,
             settings,
@@ -126,8 +154,10 @@ class Engine:
         )
 
     async def start(self) -> None:
+        async with self._own.connection() as connection:
+            for statement in ARRANGE:
+                await connection.execute(statement)
         await self._move(self.clock.at)
-        await make_partitions(self.database, days=0)
         await self.app.declare(self.database)
         await self._leadership.setup()
         await self._leadership.tick()
@@ -148,10 +178,13 @@ class Engine:
         """Let time pass, to an instant or by a duration (`days=7`): everything happens when it is due. The
         runs that have ended."""
         start, end = self.clock.at, to or self.clock.at + timedelta(**duration)
-        await self._settle()
-        while (coming := await self._next()) is not None and coming <= end:
-            await self._move(coming)
-            await self._settle()
+        survey = await self._settle()
+        while (coming := self._coming(survey)) is not None and coming <= end:
+            if survey.quiet and await self._run_ahead(survey, end):
+                await self._record()
+            elif not self._watch.looked:
+                await self._move(coming)
+            survey = await self._settle()
         if end != self.clock.at:
             await self._move(end)
             await self._settle()
@@ -169,47 +202,64 @@ class Engine:
 
     async def live(self) -> list[RunView]:
         """Runs that have not ended: those that wait for a retry, and those without a handler."""
-        return (await list_runs(self._context, statuses=LIVE, limit=MOST_ROWS)).items
-
-    @property
-    def _context(self) -> Context:
-        return Context(self.database, now=self.clock.at)
+        context = Context(self.database, now=self.clock.at)
+        return (await list_runs(context, statuses=LIVE, limit=MOST_ROWS)).items
 
     async def _move(self, at: datetime) -> None:
-        before = self.clock.at.date()
-        async with self.database.connection() as connection:
-            await self.clock.move(connection, at)
-        if self.clock.at.date() != before:
-            await make_partitions(self.database, days=0)
+        self.clock.set(at)
+        async with self._own.connection() as connection:
+            await self.clock.write(connection)
         # What a worker records as start and end follows the clock, too.
         self._worker.watcher.watch()
 
-    async def _settle(self) -> None:
+    async def _settle(self) -> _Survey:
         """Until nothing is left to do at this instant."""
-        await self._sweeper.sweep()
+        swept = False
         for _ in range(MOST_ROUNDS):
-            fired = await self._fire()
-            if not await self._work() and not fired:
-                return
+            if self._watch.forget():
+                await self._worker.claimer.find_lanes()
+            survey = await self._survey()
+            if survey.quiet:
+                return survey
+            busy = survey.sweep and not swept
+            if busy:
+                await self._sweeper.sweep()
+                swept = True
+            fired = survey.timers and await self._fire()
+            if not (await self._work() or fired or busy):
+                return survey
         raise RuntimeError(f"after {MOST_ROUNDS} rounds there is still more to run at {self.clock.at}")
 
-    async def _next(self) -> datetime | None:
-        async with self.database.connection() as connection:
-            coming: datetime | None = await connection.fetchval(NEXT, self.clock.at)
-        again = [self._again_at] if self._again_at is not None and self._again_at > self.clock.at else []
-        return min([*again, *([coming] if coming is not None else [])], default=None)
+    async def _survey(self) -> _Survey:
+        state = self._worker.state
+        row = await self._own.fetchrow("testing/survey", lanes=[*state.lanes, *state.limited])
+        assert row is not None
+        return _Survey(*row)
+
+    def _coming(self, survey: _Survey) -> datetime | None:
+        """When the next thing happens."""
+        others = [survey.timer_at, survey.other_at]
+        if self._again_at is not None and self._again_at > self.clock.at:
+            others.append(self._again_at)
+        return min((at for at in others if at is not None), default=None)
+
+    async def _run_ahead(self, survey: _Survey, end: datetime) -> bool:
+        """Go through plain occurrences and write them together; whether there were any."""
+        before = end + INSTANT if survey.other_at is None else min(survey.other_at, end + INSTANT)
+        return await self._ahead.run(before, list(self._leadership.led))
 
     async def _fire(self) -> int:
         """One round of a scheduler that has just come: it reads every timer."""
         before = self._scheduler.fired + self._scheduler.caught_up.jobs
         self._scheduler._forget()
-        await self._scheduler.tick()
+        for _ in range(MOST_ROUNDS):
+            if await self._scheduler.tick() > 0:
+                break  # what was missed is planned in a thread, and may take several rounds
         return self._scheduler.fired + self._scheduler.caught_up.jobs - before
 
     async def _work(self) -> int:
         worker = self._worker
         node = await worker.joined()
-        await worker.claimer.find_lanes()
         rows = (
             await worker.queue.claim(node, worker.state.lanes, worker.state.concurrency)
             if worker.state.lanes
@@ -221,18 +271,24 @@ class Engine:
             if under.seconds is not None:
                 self._again_at = self.clock.at + timedelta(seconds=under.seconds)
         worker.runner.take(rows, node)
+        await self._record()
+        return len(rows)
+
+    async def _record(self) -> None:
+        """Wait for what runs, and write how it ended."""
+        worker = self._worker
         while worker.state.in_hand or worker.state.unwritten_outcomes:
             await worker.idle()
             await worker.outcome_writer.tick()
         await worker.audience.idle()
-        return len(rows)
 
     async def _ended(self, since: datetime) -> list[RunView]:
         """Runs that ended since then, and were not told yet."""
         found: list[RunView] = []
         cursor: str | None = None
+        context = Context(self._own, now=self.clock.at)
         while True:
-            page = await list_runs(self._context, statuses=ENDED, cursor=cursor, limit=MOST_ROWS)
+            page = await list_runs(context, statuses=ENDED, cursor=cursor, limit=MOST_ROWS)
             found += [run for run in page.items if run.run_id not in self._seen]
             cursor = page.cursor
             last = page.items[-1].finished_at if page.items else None
@@ -242,3 +298,12 @@ class Engine:
         self._seen.update(run.run_id for run in found if run.run_id)
         self.runs += found
         return found
+
+
+@asynccontextmanager
+async def _opened(kind: type[AnyDatabase], url: str, settings: Settings) -> AsyncIterator[AnyDatabase]:
+    database = await kind.open(url, schema=settings.schema, timeout=settings.statement_timeout_seconds)
+    try:
+        yield database
+    finally:
+        await database.close()

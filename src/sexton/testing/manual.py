@@ -32,12 +32,15 @@ class ManualClock(DatabaseClock):
         super().__init__()
         self.at = _aware(at)
 
-    async def move(self, connection: Connection, at: datetime) -> None:
-        """Set the time, here and in the database."""
+    def set(self, at: datetime) -> None:
+        """Set the time here; `write` follows before anything reads it from the database."""
         if _aware(at) < self.at:
             raise ValueError(f"time only goes forward: it is {self.at.isoformat()}, not {at.isoformat()}")
         self.at = at.astimezone(UTC)
         self.offset = self.at.timestamp() - clock.monotonic()
+
+    async def write(self, connection: Connection) -> None:
+        """Set the time of the database to what it is here."""
         await connection.execute(SET, self.at)
 
     def sample(self, said: datetime, before: float, after: float) -> None:

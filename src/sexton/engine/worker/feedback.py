@@ -142,6 +142,11 @@ class WorkerFeedback:
 
     # For the worker.
 
+    @property
+    def lines(self) -> int:
+        """Log lines that wait to be written."""
+        return len(self._logs)
+
     def fix_key(self, node: int, run: RunContext) -> None:
         """The key that its first attempt has is the run's for good."""
         self._keys.append((node, run.id, run.claim, run.idempotency_key))

@@ -76,7 +76,7 @@ class OutcomeWriter(Loop):
         pace.room_again()
         began, runs = self._last, sum(map(len, state.unwritten))
         while state.unwritten:
-            await self._write(state.unwritten[0])
+            await self.write(state.unwritten[0], state.now())
             del state.unwritten[0]
         self._doubtful = False
         self._last = clock.monotonic()
@@ -84,9 +84,9 @@ class OutcomeWriter(Loop):
         pace.room_again()
         return 0 if state.unwritten_outcomes else state.settings.poll_seconds
 
-    async def _write(self, batch: OutcomeBatch) -> None:
+    async def write(self, batch: OutcomeBatch, now: datetime | None) -> None:
         """Each part is emptied once it is written, so that a part that fails does not repeat the others."""
-        state, queue, now = self._state, self._queue, self._state.now()
+        state, queue = self._state, self._queue
         telemetry = state.telemetry
         try:
             if self._doubtful:

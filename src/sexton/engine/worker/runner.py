@@ -14,8 +14,6 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from contextvars import copy_context
 
-import asyncpg
-
 from sexton import clock
 from sexton.engine.worker.feedback import WorkerFeedback
 from sexton.engine.worker.pace import Pace
@@ -24,7 +22,17 @@ from sexton.engine.worker.steps import Steps
 from sexton.model import Cancel, Failure, Outcome, Success, encode_id
 from sexton.printable import counted
 from sexton.runs.outcomes import OutcomeBatch
-from sexton.targets.run import SUCCESS, RunContext, Step, Stop, describe, ended_by, execute, stopped
+from sexton.targets.run import (
+    SUCCESS,
+    RunContext,
+    RunRecord,
+    Step,
+    Stop,
+    describe,
+    ended_by,
+    execute,
+    stopped,
+)
 from sexton.targets.threads import end_fork
 
 log = logging.getLogger("sexton")
@@ -57,7 +65,7 @@ class Runner:
         this = weakref.ref(self)
         os.register_at_fork(after_in_child=lambda: _forked(this()))
 
-    def take(self, rows: Sequence[asyncpg.Record], node: int) -> None:
+    def take(self, rows: Sequence[RunRecord], node: int) -> None:
         """Start what this node has claimed, as far as there are slots."""
         state, batch = self._state, self._state.batch
         if not rows or batch is None or batch.node != node:
@@ -95,8 +103,8 @@ class Runner:
         self.launch()
 
     def _without_recurring(
-        self, rows: Sequence[asyncpg.Record], again: set[int], batch: OutcomeBatch
-    ) -> list[asyncpg.Record]:
+        self, rows: Sequence[RunRecord], again: set[int], batch: OutcomeBatch
+    ) -> list[RunRecord]:
         """Ids that are in hand here were given out again: the database has lost transactions, as in a
         failover to a server that was behind. What the old runs end with must not be recorded for the new
         ones."""

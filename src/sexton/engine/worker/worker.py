@@ -56,7 +56,7 @@ class Worker:
     """Runs what it has handlers for: those of an application, and Sexton's own.
 
     `loops` names those of its loops that run by themselves: a test turns the others. `broker` is the
-    connection to the broker of the settings, unless it is given.
+    connection to the broker of the settings, `queue` that to the database, unless they are given.
     """
 
     def __init__(
@@ -71,13 +71,14 @@ class Worker:
         telemetry: Telemetry | None = None,
         doorbell: Doorbell | None = None,
         broker: BrokerConnection | None = None,
+        queue: RunQueue | None = None,
         time: DatabaseClock | None = None,
         now: Callable[[], datetime | None] = lambda: None,
         loops: Collection[str] = LOOPS,
     ) -> None:
         self.telemetry = telemetry or Telemetry()
         self.state = state = WorkerState(settings, self.telemetry, now)
-        self.queue = RunQueue(database, lent=min(state.concurrency, TRANSACTIONS))
+        self.queue = queue or RunQueue(database, lent=min(state.concurrency, TRANSACTIONS))
         self.served = served(settings)
         self._outbound = Outbound(settings)
         self._capture = Capture()
@@ -85,11 +86,11 @@ class Worker:
         state.audience = self.audience = Audience(listeners or {}, self._resources)
         addressed = handlers if app is None else by_full_name(app.name, handlers)
         self.kinds = open_kinds(make_services(database, settings, self._outbound, addressed, self._resources))
-        self._feedback = WorkerFeedback(state, self.queue, database)
+        self.feedback = WorkerFeedback(state, self.queue, database)
         self._database = database
         self._doorbell = doorbell or PostgresDoorbell(database)
         pace = Pace(most=2 * settings.claim_size)
-        self.runner = Runner(state, pace, Steps(self.kinds), self._feedback)
+        self.runner = Runner(state, pace, Steps(self.kinds), self.feedback)
         self.membership = Membership(
             roles=["worker"],
             lease_seconds=settings.worker_lease_seconds,
@@ -135,7 +136,7 @@ class Worker:
         self.watcher = Watcher(
             state, pace, self.runner, self.wear, offset=lambda: self.membership.time.offset
         )
-        self.outcome_writer = OutcomeWriter(state, pace, self.queue, self._feedback)
+        self.outcome_writer = OutcomeWriter(state, pace, self.queue, self.feedback)
         all_loops: tuple[Loop, ...] = (self.claimer, self.outcome_writer, self.watcher)
         self.loops = tuple(loop for loop in all_loops if loop.name in loops)
         self.telemetry.left_behind.set_function(lambda: self.wear.left_behind)
@@ -155,7 +156,7 @@ class Worker:
             raise
         self._become(node)
         self.runner.start()
-        self._feedback.start()
+        self.feedback.start()
         self.audience.start()
         if self.state.settings.capture_output:
             self._capture.start()

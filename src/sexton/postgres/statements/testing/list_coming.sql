@@ -1,0 +1,15 @@
+-- The jobs that are due next, up to :until, with what it takes to fire them and to carry out their runs: a schedule, what a
+-- claim gives to a worker, and `busy` where a run of theirs is in the way of the next one.
+select timer.job_id, timer.shard, timer.scheduled_at, timer.due_at, timer.fired_count, timer.max_runs, timer.lane,
+    timer.priority, timer.overlap, timer.expires_seconds, timer.concurrency_key, timer.revision,
+    job.revision = timer.revision and lane.target = 'handler' as plain,
+    timer.overlap <> 0 and exists (select from sexton.runs as run where run.job_id = timer.job_id and run.slot is not null)
+        as busy,
+    job.name, job.kind, job.schedule, job.timezone, job.anchor, job.moved, job.target::text, job.options::text,
+    job.payload::text
+from sexton.timers as timer
+join sexton.jobs as job on job.id = timer.job_id
+join sexton.lanes as lane on lane.id = timer.lane
+where timer.due_at <= :until
+order by timer.due_at
+limit :limit
