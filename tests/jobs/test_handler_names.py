@@ -11,6 +11,7 @@ from sexton.errors import InvalidField
 from sexton.jobs.bulk import RefusedLines, create_many, put_many
 from sexton.jobs.create import create
 from sexton.jobs.edit import edit, replace
+from sexton.jobs.filter import JobFilter
 from sexton.jobs.read import get, list_jobs
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
@@ -130,6 +131,6 @@ async def test_jobs_are_listed_by_handler_with_or_without_its_application(contex
     for target, names in (
         ("tick", "ab"), ("one:tick", "a"), ("own", "cd"), ("two:own", ""), ("handler", "abcd"), ("http", ""),
     ):  # fmt: skip
-        page = await list_jobs(context, target=target)
+        page = await list_jobs(context, JobFilter(target=target))
         assert "".join(each.name for each in page.items) == names
     assert (await get(context, "a")).target == {"handler": "one:tick"}

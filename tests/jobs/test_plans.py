@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
+from sexton.jobs.filter import JobFilter
 from sexton.jobs.read import list_jobs
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
@@ -26,14 +28,25 @@ select case when rare then 'rare_' else 'job-' end || n, 'cron', '* * * * *', 'U
 from generate_series(1, $1::int) as n, lateral (select n > $1 - $2::int as rare) as each
 """
 
+DUE = datetime(2030, 1, 1, tzinfo=UTC)
+START: dict[str, Any] = {"due_at": datetime(1970, 1, 1, tzinfo=UTC), "after": 0}
+TIMERS = """
+insert into sexton.timers (job_id, shard, revision, timing_key, scheduled_at, due_at, lane, priority)
+select id, 0, 1, timing_key, at, at, 1, 2
+from (select job.*, row_number() over (order by id) as place from sexton.jobs as job) as numbered,
+     lateral (select $1::timestamptz + place * $2::int * interval '1 second' as at) as due
+"""
+
 FILTERS = ("status", "label", "labels", "name", "pattern", "kind", "handler", "full_name", "app")
 
 
-async def ways(database: Database, limit: int = 101, **filters: Any) -> dict[str, int]:
+async def ways(
+    database: Database, limit: int = 101, statement: str = "jobs/list", table: str = "jobs", **filters: Any
+) -> dict[str, int]:
     """By which way so many rows were read, planned as `list_jobs` has it planned."""
     settings = {"plan_cache_mode": "force_custom_plan"}
     given = {"namespace": "default", "after": 0, "problem": False, **dict.fromkeys(FILTERS), **filters}
-    return await read(database, "jobs/list", settings, table="jobs", limit=limit, **given)
+    return await read(database, statement, settings, table=table, limit=limit, **given)
 
 
 async def fill(database: Database) -> None:
@@ -90,6 +103,41 @@ async def test_a_page_of_what_is_common_reads_little_more_than_the_page(
 async def test_the_many_are_not_counted_by_their_names(database: Database) -> None:
     """What the statement is given agrees with what people ask for."""
     await fill(database)
-    page = await list_jobs(Context(database), name="rare_*", limit=FEW)
+    page = await list_jobs(Context(database), JobFilter(name="rare_*"), limit=FEW)
     assert [job.name for job in page.items] == [f"rare_{MANY - FEW + n}" for n in range(1, FEW + 1)]
     assert page.cursor is None
+
+
+@pytest.mark.parametrize("herd", [True, False], ids=["at one instant", "one after another"])
+@pytest.mark.parametrize("filters", [{}, {"status": "active"}, {"label": "team"}, {"kind": "http"}], ids=str)
+async def test_a_page_of_what_fires_next_reads_little_more_than_the_page(
+    database: Database, filters: dict[str, Any], herd: bool
+) -> None:
+    await fill_timers(database, herd=herd)
+    middle = {"due_at": DUE if herd else DUE + timedelta(seconds=MANY // 2), "after": MANY // 2}
+    for place in (START, middle):
+        found = await ways_by_next_run(database, "timers", limit=21, **place, **filters)
+        assert found.keys() == {"timers_next"}
+        assert found["timers_next"] <= 100, found
+
+
+@pytest.mark.parametrize(
+    "filters", [{"label": "rare"}, {"pattern": "rare\\_%"}, {"handler": "rare"}], ids=str
+)
+async def test_what_is_rare_is_found_before_it_is_sorted(database: Database, filters: dict[str, Any]) -> None:
+    await fill_timers(database, herd=False)
+    for table in ("jobs", "timers"):
+        found = await ways_by_next_run(database, table, **START, **filters)
+        assert sum(found.values()) <= FEW + 2, found
+
+
+async def ways_by_next_run(database: Database, table: str, **given: Any) -> dict[str, int]:
+    return await ways(database, statement="jobs/list_by_next_run", table=table, **given)
+
+
+async def fill_timers(database: Database, *, herd: bool) -> None:
+    """A timer for each job, all due at one instant or a second after the one before."""
+    await fill(database)
+    async with database.connection() as connection:
+        await connection.execute(TIMERS, DUE, 0 if herd else 1)
+        await connection.execute("analyze sexton.timers")

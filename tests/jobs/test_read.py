@@ -8,6 +8,7 @@ import pytest
 
 from sexton import clock
 from sexton.errors import InvalidField, NotFound
+from sexton.jobs.filter import JobFilter
 from sexton.jobs.read import get, list_jobs
 from sexton.jobs.state import delete, pause
 from sexton.postgres.database import Database
@@ -16,7 +17,7 @@ from tests.jobs.making import HOUR, NOW, make, number
 
 
 async def names(database: Database, **filters: Any) -> list[str]:
-    return [job.name for job in (await list_jobs(Context(database), **filters)).items]
+    return [job.name for job in (await list_jobs(Context(database), JobFilter(**filters))).items]
 
 
 @pytest.mark.parametrize("ref", ["nobody", "j_zzz", "", "j_"])
@@ -65,20 +66,47 @@ async def test_filters(database: Database) -> None:
     assert (await list_jobs(Context(database, "other"))).items == []
 
 
+async def test_jobs_in_the_order_in_which_they_fire_next(database: Database) -> None:
+    """Those of one instant, and those that are paused, in the order in which they were made."""
+    for name, schedule in (
+        ("later", "every 3h"), ("paused-1", "every 1m"), ("soon-1", "every 1h"), ("soon-2", "every 1h"),
+        ("paused-2", "every 1m"), ("first", "every 30m"), ("gone", "every 1m"), ("soon-3", "every 1h"),
+    ):  # fmt: skip
+        await make(database, name=name, schedule=schedule, labels={"odd": "yes"} if "2" not in name else {})
+    for name in ("paused-1", "paused-2"):
+        await pause(Context(database, now=NOW), name)
+    await delete(Context(database, now=NOW), "gone")
+    wanted = ["first", "soon-1", "soon-2", "soon-3", "later", "paused-1", "paused-2"]
+    for size in (1, 2, 3, 7):
+        found: list[str] = []
+        cursor = None
+        while True:
+            page = await list_jobs(Context(database), sort="next_run_at", cursor=cursor, limit=size)
+            found += [job.name for job in page.items]
+            cursor = page.cursor
+            if cursor is None:
+                break
+        assert found == wanted
+    odd = await list_jobs(Context(database), JobFilter(label="odd"), sort="next_run_at")
+    assert [job.name for job in odd.items] == ["first", "soon-1", "soon-3", "later", "paused-1"]
+
+
 @pytest.mark.parametrize(
-    ("filters", "field"),
+    ("status", "given", "field"),
     [
-        ({"status": "running"}, "status"),
-        ({"limit": 0}, "limit"),
-        ({"limit": 1001}, "limit"),
-        ({"cursor": "x"}, "cursor"),
+        ("running", {}, "status"),
+        (None, {"limit": 0}, "limit"),
+        (None, {"limit": 1001}, "limit"),
+        (None, {"cursor": "x"}, "cursor"),
+        (None, {"cursor": "j_1", "sort": "next_run_at"}, "cursor"),
+        ("completed", {"sort": "next_run_at"}, "sort"),
     ],
 )
 async def test_filters_that_cannot_be_are_refused(
-    database: Database, filters: dict[str, Any], field: str
+    database: Database, status: str | None, given: dict[str, Any], field: str
 ) -> None:
     with pytest.raises(InvalidField) as caught:
-        await list_jobs(Context(database), **filters)
+        await list_jobs(Context(database), JobFilter(status), **given)
     assert caught.value.field == field
 
 

@@ -32,6 +32,7 @@ from sexton.jobs import edit as editing
 from sexton.jobs import preview as previewing
 from sexton.jobs import read, state
 from sexton.jobs.change import find
+from sexton.jobs.filter import JobFilter
 from sexton.jobs.validation import read_spec
 from sexton.jobs.view import JobView
 from sexton.refusal import aware
@@ -65,9 +66,12 @@ async def create_job(call: Call) -> Answer:
 
 @operation(routes.LIST_JOBS, answer=list[JobView], errors=(422,), lists=True, answer_example=[examples.JOB])
 async def list_jobs(call: Call) -> Answer:
-    """In the order in which they were made."""
+    """In the order in which they were made, or in which they fire next: then paused ones come last, and those
+    that fire no more are left out."""
     query = call.query(JobsQuery)
-    page = await read.list_jobs(call.reading, **msgspec.structs.asdict(query))
+    page = await read.list_jobs(
+        call.reading, _filter_of(query), sort=query.sort, cursor=query.cursor, limit=query.limit
+    )
     return Answer(page.items, headers=call.next_link(cursor=page.cursor) if page.cursor else {})
 
 
@@ -248,6 +252,10 @@ async def explain_job(call: Call) -> Answer:
     job = await require_job(call.context, call.path("job"))
     at = None if query.at is None else aware(query.at, "at")
     return Answer(await why(call.context, job, at=at, past=query.past, ahead=query.ahead))
+
+
+def _filter_of(query: JobsQuery) -> JobFilter:
+    return JobFilter(query.status, query.label, query.name, query.target, query.app, query.problem)
 
 
 def _etag(job: JobView) -> dict[str, str]:

@@ -104,6 +104,10 @@ class JobsQuery(Query, frozen=True, kw_only=True):
     problem: Annotated[
         bool, Meta(description="Only jobs that are set aside: their schedule cannot be computed.")
     ] = False
+    sort: Annotated[
+        Literal["created_at", "next_run_at"],
+        Meta(description="In which order: as they were made, or as they fire next."),
+    ] = "created_at"
     limit: Limit = 100
     cursor: Cursor = None
 

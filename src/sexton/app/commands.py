@@ -16,6 +16,7 @@ from sexton.app.fields import JobFields, Status, When, duration_of, with_schedul
 from sexton.config import Settings
 from sexton.errors import InvalidField, RunFailed
 from sexton.jobs import bulk, create, edit, read, state
+from sexton.jobs.filter import JobFilter
 from sexton.jobs.spec import JobSpec
 from sexton.jobs.view import JobView
 from sexton.postgres.database import Database
@@ -132,7 +133,7 @@ class Commands(Declarations):
     ) -> Jobs:
         """Jobs in the order in which they were made, `after` the one with this id."""
         page = await self._call(
-            read.list_jobs, status=status, label=label, name=name, target=target, cursor=after, limit=limit
+            read.list_jobs, JobFilter(status, label, name, target), cursor=after, limit=limit
         )
         return page.items
 

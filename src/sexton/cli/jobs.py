@@ -154,9 +154,15 @@ def edit(
 
 
 @command(routes.LIST_JOBS)
-def list_(ask: Ask) -> int:
+def list_(
+    ask: Ask,
+    *,
+    sort: Annotated[
+        Literal["created", "next_run"], about("As they were made, or as they fire next. Default: created.")
+    ] = "created",
+) -> int:
     """List jobs."""
-    return ask.shown(partial(_show_all, some=len(ask.given) > 1))
+    return ask.shown(partial(_show_all, some=len(ask.given) > 1), sort=f"{sort}_at")
 
 
 @command(routes.PREVIEW_JOB, defaults={"count": 5})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate, islice, pairwise
@@ -15,9 +14,10 @@ import msgspec
 from sexton.clock import iso
 from sexton.errors import InvalidField, SextonError
 from sexton.jobs.change import find
-from sexton.jobs.page import MOST_BYTES, MOST_ROWS, Page
+from sexton.jobs.filter import JobFilter
+from sexton.jobs.page import MOST_BYTES, MOST_ROWS, Number, Page, decode_cursor, encode_cursor
 from sexton.jobs.planning import after_pause, move_of
-from sexton.jobs.stored import StoredJob, encoded, fields_of, target_of
+from sexton.jobs.stored import StoredJob, fields_of, target_of
 from sexton.jobs.timing import make_schedule
 from sexton.jobs.view import JobView
 from sexton.model import JobStatus, MissedWindow, decode_id, encode_id
@@ -29,9 +29,11 @@ from sexton.security.placeholder import named_secrets
 from sexton.targets.base import Target
 from sexton.targets.handler import contested, is_shared, split_name
 from sexton.targets.key import occurrence_key
-from sexton.targets.table import how_to_serve, kinds, read_target
+from sexton.targets.table import how_to_serve, read_target
 
 RECENT = timedelta(days=2)
+FIRST = datetime(1970, 1, 1, tzinfo=UTC)
+EVERY_JOB = JobFilter()
 SECOND = timedelta(seconds=1)
 YEAR = 366 * 86_400
 MOST_COMPARED = 10
@@ -52,60 +54,45 @@ async def get(context: Context, ref: str) -> JobView:
 @query
 async def list_jobs(
     context: Context,
+    chosen: JobFilter = EVERY_JOB,
     *,
-    status: str | None = None,
-    label: str | None = None,
-    name: str | None = None,
-    target: str | None = None,
-    app: str | None = None,
-    problem: bool = False,
+    sort: str = "created_at",
     cursor: str | None = None,
     limit: int = 100,
 ) -> Page[JobView]:
-    """Jobs in the order in which they were made. `label` is `name` or `name=value`; a `name` that ends with
-    `*` is a beginning; `target` is a kind of target or the name of a handler, with its application or
-    without; with `problem`, only those that are set aside."""
-    if status is not None and status not in tuple(JobStatus):
-        hint = f"use {', '.join(JobStatus)}"
-        raise InvalidField("bad_value", f"there is no status {status}", field="status", hint=hint)
+    """Jobs in the order in which they were made or, with `sort` next_run_at, in which they fire next: paused
+    ones last, and without those that fire no more."""
     if not 1 <= limit <= MOST_ROWS:
         raise InvalidField("out_of_range", f"limit is {limit}", field="limit", hint=f"give 1 to {MOST_ROWS}")
-    after = 0 if cursor is None else decode_id("j", cursor)
-    if after is None:
-        hint = "pass on the cursor of the page before"
-        raise InvalidField("bad_cursor", f"{cursor!r} is not a cursor", field="cursor", hint=hint)
-    label_name, has_value, label_value = (label or "").partition("=")
-    pattern = _beginning(name[:-1]) if name is not None and name.endswith("*") else None
-    kind = target if target in kinds() else None
-    handler_app, handler = (None, None) if kind or target is None else split_name(target)
+    by_next_run = sort == "next_run_at"
+    filters = {"namespace": context.namespace, "limit": limit + 1, **chosen.parameters()}
+    if by_next_run:
+        if chosen.status in (JobStatus.COMPLETED, JobStatus.DELETED):
+            raise InvalidField(
+                "bad_value", f"{chosen.status} jobs have no next run", field="sort", hint="leave sort out"
+            )
+        due_at, after = (
+            (FIRST, 0) if cursor is None else decode_cursor(cursor, tuple[datetime | None, Number])
+        )
+        filters["due_at"] = due_at
+    else:
+        after = 0 if cursor is None else decode_id("j", cursor)
+        if after is None:
+            hint = "pass on the cursor of the page before"
+            raise InvalidField("bad_cursor", f"{cursor!r} is not a cursor", field="cursor", hint=hint)
     async with context.open.transaction():
         await context.open.execute("set local plan_cache_mode = force_custom_plan")
-        rows = await context.fetch(
-            "jobs/list",
-            namespace=context.namespace,
-            after=after,
-            status=status,
-            label=label_name if label_name and not has_value else None,
-            labels=encoded({label_name: label_value}) if has_value else None,
-            name=None if pattern is not None else name,
-            pattern=pattern,
-            kind=kind,
-            handler=handler,
-            full_name=None if handler_app is None else target,
-            app=app,
-            problem=problem,
-            limit=limit + 1,
-        )
+        statement = "jobs/list_by_next_run" if by_next_run else "jobs/list"
+        rows = await context.fetch(statement, after=after, **filters)
         sizes = accumulate(row["bytes"] for row in rows[:limit])
-        fitting = max(1, sum(size <= MOST_BYTES for size in sizes))
-        ids = [row["id"] for row in rows[:fitting]]
-        jobs = await views(context, ids)
-    return Page(jobs, encode_id("j", ids[-1]) if len(rows) > fitting else None)
-
-
-def _beginning(text: str) -> str:
-    """The pattern of LIKE for what begins so."""
-    return re.sub(r"([\\%_])", r"\\\1", text) + "%"
+        shown = rows[: max(1, sum(size <= MOST_BYTES for size in sizes))]
+        jobs = await views(context, [row["id"] for row in shown])
+    if len(rows) <= len(shown):
+        return Page(jobs)
+    last = shown[-1]
+    return Page(
+        jobs, encode_cursor(last["due_at"], last["id"]) if by_next_run else encode_id("j", last["id"])
+    )
 
 
 @query

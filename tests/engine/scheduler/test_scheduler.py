@@ -18,6 +18,7 @@ from sexton.config import Settings
 from sexton.engine.scheduler import catch_up
 from sexton.jobs.create import create
 from sexton.jobs.edit import reschedule
+from sexton.jobs.filter import JobFilter
 from sexton.jobs.read import get, list_jobs
 from sexton.jobs.spread import jitter_of
 from sexton.jobs.state import pause
@@ -226,16 +227,16 @@ async def test_a_one_off_completes_its_job(database: Database, stage: Stage) -> 
     context = Context(database)
     shown = await get(context, "job")
     assert (shown.status, shown.completed_at, shown.next_run_at) == ("active", None, None)
-    assert [each.name for each in (await list_jobs(context, status="active")).items] == ["job"]
-    assert (await list_jobs(context, status="completed")).items == []
+    assert [each.name for each in (await list_jobs(context, JobFilter(status="active"))).items] == ["job"]
+    assert (await list_jobs(context, JobFilter(status="completed"))).items == []
     [run] = await runs_of(database, job)
     await database.fetch("recording/cancel_run", namespace="default", run_id=run["id"], reason="", now=None)
     shown = await get(context, "job")
     assert (shown.status, shown.last_outcome) == ("completed", "cancelled")
     assert shown.completed_at is not None
     assert shown.completed_at > run["fired_at"]
-    assert (await list_jobs(context, status="active")).items == []
-    assert [each.name for each in (await list_jobs(context, status="completed")).items] == ["job"]
+    assert (await list_jobs(context, JobFilter(status="active"))).items == []
+    assert [each.name for each in (await list_jobs(context, JobFilter(status="completed"))).items] == ["job"]
 
 
 async def test_max_runs_completes_a_job(database: Database, stage: Stage) -> None:

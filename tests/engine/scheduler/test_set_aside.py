@@ -15,6 +15,7 @@ from sexton.engine.scheduler.set_aside import SetAside, forget_solved
 from sexton.engine.upkeep.housekeeper import Housekeeper
 from sexton.errors import ScheduleError
 from sexton.jobs.edit import edit
+from sexton.jobs.filter import JobFilter
 from sexton.jobs.read import get, list_jobs
 from sexton.jobs.state import delete, pause, resume
 from sexton.model import encode_id
@@ -75,7 +76,8 @@ async def test_it_is_written_down_and_shown_and_the_others_go_on(database: Datab
     assert (await get(Context(database), "sound")).problem is None
     listed = await list_jobs(Context(database))
     assert [each.problem is None for each in listed.items] == [False, True]
-    assert [each.name for each in (await list_jobs(Context(database), problem=True)).items] == ["broken"]
+    aside = await list_jobs(Context(database), JobFilter(problem=True))
+    assert [each.name for each in aside.items] == ["broken"]
     assert (await get_counts(Context(database))).problems == 1
     [line] = await why(Context(database), broken)
     assert (line.disposition, line.reason) == ("upcoming", "problem")
@@ -98,7 +100,7 @@ async def test_an_edit_brings_it_back(database: Database, stage: Stage) -> None:
     mended = await edit(Context(database), "broken", {"timezone": "Europe/Berlin"})
     assert mended.problem is None
     assert (await get_counts(Context(database))).problems == 0
-    assert (await list_jobs(Context(database), problem=True)).items == []
+    assert (await list_jobs(Context(database), JobFilter(problem=True))).items == []
     # The one occurrence that is known to have been open was missed, and is accounted for.
     assert await skips_of(database, job) == [(waited, "missed", 1)]
     await make_due(database, job)

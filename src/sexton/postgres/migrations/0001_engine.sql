@@ -155,6 +155,9 @@ create table sexton.timers (
 
 create index timers_due on sexton.timers (shard, due_at);
 
+-- For people who want to see what fires next. It costs firing about a fifteenth of its processor time.
+create index timers_next on sexton.timers (due_at, job_id);
+
 -- Jobs that are set aside because it cannot be worked out when they are due. Of another revision: it was mended.
 create table sexton.problems (
     job_id bigint primary key,
