@@ -37,7 +37,7 @@ def test_a_key_comes_from_the_job_and_the_payload() -> None:
 )
 def test_what_cannot_be_filled_in_is_refused(template: str, payload: Any, code: str) -> None:
     with pytest.raises(InvalidField) as refused:
-        check_concurrency_key(template, payload)
+        check_concurrency_key(template, "a", payload)
     assert (refused.value.code, refused.value.field) == (code, "concurrency_key")
     assert refused.value.hint
     with pytest.raises(InvalidField):
@@ -48,3 +48,10 @@ def test_what_a_run_lacks_is_named() -> None:
     with pytest.raises(InvalidField, match=r"payload\.customer") as refused:
         concurrency_key("{{payload.customer}}", job_id=1, job_name="a", payload={})
     assert refused.value.field == "concurrency_key"
+
+
+def test_the_name_of_the_job_is_a_key() -> None:
+    fields = {"schedule": "@daily", "concurrency_key": "{{job_name}}"}
+    assert read_spec({"name": "report", **fields}).concurrency_key == "{{job_name}}"
+    with pytest.raises(InvalidField, match="characters long"):
+        read_spec({"name": "r" * 150, **fields, "concurrency_key": "{{job_name}}{{job_name}}"})

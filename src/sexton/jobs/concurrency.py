@@ -37,9 +37,9 @@ def concurrency_key(template: str | None, *, job_id: int, job_name: str, payload
     return key
 
 
-def check_concurrency_key(template: str, payload: Any) -> None:
+def check_concurrency_key(template: str, job_name: str, payload: Any) -> None:
     """Refuse what could not be filled in, or not before a run is due."""
     if not template.strip():
         raise InvalidField("empty", f"{FIELD} is empty", field=FIELD, hint="leave it out for no key")
     check_template(template, payload, field=FIELD, names=NAMES)
-    concurrency_key(template, job_id=0, job_name="", payload=payload)
+    concurrency_key(template, job_id=0, job_name=job_name, payload=payload)

@@ -101,7 +101,7 @@ def _check(spec: JobSpec) -> JobSpec:
             payload=spec.payload,
         )
     if spec.concurrency_key is not None:
-        check_concurrency_key(spec.concurrency_key, spec.payload)
+        check_concurrency_key(spec.concurrency_key, spec.name, spec.payload)
     return msgspec.structs.replace(spec, **targets) if targets else spec
 
 
