@@ -197,6 +197,14 @@ def test_every_occurrence_gets_exactly_one_disposition(
     assert all(skip.reason is not SkipReason.COALESCED for skip in result.skips) or ran
 
 
+def test_max_missed_is_for_run_all_alone() -> None:
+    schedule, first = parse("0 * * * *"), datetime(2026, 1, 1, 1, tzinfo=UTC)
+    now = first + timedelta(hours=3, minutes=30)
+    for window, runs in (("RUN_ONCE", [first + timedelta(hours=3)]), ("RUN_ALL", [])):
+        planned = plan(schedule, policy(window, max_missed=0), first, timedelta(0), now)
+        assert [run.scheduled_at for run in planned.runs] == runs
+
+
 TEXTS = ["* * * * * *", "*/5 * * * *", "0 9 * * 1-5", "every 7s", "every 45m", "30 1,2 * * *", "* 2 29 2 *"]
 ZONES = ["UTC", "America/New_York", "Australia/Lord_Howe", "Pacific/Apia"]
 

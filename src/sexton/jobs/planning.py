@@ -122,10 +122,9 @@ def plan(
             skips.add(at, SkipReason.OUTSIDE_CATCH_UP)
         else:
             to_run.append(at)
-            if policy.missed_window is MissedWindow.RUN_ONCE and len(to_run) > 1:
-                skips.add(to_run.popleft(), SkipReason.COALESCED)
-            elif len(to_run) > policy.max_missed:
-                skips.add(to_run.popleft(), SkipReason.MAX_MISSED)
+            once = policy.missed_window is MissedWindow.RUN_ONCE
+            if len(to_run) > (1 if once else policy.max_missed):
+                skips.add(to_run.popleft(), SkipReason.COALESCED if once else SkipReason.MAX_MISSED)
     if policy.missed_window is MissedWindow.RUN_ONCE and on_time and to_run:
         skips.add(to_run.popleft(), SkipReason.COALESCED)
     if policy.missed_window is not MissedWindow.RUN_ALL and skips.ranges:

@@ -107,7 +107,7 @@ def _read_units(text: str, position: int, word: str) -> int:
                 "bad_interval",
                 f"unknown unit {match[2]!r}" if unit else f"{number} has no unit",
                 position=position + match.start(2) - added,
-                hint=_other_way(unit) or f"use s, m, h, d or w, such as {word} 15m",
+                hint=(word == "every" and _other_way(unit)) or f"use s, m, h, d or w, such as {word} 15m",
             )
         seconds += int(number[:15]) * UNITS[unit]
     if end == position or text[end:].strip():
