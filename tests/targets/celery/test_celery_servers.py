@@ -13,12 +13,14 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+import pytest_asyncio
 from redis import Redis
 
 from sexton.postgres.database import Database
 from tests.seeding import Store, drained, working
 from tests.servers.address import address
 from tests.targets.carrying import carry_out, end_of, waiting
+from tests.waiting import until
 
 pytestmark = pytest.mark.servers
 
@@ -108,8 +110,13 @@ def shop(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Shop]:
         yield shop
 
 
+@pytest_asyncio.fixture(autouse=True)
+async def _ready(shop: Shop) -> None:
+    await until(lambda: " ready." in shop.log.read_text())
+
+
 async def until_sent(database: Database, target: dict[str, Any], **job: Any) -> tuple[str, Any, str | None]:
-    """Its end; as long as the shop has not made its queue yet, the run is tried again."""
+    """Its end; the shop makes its queue before it says that it is ready."""
     # Other tests have jobs of the same number at the same Redis.
     template = f"{uuid4().hex}:{{{{unix}}}}"
     store, run = await waiting(
