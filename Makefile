@@ -12,7 +12,7 @@ SOURCES := $(wildcard src tests bench)
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help install up test test-servers chaos check format bench bench-engines lock clean
+.PHONY: help install up test test-servers chaos docs check format bench bench-engines lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' Makefile | expand -t 16
@@ -50,13 +50,16 @@ up: $(READY) ## start Sexton on this machine
 	@$(BIN)/sexton up
 
 test: check ## check, then all tests
-	$(BIN)/python -m pytest -n $(WORKERS)
+	$(BIN)/python -m tests.second_try -n $(WORKERS)
 
 test-servers: $(STAMP) ## the tests that need Redis and others, which it installs and starts (ARGS="--only redis")
 	$(BIN)/python -m tests.servers $(ARGS)
 
 chaos: $(STAMP) ## kill, stop, cut and restart for 20 minutes, and check the books (ARGS="leader_killed")
 	$(BIN)/python -m tests.faults.chaos $(ARGS)
+
+docs: $(STAMP) ## write docs/python.md from the docstrings
+	$(BIN)/python -m tests.python_reference
 
 check: $(STAMP) ## format, lint, types and import rules
 	$(BIN)/python -m ruff format --check $(SOURCES)

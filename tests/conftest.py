@@ -38,14 +38,17 @@ begin
     for emptied in
         select format('%I.%I', schemaname, tablename) from pg_tables
         where schemaname = 'sexton' and tablename !~ '_[0-9]{8}$'
-            and tablename not in ('migrations', 'settings', 'shards', 'namespaces', 'access_version')
+            and tablename not in ('migrations', 'settings', 'shards', 'namespaces')
+            and tablename not in ('access_version', 'audit_head')
     loop
         execute 'delete from ' || emptied;
     end loop;
 end
 $$;
 delete from sexton.settings where name <> 'shards';
-delete from sexton.namespaces where name <> 'default';
+delete from sexton.namespaces;
+insert into sexton.namespaces (name) values ('default');
+update sexton.audit_head set sequence = 0, hash = '', removed_sequence = 0, removed_hash = '';
 select setval('sexton.catch_up_free_at', 1);
 update sexton.shards set epoch = 0, holder = null, taken_at = null where epoch > 0;
 """

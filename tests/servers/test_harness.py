@@ -23,10 +23,26 @@ while True:
     connection.close()
 """
 
+# Its child answers for a while after it has gone.
+PARENT = """
+import os, signal, sys, time
+if os.fork():
+    signal.pause()
+signal.signal(signal.SIGTERM, lambda number, frame: (time.sleep(0.5), os._exit(0)))
+exec(open(sys.argv[2]).read())
+"""
+
 
 def start_echo(place: Place) -> str:
     port = free_port()
     place.run([sys.executable, place.write("echo.py", ECHO), str(port)])
+    return f"echo://127.0.0.1:{port}"
+
+
+def start_parent(place: Place) -> str:
+    port = free_port()
+    script = place.write("echo.py", ECHO)
+    place.run([sys.executable, place.write("parent.py", PARENT), str(port), script])
     return f"echo://127.0.0.1:{port}"
 
 
@@ -62,6 +78,28 @@ def test_a_server_runs_until_its_place_is_closed(tmp_path: Path) -> None:
     assert place.process is not None
     assert place.process.returncode == -signal.SIGTERM
     assert not accepts(url)
+
+
+def test_a_server_is_gone_when_its_children_are(tmp_path: Path) -> None:
+    place = Place(tmp_path, tmp_path)
+    url = start_parent(place)
+    assert harness._wait(GOOD, place, url) is None
+    place.close()
+    assert not accepts(url)
+
+
+def test_a_frozen_server_does_not_answer(tmp_path: Path) -> None:
+    place = Place(tmp_path, tmp_path)
+    url = start_echo(place)
+    assert harness._wait(GOOD, place, url) is None
+    assert place.process is not None
+    state = Path(f"/proc/{place.process.pid}/stat")
+    for _ in range(100):
+        place.freeze()
+        assert state.read_text("utf-8").rpartition(")")[2].split()[0] == "T"
+        place.thaw()
+    assert says(url, b"hello", b"hello")
+    place.close()
 
 
 def test_all_but_what_is_missing_is_handed_to_the_tests(
