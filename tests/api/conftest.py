@@ -21,6 +21,10 @@ from sexton.config import Settings
 from sexton.postgres.database import Database
 from sexton.postgres.replica import Replica
 
+ROOT_PATHS = (
+    "/api", "/healthz", "/readyz", "/metrics", "/docs", "/openapi", "/sign-", "/assets",
+)  # fmt: skip
+
 
 class Api:
     """A small HTTP client of the API that keeps what came back."""
@@ -34,12 +38,7 @@ class Api:
         data = options.pop("data", None)
         if body is not None:
             data, headers["Content-Type"] = json.dumps(body).encode(), "application/json"
-        url = self.base + (
-            path
-            if path.startswith(("/api", "/healthz", "/readyz", "/metrics", "/docs", "/openapi"))
-            or path == "/"
-            else f"/api/v1{path}"
-        )
+        url = self.base + (path if path == "/" or path.startswith(ROOT_PATHS) else f"/api/v1{path}")
         async with self.session.request(
             method,
             URL(url, encoded=True),

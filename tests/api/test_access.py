@@ -171,3 +171,37 @@ async def test_only_the_cluster_makes_keys_for_all_namespaces(guarded: Api) -> N
     )
     assert reply.code == "forbidden"
     assert (await guarded("GET", "/keys?every=true", headers=headers)).code == "forbidden"
+
+
+async def test_quotas_are_set_shown_and_exceeded(guarded: Api) -> None:
+    await guarded("POST", "/namespaces", {"name": "billing"}, headers=ADMIN)
+    changed = await guarded(
+        "PATCH", "/namespaces/billing", {"jobs": 1, "firings_per_second": 5}, headers=ADMIN
+    )
+    assert changed.status == 200
+    assert changed.json()["quotas"] == {
+        "jobs": 1, "live_runs": None, "firings_per_second": 5.0, "payload_bytes": None, "history_days": None,
+        "campaign_sends_per_day": None,
+    }  # fmt: skip
+    theirs = await make_key(guarded, "editor", "billing")
+    job = {"name": "a", "schedule": "@daily"}
+    assert (await guarded("POST", "/jobs", job, headers=theirs)).status == 201
+    refused = await guarded("POST", "/jobs", {**job, "name": "b"}, headers=theirs)
+    assert (refused.status, refused.code, refused.json()["quota"]) == (409, "quota_exceeded", "jobs")
+    assert "sexton namespaces set billing --jobs 2" in refused.json()["hint"]
+    shown = (await guarded("GET", "/namespaces/billing", headers=theirs)).json()
+    assert shown["used"] == {"jobs": 1, "live_runs": 0, "firings_wait_seconds": 0.0}
+    admin_of_one = await make_key(guarded, "admin", "billing")
+    reply = await guarded("PATCH", "/namespaces/billing", {"jobs": 100}, headers=admin_of_one)
+    assert reply.code == "forbidden"
+    text = (await guarded("GET", "/metrics", headers=ADMIN)).content.decode()
+    assert 'sexton_namespace_quota{namespace="billing",quota="jobs"} 1.0' in text
+    assert 'sexton_namespace_used{namespace="billing",quota="jobs"} 1.0' in text
+    assert 'sexton_namespace_used{namespace="billing",quota="live_runs"}' not in text
+    for body, code in (
+        ({"jobs": -1}, "out_of_range"),
+        ({"cpu": 1}, "unknown_field"),
+        ({"jobs": "many"}, "bad_value"),
+    ):
+        assert (await guarded("PATCH", "/namespaces/billing", body, headers=ADMIN)).code == code
+    assert (await guarded("PATCH", "/namespaces/nowhere", {}, headers=ADMIN)).code == "namespace_not_found"

@@ -20,8 +20,8 @@ from sexton.api.operation import Operation
 from sexton.config import Settings
 from sexton.engine.telemetry import Telemetry
 from sexton.errors import InvalidField
-from sexton.jobs.page import Number, decode_cursor, encode_cursor
 from sexton.postgres.database import Database
+from sexton.postgres.page import Number, decode_cursor, encode_cursor
 from sexton.refusal import types_at
 from sexton.security.access import WRONG_KEYS
 from tests.api.conftest import Api, serve

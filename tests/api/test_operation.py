@@ -180,8 +180,18 @@ async def test_the_pages_load_nothing_from_elsewhere(api: Api) -> None:
         assert reply.status == 200
         assert reply.headers["Content-Type"].startswith("text/html")
         text = reply.content.decode()
-        assert not re.search(r"<(script|link|img|iframe)|@import|url\(", text)
-        assert "default-src 'none'" in reply.headers["Content-Security-Policy"]
+        loaded = re.findall(r'(?:src|<link[^>]* href)="([^"]*)"', text)
+        assert loaded
+        for each in loaded:
+            assert each.startswith("/assets/")
+            found = await api("GET", each)
+            assert (found.status, "immutable" in found.headers["Cache-Control"]) == (200, True)
+            assert not re.search(rb"@import|url\(|https?://(?!www\.w3\.org/2000/svg)", found.content)
+        assert not re.search(r"<style|style=|<script[^>]*>[^<]|\bon\w+=|<iframe", text)
+        policy = reply.headers["Content-Security-Policy"]
+        assert "default-src 'none'" in policy
+        assert "frame-ancestors 'none'" in policy
+        assert "unsafe" not in policy
     home = (await api("GET", "/", headers={"Host": "localhost:7390"})).content.decode()
     assert "http://localhost:7390/api/v1/jobs" in home
     assert f"<pre>{program_here()} jobs add hello" in home
@@ -268,7 +278,7 @@ async def test_readiness_sees_every_loop_of_a_node_and_the_heartbeat(database: D
             await node.worker.joined()
             states = {each["name"]: each["healthy"] for each in (await api("GET", "/readyz")).json()["loops"]}
             assert set(states) == {
-                "scheduler", "leadership", "listener", "sweeper", "housekeeper", "replanner",
+                "scheduler", "leadership", "listener", "sweeper", "housekeeper", "replanner", "sealer",
                 "claimer", "outcome_writer", "watcher", "heartbeat", "dead_letter_sender",
             }  # fmt: skip
             assert states["heartbeat"]

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from sexton.api import operation
-from sexton.jobs.page import MOST_BYTES, Page, make_page
 from sexton.postgres.database import Database
+from sexton.postgres.page import MOST_BYTES, Page, make_page
 from sexton.postgres.transaction import Context
 from sexton.runs.dead_letters import list_dead
 from sexton.runs.read import list_runs

@@ -6,9 +6,12 @@ from typing import Any
 
 import pytest
 
-from tests.api.conftest import Api
+from sexton.config import Settings
+from sexton.postgres.database import Database
+from tests.api.conftest import Api, serve
 
 JOB = {"name": "hello", "schedule": "@yearly", "target": {"handler": "work"}, "queue": "mail"}
+CONFIGURED = "a-key-of-the-configuration"
 
 
 async def test_limits_are_set_shown_changed_and_removed(api: Api) -> None:
@@ -57,3 +60,33 @@ async def test_pause_and_resume(api: Api) -> None:
 async def test_refusals(api: Api, method: str, path: str, body: Any, status: int, code: str) -> None:
     reply = await api(method, path, body)
     assert (reply.status, reply.json()["code"]) == (status, code)
+
+
+async def test_each_namespace_has_its_own_queues(database: Database) -> None:
+    admin = {"Authorization": f"Bearer {CONFIGURED}"}
+    async with serve(database, Settings(api_keys=CONFIGURED)) as api:
+        keys = {}
+        for name in ("a", "b"):
+            await api("POST", "/namespaces", {"name": name}, headers=admin)
+            made = await api(
+                "POST", "/keys", {"name": name, "role": "editor", "namespace": name}, headers=admin
+            )
+            keys[name] = {"Authorization": f"Bearer {made.json()['key']}"}
+            await api("POST", "/jobs", JOB, headers=keys[name])
+        limited = await api("PUT", "/queues/mail", {"concurrency": 5}, headers=keys["a"])
+        assert (limited.status, limited.json()["warnings"]) == (200, [])
+        await api("POST", "/queues/mail/pause", {"reason": "it moves"}, headers=keys["a"])
+        await api("PUT", "/queues/own", {"concurrency": 1}, headers=keys["a"])
+        theirs = (await api("GET", "/queues", headers=keys["b"])).json()
+        assert [(each["name"], each["paused"], each["concurrency"]) for each in theirs] == [
+            ("mail", False, None)
+        ]
+        assert (await api("GET", "/queues/own", headers=keys["b"])).code == "queue_not_found"
+        run = (await api("POST", "/jobs/hello/run", headers=keys["b"])).json()["run_id"]
+        waiting = (await api("GET", f"/runs/{run}", headers=keys["b"])).json()["waiting_for"]
+        assert waiting == "no worker is running"
+        mine = (await api("GET", "/queues/mail", headers=keys["a"])).json()
+        assert (mine["paused"], mine["waiting"]) == (True, 0)
+        assert (await api("GET", "/queues/mail", headers={**admin, "Sexton-Namespace": "b"})).json()[
+            "waiting"
+        ] == 1

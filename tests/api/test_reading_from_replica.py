@@ -16,6 +16,7 @@ from sexton.postgres.partitions import make_partitions
 from sexton.postgres.replica import Replica
 from tests.api.conftest import Api, Reply, serve
 from tests.postgres.standby import Pair, standby
+from tests.waiting import PATIENCE
 
 LISTS = ("/jobs", "/runs", "/dead", "/dead/groups", "/cluster")
 
@@ -54,7 +55,7 @@ async def api(pair: Pair, primary: Database, monkeypatch: pytest.MonkeyPatch) ->
 
 
 async def caught_up(api: Api) -> Reply:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         while (reply := await api("GET", "/jobs")).headers.get("Sexton-Replica-Lag") != "0.0":
             await asyncio.sleep(0.05)  # it replays in its own time
     return reply
@@ -83,7 +84,7 @@ async def test_a_replica_that_lags_says_so_and_what_was_just_written_is_found(ap
     pair.run(pair.replica, "select pg_wal_replay_pause()")
     try:
         job = await make(api, "just-made")
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             while float((listed := await api("GET", "/jobs")).headers["Sexton-Replica-Lag"]) < 0.3:
                 await asyncio.sleep(0.05)  # the lag grows with the time
         assert listed.json() == []

@@ -11,8 +11,6 @@ from sexton.config import Settings
 from sexton.engine.telemetry import Telemetry
 from sexton.model import encode_id
 from sexton.postgres.database import Database
-from sexton.postgres.transaction import Context
-from sexton.runs import completion as report
 from tests.api.conftest import Api, Reply, serve
 from tests.seeding import Store
 
@@ -49,7 +47,7 @@ async def outside(api: Api, store: Store, database: Database) -> Outside:
     run = await store.run(
         state="waiting", node=await store.node(), claim=1, attempt=1, claimed_at=moment, deadline_at=moment
     )
-    return Outside(api, run, report.token_of(await report.read_key(Context(database)), run, 1))
+    return Outside(api, run, await store.token(run))
 
 
 async def test_the_token_is_enough_and_nothing_else_is(outside: Outside) -> None:
@@ -91,9 +89,9 @@ async def test_what_is_reported_is_counted_once(database: Database, store: Store
     moment = await store.value("select clock_timestamp()")
     columns = {"state": "waiting", "claim": 1, "attempt": 1, "claimed_at": moment, "deadline_at": moment}
     runs = [await store.run(node=await store.node(), **columns) for _ in range(3)]
-    key = await report.read_key(Context(database))
+    tokens = [await store.token(run) for run in runs]
     async with serve(database, Settings(), Process()) as api:
-        done, failed, dead = (Outside(api, run, report.token_of(key, run, 1)) for run in runs)
+        done, failed, dead = (Outside(api, run, token) for run, token in zip(runs, tokens, strict=True))
         for _ in range(2):
             await done.say("complete")
             await failed.say("fail", {"error": "x"})

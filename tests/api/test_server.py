@@ -17,7 +17,7 @@ from sexton.api.server import BoundedProtocol, serving
 from sexton.config import Settings
 from sexton.engine.up.listen import listen
 from sexton.postgres.database import Database
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 
 HEAD = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 POST = b"POST /api/v1/jobs HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
@@ -177,7 +177,7 @@ async def test_a_request_that_does_not_end_does_not_keep_the_process_from_stoppi
 ) -> None:
     """Runs and shards are given back after the server has stopped."""
     monkeypatch.setattr("sexton.api.server.STOP_SECONDS", 0.1)
-    async with asyncio.timeout(60), server(database, header_seconds=LONG, body_seconds=LONG) as port:
+    async with asyncio.timeout(PATIENCE), server(database, header_seconds=LONG, body_seconds=LONG) as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(POST + b"Content-Length: 100\r\nExpect: 100-continue\r\n\r\n")
         await reader.readline()  # it waits for the body

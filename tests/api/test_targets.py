@@ -48,6 +48,14 @@ async def test_a_failure_is_an_answer_and_says_what_a_run_would_become(api: Api)
     assert (told["success"], told["outcome"]) == (False, "failed")
 
 
+async def test_what_takes_too_long_is_a_timeout(database: Database) -> None:
+    settings = Settings(allow_shell=True, shell_commands="sleep")
+    body = {"target": {"shell": {"command": ["sleep", "60"]}}, "timeout_seconds": 0.5}
+    async with serve(database, settings) as api:
+        told = (await api("POST", "/targets/test", body)).json()
+    assert (told["outcome"], told["error"]) == ("failed", "timeout: no end after 0.5 seconds")
+
+
 @pytest.mark.parametrize(
     ("body", "code", "field"),
     [

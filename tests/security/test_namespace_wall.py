@@ -10,21 +10,27 @@ from sexton.postgres.statement import load_all
 # What belongs to a namespace.
 OWNED = (
     "jobs", "job_revisions", "timers", "problems", "queues", "runs", "history", "attempts", "run_logs",
-    "dead", "requests", "secrets", "keys",
+    "dead", "requests", "secrets", "keys", "content_schedules", "content_entities", "content_versions",
+    "content_changes", "lanes", "meters", "audit", "audit_pending", "audit_entries",
 )  # fmt: skip
 TOUCHES = re.compile(rf"\bsexton\.({'|'.join(OWNED)})\b")
 # Ids of things that were looked up in their namespace, or that the engine itself has read.
 KEYS = {
     "job_id", "job_ids", "jobs", "run_id", "run_ids", "runs", "ids", "lane", "lanes", "node", "nodes",
-    "shard", "shards", "key_id",
+    "shard", "shards", "key_id", "schedule_id", "window_id",
 }  # fmt: skip
 
 UPKEEP = "keeps the whole cluster going, whoever owns what"
 FIGURE = "a figure of the whole cluster: its callers need a role in all namespaces"
+SECRET = "found by the hash of a secret that only its holder has"
 APART = {
+    "access/read_session": SECRET,
+    "access/take_link": SECRET,
+    "audit/is_pending": UPKEEP,
+    "audit/read_head": UPKEEP,
+    "audit/remove": UPKEEP,
     "cluster/mend_shards": UPKEEP,
     "cluster/remove_nodes": UPKEEP,
-    "firing/list_set_aside": UPKEEP,
     "jobs/next_pause_end": UPKEEP,
     "jobs/remove_completed": UPKEEP,
     "jobs/remove_requests": UPKEEP,
@@ -35,14 +41,12 @@ APART = {
     "reading/count_work": FIGURE,
     "reading/examine_partitions": FIGURE,
     "reading/examine_problems": FIGURE,
-    "reading/list_backlog": FIGURE,
     "recording/expire": UPKEEP,
     "recording/find_sweepable": UPKEEP,
     "recording/lock_overdue": UPKEEP,
     "recording/promote_orphans": UPKEEP,
     "recording/reap": UPKEEP,
     "recording/stop_overlapped": UPKEEP,
-    "testing/list_coming": "a test engine has a database of its own",
     "zones/list_in_use": UPKEEP,
     "zones/lock_timers": UPKEEP,
 }

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from sexton.api.guard import FORWARDED
+from sexton.api.site import FORWARDED
 from sexton.cli.client import find_own_url, read_token
 from sexton.config import Settings
 from sexton.errors import Unavailable
@@ -162,9 +162,11 @@ async def test_another_user_of_this_machine_is_refused(
         assert (await api("GET", "/jobs")).status == 200
     monkeypatch.setattr(access, "user_of", lambda *_: NOBODY)
     async with serve(database, Settings()) as api:
-        for path in ("/jobs", "/", "/metrics"):
+        for path in ("/jobs", "/metrics"):
             reply = await api("GET", path)
             assert (reply.status, reply.code) == (403, "other_user")
+        # A page sends a person to sign in: it shows nothing else.
+        assert b"<title>Sign in</title>" in (await api("GET", "/")).content
         assert (await api("GET", "/healthz")).status == 200
         assert (await api("GET", "/readyz")).status == 200
         # A service that was sent a run may be run by any user: its token tells.

@@ -18,8 +18,8 @@ def test_a_credential_of_one_namespace_needs_no_choice() -> None:
 
 
 def test_the_owner_uses_the_default_namespace_unless_another_is_asked_for() -> None:
-    assert owner("root").choose(None) == "default"
-    assert owner("root").choose("billing") == "billing"
+    assert owner("root", "user:0").choose(None) == "default"
+    assert owner("root", "user:0").choose("billing") == "billing"
 
 
 def test_a_namespace_of_others_is_not_there() -> None:
@@ -45,7 +45,7 @@ def test_a_role_counts_in_its_namespace() -> None:
 def test_the_cluster_is_more_than_its_namespaces() -> None:
     with pytest.raises(SextonError, match="in all namespaces"):
         BOTH.require(Role.VIEWER, "mail", cluster=True)
-    owner("root").require(Role.ADMIN, "mail", cluster=True)
+    owner("root", "user:0").require(Role.ADMIN, "mail", cluster=True)
 
 
 def test_the_greater_of_two_roles_counts() -> None:

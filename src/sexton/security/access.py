@@ -1,8 +1,9 @@
-"""Who may use the API: the user who runs it and root, from this machine; or every caller who has a key.
+"""Who may use the API: the user who runs it and root, from this machine; or every caller who has a key, or
+has signed in.
 
-An API that others can reach must have keys. This is decided here, for every process that serves it. On a
-system whose kernel does not tell the user of a connection, a token in a file that only the user can read
-stands for the user.
+An API that others can reach must have keys or OpenID Connect. This is decided here, for every process that
+serves it. On a system whose kernel does not tell the user of a connection, a token in a file that only the
+user can read stands for the user.
 """
 
 from __future__ import annotations
@@ -12,16 +13,17 @@ import hmac
 import logging
 import os
 import secrets
-from collections import OrderedDict
 from hashlib import sha256
 from pathlib import Path
 from typing import NoReturn
+from urllib.parse import urlsplit
 
-from sexton import clock
 from sexton.config import Settings
 from sexton.connections.loopback import is_loopback
 from sexton.errors import InvalidField, SextonError, Unavailable
 from sexton.postgres.server import default_data_directory
+from sexton.security.failures import Failures
+from sexton.security.openid import read_openid
 from sexton.security.peer import Place, can_tell, user_of
 from sexton.security.private_file import make_private_file, read_private_file
 
@@ -31,22 +33,31 @@ ROOT = 0
 SHORTEST_KEY = 16
 # Wrong keys that one address may send in a minute before they are refused unseen.
 WRONG_KEYS = 20
-MINUTE = 60.0
-# Addresses that are remembered; the one that was silent longest is forgotten first.
-MOST_ADDRESSES = 10_000
+# Of the hash of a configured key: enough to tell two of them apart.
+SHOWN_DIGITS = 32
 
 
 def require_keys(settings: Settings) -> list[str]:
-    """The API keys. Raises `InvalidField` if there are none, though `host` is not loopback."""
-    keys = read_keys(settings)
-    if keys or is_loopback(settings.host):
+    """The API keys. Raises `InvalidField` if others can reach the API, and neither keys nor OpenID Connect
+    tell who they are."""
+    keys, openid = read_keys(settings), read_openid(settings)
+    if keys or openid is not None or not is_reachable(settings):
         return keys
+    where = settings.public_url or settings.host or "all addresses"
     raise InvalidField(
         "keys_required",
-        f"on {settings.host or 'all addresses'} other machines can reach the API, and it has no API keys",
+        f"on {where} other machines can reach the API, and it has no API keys",
         field="api_keys",
         hint="set SEXTON_API_KEYS to a long random text, or to @FILE with one key per line; "
-        "or listen on 127.0.0.1",
+        "or let people sign in with OpenID Connect (SEXTON_OIDC_ISSUER); or listen on 127.0.0.1",
+    )
+
+
+def is_reachable(settings: Settings) -> bool:
+    """Whether other machines can reach the API: at `host`, or behind a proxy at `public_url`."""
+    origin = settings.public_origin()
+    return not is_loopback(settings.host) or (
+        origin is not None and not is_loopback(urlsplit(origin).hostname or "")
     )
 
 
@@ -93,14 +104,19 @@ class OwnerCheck:
         if self._token is not None:
             given = header.removeprefix("Bearer ").strip()
             return hmac.compare_digest(given.encode(), self._token.encode())
-        if client is None or server is None:
-            return False
-        try:
-            return user_of(client, server, inode) in (own_user(), ROOT)
-        except OSError as error:
-            raise Unavailable(
-                "overloaded", f"the kernel cannot be asked who calls: {error}", hint="try again"
-            ) from error
+        return peer_user(client, server, inode) in (own_user(), ROOT)
+
+
+def peer_user(client: Place | None, server: tuple[str, int | None] | None, inode: int | None) -> int | None:
+    """The user of this machine at the other end of a connection; None if that cannot be told."""
+    if client is None or server is None or server[1] is None:
+        return None
+    try:
+        return user_of(client, (server[0], server[1]), inode)
+    except OSError as error:
+        raise Unavailable(
+            "overloaded", f"the kernel cannot be asked who calls: {error}", hint="try again"
+        ) from error
 
 
 def bearer(header: str) -> str:
@@ -141,28 +157,33 @@ class KeyCheck:
 
     def __init__(self, keys: list[str]) -> None:
         self._keys = [sha256(key.encode()).digest() for key in keys]
-        #: By address: when its minute began, and how many wrong keys it has sent since.
-        self._wrong: OrderedDict[str, tuple[float, int]] = OrderedDict()
+        self._wrong = Failures(WRONG_KEYS)
 
     def __bool__(self) -> bool:
         return bool(self._keys)
 
-    def holds(self, header: str) -> bool:
-        """Whether this Authorization header has one of the keys. Each is compared, so that the time says
-        nothing about which one was near."""
+    def find(self, header: str) -> str | None:
+        """What to call the key in this Authorization header, if it is one of these. Each is compared, so that
+        the time says nothing about which one was near."""
         given = sha256(bearer(header).encode()).digest()
         matches = [hmac.compare_digest(given, key) for key in self._keys]
-        return any(matches)
+        return given.hex()[:SHOWN_DIGITS] if any(matches) else None
 
-    def refuse(self, header: str, address: str) -> NoReturn:
-        """Raises `no_key`, `bad_key` or `too_many_keys` for a header without a right key."""
+    def names(self) -> set[str]:
+        """What `find` calls them: sessions that came from a key end when it is taken out."""
+        return {key.hex()[:SHOWN_DIGITS] for key in self._keys}
+
+    def refuse(self, header: str, address: str, *, signs_in: bool = False) -> NoReturn:
+        """Raises `no_key`, `bad_key` or `too_many_keys` for a header without a right key. `signs_in`: people
+        can sign in instead."""
         if not bearer(header):
             raise SextonError(
                 "no_key",
-                "this server needs an API key",
-                hint="send Authorization: Bearer KEY (SEXTON_API_KEY)",
+                "this server needs an API key" + (", or a person who has signed in" if signs_in else ""),
+                hint="send Authorization: Bearer KEY (SEXTON_API_KEY)"
+                + ("; people sign in at /sign-in" if signs_in else ""),
             )
-        if self._count(address) > WRONG_KEYS:
+        if self._note(address) > WRONG_KEYS:
             raise SextonError(
                 "too_many_keys",
                 f"more than {WRONG_KEYS} wrong API keys came from {address} within a minute",
@@ -174,17 +195,10 @@ class KeyCheck:
             hint="send another one in Authorization: Bearer KEY (SEXTON_API_KEY)",
         )
 
-    def _count(self, address: str) -> int:
+    def _note(self, address: str) -> int:
         """How many wrong keys this address has sent in its minute. The first and the last one that is
         answered are logged."""
-        now = clock.monotonic()
-        began, count = self._wrong.pop(address, (now, 0))
-        if now - began >= MINUTE:
-            began, count = now, 0
-        count += 1
-        self._wrong[address] = began, count
-        if len(self._wrong) > MOST_ADDRESSES:
-            self._wrong.popitem(last=False)
+        count = self._wrong.note(address)
         if count == 1:
             log.warning("a wrong API key came from %s", address)
         elif count == WRONG_KEYS + 1:

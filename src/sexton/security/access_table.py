@@ -81,7 +81,12 @@ class AccessTable:
         self.namespaces = frozenset(row["namespace"] for row in rows if row["id"] is None)
         self._keys = {
             row["hash"]: KnownKey(
-                Principal(f"key:{row['name']}", {row["namespace"]: Role(row["role"])}, row["id"]),
+                Principal(
+                    f"key:{row['name']}",
+                    {row["namespace"]: Role(row["role"])},
+                    row["id"],
+                    credential=f"key:{row['id']}",
+                ),
                 row["expires_at"],
             )
             for row in rows

@@ -118,7 +118,10 @@ async def _create(context: Context, spec: KeySpec, pepper: bytes) -> NewKey:
     )
     if row is None:
         raise not_found("namespace", namespace)
-    return NewKey(**_fields(row), key=text)
+    made = NewKey(**_fields(row), key=text)
+    after = {"role": made.role, "beginning": made.beginning, "expires_at": made.expires_at}
+    context.changed("key.created", made.key_id, made.name, after=after, namespace=namespace)
+    return made
 
 
 async def list_keys(
@@ -137,7 +140,7 @@ async def list_keys(
 @command
 async def revoke_key(context: Context, key_id: str, *, cluster: bool = False) -> KeyView:
     """End a key: every process that serves the API refuses it within two seconds."""
-    return await _end(context, key_id, cluster, expires_at=None)
+    return await _end(context, "key.revoked", key_id, cluster, expires_at=None)
 
 
 async def rotate_key(
@@ -153,7 +156,8 @@ async def _rotate(
     context: Context, key_id: str, overlap_seconds: int, cluster: bool, pepper: bytes
 ) -> NewKey:
     now = await context.time()
-    old = await _end(context, key_id, cluster, expires_at=now + timedelta(seconds=overlap_seconds))
+    end = now + timedelta(seconds=overlap_seconds)
+    old = await _end(context, "key.rotated", key_id, cluster, expires_at=end)
     if old.revoked_at is not None or (old.expires_at is not None and old.expires_at < now):
         raise InvalidField(
             "key_ended",
@@ -165,7 +169,9 @@ async def _rotate(
     return await _create(context, spec, pepper)
 
 
-async def _end(context: Context, key_id: str, cluster: bool, expires_at: datetime | None) -> KeyView:
+async def _end(
+    context: Context, action: str, key_id: str, cluster: bool, expires_at: datetime | None
+) -> KeyView:
     row = await context.fetchrow(
         "access/end_key",
         key_id=_number(key_id),
@@ -175,6 +181,9 @@ async def _end(context: Context, key_id: str, cluster: bool, expires_at: datetim
     )
     if row is None:
         raise not_found("key", key_id)
+    before = {"expires_at": row["expired_at"], "revoked_at": row["ended_at"]}
+    after = {name: row[name] for name in before}
+    context.changed(action, key_id, row["name"], before=before, after=after, namespace=row["namespace"])
     return KeyView(**_fields(row))
 
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Annotated
 
 import msgspec
+from asyncpg import Record
 
-from sexton.errors import Conflict, InvalidField
-from sexton.postgres.transaction import Context, command
+from sexton.errors import Conflict, InvalidField, NotFound
+from sexton.model import NAMESPACE_NAME
+from sexton.postgres.transaction import NAMESPACE, SHARED, Context, command
 from sexton.refusal import about, not_found
 from sexton.security.namespace_spec import NamespaceSpec
-
-NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+from sexton.security.quota_spec import QuotaChanges, Quotas
+from sexton.security.quotas import NamespaceUse, change_quotas, get_use, quotas_of
 
 
 class NamespaceView(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,11 +24,13 @@ class NamespaceView(msgspec.Struct, frozen=True, kw_only=True):
     name: Annotated[str, about("Its name.")]
     description: Annotated[str | None, about("For people.")]
     created_at: Annotated[datetime, about("When it was made.")]
+    quotas: Annotated[Quotas, about("What it may use at the most.")] = Quotas()
+    used: Annotated[NamespaceUse | None, about("How much it uses. Only when one is asked for.")] = None
 
 
 @command
 async def create_namespace(context: Context, spec: NamespaceSpec) -> NamespaceView:
-    if not NAME.fullmatch(spec.name):
+    if not NAMESPACE_NAME.fullmatch(spec.name):
         raise InvalidField(
             "bad_name",
             f"{spec.name!r} cannot be the name of a namespace",
@@ -41,17 +44,46 @@ async def create_namespace(context: Context, spec: NamespaceSpec) -> NamespaceVi
         raise Conflict(
             "namespace_exists", f"there is a namespace {spec.name} already", hint="choose another name"
         )
-    return NamespaceView(name=row["name"], description=row["description"], created_at=row["created_at"])
+    after = {"description": spec.description}
+    context.changed("namespace.created", spec.name, spec.name, after=after, namespace=SHARED)
+    return _view(row)
 
 
 async def list_namespaces(context: Context, only: Iterable[str] | None = None) -> list[NamespaceView]:
     """Those that there are, or `only` some of them."""
     rows = await context.fetch("access/list_namespaces", names=None if only is None else list(only))
-    return [NamespaceView(**row) for row in rows]
+    return [_view(row) for row in rows]
 
 
 async def get_namespace(context: Context, name: str) -> NamespaceView:
+    """One with what it uses."""
     found = await list_namespaces(context, [name])
     if not found:
         raise not_found("namespace", name)
-    return found[0]
+    return msgspec.structs.replace(found[0], used=await get_use(context, name))
+
+
+@command
+async def change_namespace(context: Context, name: str, changes: QuotaChanges) -> NamespaceView:
+    """Change some quotas of a namespace, or its description."""
+    await change_quotas(context, name, changes)
+    return await get_namespace(context, name)
+
+
+async def require_namespace(context: Context) -> None:
+    """Raises `namespace_not_found` unless the namespace of the context is there, as `default` always is."""
+    if context.namespace != NAMESPACE and not await list_namespaces(context, [context.namespace]):
+        raise NotFound(
+            "namespace_not_found",
+            f"there is no namespace {context.namespace}",
+            hint=f"make it: sexton namespaces create {context.namespace}",
+        )
+
+
+def _view(row: Record) -> NamespaceView:
+    return NamespaceView(
+        name=row["name"],
+        description=row["description"],
+        created_at=row["created_at"],
+        quotas=quotas_of(row),
+    )

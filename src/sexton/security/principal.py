@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from sexton.errors import InvalidField, SextonError
+from sexton.postgres.audit_entry import Face
 from sexton.postgres.transaction import NAMESPACE
 from sexton.refusal import not_found
 from sexton.security.role import EVERY_NAMESPACE, Role
@@ -15,11 +16,16 @@ NAMESPACE_HEADER = "Sexton-Namespace"
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """`name` stands in the audit. `grants` are roles by namespace, `*` being all of them."""
+    """`name` stands in the audit. `grants` are roles by namespace, `*` being all of them. `credential` is
+    what tells who it is: `user:1000`, `key:7`, `configured:…`, `openid:ISSUER SUBJECT`."""
 
     name: str
     grants: Mapping[str, Role] = field(default_factory=dict)
     key_id: int | None = None
+    credential: str = ""
+    session_id: int | None = None
+    #: Through which face it calls, if the credential tells: a session is the console's.
+    face: Face | None = None
 
     def role_in(self, namespace: str) -> Role | None:
         """The role in a namespace; None: to this caller it does not exist."""
@@ -62,9 +68,9 @@ class Principal:
         )
 
 
-def owner(name: str) -> Principal:
+def owner(name: str, credential: str) -> Principal:
     """The user who runs the server, or the holder of a key of its configuration: may do everything."""
-    return Principal(name, {EVERY_NAMESPACE: Role.ADMIN})
+    return Principal(name, {EVERY_NAMESPACE: Role.ADMIN}, credential=credential)
 
 
 #: Without a credential: for what needs none, or the token of a run instead.

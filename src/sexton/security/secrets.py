@@ -15,6 +15,7 @@ import base64
 import binascii
 import html
 import json
+import logging
 import os
 import re
 from collections.abc import Iterable
@@ -23,18 +24,24 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, quote_plus, unquote, urlsplit
 
+import msgspec
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from sexton import clock
 from sexton.config import Settings
 from sexton.errors import InvalidField, SextonError
-from sexton.postgres.database import Database
-from sexton.postgres.transaction import NAMESPACE, Context, command
+from sexton.postgres.database import Connection, Database
+from sexton.postgres.server import default_data_directory
+from sexton.postgres.transaction import NAMESPACE, SHARED, Context, command
 from sexton.refusal import not_found
 from sexton.security.placeholder import PLACEHOLDER, SecretRef, check_secret_name
 from sexton.security.private_file import make_private_file
 
+log = logging.getLogger("sexton")
+
+# The setting that holds what webhooks are signed with.
+WEBHOOK_SECRET = "webhook_secret"
 KEY_BYTES = 32
 NONCE_BYTES = 12
 LARGEST = 64 * 1024
@@ -111,11 +118,12 @@ def hosts_of(url: str) -> tuple[str, ...]:
 
 
 class Secrets:
-    """The secrets of an installation, for a process that may read them."""
+    """The secrets of an installation, for a process that may read them: those of the namespaces it serves."""
 
     def __init__(self, database: Database, settings: Settings) -> None:
         self._database = database
         self._source = settings.secret_key
+        self._namespaces = settings.namespace_names()
         self._cipher: AESGCM | None = None
         self._values: dict[tuple[str, str], tuple[str, Binding, float]] = {}
         self._masked: dict[str, None] = {}
@@ -154,6 +162,12 @@ class Secrets:
         return value
 
     async def _find(self, namespace: str, name: str) -> tuple[str, Binding]:
+        if self._namespaces is not None and namespace not in self._namespaces:
+            raise SecretError(
+                "other_namespace",
+                f"this process serves {', '.join(self._namespaces)}, and sees no secret of {namespace}",
+                hint="add the namespace to SEXTON_NAMESPACES where it runs",
+            )
         now = clock.monotonic()
         known = self._values.get((namespace, name))
         if known is not None and now - known[2] < KEPT_SECONDS:
@@ -290,6 +304,7 @@ def check_binding(binding: Binding, kinds: Iterable[str]) -> Binding:
     return binding
 
 
+@command
 async def keep(
     context: Context, settings: Settings, name: str, value: str, binding: Binding = ANYWHERE
 ) -> bool:
@@ -303,17 +318,21 @@ async def keep(
             hint="pass it on the standard input",
         )
     sealed = encrypt(AESGCM(read_key(settings.secret_key)), context.namespace, name, binding, value)
-    return bool(
-        await context.fetchval(
-            "secrets/set",
-            namespace=context.namespace,
-            name=name,
-            value=sealed,
-            hosts=list(binding.hosts),
-            kinds=list(binding.kinds),
-            now=context.now,
-        )
+    row = await context.fetchrow("secrets/get", namespace=context.namespace, name=name)
+    made = await context.fetchval(
+        "secrets/set",
+        namespace=context.namespace,
+        name=name,
+        value=sealed,
+        hosts=list(binding.hosts),
+        kinds=list(binding.kinds),
+        now=context.now,
     )
+    before = {} if row is None else {"hosts": row["hosts"], "kinds": row["kinds"]}
+    after = {"hosts": list(binding.hosts), "kinds": list(binding.kinds)}
+    # Nothing tells whether the value is another one.
+    context.changed("secret.set", name, name, before=before, after=after, detail={"new": row is None})
+    return bool(made)
 
 
 async def names(context: Context) -> list[dict[str, Any]]:
@@ -321,9 +340,11 @@ async def names(context: Context) -> list[dict[str, Any]]:
     return [dict(row) for row in await context.fetch("secrets/list", namespace=context.namespace)]
 
 
+@command
 async def delete(context: Context, name: str) -> None:
     if await context.fetchval("secrets/delete", namespace=context.namespace, name=name) is None:
         raise not_found("secret", name)
+    context.changed("secret.deleted", name, name)
 
 
 @command
@@ -347,6 +368,7 @@ async def rekey(
                 raise
             lost.append(name)
             await context.execute("secrets/delete", namespace=namespace, name=name)
+            context.changed("secret.deleted", name, name, namespace=namespace, reason="its key is lost")
             continue
         await context.execute(
             "secrets/set",
@@ -358,11 +380,21 @@ async def rekey(
             now=context.now,
         )
         count += 1
+    context.changed("secrets.rekeyed", namespace=SHARED, detail={"count": count})
+    if (kept := await _kept(context)) is not None:
+        try:
+            value = KeptWebhookSecret.seal(kept.open(before), after)
+            await context.execute("cluster/set_setting", name=WEBHOOK_SECRET, value=value)
+        except SecretError:
+            if not forget:
+                raise
+            lost.append(WEBHOOK_SECRET)
+            await context.execute("cluster/remove_setting", name=WEBHOOK_SECRET)
     return count, lost
 
 
 async def unreadable(context: Context, source: str | None) -> list[str]:
-    """The names of secrets that this key cannot read; all, if there is no such key."""
+    """The names of what was sealed and this key cannot open; all, if there is no such key."""
     try:
         cipher = AESGCM(read_key(source))
     except SecretError:
@@ -376,7 +408,73 @@ async def unreadable(context: Context, source: str | None) -> list[str]:
             decrypt(cipher, row["namespace"], row["name"], binding, row["value"])
         except SecretError:
             found.append(row["name"])
+    kept = await _kept(context)
+    try:
+        if kept is not None and kept.sealed is not None:
+            kept.open(cipher)
+    except SecretError:
+        found.append(WEBHOOK_SECRET)
     return found
+
+
+class KeptWebhookSecret(msgspec.Struct, frozen=True):
+    """What webhooks are signed with, as the settings keep it: sealed, or in clear where there is no key."""
+
+    sealed: str | None = None
+    clear: str | list[str] | None = None
+
+    @classmethod
+    def read(cls, text: str) -> KeptWebhookSecret:
+        value = msgspec.json.decode(text)
+        return cls(sealed=value["sealed"]) if isinstance(value, dict) else cls(clear=value)
+
+    @classmethod
+    def seal(cls, value: str | list[str], cipher: AESGCM | None) -> str:
+        """As JSON, for the settings."""
+        text = json.dumps(value)
+        if cipher is None:
+            return text
+        sealed = encrypt(cipher, "", WEBHOOK_SECRET, ANYWHERE, text)
+        return json.dumps({"sealed": base64.b64encode(sealed).decode()})
+
+    def open(self, cipher: AESGCM | None) -> Any:
+        if self.sealed is None:
+            return self.clear
+        if cipher is None:
+            raise _wrong_key(WEBHOOK_SECRET)
+        return json.loads(decrypt(cipher, "", WEBHOOK_SECRET, ANYWHERE, base64.b64decode(self.sealed)))
+
+
+async def webhook_secret(
+    database: Database, source: str | None, new: str, connection: Connection | None = None
+) -> Any:
+    """What webhooks are signed with; `new` if there is nothing yet. With a key it is sealed."""
+    cipher = None if source is None else AESGCM(read_key(source))
+    text = await database.fetchval(
+        "cluster/keep_setting", on=connection, name=WEBHOOK_SECRET, value=KeptWebhookSecret.seal(new, cipher)
+    )
+    kept = KeptWebhookSecret.read(text)
+    value = kept.open(cipher)
+    if kept.sealed is None and cipher is not None:
+        await database.execute(
+            "cluster/set_setting",
+            on=connection,
+            name=WEBHOOK_SECRET,
+            value=KeptWebhookSecret.seal(value, cipher),
+        )
+    return value
+
+
+async def keep_webhook_secret(context: Context, source: str | None, value: list[str]) -> None:
+    cipher = None if source is None else AESGCM(read_key(source))
+    await context.execute(
+        "cluster/set_setting", name=WEBHOOK_SECRET, value=KeptWebhookSecret.seal(value, cipher)
+    )
+
+
+async def _kept(context: Context) -> KeptWebhookSecret | None:
+    text = await context.fetchval("cluster/get_setting", name=WEBHOOK_SECRET)
+    return None if text is None else KeptWebhookSecret.read(text)
 
 
 def encrypt(cipher: AESGCM, namespace: str, name: str, binding: Binding, value: str) -> bytes:
@@ -445,3 +543,38 @@ def key_file(data: Path) -> Path:
 def make_key_file(path: Path) -> None:
     """Make a key file, unless it exists."""
     make_private_file(path, new_key())
+
+
+def key_source(settings: Settings) -> str | None:
+    """Where the key is: as the settings say, or in the file beside the private PostgreSQL."""
+    if settings.secret_key is not None or settings.database_url is not None:
+        return settings.secret_key
+    return f"@{key_file(settings.data or default_data_directory())}"
+
+
+async def with_own_key(context: Context, settings: Settings) -> Settings:
+    """The settings with their key: on the private PostgreSQL it is in a file beside it, which is made here.
+    Raises `SecretError` if it is gone though something is sealed with it."""
+    source = key_source(settings)
+    if source == settings.secret_key or source is None:
+        return settings
+    path = Path(source[1:])
+    if not path.exists():
+        if lost := await unreadable(context, None):
+            raise SecretError(
+                "lost_key",
+                f"the key file {path} is gone, and {', '.join(lost)} cannot be read without it",
+                hint="put the file back; if it is lost for good: sexton secret rekey --forget, "
+                "then set each secret again",
+            )
+        make_key_file(path)
+    return msgspec.structs.replace(settings, secret_key=source)
+
+
+async def with_key_at_start(context: Context, settings: Settings) -> Settings:
+    """The same for a process that starts: without its key it does what needs none, and says so."""
+    try:
+        return await with_own_key(context, settings)
+    except SecretError as error:
+        log.error("%s (%s)", error, error.hint)
+        return msgspec.structs.replace(settings, secret_key=key_source(settings))

@@ -1,4 +1,5 @@
 -- Namespaces by name; :names null: all of them.
-select name, description, created_at from sexton.namespaces
+select name, description, created_at, jobs, live_runs, firings_per_second, payload_bytes, history_days, campaign_sends_per_day
+from sexton.namespaces
 where (:names::text[] is null or name = any (:names))
 order by name

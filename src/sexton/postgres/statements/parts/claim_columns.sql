@@ -1,6 +1,6 @@
 -- What a worker needs to know of a run that it has claimed.
 -- Expects run, job as it is now, and old with the definition of the run's revision if that is another.
-    run.id, run.job_id, run.claim, run.attempt, run.crashes, run.scheduled_at,
+    run.id, run.job_id, run.claim, run.attempt, run.crashes, run.scheduled_at, run.fired_at,
     date_part('epoch', run.due_at) as due_seconds, run.trigger, run.missed, run.idempotency_key, run.revision,
     coalesce(old.definition ->> 'name', job.name) as name,
     coalesce(old.definition -> 'target', job.target)::text as target,

@@ -1,6 +1,6 @@
 -- What is needed to record the outcome of a run that works elsewhere, with the policies of its revision.
 -- Expects select before it, and moment.
-    run.id, run.job_id, run.claim, run.state, run.node, run.attempt, run.crashes,
+    run.id, run.job_id, run.claim, run.fired_at, run.state, run.node, run.attempt, run.crashes,
     run.cancel_requested_at is not null as cancelled,
     extract(epoch from run.claimed_at)::float8 as started,
     extract(epoch from (select now from moment))::float8 as finished,

@@ -1,0 +1,16 @@
+-- Entries of all namespaces, or of those in :namespaces, in the order of the chain, after a place in it. Of so many that are
+-- looked at, the last is returned though it may not match.
+select
+    -- include: audit_view
+    , entry.place, (
+    -- include: audit_filter
+    and (:namespaces::text[] is null or entry.namespace = any (:namespaces))
+    and (:job_id::bigint is null or entry.job_id = :job_id or entry.jobs @> :job_id::bigint)
+    and entry.at >= coalesce(:since::timestamptz, '-infinity')
+    and entry.at < coalesce(:until::timestamptz, 'infinity')
+    ) as matches
+from (
+    select found.*, row_number() over (order by found.sequence) as place
+    from (select * from sexton.audit where sequence > :after order by sequence limit 2000) as found
+) as entry
+order by entry.sequence

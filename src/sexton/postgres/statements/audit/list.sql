@@ -1,0 +1,24 @@
+-- Entries of a namespace, the latest first, before a place (null: from the latest on). So many are looked at that a page
+-- costs little whatever the filter; the last of so many is returned though it may not match.
+select
+    -- include: audit_view
+    , entry.place, (
+    -- include: audit_filter
+    ) as matches
+from (
+    select found.*, row_number() over (order by found.at desc, found.id desc) as place
+    from (
+        select *
+        from sexton.audit_entries
+        where namespace = :namespace
+          and (at, id) < (coalesce(:at::timestamptz, 'infinity'), coalesce(:id::bigint, 0))
+          and at >= coalesce(:since::timestamptz, '-infinity')
+        order by at desc, id desc
+        limit 10000
+    ) as found
+) as entry
+where entry.place = 10000 or (
+    -- include: audit_filter
+    )
+order by entry.at desc, entry.id desc
+limit :limit

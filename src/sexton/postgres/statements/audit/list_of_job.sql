@@ -1,0 +1,24 @@
+-- The same of a job of a namespace: what was changed of it alone, or of many jobs among which it was.
+select
+    -- include: audit_view
+    , entry.place, (
+    -- include: audit_filter
+    ) as matches
+from (
+    select found.*, row_number() over (order by found.at desc, found.id desc) as place
+    from (
+        select *
+        from sexton.audit_entries
+        where namespace = :namespace
+          and (job_id = :job_id or jobs @> :job_id::bigint)
+          and (at, id) < (coalesce(:at::timestamptz, 'infinity'), coalesce(:id::bigint, 0))
+          and at >= coalesce(:since::timestamptz, '-infinity')
+        order by at desc, id desc
+        limit 10000
+    ) as found
+) as entry
+where entry.place = 10000 or (
+    -- include: audit_filter
+    )
+order by entry.at desc, entry.id desc
+limit :limit

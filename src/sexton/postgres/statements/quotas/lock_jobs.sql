@@ -1,0 +1,6 @@
+-- Lock the meter of a namespace's jobs until the transaction ends: no other makes any meanwhile. Its quota is told.
+select space.jobs
+from sexton.meters as meter
+join sexton.namespaces as space on space.name = meter.namespace
+where meter.namespace = :namespace and meter.kind = 'jobs'
+for no key update of meter

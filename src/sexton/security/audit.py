@@ -1,0 +1,246 @@
+"""The audit as it is read: who changed what, from where, on which request and why; listed and exported.
+
+Commands write it (`Context.changed`), in the transaction of what they change. An entry belongs to the
+namespace of what was changed, or to `*`: queues, nodes, shards and all else that namespaces share.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any, Literal, NamedTuple
+
+import asyncpg
+import msgspec
+
+from sexton.errors import InvalidField
+from sexton.model import encode_id
+from sexton.postgres.audit_entry import State
+from sexton.postgres.page import MOST_ROWS, Number, Page, decode_cursor, encode_cursor, make_page
+from sexton.postgres.transaction import SHARED, Context, command, query
+from sexton.refusal import about
+
+# Entries that a page looks at, as the statements have it: however few match, a page costs little.
+LOOKED_AT = 10_000
+EXPORTED_TOGETHER = 2000
+RANGE = re.compile(r"\[(\d+),(\d+)\)")
+# What a spreadsheet takes for a formula.
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+class AuditView(msgspec.Struct, frozen=True, kw_only=True):
+    """One change. Its hash is made of all the other fields, and of the hash of the row before."""
+
+    entry_id: Annotated[str, about("Its id, `a_…`.")]
+    sequence: Annotated[int | None, about("Its place in the chain; null for the first second or so.")] = None
+    at: Annotated[datetime, about("When.")]
+    namespace: Annotated[str, about("Whose; `*`: what all namespaces share.")]
+    actor: Annotated[str, about("Who: `key:…`, `user:…`, `app:…`, or `sexton` itself.")]
+    face: Annotated[str, about("From where: api, cli, console, python or sexton.")]
+    address: Annotated[str | None, about("The caller's address; of Sexton itself, the node.")] = None
+    request_id: Annotated[str | None, about("The `X-Request-Id` of the call.")] = None
+    reason: Annotated[str | None, about("Why, as the caller said.")] = None
+    action: Annotated[str, about("What was done, such as `job.paused`.")]
+    object_id: Annotated[str | None, about("To what.")] = None
+    object_name: Annotated[str | None, about("What that is called.")] = None
+    job_id: Annotated[str | None, about("The job that was changed, or whose run.")] = None
+    jobs: Annotated[
+        list[list[str]] | None,
+        about("Instead, the jobs of a change of many: the first and last of each range."),
+    ] = None
+    before: Annotated[Any, about("What it was: the fields that differ.")] = None
+    after: Annotated[Any, about("What it is since then.")] = None
+    detail: Annotated[Any, about("What else there is to know.")] = None
+    previous: Annotated[str | None, about("The hash of the row before.")] = None
+    hash: Annotated[str | None, about("SHA-256 of this row.")] = None
+
+
+class JobChange(msgspec.Struct, frozen=True, kw_only=True):
+    """One change of a job."""
+
+    entry_id: Annotated[str, about("Its id in the audit, `a_…`.")]
+    at: Annotated[datetime, about("When.")]
+    actor: Annotated[str, about("Who.")]
+    face: Annotated[str, about("From where: api, cli, console, python or sexton.")]
+    reason: Annotated[str | None, about("Why, as the caller said.")] = None
+    action: Annotated[str, about("What was done, such as `job.paused`.")]
+    before: Annotated[Any, about("What it was: the fields that differ.")] = None
+    after: Annotated[Any, about("What it is since then.")] = None
+    detail: Annotated[Any, about("What else there is to know.")] = None
+
+
+@dataclass(frozen=True, slots=True)
+class AuditFilter:
+    """Which entries. `action` may end in `*`; `object` is an id or a name; `until` is not included."""
+
+    actor: str | None = None
+    action: str | None = None
+    object: str | None = None
+    request_id: str | None = None
+    job_id: int | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+    def parameters(self) -> dict[str, Any]:
+        open_ = self.action is not None and self.action.endswith("*")
+        return {
+            "actor": self.actor,
+            "action": None if open_ else self.action,
+            "action_begins": (self.action or "")[:-1] if open_ else None,
+            "object": self.object,
+            "request_id": self.request_id,
+            "since": self.since,
+        }
+
+
+EVERY_ENTRY = AuditFilter()
+
+
+def seen_by(context: Context, *, shared: bool, every: bool) -> list[str] | None:
+    """The namespaces whose entries are shown: that of the context, with what all of them share for a caller
+    who may see it, or all of them."""
+    return None if every else [context.namespace, *([SHARED] if shared else [])]
+
+
+@query
+async def list_entries(
+    context: Context,
+    chosen: AuditFilter = EVERY_ENTRY,
+    *,
+    shared: bool = False,
+    every: bool = False,
+    cursor: str | None = None,
+    limit: int = 100,
+) -> Page[AuditView]:
+    """The latest first. With `shared`, also what all namespaces share; with `every`, those of all of them. A
+    page may have fewer than `limit` entries though there are more: the cursor tells."""
+    if not 1 <= limit <= MOST_ROWS:
+        raise InvalidField("out_of_range", f"limit is {limit}", field="limit", hint=f"give 1 to {MOST_ROWS}")
+    at, number = (chosen.until, 0) if cursor is None else decode_cursor(cursor, tuple[datetime, Number])
+    place = {"at": at, "id": number, "limit": limit + 1, **chosen.parameters()}
+    if chosen.job_id is not None:
+        rows = await context.fetch(
+            "audit/list_of_job", namespace=context.namespace, job_id=chosen.job_id, **place
+        )
+    elif shared or every:
+        namespaces = seen_by(context, shared=shared, every=every)
+        rows = await context.fetch("audit/list_every", namespaces=namespaces, **place)
+    else:
+        rows = await context.fetch("audit/list", namespace=context.namespace, **place)
+    page = make_page([(_cursor(row), view(row)) for row in rows if row["matches"]], limit)
+    if page.cursor is None and rows and rows[-1]["place"] == LOOKED_AT:
+        return Page(page.items, _cursor(rows[-1]))
+    return page
+
+
+async def list_changes(
+    context: Context, job_id: int, *, cursor: str | None = None, limit: int = 100
+) -> Page[JobChange]:
+    """What was changed of a job, the latest first."""
+    page = await list_entries(context, AuditFilter(job_id=job_id), cursor=cursor, limit=limit)
+    names = JobChange.__struct_fields__
+    return Page(
+        [JobChange(**{name: getattr(each, name) for name in names}) for each in page.items], page.cursor
+    )
+
+
+async def exported(
+    context: Context, chosen: AuditFilter = EVERY_ENTRY, *, shared: bool = False, every: bool = False
+) -> AsyncIterator[list[AuditView]]:
+    """All that is sealed, in the order of the chain, a part at a time."""
+    after = 0
+    namespaces = seen_by(context, shared=shared, every=every)
+    while True:
+        rows = await context.fetch(
+            "audit/export",
+            namespaces=namespaces,
+            job_id=chosen.job_id,
+            until=chosen.until,
+            after=after,
+            **chosen.parameters(),
+        )
+        yield [view(row) for row in rows if row["matches"]]
+        if len(rows) < EXPORTED_TOGETHER:
+            return
+        after = rows[-1]["sequence"]
+
+
+@command
+async def record(
+    context: Context,
+    action: str,
+    object_id: str | None = None,
+    object_name: str | None = None,
+    *,
+    job_id: int | None = None,
+    namespace: str | None = None,
+    detail: State | None = None,
+) -> None:
+    """Write an entry of its own, for what changes nothing else in the database, such as a sign-in."""
+    context.changed(action, object_id, object_name, job_id=job_id, namespace=namespace, detail=detail)
+
+
+def view(row: asyncpg.Record) -> AuditView:
+    fields: dict[str, Any] = {name: row[name] for name in AuditView.__struct_fields__ if name in row}
+    fields["entry_id"] = encode_id("a", row["id"])
+    if row["job_id"] is not None:
+        fields["job_id"] = encode_id("j", row["job_id"])
+    if row["jobs"] is not None:
+        ranges = RANGE.findall(row["jobs"])
+        fields["jobs"] = [[encode_id("j", int(first)), encode_id("j", int(end) - 1)] for first, end in ranges]
+    for name in ("before", "after", "detail"):
+        if row[name] is not None:
+            fields[name] = msgspec.json.decode(row[name])
+    return AuditView(**fields)
+
+
+def _cursor(row: asyncpg.Record) -> str:
+    return encode_cursor(row["at"], row["id"])
+
+
+# Exports.
+
+Format = Literal["jsonl", "csv"]
+
+
+def as_lines(entries: list[AuditView]) -> bytes:
+    return b"".join(msgspec.json.encode(each) + b"\n" for each in entries)
+
+
+def as_csv(entries: list[AuditView]) -> bytes:
+    """A cell that a spreadsheet would take for a formula begins with an apostrophe."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    for each in entries:
+        cells = msgspec.to_builtins(each)
+        writer.writerow([_cell(cells[name]) for name in AuditView.__struct_fields__])
+    return out.getvalue().encode()
+
+
+def csv_head() -> bytes:
+    return (",".join(AuditView.__struct_fields__) + "\n").encode()
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    return f"'{text}" if text.startswith(FORMULA) else text
+
+
+class Exporting(NamedTuple):
+    """How entries are written: each part, what stands before the first, and what it is called in HTTP."""
+
+    encode: Callable[[list[AuditView]], bytes]
+    head: bytes
+    media_type: str
+
+
+FORMATS: Mapping[Format, Exporting] = {
+    "jsonl": Exporting(as_lines, b"", "application/x-ndjson"),
+    "csv": Exporting(as_csv, csv_head(), "text/csv"),
+}
