@@ -23,6 +23,7 @@ from sexton.postgres.transaction import Context
 from sexton.runs.outcomes import Successes
 from sexton.runs.trigger import cancel_run, run_now
 from tests.scheduling import Stage, add_job, execute, fetch, hour_before, move_timer, now, runs_of
+from tests.waiting import PATIENCE
 
 
 @pytest_asyncio.fixture
@@ -38,7 +39,7 @@ async def due_now(database: Database, job: int, seconds: int = 1) -> None:
 async def blocked_by(database: Database, connection: Connection) -> None:
     """Wait until somebody waits for a lock that this connection holds."""
     pid = connection.get_server_pid()
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         while not await fetch(
             database, "select from pg_stat_activity where $1 = any(pg_blocking_pids(pid))", pid
         ):
@@ -64,11 +65,13 @@ async def test_the_last_firing_waits_for_an_edit_without_holding_what_the_edit_n
     async with database.connection() as editing:
         transaction = editing.transaction()
         await transaction.start()
-        await database.fetchrow("jobs/lock", on=editing, job_id=job)
+        await database.fetchrow("jobs/lock", on=editing, job_ids=[job])
         firing = asyncio.create_task(stage.round())
         await blocked_by(database, editing)
         await editing.execute("set local lock_timeout = '10ms'")
-        held = await database.fetchrow("jobs/lock_timer", on=editing, job_id=job, now=None)
+        held = await database.fetchrow(
+            "jobs/lock_timers", on=editing, namespace="default", job_ids=[job], now=None
+        )
         assert held is not None
         assert held["job_id"] == job
         await transaction.commit()
@@ -86,10 +89,12 @@ async def test_what_somebody_holds_is_left_out_and_the_others_fire(database: Dat
     async with database.connection() as editing:
         transaction = editing.transaction()
         await transaction.start()
-        await database.fetchrow("jobs/lock", on=editing, job_id=jobs[1])
+        await database.fetchrow("jobs/lock", on=editing, job_ids=[jobs[1]])
         await stage.round()
         assert [len(await runs_of(database, job)) for job in jobs] == [1, 0, 1]
-        await database.fetchrow("jobs/lock_timer", on=editing, job_id=jobs[1], now=None)
+        await database.fetchrow(
+            "jobs/lock_timers", on=editing, namespace="default", job_ids=[jobs[1]], now=None
+        )
         await transaction.commit()
     stage.scheduler._forget()
     await stage.round()
@@ -238,7 +243,7 @@ async def test_an_edit_and_the_end_of_the_live_run_at_once_let_the_next_one_go(
 
 async def waiting(database: Database, sessions: int, last: asyncio.Future[Any]) -> None:
     """Until so many sessions wait for others, or the last one need not."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         while not last.done() and len(await fetch(database, BLOCKED)) < sessions:
             await asyncio.sleep(0)
 

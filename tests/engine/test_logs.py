@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 from sexton.engine.logs import UtcFormatter
+from tests.waiting import PATIENCE
 
 
 def test_times_have_their_zone() -> None:
@@ -22,6 +23,6 @@ def test_a_program_that_has_set_logging_up_keeps_it() -> None:
         "from sexton.engine.logs import set_up_logging; set_up_logging(); logging.info('x')"
     )
     ended = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=PATIENCE
     )
     assert ended.stderr == "mine x\n"

@@ -43,12 +43,13 @@ def test_labels_are_fixed() -> None:
 def test_the_scheduler_is_read_when_asked() -> None:
     telemetry = Telemetry()
     scheduler, leadership = (
-        SimpleNamespace(fired=1, caught_up=CaughtUp(), entries=7),
+        SimpleNamespace(fired=1, caught_up=CaughtUp(), entries=7, over_quota=0),
         SimpleNamespace(
             fenced=0,
             shards_lost=0,
             led={1: 2},
             elector_health=SimpleNamespace(ok=False),
+            firing=SimpleNamespace(able=False),
             membership=SimpleNamespace(time=SimpleNamespace(skew_seconds=-0.25)),
         ),
     )
@@ -60,4 +61,5 @@ def test_the_scheduler_is_read_when_asked() -> None:
         7,
         1,
     )
+    assert values["sexton_scheduler_able"] == 0
     assert (values["sexton_elector_up"], values["sexton_clock_skew_seconds"]) == (0, -0.25)

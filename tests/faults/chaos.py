@@ -16,7 +16,12 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.faults import database_scenarios, handler_scenarios, release_scenarios  # noqa: F401 - they register
+from tests.faults import (  # noqa: F401 - they register
+    database_scenarios,
+    handler_scenarios,
+    leader_scenarios,
+    release_scenarios,
+)
 from tests.faults.harness import LONG, Cluster, recovery_seconds, throughput_seconds, worst_lateness
 from tests.faults.scenarios import SCENARIOS, play
 from tests.faults.servers import Server
@@ -77,6 +82,12 @@ class Chaos:
             )
         elif name == "leader_leaves":
             self._target("SIGTERM of a leader: the worst lateness of a firing", 1.0, fired)
+        elif name == "crashing_handlers":
+            self._target(
+                "handlers that end their process: the longest pause of the healthy ones",
+                10.0,
+                cluster.figures["pause"],
+            )
         elif name.startswith("postgres_"):
             seconds = throughput_seconds(cluster.ledger, cluster.marks)
             self._target(f"{SCENARIOS[name].fault}: 95 % of the throughput again", 30.0, seconds)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import subprocess
 
 from tests.faults import handlers
-from tests.faults.harness import Cluster
+from tests.faults.harness import Cluster, Member
 from tests.faults.scenarios import scenario
 
 
@@ -18,8 +20,6 @@ async def odd_exceptions(cluster: Cluster) -> None:
         (way, end)
         for way in ("raises", "raises_later", "raises_in_task", "raises_in_thread")
         for end in handlers.ENDS
-        # By these a task of asyncio ends the process, wherever it was made.
-        if way != "raises_in_task" or end not in ("SystemExit", "KeyboardInterrupt")
     ]
     for way, end in ends:
         await cluster.add_job(
@@ -98,3 +98,94 @@ async def hung_threads(cluster: Cluster) -> None:
     assert up.said("takes no more runs"), cluster.said()
     assert up.said("worker 1 has asked to be replaced"), cluster.said()
     assert await cluster.value("select count(*) from sexton.attempts where outcome = 'crashed'") == 0
+
+
+@scenario("handlers that end their process, beside healthy ones", workers=1, queues="default")
+async def crashing_handlers(cluster: Cluster) -> None:
+    """Each ends as poison, with how its process ended. All healthy runs end well, also meanwhile."""
+    up = await cluster.run("up", "--workers", "1", "--roles", "worker", queues="crash", concurrency=60)
+    rounds = cluster.scale.rounds
+    healthy = [
+        (await cluster.add_job(f"healthy {number}", "every 1s", queue="crash", payload=0.8)).id
+        for number in range(40 if rounds > 1 else 12)
+    ]
+    ended = "select count(*) >= $2 from sexton.history where job_id = any ($1)"
+    await cluster.until_true(ended, healthy, len(healthy))
+    await cluster.mark()
+    since = await cluster.now()
+    ways = [(target, way) for target in ("crashes", "crashes_in_thread") for way in handlers.CRASHES]
+    guilty: dict[int, str] = {}
+    for target, way in ways if rounds > 1 else [ways[0], ways[-1]]:
+        job = await cluster.add_job(
+            f"{target} {way}", "every 1s", target={"handler": target}, payload=way,
+            queue="crash", max_runs=rounds,
+        )  # fmt: skip
+        guilty[job.id] = handlers.CRASHES[way][1]
+    for number in guilty:
+        for crashes in range(2, 4):
+            # Each takes the start of a process, and there may be more of them.
+            await cluster.until_true(
+                """select exists (select from sexton.runs where job_id = $1 and crashes >= $2)
+                or exists (select from sexton.dead where job_id = $1)""",
+                number,
+                crashes,
+            )
+        await cluster.until_true("select count(*) = $2 from sexton.dead where job_id = $1", number, rounds)
+    await cluster.mark()
+    await cluster.until_true(f"{ended} and finished_at > $3", healthy, 200, since)
+    for row in await cluster.fetch("select job_id, reason, error from sexton.dead"):
+        assert row["reason"] == "poison", row
+        assert guilty[row["job_id"]] in row["error"], row
+    others = "select count(*) from sexton.history where job_id = any ($1) and status <> 'success'"
+    assert await cluster.value(others, healthy) == 0
+    cluster.figures["pause"] = await cluster.value(
+        """select max(extract(epoch from next - finished_at))::float8 from (
+            select finished_at, lead(finished_at) over (order by finished_at) as next
+            from sexton.history where job_id = any ($1) and finished_at > $2
+        ) as ends""",
+        healthy,
+        since,
+    )
+    assert up.alive, cluster.said()
+
+
+@scenario("two `kill -9` of workers with many runs in hand", workers=1, queues="default")
+async def two_kills(cluster: Cluster) -> None:
+    """Nothing is suspected: all runs as ever. One worker has a parent that sees it die, one has not."""
+    up = await cluster.run("up", "--workers", "1", "--roles", "worker", queues="killed")
+    member = await cluster.start("worker", queues="killed too")
+    jobs = [
+        (
+            await cluster.add_job(
+                f"long {number} {queue}", "every 1s", target={"handler": "hold"}, queue=queue, max_runs=1
+            )
+        ).id
+        for number in range(20)
+        for queue in ("killed", "killed too")
+    ]
+    held = """select count(*) = $2 from sexton.runs r join sexton.nodes n on n.id = r.node
+        where r.job_id = any ($1) and r.state = 'running' and n.state <> 'dead' and r.crashes = $3"""
+    for kills in range(2):
+        await cluster.until_true(held, jobs, len(jobs), kills)
+        await cluster.mark()
+        for process in (await worker_of(up), member.process.pid):
+            os.kill(process, signal.SIGKILL)
+        member = await cluster.start("worker", queues="killed too")
+    await cluster.until_true(held, jobs, len(jobs), 2)
+    assert await cluster.value("select count(*) from sexton.runs where company > 0") == 0
+    cluster.let_go()
+    await cluster.until_true(
+        "select count(*) = $2 from sexton.history where job_id = any ($1) and status = 'success'",
+        jobs,
+        len(jobs),
+    )
+    assert await cluster.value("select count(*) from sexton.dead") == 0
+    assert not up.said("process of its own"), cluster.said()
+
+
+async def worker_of(up: Member) -> int:
+    """The process of its one worker."""
+    found = await asyncio.to_thread(
+        subprocess.run, ["pgrep", "-P", str(up.process.pid)], check=True, capture_output=True
+    )
+    return int(found.stdout.split()[0])

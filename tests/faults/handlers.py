@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ctypes
 import json
 import os
 import sys
@@ -13,9 +14,11 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from sexton.app import Run, Sexton
+from sexton import Run, Sexton
 
 VARIABLE = "FAULTS_LOG"
+# A file beside the lines.
+LET_GO = "let-go"
 
 app = Sexton(name="faults")
 
@@ -29,12 +32,21 @@ async def work(run: Run) -> None:
     note(run, "end")
 
 
+@app.handler("hold")
+async def hold(run: Run) -> None:
+    """Takes until the cluster lets go."""
+    note(run, "start")
+    while not (Path(os.environ[VARIABLE]) / LET_GO).exists():
+        await asyncio.sleep(0.1)
+    note(run, "end")
+
+
 @app.handler("effect")
 async def effect(run: Run) -> None:
     """Writes a row in the transaction that finishes the run."""
     note(run, "start")
     async with run.transaction() as connection:
-        await connection.execute("insert into effects values ($1, $2)", run.job, run.scheduled_at)
+        await connection.execute("insert into effects values ($1, $2)", run._attempt.job, run.scheduled_at)
         note(run, "end")
 
 
@@ -146,6 +158,42 @@ def raises_in_thread(run: Run) -> None:
     ENDS[run.payload][0]()
 
 
+def exit_at_once() -> None:
+    os._exit(3)
+
+
+def abort() -> None:
+    os.abort()
+
+
+def fault() -> None:
+    """Read where nothing is."""
+    ctypes.string_at(0)
+
+
+#: How a handler may end its whole process, and how that is told.
+CRASHES: dict[str, tuple[Callable[[], object], str]] = {
+    "exit": (exit_at_once, "exit code 3"),
+    "abort": (abort, "signal 6 (SIGABRT)"),
+    "fault": (fault, "signal 11 (SIGSEGV)"),
+}
+
+
+@app.handler("crashes")
+async def crashes(run: Run) -> None:
+    """Ends the process as the payload says."""
+    note(run, "start")
+    await asyncio.sleep(0.1)
+    CRASHES[run.payload][0]()
+
+
+@app.handler("crashes_in_thread")
+def crashes_in_thread(run: Run) -> None:
+    note(run, "start")
+    time.sleep(0.1)
+    CRASHES[run.payload][0]()
+
+
 @app.handler("forks")
 async def forks(run: Run) -> None:
     """Its child goes on as if it were the worker, in the way that the payload says."""
@@ -185,8 +233,8 @@ async def lose_way(how: str) -> None:
 
 def note(run: Run, event: str) -> None:
     line = {
-        "run": run.id,
-        "claim": run.claim,
+        "run": run._attempt.id,
+        "claim": run._attempt.claim,
         "process": os.getpid(),
         "scheduled_at": run.scheduled_at.isoformat(),
         "event": event,

@@ -40,6 +40,7 @@ from tests.faults.checker import Job, Ledger, Report, check, read_ledger
 from tests.faults.oracle import Cron, Every, Rule
 from tests.faults.proxy import Proxy
 from tests.faults.servers import POLL_SECONDS, Server
+from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).parent.parent.parent
 NUMBERS = count(1)
@@ -141,7 +142,7 @@ class Member:
 
         def ask() -> tuple[int, Mapping[str, str]]:
             try:
-                with urllib.request.urlopen(request, timeout=30) as answer:
+                with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
                     return answer.status, _titled(answer.headers)
             except urllib.error.HTTPError as error:
                 with error:
@@ -293,6 +294,10 @@ class Cluster:
                 )
             )
 
+    def let_go(self) -> None:
+        """Let the handlers go that hold their runs."""
+        (self._lines / handlers.LET_GO).touch()
+
     # Looking at it.
 
     async def fetch(self, statement: str, *arguments: Any) -> list[asyncpg.Record]:
@@ -420,6 +425,9 @@ class Cluster:
     async def holds(self, worker: Member) -> bool:
         """Whether the worker has runs in hand."""
         return bool(await self._node(worker, "exists (select from sexton.runs r where r.node = n.id)"))
+
+    async def holds_lease(self, member: Member) -> bool:
+        return bool(await self._node(member, "n.state = 'live' and n.lease_until > clock_timestamp()"))
 
     async def declared_dead(self, worker: Member) -> bool:
         return bool(await self._node(worker, "n.state = 'dead'"))

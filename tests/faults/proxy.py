@@ -7,6 +7,8 @@ waits for one, and then
     hold          keeps it from the server until it is released
     hold_commit   lets it be executed, but keeps back what would commit it: the transaction stays open
 
+Some faults concern only the connections of one name, such as that on which a scheduler fires.
+
 Connections must not use TLS (`?sslmode=disable`).
 """
 
@@ -59,6 +61,8 @@ class Proxy:
         self._traps: list[Trap] = []
         self._flowing = asyncio.Event()
         self._flowing.set()
+        self._swallowed: str | None = None
+        self._refused: str | None = None
 
     async def start(self) -> None:
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
@@ -81,6 +85,16 @@ class Proxy:
         self.mode = "black_hole"
         self._flowing.clear()
 
+    def swallow(self, name: str) -> None:
+        """Nothing that the connections of this application name send arrives any more, of new ones neither;
+        the others go on."""
+        self._swallowed = name
+
+    async def refuse(self, name: str) -> None:
+        """The connections of this application name end, and none of that name are made."""
+        self._refused = name
+        await asyncio.gather(*(link.end() for link in list(self._links) if link.name == name))
+
     async def cut(self) -> None:
         """Connections end, and no new ones are made."""
         self.mode = "cut"
@@ -89,14 +103,12 @@ class Proxy:
 
     async def reset(self) -> None:
         """Connections end, as when a firewall forgets them; new ones are made."""
-        links = list(self._links)
-        for link in links:
-            link.reset()
-        await asyncio.gather(*(link.ended.wait() for link in links))
+        await asyncio.gather(*(link.end() for link in list(self._links)))
 
     def restore(self) -> None:
         """Be a mere proxy again. What a black hole has kept arrives now, as after a lost route."""
         self.mode, self.delay_seconds = "pass", 0.0
+        self._swallowed = self._refused = None
         self._flowing.set()
         for trap in self._traps:
             trap.release()
@@ -116,6 +128,12 @@ class Proxy:
                 trap.sprung.set()
                 return trap
         return None
+
+    def swallows(self, name: str) -> bool:
+        return name == self._swallowed
+
+    def refuses(self, name: str) -> bool:
+        return name == self._refused
 
     async def pause(self) -> None:
         """What every piece of data has to go through."""
@@ -140,6 +158,7 @@ class _Link:
 
     def __init__(self, proxy: Proxy, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.ended = asyncio.Event()
+        self.name = ""
         self._proxy = proxy
         self._client = (reader, writer)
         self._messages = _Messages()
@@ -147,8 +166,9 @@ class _Link:
         self._deaf = False
         self._resetting = asyncio.Event()
 
-    def reset(self) -> None:
+    async def end(self) -> None:
         self._resetting.set()
+        await self.ended.wait()
 
     async def run(self) -> None:
         writers = [self._client[1]]
@@ -176,6 +196,12 @@ class _Link:
         while data := await reader.read(65536):
             await self._proxy.pause()
             for kind, message in self._messages.feed(data):
+                if not kind:
+                    self.name = _application(message)
+                if self._proxy.refuses(self.name):
+                    return
+                if self._proxy.swallows(self.name):
+                    continue
                 trap = self._proxy.spring(self._executed(kind, message))
                 if trap is not None and trap.kind == "drop_answer":
                     self._deaf = True
@@ -231,6 +257,13 @@ class _Messages:
             message, self._rest = self._rest[:length], self._rest[length:]
             yield message[: self._head], message
             self._head = 1
+
+
+def _application(startup: bytes) -> str:
+    """The application name that a client gives in its first message."""
+    words = startup[8:].split(b"\0")
+    settings = dict(zip(words[::2], words[1::2], strict=False))
+    return settings.get(b"application_name", b"").decode()
 
 
 def _abort(writer: asyncio.StreamWriter) -> None:

@@ -47,6 +47,21 @@ def test_a_good_history_passes() -> None:
     assert report.began_late == pytest.approx(0.04)
 
 
+def test_after_a_standstill_a_later_one_may_run_for_the_others() -> None:
+    ledger = good()
+    ticks = [run for run in ledger.fired if run.job == TICK]
+    gone, following = ticks[3:6], ticks[6]
+    times = [run.scheduled_at for run in gone]
+    ledger.fired = [run for run in ledger.fired if run not in gone]
+    ledger.fired[ledger.fired.index(following)] = replace(
+        following, fired_at=times[0] + timedelta(seconds=16)
+    )
+    ledger.lines = [line for line in ledger.lines if line.run not in {run.run for run in gone}]
+    ledger.effects = [(job, at) for job, at in ledger.effects if at not in times]
+    ledger.skipped.append(Skipped(TICK, times[0], times[-1], 3, "coalesced"))
+    assert check(ledger, UNTIL).findings == {}
+
+
 def drop_run(ledger: Ledger) -> None:
     del ledger.fired[3]
 
@@ -63,6 +78,12 @@ def skip_instead(ledger: Ledger) -> None:
     """Of a job whose policy does not let anything be skipped."""
     at = ledger.fired.pop(3).scheduled_at
     ledger.skipped.append(Skipped(TICK, at, at, 1, "missed"))
+
+
+def coalesce_after_a_hiccup(ledger: Ledger) -> None:
+    """The next one ran for it, five seconds later: nothing stood still."""
+    at = ledger.fired.pop(3).scheduled_at
+    ledger.skipped.append(Skipped(TICK, at, at, 1, "coalesced"))
 
 
 def lose_effect(ledger: Ledger) -> None:
@@ -134,6 +155,7 @@ def leave_open(ledger: Ledger) -> None:
         (drop_skip, "lost"),
         (miscount_skips, "lost"),
         (skip_instead, "lost"),
+        (coalesce_after_a_hiccup, "lost"),
         (lose_effect, "lost"),
         (double_run, "doubled"),
         (record_twice, "doubled"),

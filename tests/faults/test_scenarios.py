@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.faults import database_scenarios, handler_scenarios, release_scenarios  # noqa: F401 - they register
+from tests.faults import (  # noqa: F401 - they register
+    database_scenarios,
+    handler_scenarios,
+    leader_scenarios,
+    release_scenarios,
+)
 from tests.faults.harness import SHORT
 from tests.faults.scenarios import SCENARIOS, play
 from tests.faults.servers import Server

@@ -12,7 +12,7 @@ from asyncpg.transaction import Transaction
 
 from sexton.model import encode_id
 from sexton.postgres.database import Database
-from sexton.targets.run import RunContext
+from sexton.targets.face import Run
 from tests.faults.proxy import Proxy, Trap
 from tests.seeding import (
     NOW,
@@ -45,7 +45,7 @@ async def test_the_answer_is_lost(store: Store, proxy: Proxy, behind: Database) 
     """It was committed. The worker looks into history, finds its own claim, and does not run it again."""
     run = await store.run()
 
-    async def pay(context: RunContext) -> None:
+    async def pay(context: Run) -> None:
         async with context.transaction({"paid": True}) as connection:
             await connection.execute(
                 "insert into public.paid values ($1, $2)", context.run_id, context.attempt
@@ -72,7 +72,7 @@ async def test_the_commit_itself_is_lost(store: Store, proxy: Proxy, behind: Dat
     run = await store.run(job)
     attempts = 0
 
-    async def pay(context: RunContext) -> None:
+    async def pay(context: Run) -> None:
         nonlocal attempts
         attempts += 1
         async with context.transaction() as connection:
@@ -105,7 +105,7 @@ async def test_a_connection_cut_off_in_the_middle_of_the_answer(
         await real(transaction)
         raise asyncpg.InternalClientError("another operation is in progress")
 
-    async def pay(context: RunContext) -> None:
+    async def pay(context: Run) -> None:
         async with context.transaction({"paid": True}):
             monkeypatch.setattr(Transaction, "commit", commit)
 

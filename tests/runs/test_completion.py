@@ -21,7 +21,7 @@ from sexton.runs import completion as report
 from sexton.runs.completion import end_overdue
 from sexton.runs.read import get_run
 from sexton.runs.trigger import cancel_run
-from sexton.targets.run import RunContext
+from sexton.targets.face import Run
 from tests.engine.test_lock_order import blocked_by
 from tests.seeding import (
     NOW,
@@ -42,7 +42,7 @@ class Sent(Store):
         """Let a worker send one on; the run and its token."""
         tokens: list[str] = []
 
-        async def hand_over(run: RunContext) -> Wait:
+        async def hand_over(run: Run) -> Wait:
             tokens.append(await run.token())
             return Wait(seconds)
 
@@ -170,7 +170,7 @@ async def test_a_token_is_good_for_one_run_and_one_attempt(store: Sent) -> None:
     await store.execute("update sexton.runs set available_at = $1 where id = $2", NOW, run)
     tokens: list[str] = []
 
-    async def again(context: RunContext) -> Wait:
+    async def again(context: Run) -> Wait:
         tokens.append(await context.token())
         return Wait(60)
 
@@ -184,17 +184,39 @@ async def test_a_token_is_good_for_one_run_and_one_attempt(store: Sent) -> None:
     assert await store.complete(other, other_token) == "success"
 
 
+async def test_a_token_is_not_good_for_another_run_of_the_same_id(store: Sent) -> None:
+    """A failover has lost the run, and its id was given to another one, which was claimed as often."""
+    run, token = await store.send()
+    await store.execute("delete from sexton.runs")
+    tokens: list[str] = []
+
+    async def again(context: Run) -> Wait:
+        tokens.append(await context.token())
+        return Wait(60)
+
+    assert await store.run(id=run) == run
+    await store.work(again)
+    assert (await store.live(run))["claim"] == 1
+    for call in (store.complete, store.fail, store.beat):
+        with pytest.raises(Conflict, match="which the database has lost") as stale:
+            await call(run, token)
+        assert stale.value.code == "stale_token"
+    assert await store.complete(run, tokens[0]) == "success"
+    with pytest.raises(Conflict, match="ended already"):  # not "success": that was another one's
+        await store.complete(run, token)
+
+
 async def test_a_run_that_never_was(store: Sent, database: Database) -> None:
     key = await report.read_key(Context(database))
     with pytest.raises(NotFound):
-        await store.complete(999, report.token_of(key, 999, 1))
+        await store.complete(999, report.token_of(key, 999, 1, NOW))
     with pytest.raises(NotFound):
         await report.complete(Context(database), "nonsense", "1.x")
 
 
 async def test_a_report_that_comes_before_the_wait_is_recorded_counts(store: Sent) -> None:
-    async def quick(context: RunContext) -> Wait:
-        assert await store.complete(context.id, await context.token(), "early") == "success"
+    async def quick(context: Run) -> Wait:
+        assert await store.complete(context._attempt.id, await context.token(), "early") == "success"
         return Wait(60)
 
     run = await store.run()
@@ -204,8 +226,8 @@ async def test_a_report_that_comes_before_the_wait_is_recorded_counts(store: Sen
 
 
 async def test_a_failure_that_comes_before_the_wait_is_recorded_counts(store: Sent) -> None:
-    async def quick(context: RunContext) -> Wait:
-        assert await store.fail(context.id, await context.token(), "early") == "failed"
+    async def quick(context: Run) -> Wait:
+        assert await store.fail(context._attempt.id, await context.token(), "early") == "failed"
         return Wait(60)
 
     run = await store.run()
@@ -222,7 +244,7 @@ async def test_a_report_counts_though_the_worker_died_before_it_recorded_the_wai
         "claiming/claim", node=node, lanes=[await store.lane()], limit=1, now=NOW, **CLAIM_DEFAULTS
     )
     await store.execute("update sexton.nodes set state = 'dead', running = 1")
-    token = report.token_of(await report.read_key(Context(database)), run, 1)
+    token = await store.token(run)
     assert (await store.beat(run, token)).status == "running"
     assert await store.complete(run, token) == "success"
     await reap(Context(database, now=LATER))

@@ -21,6 +21,7 @@ from sexton.targets.capture import Capture, CapturedRecords, CapturedStream
 from sexton.targets.detached import Detached
 from sexton.targets.handler import Handler, OpenHandlers
 from sexton.targets.run import CAPPED, LOG_LINES, RunContext, execute
+from tests.waiting import PATIENCE
 
 log = logging.getLogger("shop.reports")
 
@@ -356,7 +357,7 @@ def test_the_console_is_as_it_was() -> None:
         [sys.executable, "-X", "utf8", "-c", textwrap.dedent(SCRIPT)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
     )
     assert done.stderr == "the last resort still speaks\nshop says hello\n"
     assert done.stdout == "utf-8 False 1\n"

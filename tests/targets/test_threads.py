@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from sexton.targets.threads import Threads
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 
 HANGS = """
 import asyncio, threading
@@ -143,6 +143,6 @@ async def test_a_thread_that_cannot_be_started(
 
 def test_a_process_ends_though_its_calls_do_not() -> None:
     ended = subprocess.run(
-        [sys.executable, "-c", HANGS], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", HANGS], capture_output=True, text=True, timeout=PATIENCE, check=False
     )
     assert (ended.returncode, ended.stdout) == (0, "done\n"), ended.stderr

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import logging
 import sys
+from contextvars import ContextVar
 from datetime import UTC, datetime
 
 from sexton.printable import printable
+
+#: The request that is being answered, if one is: it is told with what is logged meanwhile.
+logged_request: ContextVar[str | None] = ContextVar("logged_request", default=None)
 
 
 def set_up_logging() -> None:
@@ -17,6 +21,10 @@ def set_up_logging() -> None:
 
 
 class UtcFormatter(logging.Formatter):
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
+        request_id, line = logged_request.get(), super().formatMessage(record)
+        return line if request_id is None else f"{line} [request {request_id}]"
+
     def format(self, record: logging.LogRecord) -> str:
         return printable(super().format(record))
 

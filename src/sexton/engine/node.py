@@ -3,7 +3,7 @@
     role        what the process gets
     scheduler   a member of the cluster that leads some shards (`Leadership`) and fires what is due in them
                 (`Scheduler`); notifications (`Listener`); a `Ringer`, if a broker tells workers of new runs;
-                and upkeep: `Sweeper`, `Housekeeper`, `Replanner`
+                and upkeep: `Sweeper`, `Housekeeper`, `Replanner`, `Sealer`
     worker      a second member, which claims runs and carries them out (`Worker`); `DeadLetterSender`
     api         with a scheduler, nothing more; else a member that only shows itself (`Presence`)
 
@@ -33,8 +33,10 @@ from sexton.engine.telemetry import Telemetry
 from sexton.engine.upkeep.dead_letter_sender import DeadLetterSender
 from sexton.engine.upkeep.housekeeper import Housekeeper
 from sexton.engine.upkeep.replanner import Replanner
+from sexton.engine.upkeep.sealer import Sealer
 from sexton.engine.upkeep.sweeper import Sweeper
 from sexton.engine.worker.audience import Listeners
+from sexton.engine.worker.isolation import Isolation, Origin
 from sexton.engine.worker.worker import Worker
 from sexton.postgres.database import Database, patiently
 from sexton.postgres.migrate import require_migrated
@@ -45,12 +47,13 @@ from sexton.targets.providers import Providers
 
 log = logging.getLogger("sexton")
 
-# Its leader sweeps: it rings again for runs that wait.
+# Its leader does what one node of the cluster does: ring again for runs that wait, and seal the audit.
 FIRST_SHARD = 0
 
 
 class Node:
-    """Make it, `start` it, and `stop` it in the end."""
+    """Make it, `start` it, and `stop` it in the end. `origin` is where its application comes from, `begun`
+    the descriptor of the memory that its worker shares with the parent of this process."""
 
     def __init__(
         self,
@@ -62,6 +65,8 @@ class Node:
         app: Application | None = None,
         providers: Providers | None = None,
         listeners: Listeners | None = None,
+        origin: Origin | None = None,
+        begun: int | None = None,
     ) -> None:
         crash.check()
         self.settings = settings
@@ -79,7 +84,8 @@ class Node:
         elif "api" in roles:
             self._add_presence()
         if "worker" in roles:
-            self._add_worker(handlers or {}, app, providers, listeners)
+            isolation = Isolation(database, settings, handlers or {}, origin)
+            self._add_worker(handlers or {}, app, providers, listeners, isolation, begun)
         if self._brokers():
             self.telemetry.watch_queue(lambda: all(broker.up for broker in self._brokers()))
 
@@ -110,13 +116,16 @@ class Node:
             settings,
             telemetry,
             steady=lambda: membership.steady(settings.worker_lease_seconds),
+            node=membership.name,
         )
-        housekeeper = Housekeeper(database, settings)
+        channels["sexton_deaths"] = lambda _: sweeper.wake()
+        housekeeper = Housekeeper(database, settings, node=membership.name)
+        sealer = Sealer(database, leading=lambda: FIRST_SHARD in leadership.led)
         replanner = Replanner(database, telemetry, node=membership.name)
         telemetry.watch_scheduler(scheduler, leadership)
         self.leadership, self.scheduler = leadership, scheduler
         # They stop in this order: first nothing more is fired, then the shards are handed over.
-        self._loops += [scheduler, leadership, listener, sweeper, housekeeper, replanner]
+        self._loops += [scheduler, leadership, listener, sweeper, housekeeper, replanner, sealer]
 
     def _add_presence(self) -> None:
         membership = Membership(roles=["api"], lease_seconds=self.settings.worker_lease_seconds)
@@ -128,6 +137,8 @@ class Node:
         app: Application | None,
         providers: Providers | None,
         listeners: Listeners | None,
+        isolation: Isolation,
+        begun: int | None,
     ) -> None:
         self.worker = Worker(
             self.database,
@@ -137,8 +148,11 @@ class Node:
             providers=providers,
             listeners=listeners,
             telemetry=self.telemetry,
+            isolation=isolation,
+            begun=begun,
         )
-        self._loops.append(DeadLetterSender(self.database, self.settings, self.worker.kinds, self.telemetry))
+        settings = self.worker.state.settings
+        self._loops.append(DeadLetterSender(self.database, settings, self.worker.kinds, self.telemetry))
 
     @property
     def loops(self) -> tuple[Vital, ...]:

@@ -211,6 +211,11 @@ class Telemetry:
                     lambda: scheduler.caught_up.skipped,
                 ),
                 (
+                    "sexton_quota_skipped",
+                    "Occurrences skipped by this node because of the live runs of their namespace.",
+                    lambda: scheduler.over_quota,
+                ),
+                (
                     "sexton_fenced",
                     "Firings of this node that were refused, because another one leads by now.",
                     lambda: leadership.fenced,
@@ -224,6 +229,11 @@ class Telemetry:
             gauges=[
                 ("sexton_wheel_entries", "Timers in the wheel.", lambda: scheduler.entries),
                 ("sexton_shards_led", "Shards led by this node.", lambda: len(leadership.led)),
+                (
+                    "sexton_scheduler_able",
+                    "Whether this node can fire, or could if something were due.",
+                    lambda: leadership.firing.able,
+                ),
                 (
                     "sexton_elector_up",
                     "Whether the elector answers this node.",

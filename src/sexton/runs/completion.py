@@ -4,20 +4,22 @@ Such a run is `waiting`: no worker holds it, and the death of the worker that se
 Until its deadline the service may report that it is done, that it failed, or that it goes on. Without a
 report the attempt has failed by timeout, and the job's retries apply.
 
-A token that the service was sent with the run authorizes the report. It is computed from the run and its
-claim with a key of the installation. So it stands for this attempt alone, need not be stored, and is valid
-from the moment the request goes out: a service may be done before the worker has recorded that the run waits,
-or though the worker died before it could.
+A token that the service was sent with the run authorizes the report. It is computed from the run, its claim
+and the time at which it was fired, with a key of the installation. So it stands for this attempt alone, need
+not be stored, and is valid from the moment the request goes out: a service may be done before the worker has
+recorded that the run waits, or though the worker died before it could. Ids recur after a failover that lost
+transactions, and claims with them; the time of firing does not.
 """
 
 from __future__ import annotations
 
 import base64
 import hmac
+import re
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Any, Literal
 
@@ -38,6 +40,9 @@ from sexton.targets.run import AttemptPolicy
 
 KEY = "report_key"
 KEY_SECONDS = 60.0
+# A claim, the microseconds from 1970 until the firing, and what proves that both are ours.
+TOKEN = re.compile(r"([1-9][0-9]{0,9})\.([0-9a-f]{1,14})\.([A-Za-z0-9_-]{43})", re.ASCII)
+EPOCH, MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
 AT_WORK = (RunStatus.RUNNING, RunStatus.WAITING)
 
 
@@ -83,23 +88,38 @@ async def read_key(context: Context) -> bytes:
     return base64.b64decode(msgspec.json.decode(kept))
 
 
-def token_of(key: bytes, run: int, claim: int) -> str:
+@dataclass(frozen=True, slots=True)
+class ReportedClaim:
+    """What a token stands for: a claim of a run that was fired then."""
+
+    claim: int
+    fired_at: datetime
+
+    def of(self, row: asyncpg.Record) -> bool:
+        """Whether the row is that run, and not another one of the same id."""
+        fired_at: datetime = row["fired_at"]
+        return self.fired_at == fired_at
+
+
+def token_of(key: bytes, run: int, claim: int, fired_at: datetime) -> str:
     """What a service shows to report of this claim of this run."""
-    mac = hmac.digest(key, f"report:{run}:{claim}".encode(), sha256)
-    return f"{claim}.{base64.urlsafe_b64encode(mac).decode().rstrip('=')}"
+    head = f"{claim}.{(fired_at - EPOCH) // MICROSECOND:x}"
+    mac = hmac.digest(key, f"report:{run}:{head}".encode(), sha256)
+    return f"{head}.{base64.urlsafe_b64encode(mac).decode().rstrip('=')}"
 
 
-def claim_of(key: bytes, run: int, token: str) -> int:
-    """The claim that a token of this run stands for."""
-    digits, _, _ = token.partition(".")
-    claim = int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 11 else 0
-    if not hmac.compare_digest(token_of(key, run, claim).encode(), token.encode()):
-        raise SextonError(
-            "bad_token",
-            f"this is not a token of run {encode_id('r', run)}",
-            hint="send the Sexton-Run-Token that came with the run",
-        )
-    return claim
+def attempt_of(key: bytes, run: int, token: str) -> ReportedClaim:
+    """The attempt that a token of this run stands for."""
+    parts = TOKEN.fullmatch(token)
+    if parts is not None:
+        claim, fired_at = int(parts[1]), EPOCH + int(parts[2], 16) * MICROSECOND
+        if hmac.compare_digest(token_of(key, run, claim, fired_at), token):
+            return ReportedClaim(claim, fired_at)
+    raise SextonError(
+        "bad_token",
+        f"this is not a token of run {encode_id('r', run)}",
+        hint="send the Sexton-Run-Token that came with the run",
+    )
 
 
 class RunTokens:
@@ -115,7 +135,7 @@ class RunTokens:
         if clock.monotonic() >= self._until:
             self._key = await read_key(context)
             self._until = clock.monotonic() + KEY_SECONDS
-        claim_of(self._key, run_number(run_id), token)
+        attempt_of(self._key, run_number(run_id), token)
 
 
 # Reports. The token is checked first: without it the answer must not tell which runs exist.
@@ -154,11 +174,11 @@ async def heartbeat(
 ) -> Beat:
     """The service goes on: it gets as long again (the job's timeout_seconds, unless it gives `seconds`). A
     deadline never comes nearer."""
-    number, claim = await _authorized(context, run_id, token)
+    number, attempt = await _authorized(context, run_id, token)
     row = await context.fetchrow("recording/lock_reported", run_id=number, now=context.now)
     if row is None:
         raise await _too_late(context, number)
-    _check_claim(row, claim)
+    _check_attempt(row, attempt)
     deadline = await context.fetchval(
         "recording/extend_wait",
         run_id=number,
@@ -171,16 +191,16 @@ async def heartbeat(
 
 async def _report(context: Context, run_id: str, token: str, outcome: Outcome, *ends: str) -> Told:
     """Record an outcome. `ends`: what it makes of a run, so that a repeated report is known as such."""
-    number, claim = await _authorized(context, run_id, token)
+    number, attempt = await _authorized(context, run_id, token)
     row = await context.fetchrow("recording/lock_reported", run_id=number, now=context.now)
     if row is None:
         end = await context.fetchrow("reading/find_end", run_id=number, namespace=None)
-        if end is not None and end["claim"] == claim and end["status"] in ends:
+        if end is not None and attempt.of(end) and end["claim"] == attempt.claim and end["status"] in ends:
             return Told(end["status"], again=True)
         raise await _too_late(context, number)
-    if row["claim"] == claim and row["state"] in ends:
+    if attempt.of(row) and row["claim"] == attempt.claim and row["state"] in ends:
         return Told(row["state"], again=True)
-    _check_claim(row, claim)
+    _check_attempt(row, attempt)
     [fate] = await settle(context, [(row, outcome)])
     return Told(fate)
 
@@ -234,14 +254,20 @@ async def settle(context: Context, outcomes: Sequence[tuple[asyncpg.Record, Outc
     return [fates[row["id"]] for row, _ in outcomes]
 
 
-async def _authorized(context: Context, run_id: str, token: str) -> tuple[int, int]:
+async def _authorized(context: Context, run_id: str, token: str) -> tuple[int, ReportedClaim]:
     number = run_number(run_id)
-    return number, claim_of(await read_key(context), number, token)
+    return number, attempt_of(await read_key(context), number, token)
 
 
-def _check_claim(row: asyncpg.Record, claim: int) -> None:
+def _check_attempt(row: asyncpg.Record, attempt: ReportedClaim) -> None:
     run = encode_id("r", row["id"])
-    if row["claim"] != claim:
+    if not attempt.of(row):
+        raise Conflict(
+            "stale_token",
+            f"the token belongs to another run, which the database has lost; its id {run} was given again",
+            hint="stop: what was lost is fired again, with a token of its own",
+        )
+    if row["claim"] != attempt.claim:
         raise Conflict(
             "stale_token",
             f"the token belongs to an earlier attempt of {run}",

@@ -6,17 +6,18 @@ from typing import Any
 
 import msgspec
 
+from sexton.postgres.setting import set_setting
 from sexton.postgres.transaction import Context
 
-NAME = "dead_letter_target/"
+NAME = "dead_letter_target"
 
 
 async def dead_letter_target(context: Context) -> dict[str, Any] | None:
-    value = await context.fetchval("cluster/get_setting", name=NAME + context.namespace)
+    value = await context.fetchval("cluster/get_setting", name=f"{NAME}/{context.namespace}")
     return None if value is None else msgspec.json.decode(value, type=dict[str, Any] | None)
 
 
 async def set_dead_letter_target(context: Context, target: dict[str, Any] | None) -> None:
     """For the letters of runs that die from now on."""
-    value = msgspec.json.encode(target).decode()
-    await context.execute("cluster/set_setting", name=NAME + context.namespace, value=value)
+    namespace = context.namespace
+    await set_setting(context, f"{NAME}/{namespace}", target, namespace=namespace, called=NAME)

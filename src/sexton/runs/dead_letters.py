@@ -7,7 +7,8 @@ from datetime import datetime
 import msgspec
 from asyncpg import Record
 
-from sexton.jobs.page import (
+from sexton.model import encode_id
+from sexton.postgres.page import (
     MOST_ROWS,
     Number,
     Page,
@@ -15,7 +16,6 @@ from sexton.jobs.page import (
     encode_cursor,
     make_page,
 )
-from sexton.model import encode_id
 from sexton.postgres.transaction import Context, query
 from sexton.refusal import not_found
 from sexton.runs.read import attempt_of, decoded, key_of

@@ -75,7 +75,7 @@ class Successes:
 class OutcomeBatch:
     """Outcomes that wait to be written, by the statement that writes them, under one identity."""
 
-    __slots__ = ("again", "done", "ended", "ended_jobs", "heard", "node", "released", "waiting")
+    __slots__ = ("again", "apart", "done", "ended", "ended_jobs", "heard", "node", "released", "waiting")
 
     def __init__(self, node: int) -> None:
         self.node = node
@@ -85,11 +85,13 @@ class OutcomeBatch:
         self.again: list[Again] = []
         self.released: list[Released] = []
         self.waiting: list[Waiting] = []
+        #: (run, claim) of those that are given back to be run in a process of their own.
+        self.apart: list[tuple[int, int]] = []
         #: The runs that listeners are told of, once their outcomes are recorded.
         self.heard: dict[int, RunContext] = {}
 
     def __len__(self) -> int:
-        going = len(self.again) + len(self.released) + len(self.waiting)
+        going = len(self.again) + len(self.released) + len(self.waiting) + len(self.apart)
         return len(self.done) + len(self.ended) + going
 
     def add(self, run: Tried, outcome: Outcome | None, started: float, finished: float) -> None:
@@ -138,7 +140,9 @@ class OutcomeBatch:
 
     def runs(self) -> list[int]:
         """Every run whose outcome waits here."""
-        rows: tuple[Sequence[tuple[Any, ...]], ...] = (self.ended, self.again, self.released, self.waiting)
+        rows: tuple[Sequence[tuple[Any, ...]], ...] = (
+            self.ended, self.again, self.released, self.waiting, self.apart,
+        )  # fmt: skip
         return [*self.done.runs, *(row[0] for each in rows for row in each)]
 
     def forget(self, runs: set[int]) -> None:
@@ -150,6 +154,7 @@ class OutcomeBatch:
         self.again = [row for row in self.again if row[0] not in runs]
         self.released = [row for row in self.released if row[0] not in runs]
         self.waiting = [row for row in self.waiting if row[0] not in runs]
+        self.apart = [row for row in self.apart if row[0] not in runs]
 
     def earliest(self) -> float:
         """When the first of the runs that end here had ended."""

@@ -15,7 +15,9 @@ from asyncpg import Record
 
 from sexton.errors import InvalidField
 from sexton.jobs.change import find
-from sexton.jobs.page import (
+from sexton.jobs.spread import jitter_of
+from sexton.model import RunStatus, decode_id, encode_id
+from sexton.postgres.page import (
     MOST_ROWS,
     Number,
     Page,
@@ -23,8 +25,6 @@ from sexton.jobs.page import (
     encode_cursor,
     make_page,
 )
-from sexton.jobs.spread import jitter_of
-from sexton.model import RunStatus, decode_id, encode_id
 from sexton.postgres.transaction import Context, query
 from sexton.refusal import not_found
 from sexton.runs.situation import Situation, worker_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -15,6 +15,7 @@ from sexton.model import decode_id, encode_id
 from sexton.postgres.transaction import Context, command, query
 from sexton.refusal import not_found
 from sexton.runs.trigger import step_of
+from sexton.security.quotas import take_runs
 
 CHUNK = 1000
 
@@ -24,7 +25,10 @@ async def redrive(context: Context, run_id: str) -> str:
     """Run a dead letter again, with the job as it is now and all its attempts; the id of the new run."""
     letter = await _lock(context, run_id)
     (made,) = await _redrive(context, [letter], [await context.time()])
-    return encode_id("r", made["id"])
+    new = encode_id("r", made["id"])
+    detail = {"new_run_id": new}
+    context.changed("dead.redriven", run_id, letter["name"], job_id=letter["job_id"], detail=detail)
+    return new
 
 
 async def redrive_many(
@@ -47,6 +51,8 @@ async def discard(context: Context, run_id: str) -> None:
     """Delete a dead letter. That the run died stays in the history."""
     letter = await _lock(context, run_id)
     await context.execute("recording/discard", runs=[letter["run_id"]])
+    before = {"died_at": letter["died_at"], "cause": letter["error_group"]}
+    context.changed("dead.discarded", run_id, letter["name"], before=before, job_id=letter["job_id"])
 
 
 async def discard_many(
@@ -91,16 +97,38 @@ async def _by_chunks(some: Callable[[int], Awaitable[int]]) -> int:
 @command
 async def _redrive_some(context: Context, filters: dict[str, Any], start: datetime, step: timedelta) -> int:
     letters = await context.fetch("recording/lock_dead", **filters, limit=CHUNK)
-    if letters:
-        await _redrive(context, letters, [start + place * step for place in range(len(letters))])
-    return len(letters)
+    if not letters:
+        return 0
+    made = await _redrive(context, letters, [start + place * step for place in range(len(letters))])
+    _tell(context, "dead.redriven", letters, filters)
+    return len(made)
 
 
 @command
 async def _discard_some(context: Context, filters: dict[str, Any]) -> int:
     letters = await context.fetch("recording/lock_dead", **filters, limit=CHUNK)
-    await context.execute("recording/discard", runs=[letter["run_id"] for letter in letters])
+    if letters:
+        await context.execute("recording/discard", runs=[letter["run_id"] for letter in letters])
+        _tell(context, "dead.discarded", letters, filters)
     return len(letters)
+
+
+def _tell(
+    context: Context, action: str, letters: Sequence[asyncpg.Record], filters: Mapping[str, Any]
+) -> None:
+    """For the audit: which letters were meant, and which there were."""
+    runs = sorted(letter["run_id"] for letter in letters)
+    chosen = {name: filters[name] for name in ("error_group", "reason") if filters[name] is not None}
+    context.changed(
+        action,
+        jobs=[letter["job_id"] for letter in letters],
+        detail={
+            "count": len(letters),
+            "first_run_id": encode_id("r", runs[0]),
+            "last_run_id": encode_id("r", runs[-1]),
+            **chosen,
+        },
+    )
 
 
 async def _lock(context: Context, run_id: str) -> asyncpg.Record:
@@ -117,6 +145,11 @@ async def _lock(context: Context, run_id: str) -> asyncpg.Record:
 async def _redrive(
     context: Context, letters: Sequence[asyncpg.Record], available: list[datetime]
 ) -> list[asyncpg.Record]:
+    """As many of them as the namespace has room for."""
+    grant = await take_runs(context, len(letters), await context.time())
+    if not grant.runs and grant.refusal is not None:
+        raise grant.refusal
+    letters, available = letters[: grant.runs], available[: grant.runs]
     jobs = await _definitions(context, letters)
     return await context.fetch(
         "recording/redrive",
@@ -125,7 +158,7 @@ async def _redrive(
             letter["idempotency_key"] or _key(jobs[letter["job_id"], letter["revision"]], letter)
             for letter in letters
         ],
-        available_at=available,
+        available_at=grant.starts_of(available),
         concurrency_keys=await _concurrency_keys(context, letters),
     )
 

@@ -11,8 +11,9 @@ import msgspec
 from asyncpg import Record
 
 from sexton.clock import iso
-from sexton.model import RunStatus, encode_id
-from sexton.postgres.transaction import NAMESPACE, Context
+from sexton.config import EVERY
+from sexton.model import RunStatus, Trigger, encode_id
+from sexton.postgres.transaction import Context
 from sexton.runs.view import NodeView
 from sexton.runs.words import span
 from sexton.targets.base import lane_name
@@ -20,7 +21,10 @@ from sexton.targets.handler import contested, full_name, is_shared, split_name
 from sexton.targets.table import how_to_serve
 
 # What a node tells of itself with every beat.
-TOLD = ("skew_ms", "lag_ms", "fenced", "elector", "elector_ok", "elector_error")
+TOLD = ("skew_ms", "lag_ms", "fenced", "fires", "elector", "elector_ok", "elector_error")
+
+# Runs that could start at once, but for the quota of their namespace; others may have been spread out.
+QUOTA_TRIGGERS = (Trigger.SCHEDULE, Trigger.MANUAL)
 
 
 @dataclass(slots=True)
@@ -31,12 +35,16 @@ class Situation:
     nodes: list[NodeView]
     #: By name: only those with a limit or a pause.
     queues: dict[str, Record]
+    #: How many runs the namespace may make per second; None: no quota.
+    rate: float | None = None
 
     @classmethod
     async def read(cls, context: Context) -> Situation:
         now = await context.time()
-        queues = await context.fetch("reading/list_queue_states", namespace=NAMESPACE, now=now)
-        return cls(now, await list_nodes(context, now), {queue["name"]: queue for queue in queues})
+        queues = await context.fetch("reading/list_queue_states", namespace=context.namespace, now=now)
+        by_name = {queue["name"]: queue for queue in queues}
+        rate = await context.fetchval("quotas/get_rate", namespace=context.namespace)
+        return cls(now, await list_nodes(context, now), by_name, rate)
 
     def waiting(self, row: Record) -> str | None:
         """What a live run waits for; None while it runs."""
@@ -60,6 +68,11 @@ class Situation:
         if row["status"] == RunStatus.FAILED and available is not None and available > self.now:
             return f"the retry is at {iso(available, 'seconds')}, in {span(available - self.now)}"
         if available is not None and available > self.now:
+            if self.rate is not None and row["trigger"] in QUOTA_TRIGGERS:
+                quota = f"the quota of its namespace is {self.rate:g} per second: "
+                return (
+                    f"{quota}its turn comes at {iso(available, 'seconds')}, in {span(available - self.now)}"
+                )
             return f"its turn comes at {iso(available, 'seconds')}, in {span(available - self.now)}"
         wanted = worker_wanted(self.nodes, row)
         return self._paused(row) or wanted or self._limit(row) or "all workers are busy"
@@ -90,6 +103,9 @@ def worker_wanted(nodes: Sequence[NodeView], lane: Record) -> str | None:
     workers = [node for node in nodes if node.state == "live" and "worker" in node.roles]
     if not workers:
         return "no worker is running"
+    workers = [node for node in workers if serves_namespace(node, lane["namespace"])]
+    if not workers:
+        return f"no worker serves the namespace {lane['namespace']}"
     having = [node for node in workers if has_target(node, lane)]
     if not having and lane["target"] != "handler":
         return f"no worker serves {wanted(lane)}: {how_to_serve(lane['target'], lane['handler'])}"
@@ -109,11 +125,16 @@ async def list_nodes(context: Context, now: datetime) -> list[NodeView]:
     return [node_of(row) for row in await context.fetch("reading/list_nodes", now=now)]
 
 
+def serves_namespace(node: NodeView, namespace: str) -> bool:
+    return EVERY in node.namespaces or namespace in node.namespaces
+
+
 def serves(node: NodeView, lane: Record) -> bool:
     return (
         node.state == "live"
         and "worker" in node.roles
-        and (not node.queues or "*" in node.queues or lane["queue"] in node.queues)
+        and serves_namespace(node, lane["namespace"])
+        and (not node.queues or EVERY in node.queues or lane["queue"] in node.queues)
         and has_target(node, lane)
     )
 

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from shlex import quote
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 from msgspec import Meta
 
-from sexton.errors import Conflict, InvalidField
-from sexton.jobs.change import LockedJob, hold, lane_id
-from sexton.jobs.payload import encode_payload
+from sexton.errors import Conflict, InvalidField, SextonError
+from sexton.jobs.change import LockedJob, Verdict, accept, hold, lane_ids, tell
+from sexton.jobs.payload import check_payload_size, encode_payload
 from sexton.jobs.stored import concurrency_key_of, lane_of
 from sexton.model import JobStatus, Overlap, encode_id
 from sexton.postgres.transaction import Context, command
 from sexton.refusal import not_found
 from sexton.runs.read import run_number
+from sexton.security.quotas import Grant, take_runs
 from sexton.targets.key import manual_key
 
 LARGEST_BACKFILL = 10_000
@@ -39,35 +41,60 @@ class Backfill(msgspec.Struct, frozen=True, kw_only=True):
 @command
 async def run_now(context: Context, ref: str, *, payload: Any = msgspec.UNSET) -> str:
     """Run a job once, now, beside its schedule; with a payload of its own if one is given. The run's id."""
+    [made] = await run_all(context, [await hold(context, ref)], payload=payload)
+    return accept(made)
+
+
+async def run_all(
+    context: Context, jobs: Sequence[LockedJob], *, payload: Any = msgspec.UNSET
+) -> list[Verdict]:
+    """Run each of the locked jobs once, now: the ids of the runs, or why there is none."""
     own = None if payload is msgspec.UNSET else encode_payload(payload)
-    held = await hold(context, ref)
-    slot = await _slot(context, held)
-    run_id: int = await context.fetchval("recording/next_run_id")
-    spec = held.job.spec
-    key = manual_key(
-        spec.idempotency_key_template,
-        job_id=held.job.id,
-        job_name=spec.name,
-        scheduled_at=held.now,
-        timezone=held.job.schedule.timezone,
-        run_id=run_id,
-        payload=spec.payload if payload is msgspec.UNSET else payload,
-    )
+    taken = await _taken_slots(context, jobs)
+    ids = await context.fetchval("recording/next_run_ids", count=len(jobs))
+    made: list[Verdict] = []
+    runs: list[_ManualRun] = []
+    for held, run_id in zip(jobs, ids, strict=True):
+        try:
+            if payload is not msgspec.UNSET:
+                check_payload_size(context, payload, held.payload_bytes)
+            runs.append(_manual_run(held, run_id, taken.get(held.job.id, {}), payload))
+            made.append(encode_id("r", run_id))
+        except SextonError as error:
+            made.append(error)
+    grant = Grant(len(runs))
+    if runs and runs[0].held.metered:
+        grant = await take_runs(context, len(runs), jobs[0].now)
+        over = {encode_id("r", run.run_id) for run in runs[grant.runs :]}
+        made = [grant.refusal or each if each in over else each for each in made]
+        runs = runs[: grant.runs]
+    if not runs:
+        return made
+    stopping = [run.held.job.id for run in runs if run.stops]
+    if stopping:
+        await context.execute("recording/stop_running", job_ids=stopping, now=jobs[0].now)
+    lanes = await _lanes(context, [run.held for run in runs])
+    specs = [run.held.job.spec for run in runs]
     await context.execute(
         "recording/run_now",
-        run_id=run_id,
-        job_id=held.job.id,
-        lane=await _lane(context, held),
-        priority=spec.priority,
-        now=held.now,
-        expires_seconds=spec.expires_seconds,
-        revision=held.job.revision,
-        slot=slot,
-        key=key,
+        run_ids=[run.run_id for run in runs],
+        job_ids=[run.held.job.id for run in runs],
+        lanes=lanes,
+        priorities=[spec.priority for spec in specs],
+        available_at=grant.starts_of([jobs[0].now] * len(runs)),
+        expires_seconds=[spec.expires_seconds for spec in specs],
+        revisions=[run.held.job.revision for run in runs],
+        slots=[run.slot for run in runs],
+        keys=[run.key for run in runs],
+        concurrency_keys=[run.concurrency_key for run in runs],
         payload=own,
-        concurrency_key=concurrency_key_of(spec, held.job.id, payload),
+        now=jobs[0].now,
     )
-    return encode_id("r", run_id)
+    ids = [encode_id("r", run.run_id) for run in runs]
+    detail = {"run_id": ids[0]} if len(ids) == 1 else {"first_run_id": ids[0], "last_run_id": ids[-1]}
+    given = {} if payload is msgspec.UNSET else {"payload": payload}
+    tell(context, "job.run", [run.held for run in runs], {}, detail={**detail, **given})
+    return made
 
 
 @command
@@ -98,17 +125,25 @@ async def backfill(
     templated = held.job.spec.idempotency_key_template is not None
     made: list[Any] = []
     if wanted and not dry_run:
+        available = [held.now + place * step for place in range(len(wanted))]
+        if held.metered:
+            grant = await take_runs(context, len(wanted), held.now)
+            if grant.refusal is not None:
+                raise grant.refusal
+            available = grant.starts_of(available)
         made = await context.fetch(
             "recording/backfill",
             job_id=held.job.id,
-            lane=await _lane(context, held),
+            lane=(await _lanes(context, [held]))[0],
             revision=held.job.revision,
             scheduled_at=wanted,
             keys=[held.job.key_of(at) if templated else None for at in wanted],
             jitter_seconds=held.job.jitter.total_seconds(),
-            available_at=[held.now + place * step for place in range(len(wanted))],
+            available_at=available,
             concurrency_key=concurrency_key_of(held.job.spec, held.job.id),
         )
+        detail = {"start": start, "end": end, "runs": len(made), "rate": rate}
+        tell(context, "job.backfilled", [held], {}, detail=detail)
     return Backfill(
         job_id=held.job.job_id,
         dry_run=dry_run,
@@ -123,15 +158,24 @@ async def backfill(
 async def cancel_run(context: Context, run_id: str, *, reason: str | None = None) -> str:
     """`cancelled` if the run was waiting, `requested` if it runs: its worker is asked to stop it."""
     number = run_number(run_id)
-    outcome = await context.fetchval(
+    found = await context.fetchrow(
         "recording/cancel_run",
         namespace=context.namespace,
         run_id=number,
         reason=reason or "cancelled on request",
         now=context.now,
     )
-    if outcome is not None:
-        return str(outcome)
+    if found is not None:
+        context.changed(
+            "run.cancelled",
+            run_id,
+            found["name"],
+            before={"status": found["state"]},
+            after={"status": "cancelled" if found["outcome"] == "cancelled" else "asked to stop"},
+            job_id=found["job_id"],
+            reason=reason,
+        )
+        return str(found["outcome"])
     ended = await context.fetchval("reading/find_end", run_id=number, namespace=context.namespace)
     if ended is None:
         raise not_found("run", run_id)
@@ -161,30 +205,68 @@ def _check_range(start: datetime, end: datetime, limit: int) -> None:
         raise InvalidField("out_of_range", f"limit is {limit}", field="limit", hint=hint)
 
 
-async def _slot(context: Context, held: LockedJob) -> int | None:
+class _ManualRun(NamedTuple):
+    held: LockedJob
+    run_id: int
+    slot: int | None
+    key: str
+    concurrency_key: str | None
+
+    @property
+    def stops(self) -> bool:
+        """Whether the live run makes room for it."""
+        return self.slot == 1 and self.held.job.spec.overlap is Overlap.CANCEL_RUNNING
+
+
+def _manual_run(held: LockedJob, run_id: int, taken: Mapping[int, int], payload: Any) -> _ManualRun:
+    job, spec = held.job, held.job.spec
+    key = manual_key(
+        spec.idempotency_key_template,
+        job_id=job.id,
+        job_name=spec.name,
+        scheduled_at=held.now,
+        timezone=str(job.row["timezone"]),
+        run_id=run_id,
+        payload=spec.payload if payload is msgspec.UNSET else payload,
+    )
+    return _ManualRun(
+        held, run_id, _slot(spec.overlap, taken), key, concurrency_key_of(spec, job.id, payload)
+    )
+
+
+async def _taken_slots(context: Context, jobs: Sequence[LockedJob]) -> dict[int, dict[int, int]]:
+    """The runs in the slots of jobs whose runs must not overlap, locked."""
+    taken: dict[int, dict[int, int]] = {}
+    single = [held.job.id for held in jobs if held.job.spec.overlap is not Overlap.ALLOW]
+    if single:
+        for row in await context.fetch("recording/lock_slots", job_ids=single):
+            taken.setdefault(row["job_id"], {})[row["slot"]] = row["id"]
+    return taken
+
+
+def _slot(overlap: Overlap, taken: Mapping[int, int]) -> int | None:
     """The run's slot, as the job's overlap has it; refused if both are taken."""
-    overlap = held.job.spec.overlap
     if overlap is Overlap.ALLOW:
         return None
-    taken = {row["slot"]: row for row in await context.fetch("recording/lock_slots", job_id=held.job.id)}
     if 0 not in taken:
         return 0
     if overlap is Overlap.SKIP or 1 in taken:
-        live = encode_id("r", taken[0]["id"])
+        live = encode_id("r", taken[0])
         raise Conflict(
             "overlap",
             f"run {live} is not over, and the job's overlap is {overlap.value}",
             hint=f"wait for it, or cancel it: sexton runs cancel {live}",
         )
-    if overlap is Overlap.CANCEL_RUNNING:
-        await context.execute("recording/stop_running", job_id=held.job.id, now=held.now)
     return 1
 
 
-async def _lane(context: Context, held: LockedJob) -> int:
-    if held.timer is not None:
-        return int(held.timer["lane"])
-    return await lane_id(context, lane_of(held.job.spec))
+async def _lanes(context: Context, jobs: Sequence[LockedJob]) -> list[int]:
+    """Those of their timers; a job that fires no more has none."""
+    missing = {lane_of(held.job.spec) for held in jobs if held.timer is None}
+    found = await lane_ids(context, missing) if missing else {}
+    return [
+        int(held.timer["lane"]) if held.timer is not None else found[lane_of(held.job.spec)] for held in jobs
+    ]
 
 
 def _occurrences(held: LockedJob, start: datetime, end: datetime, limit: int) -> list[datetime]:

@@ -98,7 +98,7 @@ class OccurrenceRecord(msgspec.Struct, frozen=True, kw_only=True):
         str | None,
         about(
             "Why it was skipped: missed, coalesced, overlap, dst_gap, excluded, paused, max_missed, "
-            "outside_catch_up or rescheduled."
+            "outside_catch_up, rescheduled or quota."
         ),
     ] = None
     run_id: Annotated[str | None, about("The run, if it fired.")] = None
@@ -163,6 +163,7 @@ class NodeView(msgspec.Struct, frozen=True, kw_only=True):
     handlers: Annotated[list[str], about("Which handlers it knows.")] = []
     targets: Annotated[list[str], about("What it serves beside handlers: http, message:redis, …")] = []
     queues: Annotated[list[str], about("Which queues it serves.")] = []
+    namespaces: Annotated[list[str], about("Whose runs a worker carries out; `*`: those of all.")] = []
     shards: Annotated[int, about("How many shards it leads.")] = 0
     running: Annotated[int, about("How many runs it carries out.")] = 0
     capacity: Annotated[int, about("How many it can carry out at once.")] = 0
@@ -177,6 +178,9 @@ class NodeView(msgspec.Struct, frozen=True, kw_only=True):
     lag_ms: Annotated[int | None, about("How long a worker's event loop took to answer.")] = None
     wheel_entries: Annotated[int | None, about("Timers that a scheduler holds in memory.")] = None
     fenced: Annotated[int | None, about("How many firings were refused, as another one led by then.")] = None
+    fires: Annotated[
+        bool | None, about("False if a scheduler renews its lease but cannot fire: it leads nothing.")
+    ] = None
     elector: Annotated[str | None, about("What a scheduler asks who holds a shard.")] = None
     elector_ok: Annotated[bool | None, about("Whether that answers it.")] = None
     elector_error: Annotated[str | None, about("What it says instead.")] = None

@@ -26,7 +26,7 @@ SPARE = 20  # so many more occurrences are looked at than are shown
 
 _SKIPPED: dict[str, str] = {
     SkipReason.MISSED: "skipped because it was missed: no scheduler fired it in time",
-    SkipReason.COALESCED: "skipped because a later missed occurrence ran for it (missed_window RUN_ONCE)",
+    SkipReason.COALESCED: "skipped because a later occurrence ran for it (missed_window RUN_ONCE)",
     SkipReason.OVERLAP: "skipped because the run before it had not ended (overlap)",
     SkipReason.DST_GAP: "skipped because this local time does not exist (clocks went forward)",
     SkipReason.EXCLUDED: "skipped because the day is excluded",
@@ -34,6 +34,7 @@ _SKIPPED: dict[str, str] = {
     SkipReason.OUTSIDE_CATCH_UP: "skipped because it was missed by more than catch_up_seconds",
     SkipReason.MAX_MISSED: "skipped because more than max_missed occurrences were missed",
     SkipReason.RESCHEDULED: "skipped because the job was rescheduled",
+    SkipReason.QUOTA: "skipped because its namespace had as many live runs as its quota allows",
 }
 
 

@@ -11,8 +11,8 @@ import msgspec
 
 from sexton.errors import InvalidField
 from sexton.refusal import UNREADABLE, explained
+from sexton.targets.face import Run
 from sexton.targets.providers import Providers
-from sexton.targets.run import RunContext
 
 _KEYWORD = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -102,8 +102,8 @@ def _is_run(parameter: inspect.Parameter) -> bool:
     if parameter.kind not in _POSITIONAL:
         return False
     if isinstance(annotation, str):
-        return parameter.name == "run" or annotation.rpartition(".")[2] in ("Run", "RunContext")
-    return parameter.name == "run" or annotation in (RunContext, inspect.Parameter.empty)
+        return parameter.name == "run" or annotation.rpartition(".")[2] == "Run"
+    return parameter.name == "run" or annotation in (Run, inspect.Parameter.empty)
 
 
 def _is_left_alone(parameter: inspect.Parameter) -> bool:
@@ -113,7 +113,7 @@ def _is_left_alone(parameter: inspect.Parameter) -> bool:
 
 
 def _with_types(function: Callable[..., Any], names: list[str]) -> list[inspect.Parameter]:
-    known = {"Run": RunContext, "RunContext": RunContext}
+    known = {"Run": Run}
     try:
         parameters = inspect.signature(function, locals=known, eval_str=True).parameters
     except Exception as error:

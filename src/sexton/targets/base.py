@@ -48,6 +48,8 @@ class TargetKind(ABC, Generic[Spec]):
     how_to_serve: ClassVar[str] = "start one"
     #: Whether dead letters can be sent to it.
     takes_dead_letters: ClassVar[bool] = False
+    #: Whether its runs cannot end the process of the worker: it calls no code of others there.
+    harmless: ClassVar[bool] = False
 
     @abstractmethod
     def open(self, services: TargetServices) -> OpenKind:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import functools
 import inspect
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import Annotated, Any
 
 from sexton.config import Settings
@@ -21,6 +21,7 @@ from sexton.refusal import about, check_text
 from sexton.targets.arguments import Arguments
 from sexton.targets.base import TargetKind, TargetServices
 from sexton.targets.capture import captured
+from sexton.targets.face import Run
 from sexton.targets.providers import ProviderFailed, Providers, Resources
 from sexton.targets.run import RunContext, Step
 from sexton.targets.threads import Threads
@@ -158,8 +159,11 @@ class OpenHandlers:
         arguments.check_needs(self._resources.providers)
         coroutine = is_coroutine_function(handler)
         needs, resources = tuple(arguments.needs.items()), self._resources
+        if any(handler is each for each in BUILT_IN.values()):
+            return handler
         if arguments.run and not arguments.names and not needs:
-            return handler if coroutine else functools.partial(self._in_thread, handler)
+            # Not a coroutine of its own, which every run would have to pay for.
+            return (lambda run: handler(Run(run))) if coroutine else partial(self._in_thread, handler)
 
         async def filled(run: RunContext) -> Any:
             try:
@@ -170,18 +174,14 @@ class OpenHandlers:
                 return Failure(f"{error.code}: {error}", permanent=True)
             except ProviderFailed as error:
                 return Failure(str(error))
-            call = (
-                functools.partial(handler, run, **given)
-                if arguments.run
-                else functools.partial(handler, **given)
-            )
+            call = partial(handler, Run(run), **given) if arguments.run else partial(handler, **given)
             return await call() if coroutine else await self._in_thread(lambda _: call(), run)
 
         return filled
 
     async def _in_thread(self, handler: Handler, run: RunContext) -> Any:
         try:
-            call = self.threads.submit(contextvars.copy_context().run, handler, run)
+            call = self.threads.submit(contextvars.copy_context().run, handler, Run(run))
         except RuntimeError as error:
             return Release(NO_THREAD_SECONDS, f"no thread can be started for it: {error}")
         try:
@@ -203,7 +203,7 @@ class OpenHandlers:
 
 
 def is_coroutine_function(handler: Handler) -> bool:
-    while isinstance(handler, functools.partial):
+    while isinstance(handler, partial):
         handler = handler.func
     return inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(
         getattr(handler, "__call__", None)  # noqa: B004 - an object whose __call__ is a coroutine function

@@ -20,7 +20,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from sexton.errors import InvalidField
-from sexton.targets.run import RunContext, describe
+from sexton.targets.face import Run
+from sexton.targets.run import describe
 
 log = logging.getLogger("sexton")
 
@@ -28,7 +29,7 @@ CLOSE_SECONDS = 10.0
 
 # Types that parameters have for what they are, and not for where it comes from.
 COMMON = frozenset(
-    (str, int, float, bool, bytes, list, dict, tuple, set, frozenset, type(None), object, Any, RunContext)
+    (str, int, float, bool, bytes, list, dict, tuple, set, frozenset, type(None), object, Any, Run)
 )
 
 

@@ -1,4 +1,4 @@
-"""Carrying one run out: what a handler is given, and how its end becomes an `Outcome`.
+"""Carrying one run out: the attempt, and how its end becomes an `Outcome`.
 
 Nothing here writes. `execute` returns a value, and the worker records the outcomes of many runs at once.
 """
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import msgspec
 
-from sexton.errors import InvalidField, SextonError, user_frames
+from sexton.errors import InvalidField, LeaseLost, user_frames
 from sexton.model import (
     Backoff,
     Cancel,
@@ -91,18 +91,10 @@ class Feedback(Protocol):
         ...
 
 
-class LeaseLost(SextonError):
-    """The run belongs to another claim by now: nothing of this attempt may be kept."""
-
-    def __init__(self, run_id: str) -> None:
-        super().__init__("lease_lost", f"the run {run_id} was taken over by another worker")
-
-
 class RunContext:
-    """The one argument of a handler: what is to be done, and what can be said while doing it.
+    """An attempt, for the worker and for the steps of targets; handlers see it through a `Run` (`face`).
 
-    There is one per attempt, made from the row of the claim; everything that costs something is worked out
-    when it is asked for.
+    It is made from the row of the claim; everything that costs something is worked out when it is asked for.
     """
 
     __slots__ = (
@@ -185,6 +177,12 @@ class RunContext:
         return at
 
     @property
+    def fired_at(self) -> datetime:
+        """When the run was made."""
+        at: datetime = self._record["fired_at"]
+        return at
+
+    @property
     def trigger(self) -> Trigger:
         return Trigger(self._record["trigger"])
 
@@ -202,6 +200,12 @@ class RunContext:
     def crashes(self) -> int:
         crashes: int = self._record["crashes"]
         return crashes
+
+    @property
+    def company(self) -> int:
+        """Of a run that may end its process: how many such may be together; else 0."""
+        company: int = self._record.get("company", 0)
+        return company
 
     @property
     def revision(self) -> int:
@@ -263,18 +267,17 @@ class RunContext:
 
     @property
     def cancelled(self) -> bool:
-        """Whether the attempt should end: it was cancelled, is over its time, or no longer belongs here. A
-        coroutine is cancelled as well; a function in a thread can only look here."""
+        """Whether the attempt should end."""
         return self.stop is not None
 
     def progress(self, fraction: float, text: str | None = None) -> Awaitable[None]:
-        """Say how far the run is, from 0 to 1. Awaiting is optional: it is written with the next batch."""
+        """Say how far the run is, from 0 to 1: it is written with the next batch."""
         self._feedback.progress(self, min(1.0, max(0.0, float(fraction))), text)
         return DONE
 
     def log(self, message: object, level: str = "info") -> Awaitable[None]:
-        """Keep a line with the run. Awaiting is optional: it is written with the next batch. An attempt that
-        says too much has a last line that says so, and nothing after it."""
+        """Keep a line with the run: it is written with the next batch. An attempt that says too much has a
+        last line that says so, and nothing after it."""
         line = clean(str(message), MESSAGE_LIMIT)
         lines, size = self._logged
         if lines < LOG_LINES:
@@ -286,17 +289,12 @@ class RunContext:
         return DONE
 
     async def token(self) -> str:
-        """What a service needs to report how this attempt ended, after the handler has returned `Wait`:
-        with it, and without an API key, they may POST to /api/v1/runs/{run}/complete, /fail or /heartbeat."""
+        """What a service needs to report how this attempt ended."""
         return await self._feedback.token(self)
 
     def transaction(self, result: Any = None) -> AbstractAsyncContextManager[Connection]:
-        """A transaction in which the handler's own writes and the run's success are committed together.
-
-        The run is finished, with `result`, by the last statement before COMMIT. If it was lost to another
-        worker, everything is rolled back and `LeaseLost` raised. What the handler returns afterwards is not
-        kept.
-        """
+        """A transaction that ends with the success of the run. If it was lost to another worker, everything
+        is rolled back and `LeaseLost` raised."""
         return self._feedback.transaction(self, result)
 
 

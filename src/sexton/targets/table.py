@@ -168,6 +168,11 @@ def how_to_serve(kind: str, need: str) -> str:
     return "start one that knows it" if known is None else known.how_to_serve.format(need=quote(need))
 
 
+def harmless_kinds() -> list[str]:
+    """Those whose runs cannot end the process of a worker."""
+    return [name for name, kind in kinds().items() if kind.harmless]
+
+
 def served(settings: Settings) -> list[str]:
     """The lanes that a worker may claim from, beside those of its handlers."""
     load_kinds(settings)

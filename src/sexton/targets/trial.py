@@ -78,10 +78,9 @@ async def try_target(
         run = detached.run(
             msgspec.json.encode(data).decode(), payload, seconds, name=job_name, namespace=namespace
         )
-        try:
-            async with asyncio.timeout(limit):
-                outcome = await execute(run, step)
-        except TimeoutError:
+        async with asyncio.timeout(limit) as time:
+            outcome = await execute(run, step)
+        if time.expired():  # the step was cancelled, and `execute` tells how it ended
             outcome = Failure(f"timeout: no end after {counted(limit, 'second')}", kind="timeout")
         return _trial_of(outcome, clock.monotonic() - run.started, detached.lines)
     finally:

@@ -16,6 +16,7 @@ from sexton.runs.view import NodeView
 from tests.runs.rows import NOON
 from tests.scheduling import Stage
 from tests.seeding import NOW, Store, working
+from tests.waiting import PATIENCE
 
 
 async def succeed(run: object) -> None:
@@ -124,7 +125,7 @@ async def test_a_draining_worker_finishes_what_it_has_and_takes_no_more(database
         assert (await store.live(other))["state"] == "pending"
         await drain(Context(database), node, undo=True)
         await until(lambda: not worker.membership.draining)
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             while other not in await store.statuses():
                 await asyncio.sleep(0.01)
 
@@ -145,6 +146,6 @@ async def test_a_worker_that_was_declared_dead_drains_on(database: Database) -> 
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         while not condition():
             await asyncio.sleep(0.01)  # what is waited for happens in another thread

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import asyncpg
 import pytest
 
+from sexton import clock
 from sexton.engine.cluster.electors.advisory import AdvisoryElector
 from sexton.engine.cluster.leadership import wanted
+from sexton.engine.cluster.status import get_cluster
+from sexton.errors import Unavailable
+from sexton.model import encode_id
 from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
 from tests.scheduling import Stage, execute, fetch
+from tests.waiting import until
 
 
 async def test_the_first_node_takes_everything(database: Database) -> None:
@@ -100,6 +110,128 @@ async def test_a_node_that_cannot_reach_its_elector_is_to_lead_nothing(database:
     )
     await first.leadership.tick()
     assert len(first.leadership.led) == 4
+
+
+# Nodes that live, but cannot fire.
+
+
+async def two(database: Database) -> tuple[Stage, Stage]:
+    """Two that share the shards."""
+    first, second = await Stage(database).lead(), await Stage(database).lead()
+    await first.leadership.tick()
+    await second.leadership.tick()
+    return first, second
+
+
+def be_unable(stage: Stage, seconds: float) -> None:
+    """It could not fire for so long, and still cannot."""
+    stage.leadership.firing.failed()
+    stage.leadership.firing._failing_since = clock.monotonic() - seconds
+    stage.leadership.firing.able = False
+
+
+async def test_a_node_that_cannot_fire_hands_over_to_one_that_can(database: Database) -> None:
+    first, second = await two(database)
+    await second.round()
+    await second.leadership.tick()
+    be_unable(first, seconds=60)
+    await first.leadership.tick()
+    assert first.leadership.led == {}
+    assert not first.scheduler.healthy()
+    await second.leadership.tick()
+    assert len(second.leadership.led) == 4
+    assert first.leadership.trusted()  # it lives
+    shown = {node.node_id: node.fires for node in (await get_cluster(Context(database))).nodes}
+    assert shown == {
+        encode_id("n", first.membership.node or 0): False,
+        encode_id("n", second.membership.node or 0): True,
+    }
+
+
+async def test_without_one_that_has_shown_that_it_can_the_shards_stay(database: Database) -> None:
+    first, second = await two(database)
+    await second.round()
+    await second.leadership.tick()
+    before = dict(first.leadership.led), dict(second.leadership.led)
+    be_unable(first, seconds=-60)  # since after the other one has fired
+    for stage in (first, second, first):
+        await stage.leadership.tick()
+    assert (first.leadership.led, second.leadership.led) == before
+
+
+async def test_a_node_that_cannot_fire_takes_nothing_until_it_can(database: Database) -> None:
+    stage = await Stage(database).lead()
+    be_unable(stage, seconds=60)
+    await execute(database, "update sexton.shards set holder = null")
+    await stage.leadership.tick()
+    assert stage.leadership.led == {}
+    await stage.round()
+    await stage.leadership.tick()
+    await stage.leadership.tick()
+    assert len(stage.leadership.led) == 4
+
+
+async def test_one_that_can_again_keeps_what_it_has_though_it_is_not_believed_yet(database: Database) -> None:
+    first, second = await two(database)
+    await second.round()
+    await second.leadership.tick()
+    be_unable(first, seconds=60)
+    await first.round()
+    await first.leadership.tick()
+    assert not first.leadership.firing.able
+    assert len(first.leadership.led) + len(second.leadership.led) == 4
+
+
+async def test_a_round_whose_answer_does_not_come_is_ended_and_its_session_too(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage = await Stage(database).lead()
+    await stage.round()
+    connection, silent = stage.scheduler._connection, asyncio.Event()
+    assert connection is not None
+    pid = connection.get_server_pid()
+
+    async def no_answer(*_: object, **__: object) -> None:
+        silent.set()
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(stage.scheduler, "_prove", no_answer)
+    waiting = asyncio.create_task(stage.round())
+    await silent.wait()
+    stage.leadership.firing.patience = 0.0
+    await stage.leadership.tick()
+    with pytest.raises(Unavailable):
+        await waiting
+    assert connection.is_closed()
+    await until(lambda: is_gone(database, pid))
+
+
+async def is_gone(database: Database, pid: int) -> bool:
+    return not await fetch(database, "select from pg_stat_activity where pid = $1", pid)
+
+
+async def test_a_session_works_unless_it_waits_for_its_client(database: Database) -> None:
+    session = await database.connect("sexton scheduler", timeout=10, command_timeout=60)
+    pid = session.get_server_pid()
+
+    async def works() -> bool:
+        return bool(await database.fetchval("cluster/is_working", backend_pids=[pid]))
+
+    assert not await works()
+    async with database.transaction() as other:
+        await other.execute("lock table sexton.timers")
+        slow = asyncio.create_task(session.execute("select from sexton.timers"))
+        await until(works)
+    await slow
+    await until(lambda: idle(works))
+    await database.execute("cluster/end_own_backends", backend_pids=[pid])
+    with pytest.raises((asyncpg.PostgresConnectionError, asyncpg.InterfaceError, OSError)):
+        await session.execute("select 1")
+    assert not await works()
+
+
+async def idle(works: Callable[[], Awaitable[bool]]) -> bool:
+    return not await works()
 
 
 async def test_nodes_with_different_electors_are_warned_of(

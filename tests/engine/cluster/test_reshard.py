@@ -28,6 +28,7 @@ from sexton.model import encode_id
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
 from tests.scheduling import Stage, add_job, execute, fetch, hour_before, move_timer, now, runs_of
+from tests.waiting import PATIENCE
 
 SECOND = timedelta(seconds=1)
 
@@ -41,7 +42,7 @@ async def own(own_database_url: str) -> AsyncIterator[Database]:
 
 
 async def until(condition: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(120):
+    async with asyncio.timeout(PATIENCE):
         while not await condition():
             await asyncio.sleep(0.05)  # what is waited for happens by itself
 
@@ -90,7 +91,7 @@ async def test_firing_goes_on_without_a_gap_while_it_grows_and_shrinks(own: Data
     creating = asyncio.create_task(create())
     try:
         for shards in (16, 3, 5):
-            done = await reshard(own, shards)
+            done = await reshard(Context(own), shards)
             assert done.after == shards
             assert done.timers > 0
             assert await misplaced(own) == []
@@ -132,7 +133,7 @@ async def test_a_leader_that_slept_through_it_cannot_fire(own: Database) -> None
     await move_timer(own, job, hour_before(await now(own)))
     stage = await Stage(own, lease_seconds=1, renew_seconds=0.5).lead()
     before = dict(stage.leadership.led)
-    await reshard(own, 8)  # waits until its lease is over
+    await reshard(Context(own), 8)  # waits until its lease is over
     stage.leadership.membership.lease.trusted_until += 1000  # it has not noticed that yet
     await stage.round()
     assert await runs_of(own, job) == []
@@ -172,7 +173,7 @@ async def test_the_backend_of_a_leader_stopped_in_a_firing_is_ended(
     await stopped.execute("select from sexton.shards for share")
     await execute(own, "update sexton.nodes set lease_until = now() - interval '1 second'")
     told: list[str] = []
-    assert (await reshard(own, 2, progress=told.append)).after == 2
+    assert (await reshard(Context(own), 2, progress=told.append)).after == 2
     assert any("its backend is ended" in line for line in told)
 
 
@@ -185,7 +186,7 @@ async def test_a_firing_that_stays_open_is_not_waited_for_forever(
     async with other.transaction():
         await other.execute("select from sexton.shards for share")
         with pytest.raises(Conflict) as refused:
-            await reshard(own, 2)
+            await reshard(Context(own), 2)
     await other.close()
     assert refused.value.code == "shards_busy"
     assert await fetch(own, "select from sexton.settings where name = 'resharding'") == []
@@ -199,7 +200,7 @@ async def test_what_breaks_off_changes_nothing(own: Database) -> None:
             raise RuntimeError(text)
 
     with pytest.raises(RuntimeError):
-        await reshard(own, 2, progress=fail)
+        await reshard(Context(own), 2, progress=fail)
     assert await misplaced(own) == []
     names = await fetch(own, "select name, value from sexton.settings where name in ('shards', 'resharding')")
     assert [tuple(row) for row in names] == [("shards", "4")]
@@ -211,6 +212,7 @@ KILLED = """
 import asyncio, os, signal, sys
 from sexton.engine.cluster.reshard import reshard
 from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
 
 url, point = sys.argv[1:]
 
@@ -225,7 +227,7 @@ async def main():
     database = await Database.open(url)
     if point == "after":
         asyncio.gather = die  # the first thing that follows COMMIT
-    await reshard(database, 8, progress=progress)
+    await reshard(Context(database), 8, progress=progress)
 
 asyncio.run(main())
 """
@@ -242,7 +244,7 @@ async def test_one_that_is_killed_can_be_run_again(own: Database, point: str, sh
     [[number]] = await fetch(own, "select value::int from sexton.settings where name = 'shards'")
     assert number == shards
     assert await misplaced(own) == []
-    await reshard(own, 8)
+    await reshard(Context(own), 8)
     assert await misplaced(own) == []
     stage = await Stage(own).lead()
     assert len(stage.leadership.led) == 8
@@ -251,10 +253,10 @@ async def test_one_that_is_killed_can_be_run_again(own: Database, point: str, sh
 
 
 async def test_the_same_number_and_impossible_ones(own: Database) -> None:
-    assert (await reshard(own, 4)).moved == 0
+    assert (await reshard(Context(own), 4)).moved == 0
     for shards in (0, -1, 4097):
         with pytest.raises(InvalidField):
-            await reshard(own, shards)
+            await reshard(Context(own), shards)
 
 
 async def test_the_sweeper_mends_timers_that_nobody_leads(database: Database) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import signal
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -49,14 +47,10 @@ class OwnServer:
 
     def freeze(self) -> None:
         """It neither answers nor ends."""
-        self._signal(signal.SIGSTOP)
+        self._place.freeze()
 
     def thaw(self) -> None:
-        self._signal(signal.SIGCONT)
-
-    def _signal(self, number: signal.Signals) -> None:
-        assert self._place.process is not None
-        os.killpg(self._place.process.pid, number)
+        self._place.thaw()
 
     def _wait(self) -> None:
         end = clock.monotonic() + START_SECONDS

@@ -35,7 +35,7 @@ from sexton.engine.worker.receiver import Receiver, read_notice
 from sexton.engine.worker.worker import Worker
 from sexton.errors import Unavailable
 from sexton.postgres.database import Database, array_text
-from sexton.targets.run import RunContext
+from sexton.targets.face import Run
 from tests.seeding import Store
 from tests.waiting import PATIENCE, until
 
@@ -86,8 +86,8 @@ class Stage:
         rows = await self.store.fetch(MANY, self.job, self.lane, count)
         return rows[0]["scheduled_at"], [row["id"] for row in rows]
 
-    async def work(self, run: RunContext) -> None:
-        self.done[run.id] += 1
+    async def work(self, run: Run) -> None:
+        self.done[run._attempt.id] += 1
 
     async def worker(self, settings: Settings = QUIET, work: Any = None, **changes: Any) -> Worker:
         """One that hears the broker, if it is there to be heard."""
@@ -141,8 +141,8 @@ class Slow:
         self.started: list[int] = []
         self.free = asyncio.Event()
 
-    async def work(self, run: RunContext) -> None:
-        self.started.append(run.id)
+    async def work(self, run: Run) -> None:
+        self.started.append(run._attempt.id)
         await self.free.wait()
         await self._stage.work(run)
 
@@ -340,11 +340,11 @@ class BrokerSuite(ABC):
         await stage.ringer(LIVELY, sweeping=True)
         tried: Counter[int] = Counter()
 
-        async def work(run: RunContext) -> None:
-            tried[run.id] += 1
-            if tried[run.id] == 1:
+        async def work(run: Run) -> None:
+            tried[run._attempt.id] += 1
+            if tried[run._attempt.id] == 1:
                 raise ValueError("not yet")
-            stage.done[run.id] += 1
+            stage.done[run._attempt.id] += 1
 
         await stage.hearing(work=work)
         job = await stage.store.job(max_retries=3, retry_base_seconds=0, retry_max_seconds=0)

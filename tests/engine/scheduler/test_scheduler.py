@@ -15,7 +15,7 @@ import pytest
 import pytest_asyncio
 
 from sexton.config import Settings
-from sexton.engine.scheduler import catch_up
+from sexton.engine.scheduler import catch_up, scheduler
 from sexton.jobs.create import create
 from sexton.jobs.edit import reschedule
 from sexton.jobs.filter import JobFilter
@@ -28,6 +28,8 @@ from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
 from tests.scheduling import Stage, add_job, execute, fetch, hour_before, move_timer, now, runs_of, skips_of
 from tests.waiting import until
+
+CAUGHT_UP = "select address, detail from sexton.audit_entries where action = 'jobs.caught_up'"
 
 
 @pytest_asyncio.fixture
@@ -409,11 +411,11 @@ async def test_a_large_catch_up_is_told_and_recorded(
         "caught up 3 jobs: of the occurrences that were missed 3 are run, the last one at "
     )
     assert line.endswith(", and 9 are skipped")
-    [event] = await fetch(database, "select action, detail from sexton.audit")
-    detail = json.loads(event["detail"])
-    assert (event["action"], detail["jobs"], detail["runs"], detail["skipped"]) == ("caught_up", 3, 3, 9)
+    [event] = await fetch(database, CAUGHT_UP)
+    assert json.loads(event["detail"]) == {"jobs": 3, "runs": 3, "skipped": 9}
+    assert event["address"] == stage.membership.name
     await stage.round()
-    assert len(await fetch(database, "select from sexton.audit")) == 1
+    assert len(await fetch(database, CAUGHT_UP)) == 1
 
 
 async def test_a_second_outage_is_caught_up_behind_the_first(database: Database, stage: Stage) -> None:
@@ -480,6 +482,49 @@ async def test_a_grace_of_its_own_is_kept(database: Database, stage: Stage) -> N
     assert [run["trigger"] for run in await runs_of(database, patient)] == ["schedule"]
     assert await runs_of(database, strict) == []
     assert await skips_of(database, strict) == [(at, "missed", 1)]
+
+
+@pytest.mark.parametrize("overlap", ["ALLOW", "SKIP"])
+@pytest.mark.parametrize(
+    ("window", "triggers", "reasons"),
+    [
+        ("RUN_ONCE", ["schedule"], [("coalesced", 6)]),
+        ("SKIP", ["schedule"], [("missed", 6)]),
+        ("RUN_ALL", ["catch_up"] * 6 + ["schedule"], []),
+    ],
+)
+async def test_after_a_standstill_within_the_grace_the_policy_decides(
+    database: Database,
+    stage: Stage,
+    window: str,
+    overlap: str,
+    triggers: list[str],
+    reasons: list[tuple[str, int]],
+) -> None:
+    """Seven times of a job are just late, and must not all start at once."""
+    job = await add_job(database, missed_window=window, overlap=overlap, grace_seconds=86_400)
+    latest = hour_before(await now(database))
+    await move_timer(database, job, latest - timedelta(hours=6))
+    await stage.round()
+    runs = await runs_of(database, job)
+    assert [run["trigger"] for run in runs] == triggers
+    assert runs[-1]["scheduled_at"] == latest
+    assert [(reason, count) for _, reason, count in await skips_of(database, job)] == reasons
+    # The first missed one goes at once, and beside them the latest if it may.
+    chained = [run for run in runs if run["slot"] is not None and run["slot"] < 0]
+    assert len(chained) == (0 if window != "RUN_ALL" else 6 if overlap == "SKIP" else 5)
+
+
+async def test_after_a_hiccup_each_time_runs(
+    database: Database, stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scheduler, "STANDSTILL", 2**62)
+    job = await add_job(database, grace_seconds=86_400)
+    await move_timer(database, job, hour_before(await now(database), 1))
+    for _ in range(2):
+        await stage.round()
+    assert [run["trigger"] for run in await runs_of(database, job)] == ["schedule"] * 2
+    assert await skips_of(database, job) == []
 
 
 async def test_a_job_whose_schedule_cannot_be_read_is_set_aside_alone(

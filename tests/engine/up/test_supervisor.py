@@ -9,6 +9,7 @@ import select
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import pytest
 from sexton.engine.up import supervisor
 from sexton.engine.up.supervisor import Child, Stop, Supervisor
 from sexton.errors import Unavailable
+from tests.waiting import PATIENCE
 
 # Writes its process id, and leaves with 0 when told to.
 POLITE = """
@@ -40,7 +42,7 @@ def pids(told: Path) -> list[int]:
 
 
 async def until(condition: Any) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         while not condition():
             await asyncio.sleep(0.01)  # what is waited for happens in another process
 
@@ -121,6 +123,24 @@ def test_a_child_that_cannot_start_ends_everything(tmp_path: Path) -> None:
         codes = [process.returncode for process in running.supervisor.processes.values()]
         assert codes[1] == 2
         assert codes[0] in (0, -signal.SIGTERM)
+
+    run(scenario)
+
+
+def test_how_a_child_ended_is_told_before_it_is_started_again(tmp_path: Path) -> None:
+    """One that had been at work is started again, however soon it left."""
+    told = tmp_path / "told"
+    hasty = POLITE.replace("while True:", "while True:\n    os._exit(3)")
+    ends: list[tuple[int, int]] = []
+
+    async def note(code: int) -> bool:
+        ends.append((code, len(pids(told))))
+        return True
+
+    async def scenario() -> None:
+        async with Running(replace(child(told, hasty), on_end=note)):
+            await until(lambda: len(ends) == 2)
+        assert ends == [(3, 1), (3, 2)]
 
     run(scenario)
 

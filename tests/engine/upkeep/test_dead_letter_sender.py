@@ -148,7 +148,9 @@ async def test_a_letter_that_is_refused_is_taken_again_later(
 
 async def test_a_sender_that_dies_loses_no_letter(database: Database, sender: Sender, office: Office) -> None:
     await die(database, dead_letter_target={"http": {"url": office.url}})
-    taken = await database.fetch("recording/take_letters", now=NOW, limit=10, lease_seconds=LEASE_SECONDS)
+    taken = await database.fetch(
+        "recording/take_letters", namespaces=None, now=NOW, limit=10, lease_seconds=LEASE_SECONDS
+    )
     assert len(taken) == 1
     assert await sender.deliver() == 0
     sender.at += timedelta(seconds=LEASE_SECONDS)

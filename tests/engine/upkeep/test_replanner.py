@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from sexton.engine.telemetry import Telemetry
-from sexton.engine.upkeep.replanner import Replanner
+from sexton.engine.upkeep.replanner import Moved, Replanner, move_timers
 from sexton.jobs.bulk import create_many
 from sexton.jobs.edit import edit
 from sexton.jobs.planning import replan
@@ -28,6 +28,7 @@ from tests.scheduling import Stage, add_job, execute, fetch, now, runs_of
 
 ZONE = "America/New_York"
 OLD = "2020a"
+REPLANNED = "select * from sexton.audit_entries where action = 'zone.replanned'"
 
 
 def shifted(hours: float, name: str = ZONE) -> list[tuple[int, int]]:
@@ -188,7 +189,7 @@ async def test_zones_in_use_are_recorded_and_nothing_else_happens(database: Data
         ("Asia/Tokyo", zone_version(), None),
     ]
     assert await place(database, job) == before
-    assert await fetch(database, "select from sexton.audit") == []
+    assert await fetch(database, REPLANNED) == []
 
 
 @pytest.mark.parametrize("how", ["made", "made with many", "edited"])
@@ -221,7 +222,7 @@ async def test_a_zone_that_was_not_used_for_a_while_is_known_as_it_is_now(databa
     await record(database, shifted(1))
     await replanner(database).tick()
     assert (await zone_row(database))["version"] == zone_version()
-    assert await fetch(database, "select from sexton.audit") == []
+    assert await fetch(database, REPLANNED) == []
     job = await add_job(database, schedule="0 9-17 * * *", timezone=ZONE)
     before = await place(database, job)
     await replanner(database).tick()
@@ -246,10 +247,12 @@ async def test_due_times_move_with_the_wall_clock_and_it_is_reported(
     assert (row["version"], row["previous_version"], row["moved"], row["through"]) == (
         zone_version(), OLD, 3, None,
     )  # fmt: skip
-    [audit] = await fetch(database, "select actor, action, detail from sexton.audit")
+    [audit] = await fetch(database, REPLANNED)
     detail = msgspec.json.decode(audit["detail"])
-    assert (audit["actor"], audit["action"]) == ("test:1:aaaaaa", "zone_replanned")
-    assert (detail["timezone"], detail["from_version"], detail["jobs"]) == (ZONE, OLD, 3)
+    assert (audit["actor"], audit["address"], audit["object_id"]) == ("sexton", "test:1:aaaaaa", ZONE)
+    assert msgspec.json.decode(audit["before"]) == {"version": OLD}
+    assert msgspec.json.decode(audit["after"]) == {"version": zone_version()}
+    assert detail["jobs"] == 3
     assert {each["job_id"] for each in detail["examples"]} == {encode_id("j", job) for job in jobs}
     assert "3 jobs are due at other times" in caplog.text
     assert own._telemetry.replanned._value.get() == 3
@@ -392,20 +395,21 @@ async def test_what_was_cut_off_is_gone_on_with(database: Database, monkeypatch:
     before = [(await place(database, job))[0] for job in jobs]
     first = replanner(database)
     calls = 0
-    real = first._move_locked
+    real = move_timers
 
-    async def cut_off(*arguments: Any, **options: Any) -> int | None:
+    async def cut_off(*arguments: Any, **options: Any) -> Moved | None:
         nonlocal calls
         calls += 1
         if calls == 3:
             raise ConnectionResetError("the database went away")
         return await real(*arguments, **options)
 
-    monkeypatch.setattr(first, "_move_locked", cut_off)
+    monkeypatch.setattr("sexton.engine.upkeep.replanner.move_timers", cut_off)
     with pytest.raises(Exception, match="went away"):
         await first.tick()
     row = await zone_row(database)
     assert (row["through"], row["moved"], row["version"]) == (jobs[3], 4, OLD)
+    monkeypatch.setattr("sexton.engine.upkeep.replanner.move_timers", real)
     await replanner(database).tick()
     assert [(await place(database, job))[0] for job in jobs] == [
         scheduled + timedelta(hours=1) for scheduled in before

@@ -11,6 +11,8 @@ import pytest
 import pytest_asyncio
 
 from sexton.config import Settings
+from sexton.engine.begun import Begun
+from sexton.engine.cluster.death import ProcessEnd, report_death
 from sexton.engine.telemetry import Telemetry
 from sexton.engine.upkeep.housekeeper import Housekeeper
 from sexton.engine.upkeep.sweeper import Sweeper, reap
@@ -31,7 +33,7 @@ from sexton.postgres.partitions import (
 from sexton.postgres.transaction import Context
 from sexton.runs.outcomes import Successes
 from sexton.runs.read import require_job
-from sexton.targets.run import RunContext
+from sexton.targets.face import Run
 from tests.seeding import (
     NOW,
     Store,
@@ -60,6 +62,27 @@ def sweeper(store: Store, *, steady: bool = True, at: datetime = NOW) -> Sweeper
     return Sweeper(store.database, Settings(), Telemetry(), steady=lambda: steady, now=lambda: at)
 
 
+async def died(
+    store: Store, begun: list[int] | None, how: str | None = "exit code 3", own: bool = True
+) -> int:
+    """A worker that died holding runs: which had begun, and how it ended. None: nobody has seen it."""
+    node = await store.node(lease_until=NOW - timedelta(seconds=1), state="dead")
+    await store.execute(
+        "update sexton.nodes set running = 1, begun = $2, ended_by = $3, own_end = $4 where id = $1",
+        node, begun, how, own and how is not None,
+    )  # fmt: skip
+    return node
+
+
+async def held(store: Store, **columns: Any) -> int:
+    """A run in the hands of a worker that is still to die."""
+    return await store.run(**{"state": "running", "claim": 1, "attempt": 1, "claimed_at": NOW, **columns})
+
+
+async def takes(store: Store, node: int, *runs: int) -> None:
+    await store.execute("update sexton.runs set node = $1 where id = any ($2)", node, list(runs))
+
+
 async def running_on_a_dead_worker(store: Store, **columns: Any) -> tuple[int, int]:
     node = await store.node(lease_until=NOW - timedelta(seconds=1))
     columns = {"attempt": 1, "claim": 1, **columns}
@@ -79,13 +102,120 @@ async def test_the_runs_of_a_dead_worker_go_back_and_the_crash_counts(store: Sto
     assert "test:1:abc died" in tried["error"]
 
 
-async def test_the_third_crash_makes_a_run_poison(store: Store) -> None:
-    run, _ = await running_on_a_dead_worker(store, crashes=2, attempt=3)
+async def test_only_runs_that_had_begun_are_charged(store: Store) -> None:
+    """The others are as if they had not been claimed: they waited, or had ended and were not recorded yet."""
+    begun, waiting = await held(store), await held(store, attempt=4, crashes=1)
+    await takes(store, await died(store, [begun, 999]), begun, waiting)
     await sweeper(store).tick()
-    ended = await store.history(run)
-    assert (ended["status"], ended["reason"]) == ("dead", "poison")
-    assert await store.value("select reason from sexton.dead") == "poison"
-    assert await store.fetch("select from sexton.runs") == []
+    live = await store.live(begun)
+    assert (live["state"], live["attempt"], live["crashes"]) == ("pending", 1, 1)
+    live = await store.live(waiting)
+    assert (live["state"], live["attempt"], live["crashes"], live["company"]) == ("failed", 3, 1, 0)
+    assert (live["error"], live["available_at"]) == (None, NOW)
+    tried = await store.row("select run_id, error from sexton.attempts")
+    assert tuple(tried) == (begun, "the worker test:1:abc died while it ran this: exit code 3")
+
+
+async def test_a_process_that_ended_itself_makes_suspects_of_what_had_begun(store: Store) -> None:
+    """A quarter of them may be together, and the one that began last is the first to be suspected."""
+    runs = [await held(store) for _ in range(9)]
+    await takes(store, await died(store, runs[1:]), *runs)
+    await sweeper(store).tick()
+    assert [(await store.live(run))["company"] for run in runs] == [0, *[2] * 7, 1]
+
+
+@pytest.mark.parametrize("begun", [True, False])
+async def test_what_was_killed_from_outside_is_suspected_at_the_third_time(store: Store, begun: bool) -> None:
+    """Also if nobody has seen how it ended, and which of its runs had begun."""
+    runs = [await held(store, crashes=crashes, attempt=crashes + 1) for crashes in (0, 1, 2, 2)]
+    how = ("signal 9 (SIGKILL)", False) if begun else (None, False)
+    await takes(store, await died(store, runs if begun else None, *how), *runs)
+    await sweeper(store).tick()
+    assert [(await store.live(run))["company"] for run in runs] == [0, 0, 1, 1]
+    assert [(await store.live(run))["crashes"] for run in runs] == [1, 2, 3, 3]
+
+
+async def test_what_only_sends_something_is_not_suspected(store: Store) -> None:
+    handler = await held(store, crashes=2)
+    http = await held(store, lane=await store.lane(target="http"), crashes=8)
+    await takes(store, await died(store, [handler, http]), handler, http)
+    await sweeper(store).tick()
+    assert [(await store.live(run))["company"] for run in (handler, http)] == [1, 0]
+    assert (await store.live(http))["crashes"] == 9
+
+
+async def test_suspects_are_divided_until_the_guilty_one_is_alone(store: Store) -> None:
+    """However many there are, it is found after a few crashes, and no other run ends as poison."""
+    runs = [await store.run() for _ in range(100)]
+    guilty, company, crashes = runs[37], 100, 0
+    while guilty not in await store.statuses():
+        live = await store.live(guilty)
+        together = [row["id"] for row in await store.fetch("select id from sexton.runs where company > 0")]
+        others = [run for run in together if run != guilty][: max(live["company"], 1) - 1]
+        began = [*others, guilty] if crashes else runs
+        await store.execute(
+            "update sexton.runs set state = 'running', attempt = attempt + 1 where id = any ($1)", began
+        )
+        # Another one began last: the first suspicion is wrong.
+        await takes(store, await died(store, [guilty, *others] if crashes else runs), *began)
+        await sweeper(store).tick()
+        company, crashes = live["company"], crashes + 1
+    assert await store.statuses() == {guilty: "dead"}
+    assert (company, crashes) == (1, 4)
+
+
+@pytest.mark.parametrize(
+    ("how", "own", "crashes"), [("exit code 3", True, 3), ("signal 9 (SIGKILL)", False, 5), (None, False, 10)]
+)
+async def test_a_run_that_ends_its_process_alone_is_poison(
+    store: Store, how: str | None, own: bool, crashes: int
+) -> None:
+    """The less is known of the end, the more of them it takes."""
+    before = await held(store, company=1, crashes=crashes - 2)
+    run = await held(store, company=1, crashes=crashes - 1)
+    beside = await held(store, company=2, crashes=crashes)
+    for each in (before, run, beside):
+        await takes(store, await died(store, None if how is None else [each], how, own), each)
+    await sweeper(store).tick()
+    assert await store.statuses() == {run: "dead"}
+    assert (await store.history(run))["reason"] == "poison"
+    letter = await store.row("select reason, error from sexton.dead")
+    told = "" if how is None else f": {how}"
+    assert tuple(letter) == ("poison", f"the worker test:1:abc died while it ran this alone{told}")
+    assert [(await store.live(each))["company"] for each in (before, beside)] == [1, 1]
+
+
+async def test_the_next_poison_of_a_job_takes_one_crash(store: Store) -> None:
+    job = await store.job()
+    first = await held(store, job=job, company=1, crashes=2)
+    await takes(store, await died(store, [first]), first)
+    await sweeper(store).tick()
+    second = await held(store, job=job, company=1)
+    await takes(store, await died(store, [second]), second)
+    await sweeper(store).tick()
+    assert await store.statuses() == {first: "dead", second: "dead"}
+
+
+async def test_a_worker_that_left_in_good_order_charges_nobody(store: Store) -> None:
+    """Though it could not record or give back all that it had."""
+    node = await store.node()
+    run = await held(store, node=node)
+    await store.database.execute("cluster/leave", node=node)
+    await sweeper(store).tick()
+    live = await store.live(run)
+    assert (live["state"], live["attempt"], live["crashes"]) == ("pending", 0, 0)
+
+
+async def test_a_death_that_is_reported_is_noticed_at_once(store: Store) -> None:
+    """The lease of the worker would still be good for an hour."""
+    node = await store.node(lease_until=LATER)
+    begun, waiting = await held(store, node=node), await held(store, node=node)
+    await report_death(store.database, Begun(node, [begun]), ProcessEnd("exit code 3", own=True))
+    await sweeper(store, at=datetime.now(UTC)).tick()
+    assert [(await store.live(run))["crashes"] for run in (begun, waiting)] == [1, 0]
+    # It is not told twice.
+    await report_death(store.database, Begun(node, []), ProcessEnd("exit code 4", own=True))
+    assert await store.value("select ended_by from sexton.nodes where id = $1", node) == "exit code 3"
 
 
 async def test_a_cancelled_run_of_a_dead_worker_ends(store: Store) -> None:
@@ -98,7 +228,7 @@ async def test_a_cancelled_run_of_a_dead_worker_ends(store: Store) -> None:
 async def test_the_poison_of_a_queue_of_one_lets_the_next_run_go(store: Store) -> None:
     job = await store.job()
     node = await store.node(lease_until=NOW - timedelta(seconds=1))
-    await store.run(job, slot=0, state="running", node=node, claim=3, crashes=2)
+    await store.run(job, slot=0, state="running", node=node, claim=3, crashes=9, company=1)
     queued = await store.run(job, slot=1, available_at=datetime(9999, 1, 1, tzinfo=UTC))
     await sweeper(store).tick()
     live = await store.live(queued)
@@ -168,8 +298,8 @@ async def test_a_crashed_run_is_run_again_by_another_worker(store: Store) -> Non
     await sweeper(store).tick()
     attempts = []
 
-    async def work(run: RunContext) -> None:
-        attempts.append((run.attempt, run.crashes, run.claim))
+    async def work(run: Run) -> None:
+        attempts.append((run.attempt, run._attempt.crashes, run._attempt.claim))
 
     async with working(store.database, {"work": work}) as worker:
         await claim(worker, [await store.lane()], 10)

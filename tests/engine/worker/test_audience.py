@@ -12,13 +12,13 @@ from sexton.engine.worker.queue import RunQueue
 from sexton.errors import Unavailable
 from sexton.model import Cancel, Snooze
 from sexton.runs.events import EVENTS, RunEvent
-from sexton.targets.run import RunContext
+from sexton.targets.face import Run
 from tests.seeding import Store, claim, settled, working
 
 Told = list[tuple[str, int]]
 
 
-async def succeed(run: RunContext) -> None:
+async def succeed(run: Run) -> None:
     """Returns nothing."""
 
 
@@ -83,7 +83,7 @@ async def test_an_outcome_that_does_not_count_is_not_told(store: Store) -> None:
     told: Told = []
     run = await store.run()
 
-    async def work(context: RunContext) -> None:
+    async def work(context: Run) -> None:
         await store.value("update sexton.runs set claim = claim + 1 where id = $1 returning claim", run)
 
     async with working(store.database, {"work": work}, listeners=everything(told)) as worker:
@@ -94,7 +94,7 @@ async def test_an_outcome_that_does_not_count_is_not_told(store: Store) -> None:
 async def test_a_success_in_the_handlers_transaction_is_told(store: Store) -> None:
     told: list[Any] = []
 
-    async def work(run: RunContext) -> None:
+    async def work(run: Run) -> None:
         async with run.transaction({"rows": 3}) as connection:
             await connection.execute("select")
 

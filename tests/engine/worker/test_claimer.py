@@ -9,23 +9,32 @@ from typing import Any
 
 import pytest
 
-from sexton.engine.worker.claimer import GIVE_WAY_SECONDS, SUSPECTS_SECONDS, UNKNOWN_SECONDS, rotated
+from sexton.engine.worker.claimer import (
+    GIVE_WAY_SECONDS,
+    SPREAD_SECONDS,
+    SUSPECTS_SECONDS,
+    UNKNOWN_SECONDS,
+    rotated,
+)
+from sexton.engine.worker.isolation import PAUSE_SECONDS, Isolation, Origin
+from sexton.engine.worker.outcome_writer import APART_COMPANY
 from sexton.engine.worker.queue import RunQueue
 from sexton.errors import Unavailable
-from sexton.targets.run import RunContext
+from sexton.targets.face import Run
 from tests.seeding import (
     NOW,
+    QUIET,
     Store,
     settled,
     working,
 )
 
 
-async def succeed(run: RunContext) -> None:
+async def succeed(run: Run) -> None:
     """Returns nothing."""
 
 
-async def test_a_twice_crashed_run_waits_until_it_can_run_alone(
+async def test_a_suspect_waits_until_it_can_run_alone(
     store: Store, pass_time: Callable[[float], None]
 ) -> None:
     """Other work ends first, nothing is claimed beside it, and afterwards everything goes on."""
@@ -33,10 +42,10 @@ async def test_a_twice_crashed_run_waits_until_it_can_run_alone(
     order: list[int] = []
     running, go = asyncio.Event(), asyncio.Event()
 
-    async def work(run: RunContext) -> None:
-        assert run.crashes < 2 or worker.state.in_hand == 1
-        order.append(run.id)
-        if run.id in (first, suspect):
+    async def work(run: Run) -> None:
+        assert run._attempt.company == 0 or worker.state.in_hand == 1
+        order.append(run._attempt.id)
+        if run._attempt.id in (first, suspect):
             running.set()
             await go.wait()
 
@@ -45,7 +54,7 @@ async def test_a_twice_crashed_run_waits_until_it_can_run_alone(
         await worker.joined()
         await worker.claimer.tick()
         await running.wait()
-        suspect, later = await store.run(crashes=2), await store.run()
+        suspect, later = await store.run(company=1), await store.run()
         pass_time(SUSPECTS_SECONDS)
         await worker.claimer.tick()
         assert worker.state.in_hand == 1
@@ -72,8 +81,8 @@ async def test_a_worker_does_not_wait_forever_to_be_alone(
     long = await store.run()
     running = asyncio.Event()
 
-    async def work(run: RunContext) -> None:
-        if run.id == long:
+    async def work(run: Run) -> None:
+        if run._attempt.id == long:
             running.set()
             await asyncio.Event().wait()
 
@@ -81,7 +90,7 @@ async def test_a_worker_does_not_wait_forever_to_be_alone(
         await worker.joined()
         await worker.claimer.tick()
         await running.wait()
-        await store.run(crashes=2)
+        await store.run(company=1)
         other = await store.run()
         pass_time(SUSPECTS_SECONDS)
         await worker.claimer.tick()
@@ -92,6 +101,125 @@ async def test_a_worker_does_not_wait_forever_to_be_alone(
             worker.outcome_writer.wake()
             await worker.queue.suspects([])
     assert (await store.statuses()) == {other: "success"}
+
+
+class Asked(Isolation):
+    """Counts how often a process was wanted, and starts none. `lacking` are handlers that it cannot load."""
+
+    def __init__(self, store: Store, *lacking: str) -> None:
+        super().__init__(store.database, QUIET, [], Origin())
+        self._lacking = frozenset(lacking)
+        self.times = 0
+
+    def wanted(self) -> None:
+        self.times += 1
+
+
+async def test_a_suspect_is_left_to_a_process_of_its_own(
+    store: Store, pass_time: Callable[[float], None]
+) -> None:
+    """The worker goes on as if it were not there."""
+    suspect, other, isolation = await store.run(company=1), await store.run(), Asked(store)
+    async with working(store.database, {"work": succeed}, isolation=isolation) as worker:
+        await worker.joined()
+        await worker.claimer.tick()
+        await settled(worker)
+        assert isolation.times == 1
+        await worker.claimer.tick()
+        assert isolation.times == 1
+        pass_time(SUSPECTS_SECONDS)
+        await worker.claimer.tick()
+        assert isolation.times == 2
+    assert await store.statuses() == {other: "success"}
+    assert (await store.live(suspect))["claim"] == 0
+
+
+async def test_a_suspect_that_cannot_be_loaded_elsewhere_runs_alone_here(store: Store) -> None:
+    suspect, isolation = await store.run(company=4), Asked(store, "work")
+    async with working(store.database, {"work": succeed}, isolation=isolation) as worker:
+        await worker.joined()
+        await worker.claimer.tick()
+        await settled(worker)
+    assert await store.statuses() == {suspect: "success"}
+    assert isolation.times == 0
+
+
+async def test_a_suspect_does_not_run_beside_outcomes_that_are_not_recorded(
+    store: Store, pass_time: Callable[[float], None]
+) -> None:
+    """They would be lost with the process, and their runs run again."""
+    first = await store.run()
+    async with working(store.database, {"work": succeed}) as worker:
+        await worker.joined()
+        await worker.outcome_writer.stop()
+        await worker.claimer.tick()
+        await worker.idle()
+        assert worker.state.unwritten_outcomes == 1
+        suspect = await store.run(company=1)
+        pass_time(SUSPECTS_SECONDS)
+        await worker.claimer.tick()
+        assert (await store.live(suspect))["claim"] == 0
+        await worker.outcome_writer.tick()
+        await worker.claimer.tick()
+        await worker.idle()
+        await worker.outcome_writer.tick()
+    assert await store.statuses() == dict.fromkeys((first, suspect), "success")
+
+
+async def test_the_runs_of_a_job_that_has_ended_a_process_are_set_apart(store: Store) -> None:
+    """Whatever they do, they do it elsewhere. The others are run."""
+    guilty = await store.job()
+    await store.run(guilty, company=1, crashes=1)
+    run, other = await store.run(guilty), await store.run()
+    async with working(store.database, {"work": succeed}, isolation=Asked(store)) as worker:
+        await worker.joined()
+        await worker.claimer.tick()
+        await settled(worker)
+        live = await store.live(run)
+        assert (live["state"], live["attempt"], live["company"]) == ("pending", 0, APART_COMPANY)
+        assert "a run of its job has ended the process of a worker" in live["error"]
+        assert await store.statuses() == {other: "success"}
+        # It ran elsewhere, and did no harm: the next one is like any other.
+        await store.execute("delete from sexton.runs where company > 0")
+        await worker.claimer.look_for_suspects()
+        later = await store.run(guilty)
+        await worker.claimer.tick()
+        await settled(worker)
+    assert await store.statuses() == dict.fromkeys((other, later), "success")
+
+
+async def test_workers_that_are_told_of_suspects_do_not_all_start_processes_at_once(
+    store: Store, pass_time: Callable[[float], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of them know at once which jobs to leave alone."""
+    monkeypatch.setattr("random.uniform", lambda low, high: high)
+    guilty, isolation = await store.job(), Asked(store)
+    await store.lane()
+    async with working(store.database, {"work": succeed}, isolation=isolation) as worker:
+        await worker.joined()
+        await worker.claimer.tick()
+        await store.run(guilty, company=1, crashes=1)
+        worker.claimer._rung("suspects")
+        await worker.claimer.tick()
+        assert worker.state.suspicious == {guilty}
+        assert isolation.times == 0
+        pass_time(SPREAD_SECONDS)
+        await worker.claimer.tick()
+        assert isolation.times == 1
+
+
+async def test_what_a_process_of_its_own_has_left_is_looked_for_at_once(
+    store: Store, pass_time: Callable[[float], None]
+) -> None:
+    isolation = Asked(store)
+    await store.run(company=1)
+    async with working(store.database, {"work": succeed}, isolation=isolation) as worker:
+        await worker.joined()
+        await worker.claimer.tick()
+        isolation.on_end()
+        pass_time(PAUSE_SECONDS)
+        await worker.claimer.tick()
+        assert isolation.times == 2
 
 
 async def test_new_lanes_are_found_and_only_those_it_can_serve(store: Store) -> None:
@@ -134,10 +262,10 @@ async def test_a_lost_claim_is_given_back_though_there_is_no_room(
     store: Store, monkeypatch: pytest.MonkeyPatch, alone: bool
 ) -> None:
     """All slots are taken for hours: what a lost answer has claimed goes to another worker."""
-    long, name = await store.run(), "claim_alone" if alone else "claim"
+    long, name = await store.run(), "claim_suspects" if alone else "claim"
     running = asyncio.Event()
 
-    async def work(run: RunContext) -> None:
+    async def work(run: Run) -> None:
         running.set()
         await asyncio.Event().wait()
 
@@ -152,7 +280,7 @@ async def test_a_lost_claim_is_given_back_though_there_is_no_room(
 
         monkeypatch.setattr(RunQueue, name, lose)
         if alone:
-            await store.execute("update sexton.runs set crashes = 2")
+            await store.execute("update sexton.runs set company = 1")
         with pytest.raises(Unavailable):
             await claimer.tick()
         assert (await store.live(long))["state"] == "running"

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from sexton.engine.worker.worker import Worker
-from sexton.targets.run import RunContext
+from sexton.targets.face import Run
 from tests.seeding import (
     NOW,
     Store,
@@ -20,9 +20,10 @@ from tests.seeding import (
     turn,
     working,
 )
+from tests.waiting import PATIENCE
 
 
-async def succeed(run: RunContext) -> None:
+async def succeed(run: Run) -> None:
     """Returns nothing."""
 
 
@@ -57,7 +58,7 @@ async def test_the_lease_is_renewed_while_a_handler_blocks_the_loop(
     run = await store.run()
     beaten = threading.Event()
 
-    async def rude(run: RunContext) -> None:
+    async def rude(run: Run) -> None:
         # Holds the event loop until the other thread has renewed the lease and complained about it.
         assert beaten.wait(60)
 
@@ -89,7 +90,7 @@ async def test_a_worker_that_was_declared_dead_takes_a_new_identity(store: Store
     run = await store.run()
     running, ended = asyncio.Event(), asyncio.Event()
 
-    async def work(run: RunContext) -> None:
+    async def work(run: Run) -> None:
         running.set()
         try:
             await asyncio.Event().wait()
@@ -119,8 +120,8 @@ async def test_what_a_dead_identity_has_claimed_is_not_run(store: Store) -> None
     await store.run()
     started = []
 
-    async def work(run: RunContext) -> None:
-        started.append(run.id)
+    async def work(run: Run) -> None:
+        started.append(run._attempt.id)
 
     async with working(store.database, {"work": work}) as worker:
         old = await worker.joined()
@@ -178,7 +179,7 @@ async def test_a_worker_stops_though_every_thread_of_asyncio_is_taken(store: Sto
         async with working(store.database, {}) as worker:
             await worker.joined()
             threads.submit(hang)
-            taken.acquire(timeout=60)
+            taken.acquire(timeout=PATIENCE)
         assert not worker.heartbeat.healthy()
         go.set()
 

@@ -44,8 +44,8 @@ class Claims:
     def __init__(self, queue: RunQueue, node: int, lanes: list[int]) -> None:
         self.queue, self.node, self.lanes = queue, node, lanes
 
-    async def take(self, most: int = 100, *, at: datetime = NOW, alone: bool = False) -> Limited:
-        return await self.queue.claim_limited(self.node, self.lanes, most, alone=alone, now=at)
+    async def take(self, most: int = 100, *, at: datetime = NOW, company: int | None = None) -> Limited:
+        return await self.queue.claim_limited(self.node, self.lanes, most, company=company, now=at)
 
     async def ids(self, most: int = 100, *, at: datetime = NOW) -> list[int]:
         return [row["id"] for row in (await self.take(most, at=at)).rows]
@@ -109,7 +109,7 @@ async def test_a_place_is_free_again_in_whatever_way_a_run_stops(
             assert await queue.release_unknown(node, [], now=later) == 1
         case "reap":
             await store.execute("update sexton.nodes set state = 'dead', running = 1 where id = $1", node)
-            await store.database.fetch("recording/reap", now=later, limit=100)
+            await store.database.fetch("recording/reap", now=later, limit=100, harmless=[])
             await store.execute("update sexton.runs set expires_at = $2 where id = $1", first, later)
             claims.node = await store.node()
         case "gone":
@@ -270,7 +270,7 @@ async def test_what_has_expired_or_is_cancelled_takes_no_place(store: Store, cla
     await store.run(expires_at=NOW)
     await keyed(store, "a", cancel_requested_at=NOW)
     await store.run(available_at=NOW + timedelta(seconds=1))
-    await store.run(crashes=2)
+    await store.run(company=1)
     good = await keyed(store, "a")
     assert await claims.ids() == [good]
 
@@ -289,15 +289,15 @@ async def test_a_twice_crashed_run_is_claimed_only_alone_and_within_the_limits(
     store: Store, claims: Claims
 ) -> None:
     await limit(store, concurrency=2, key_concurrency=1)
-    suspect, busy = await keyed(store, "a", crashes=2), await keyed(store, "a")
+    suspect, busy = await keyed(store, "a", company=1), await keyed(store, "a")
     assert await claims.ids() == [busy]
-    assert (await claims.take(alone=True)).rows == []
+    assert (await claims.take(company=1)).rows == []
     await claims.queue.finish(claims.node, done(busy), now=NOW)
-    other = await store.run(crashes=2)
-    [row] = (await claims.take(alone=True)).rows
+    other = await store.run(company=1)
+    [row] = (await claims.take(company=1)).rows
     assert row["id"] in (suspect, other)
-    [row] = (await claims.take(alone=True)).rows
-    assert (await claims.take(alone=True)).rows == []
+    [row] = (await claims.take(company=1)).rows
+    assert (await claims.take(company=1)).rows == []
 
 
 async def test_the_first_claim_fixes_the_revision(store: Store, claims: Claims) -> None:
@@ -355,7 +355,7 @@ async def rows_of(
 ) -> dict[str, int]:
     """The rows that the statements of a claim read, by index."""
     look = database.prepared(
-        "claiming/read_limited", node=node, lanes=lanes, limit=most, now=NOW, alone=False
+        "claiming/read_limited", node=node, lanes=lanes, limit=most, now=NOW, company=None
     )
     async with queue.connection() as connection:
         ways = rows_read(await explain(connection, *look))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from datetime import timedelta
 from typing import Any
@@ -12,16 +13,17 @@ import pytest
 from sexton.engine.worker.queue import RunQueue
 from sexton.errors import Unavailable
 from sexton.model import Cancel, Failure, Outcome, Retry, Snooze
-from sexton.targets.run import RunContext
+from sexton.targets.face import Run
 from tests.seeding import (
     Store,
     claim,
     settled,
     working,
 )
+from tests.waiting import until
 
 
-async def succeed(run: RunContext) -> None:
+async def succeed(run: Run) -> None:
     """Returns nothing."""
 
 
@@ -59,6 +61,32 @@ async def test_a_finish_without_an_answer_is_looked_up_first(
     assert await store.value("select count(*) from sexton.history") == 1
 
 
+async def test_what_is_logged_while_earlier_lines_are_written_is_kept(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run ends meanwhile: its outcome waits for its last line, which needs the row of the run."""
+    writing = asyncio.Event()
+    real = RunQueue.log
+
+    async def slow(queue: RunQueue, *arguments: Any, **named: Any) -> None:
+        writing.set()
+        await until(lambda: not worker.state.in_hand)
+        await real(queue, *arguments, **named)
+
+    async def talk(run: Run) -> None:
+        await run.log("first")
+        await writing.wait()
+        await run.log("last")
+
+    monkeypatch.setattr(RunQueue, "log", slow)
+    await store.run()
+    async with working(store.database, {"work": talk}) as worker:
+        await claim_all(worker, store)
+        await settled(worker)
+    rows = await store.fetch("select message from sexton.run_logs order by at")
+    assert [row["message"] for row in rows] == ["first", "last"]
+
+
 @pytest.mark.parametrize("carried_out", [True, False])
 async def test_a_death_without_an_answer_is_looked_up_first(
     store: Store, monkeypatch: pytest.MonkeyPatch, carried_out: bool
@@ -87,7 +115,7 @@ async def test_a_retry_without_an_answer_is_not_done_twice(
 
 
 async def test_log_lines_are_not_lost_with_an_answer(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def work(run: RunContext) -> None:
+    async def work(run: Run) -> None:
         await run.log("one")
         await run.log("two", level="warning")
 
@@ -129,7 +157,7 @@ async def test_outcomes_wait_for_a_database_that_is_away(
     """Every connection of the worker is cut while a run is under way."""
     run = await store.run()
 
-    async def work(run: RunContext) -> str:
+    async def work(run: Run) -> str:
         await store.execute(
             "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'sexton worker'"
         )
@@ -208,8 +236,8 @@ async def test_an_outcome_that_is_refused_is_recorded_with_a_note(
 async def test_whatever_a_handler_returns_its_run_goes_on(store: Store, outcome: Outcome) -> None:
     run, other = await store.run(), await store.run()
 
-    async def work(context: RunContext) -> Outcome | None:
-        return outcome if context.id == run else None
+    async def work(context: Run) -> Outcome | None:
+        return outcome if context._attempt.id == run else None
 
     async with working(store.database, {"work": work}) as worker:
         await claim_all(worker, store)
@@ -223,7 +251,7 @@ async def test_whatever_a_handler_returns_its_run_goes_on(store: Store, outcome:
 async def test_a_handler_may_cancel_without_a_reason(store: Store) -> None:
     run = await store.run()
 
-    async def work(context: RunContext) -> Outcome:
+    async def work(context: Run) -> Outcome:
         return Cancel(None)  # type: ignore[arg-type]
 
     async with working(store.database, {"work": work}) as worker:
@@ -235,7 +263,7 @@ async def test_a_handler_may_cancel_without_a_reason(store: Store) -> None:
 async def test_a_refused_line_does_not_take_the_others_with_it(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def work(run: RunContext) -> None:
+    async def work(run: Run) -> None:
         for word in ("one", "two", "three"):
             await run.log(word)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import msgspec
 
@@ -346,14 +347,55 @@ async def test_a_missing_partition_is_made_by_the_writer(store: Store, queue: Ru
     assert (await store.history(run))["recorded_at"] == at
 
 
-async def test_a_twice_crashed_run_is_claimed_only_alone(store: Store, queue: RunQueue) -> None:
-    run, node, lanes = await store.run(crashes=2), await store.node(), [await store.lane()]
+async def test_a_suspect_is_claimed_only_as_such(store: Store, queue: RunQueue) -> None:
+    run, node, lanes = await store.run(crashes=2, company=1), await store.node(), [await store.lane()]
     assert await queue.claim(node, lanes, 10, now=NOW) == []
-    assert await queue.suspects(lanes, now=NOW)
-    assert not await queue.suspects([await store.lane("other")], now=NOW)
-    [row] = await queue.claim_alone(node, lanes, now=NOW)
-    assert (row["id"], row["claim"], row["crashes"]) == (run, 1, 2)
-    assert await queue.claim_alone(node, lanes, now=NOW) == []
+    assert await queue.claim_by_id(node, lanes, [run], now=NOW) == []
+    assert (await queue.suspects(lanes, now=NOW)).lanes == set(lanes)
+    assert (await queue.suspects([await store.lane("other")], now=NOW)).lanes == set()
+    [row] = await queue.claim_suspects(node, lanes, 10, now=NOW)
+    assert (row["id"], row["claim"], row["crashes"], row["company"]) == (run, 1, 2, 1)
+    assert await queue.claim_suspects(node, lanes, 10, now=NOW) == []
+
+
+async def test_suspects_are_claimed_together_as_far_as_each_of_them_allows(
+    store: Store, queue: RunQueue
+) -> None:
+    node, lanes = await store.node(), [await store.lane()]
+    later = NOW + timedelta(seconds=1)
+    weak = [await store.run(company=4) for _ in range(6)]
+    strong = await store.run(company=1, available_at=later)
+
+    async def claimed(limit: int, **more: Any) -> list[int]:
+        rows = await queue.claim_suspects(node, lanes, limit, now=later, **more)
+        return sorted(row["id"] for row in rows)
+
+    # The one that has waited longest decides how many.
+    assert await claimed(100) == weak[:4]
+    # Beside others, only those that may be with as many.
+    assert await claimed(1, company=4) == weak[4:5]
+    assert await claimed(1, company=5) == []
+    # A worker without slots for more takes fewer.
+    assert await claimed(1) == weak[5:]
+    assert await claimed(100) == [strong]
+
+
+async def test_the_jobs_of_those_that_run_alone_and_of_poison_are_suspected(
+    store: Store, queue: RunQueue
+) -> None:
+    """Not those of runs that only may be guilty, and not for ever."""
+    lanes = [await store.lane()]
+    alone, dead, old, exhausted = [await store.job() for _ in range(4)]
+    await store.run(alone, company=1, crashes=1)
+    await store.run(company=2, crashes=1)
+    await store.run(company=1)
+    bury = """insert into sexton.dead (run_id, job_id, died_at, reason, error_group, lane, priority,
+        scheduled_at, due_at, revision, trigger, missed, attempt)
+        values ($1, $1, $2, $3, '', 1, 2, $2, $2, 1, 'schedule', false, 1)"""
+    await store.execute(bury, dead, NOW - timedelta(minutes=59), "poison")
+    await store.execute(bury, old, NOW - timedelta(minutes=61), "poison")
+    await store.execute(bury, exhausted, NOW, "exhausted")
+    assert (await queue.suspects(lanes, now=NOW)).jobs == {alone, dead}
 
 
 async def test_cancelling_ends_what_waits_and_asks_what_runs(store: Store, queue: RunQueue) -> None:
@@ -362,13 +404,13 @@ async def test_cancelling_ends_what_waits_and_asks_what_runs(store: Store, queue
     node = await store.node()
     await queue.claim(node, [await store.lane()], 1, now=NOW)
     counts = await store.database.fetchrow(
-        "jobs/cancel_runs", job_id=job, running=False, reason="deleted", now=NOW
+        "jobs/cancel_runs", job_ids=[job], running=False, reason="deleted", now=NOW
     )
     assert counts is not None
     assert dict(counts) == {"cancelled": 1, "requested": 0}
     assert await store.statuses() == {waiting: "cancelled"}
     counts = await store.database.fetchrow(
-        "jobs/cancel_runs", job_id=job, running=True, reason="deleted", now=NOW
+        "jobs/cancel_runs", job_ids=[job], running=True, reason="deleted", now=NOW
     )
     assert counts is not None
     assert dict(counts) == {"cancelled": 0, "requested": 1}

@@ -10,7 +10,7 @@ import pytest
 
 from sexton.engine.worker.wear import LEFT_PER_RUN
 from sexton.engine.worker.worker import Worker
-from sexton.targets.run import RunContext
+from sexton.targets.face import Run
 from tests.seeding import Store, claim, settled, turn, working
 from tests.waiting import until
 
@@ -35,8 +35,8 @@ async def test_a_worker_with_too_many_hung_threads_takes_no_more_runs(
 ) -> None:
     go, began = threading.Event(), list[int]()
 
-    def work(run: RunContext) -> None:
-        began.append(run.id)
+    def work(run: Run) -> None:
+        began.append(run._attempt.id)
         go.wait()
 
     async with working(store.database, {"work": work}, concurrency=1) as worker:
@@ -71,8 +71,8 @@ async def test_coroutines_that_ignore_their_cancellation_count_as_well(
     monkeypatch.setattr("sexton.engine.worker.watcher.STOP_PATIENCE_SECONDS", -1.0)
     go, began = asyncio.Event(), list[int]()
 
-    async def work(run: RunContext) -> None:
-        began.append(run.id)
+    async def work(run: Run) -> None:
+        began.append(run._attempt.id)
         while not go.is_set():
             with contextlib.suppress(asyncio.CancelledError):
                 await go.wait()
@@ -90,7 +90,7 @@ async def test_a_worker_that_can_start_no_thread_takes_no_more_runs(
 ) -> None:
     run = await store.run()
 
-    def work(run: RunContext) -> None:
+    def work(run: Run) -> None:
         """Never called."""
 
     def refuse(thread: threading.Thread) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
+from collections.abc import Iterator
 from contextvars import ContextVar
 from datetime import datetime, timedelta
 from typing import Any
@@ -11,15 +13,16 @@ from typing import Any
 import msgspec
 import pytest
 
+from sexton.engine.begun import FIRST_CELL, NODE, make_descriptor, take_begun
 from sexton.engine.cluster.status import get_cluster
 from sexton.engine.worker.queue import RunQueue
 from sexton.engine.worker.runner import REUSE_LIMIT
 from sexton.engine.worker.watcher import STALE_SECONDS
 from sexton.engine.worker.worker import Worker
-from sexton.errors import Unavailable
+from sexton.errors import LeaseLost, Unavailable
 from sexton.model import Cancel, Retry, Snooze, encode_id
 from sexton.postgres.transaction import Context
-from sexton.targets.run import LeaseLost, RunContext
+from sexton.targets.face import Run
 from tests.seeding import (
     NOW,
     QUIET,
@@ -30,10 +33,10 @@ from tests.seeding import (
     turn,
     working,
 )
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 
 
-async def succeed(run: RunContext) -> None:
+async def succeed(run: Run) -> None:
     """Returns nothing."""
 
 
@@ -41,8 +44,8 @@ async def test_runs_are_executed_and_recorded(store: Store) -> None:
     runs = [await store.run() for _ in range(5)]
     seen = []
 
-    async def work(run: RunContext) -> dict[str, int]:
-        seen.append(run.id)
+    async def work(run: Run) -> dict[str, int]:
+        seen.append(run._attempt.id)
         return {"n": len(seen)}
 
     async with working(store.database, {"work": work}) as worker:
@@ -58,9 +61,9 @@ async def test_a_handler_is_told_everything_about_its_run(store: Store) -> None:
     job = await store.job(payload={"report": "weekly"}, timeout_seconds=50)
     number = await store.run(job, trigger="catch_up", missed=True)
     name = await store.value("select name from sexton.jobs")
-    runs: list[RunContext] = []
+    runs: list[Run] = []
 
-    async def work(run: RunContext) -> None:
+    async def work(run: Run) -> None:
         runs.append(run)
 
     async with working(store.database, {"work": work}) as worker:
@@ -102,8 +105,8 @@ async def test_what_is_in_hand_is_not_given_back(store: Store) -> None:
     runs = [await store.run() for _ in range(3)]
     running, go = asyncio.Event(), asyncio.Event()
 
-    async def work(run: RunContext) -> None:
-        if run.id != runs[0]:
+    async def work(run: Run) -> None:
+        if run._attempt.id != runs[0]:
             running.set()
             await go.wait()
 
@@ -127,7 +130,7 @@ async def test_a_key_from_a_template_is_kept_with_the_run(store: Store, fails: b
     run = await store.run(job)
     keys = []
 
-    async def work(run: RunContext) -> None:
+    async def work(run: Run) -> None:
         keys.append(run.idempotency_key)
         if fails:
             raise ValueError
@@ -145,7 +148,7 @@ async def test_a_template_that_cannot_be_filled_gives_the_default_key(store: Sto
     await store.run(job, payload='{"other": 1}')
     keys = []
 
-    async def work(run: RunContext) -> None:
+    async def work(run: Run) -> None:
         keys.append(run.idempotency_key)
 
     async with working(store.database, {"work": work}) as worker:
@@ -156,7 +159,7 @@ async def test_a_template_that_cannot_be_filled_gives_the_default_key(store: Sto
 async def test_plain_functions_run_in_threads(store: Store) -> None:
     run, here = await store.run(), threading.get_ident()
 
-    def work(run: RunContext) -> int:
+    def work(run: Run) -> int:
         run.log("from a thread")  # type: ignore[unused-awaitable]
         run.progress(0.5, "half")  # type: ignore[unused-awaitable]
         return int(threading.get_ident() != here)
@@ -170,7 +173,7 @@ async def test_plain_functions_run_in_threads(store: Store) -> None:
 async def test_an_error_is_kept_and_the_run_tried_again_later(store: Store) -> None:
     run = await store.run(await store.job(max_retries=3))
 
-    async def work(run: RunContext) -> None:
+    async def work(run: Run) -> None:
         raise ValueError("no paper")
 
     moment = NOW
@@ -227,7 +230,7 @@ async def test_a_handler_can_ask_to_be_called_again(
 ) -> None:
     run = await store.run()
 
-    async def work(run: RunContext) -> object:
+    async def work(run: Run) -> object:
         return value
 
     async with working(store.database, {"work": work}) as worker:
@@ -241,7 +244,7 @@ async def test_a_handler_can_ask_to_be_called_again(
 async def test_a_handler_can_cancel_its_run(store: Store) -> None:
     run = await store.run()
 
-    async def work(run: RunContext) -> Cancel:
+    async def work(run: Run) -> Cancel:
         return Cancel("nobody needs it")
 
     async with working(store.database, {"work": work}) as worker:
@@ -254,7 +257,7 @@ async def test_an_attempt_over_its_time_is_stopped(store: Store) -> None:
     run = await store.run(await store.job(timeout_seconds=0, max_retries=1))
     stopped = asyncio.Event()
 
-    async def work(run: RunContext) -> None:
+    async def work(run: Run) -> None:
         try:
             await asyncio.Event().wait()
         finally:
@@ -276,7 +279,7 @@ async def test_a_function_in_a_thread_sees_that_its_time_is_over(store: Store) -
     run = await store.run(await store.job(timeout_seconds=0, max_retries=0))
     running, over = threading.Event(), threading.Event()
 
-    def work(run: RunContext) -> None:
+    def work(run: Run) -> None:
         running.set()
         while not run.cancelled:
             pass
@@ -295,7 +298,7 @@ async def test_a_cancel_request_reaches_the_running_handler(store: Store) -> Non
     run = await store.run()
     running, stopped = asyncio.Event(), asyncio.Event()
 
-    async def work(run: RunContext) -> None:
+    async def work(run: Run) -> None:
         running.set()
         try:
             await asyncio.Event().wait()
@@ -328,7 +331,7 @@ async def test_a_pending_run_is_cancelled_at_once(store: Store) -> None:
 async def test_a_result_over_the_cap_is_not_kept_whole(store: Store) -> None:
     run = await store.run()
 
-    async def work(run: RunContext) -> str:
+    async def work(run: Run) -> str:
         return "x" * 100_000
 
     async with working(store.database, {"work": work}) as worker:
@@ -341,9 +344,9 @@ async def test_a_result_over_the_cap_is_not_kept_whole(store: Store) -> None:
 async def test_a_result_postgres_refuses_does_not_keep_the_others_back(store: Store) -> None:
     runs = [await store.run() for _ in range(3)]
 
-    async def work(run: RunContext) -> Any:
+    async def work(run: Run) -> Any:
         # Valid JSON, but deeper than PostgreSQL's stack.
-        return msgspec.Raw(b"[" * 20_000 + b"]" * 20_000) if run.id == runs[1] else 1
+        return msgspec.Raw(b"[" * 20_000 + b"]" * 20_000) if run._attempt.id == runs[1] else 1
 
     async with working(store.database, {"work": work}) as worker:
         await drained(worker)
@@ -356,7 +359,7 @@ async def test_a_lost_run_is_dropped_and_counted(store: Store) -> None:
     run = await store.run()
     running, go = asyncio.Event(), asyncio.Event()
 
-    async def work(run: RunContext) -> None:
+    async def work(run: Run) -> None:
         running.set()
         await go.wait()
 
@@ -379,7 +382,7 @@ async def test_an_outcome_does_not_land_on_another_run_of_the_same_id(store: Sto
     started: list[str] = []
     running, go = asyncio.Event(), asyncio.Event()
 
-    async def work(run: RunContext) -> str:
+    async def work(run: Run) -> str:
         started.append(run.job_name)
         running.set()
         await go.wait()
@@ -431,7 +434,7 @@ async def test_the_handlers_writes_and_the_success_commit_together(store: Store)
     await store.execute("truncate public.ledger")
     run = await store.run()
 
-    async def work(run: RunContext) -> None:
+    async def work(run: Run) -> None:
         await run.log("before")
         async with run.transaction({"written": 1}) as connection:
             await connection.execute("insert into public.ledger values ($1)", run.run_id)
@@ -452,7 +455,7 @@ async def test_handlers_in_transactions_keep_no_claim_waiting(
     runs = [await store.run() for _ in range(8)]
     inside, go = asyncio.Event(), asyncio.Event()
 
-    async def work(run: RunContext) -> None:
+    async def work(run: Run) -> None:
         async with run.transaction():
             inside.set()
             await go.wait()
@@ -460,7 +463,7 @@ async def test_handlers_in_transactions_keep_no_claim_waiting(
     async with working(store.database, {"work": work}) as worker:
         await claim(worker)
         await inside.wait()
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             for _ in range(20):
                 await turn(worker)
         go.set()
@@ -473,7 +476,7 @@ async def test_what_a_handler_sets_in_its_session_ends_with_it(store: Store) -> 
         await store.run()
     seen = []
 
-    async def work(run: RunContext) -> None:
+    async def work(run: Run) -> None:
         async with run.transaction() as connection:
             seen.append(await connection.fetchval("show statement_timeout"))
             await connection.execute("set statement_timeout = '1min'")
@@ -489,7 +492,7 @@ async def test_a_lost_claim_rolls_the_handlers_writes_back(store: Store) -> None
     run = await store.run()
     raised = []
 
-    async def work(run: RunContext) -> None:
+    async def work(run: Run) -> None:
         try:
             async with run.transaction() as connection:
                 await connection.execute("insert into public.ledger values ($1)", run.run_id)
@@ -512,7 +515,7 @@ async def test_an_error_in_the_transaction_rolls_back_and_retries(store: Store) 
     await store.execute("truncate public.ledger")
     run = await store.run()
 
-    async def work(run: RunContext) -> None:
+    async def work(run: Run) -> None:
         async with run.transaction() as connection:
             await connection.execute("insert into public.ledger values ($1)", run.run_id)
             raise ValueError("changed my mind")
@@ -527,7 +530,7 @@ async def test_what_runs_at_shutdown_is_given_back_uncharged(store: Store) -> No
     run = await store.run()
     running = asyncio.Event()
 
-    async def work(run: RunContext) -> None:
+    async def work(run: Run) -> None:
         running.set()
         await asyncio.Event().wait()
 
@@ -543,7 +546,7 @@ async def test_what_ends_within_the_grace_is_recorded(store: Store) -> None:
     run = await store.run()
     running, go = asyncio.Event(), asyncio.Event()
 
-    async def work(run: RunContext) -> str:
+    async def work(run: Run) -> str:
         running.set()
         await go.wait()
         return "done"
@@ -566,7 +569,7 @@ async def test_claimed_runs_that_wait_too_long_are_given_back(
     runs = [await store.run() for _ in range(3)]
     running = asyncio.Event()
 
-    async def work(run: RunContext) -> None:
+    async def work(run: Run) -> None:
         running.set()
         await asyncio.Event().wait()
 
@@ -603,7 +606,7 @@ async def test_a_run_whose_job_is_gone_is_dead(store: Store) -> None:
 async def test_a_handler_that_cancels_itself_has_failed(store: Store) -> None:
     run = await store.run()
 
-    async def work(run: RunContext) -> None:
+    async def work(run: Run) -> None:
         raise asyncio.CancelledError
 
     async with working(store.database, {"work": work}) as worker:
@@ -616,8 +619,8 @@ async def test_a_handler_that_cancels_its_task_cancels_no_other_run(store: Store
     runs = [await store.run() for _ in range(3)]
     began = []
 
-    async def work(run: RunContext) -> None:
-        began.append(run.id)
+    async def work(run: Run) -> None:
+        began.append(run._attempt.id)
         task = asyncio.current_task()
         assert task is not None
         if len(began) == 1:
@@ -645,7 +648,7 @@ async def test_a_ring_starts_new_runs(store: Store) -> None:
     """The worker's own loops do it: woken by NOTIFY, with a poll that would take far too long."""
     done = asyncio.Event()
 
-    async def work(run: RunContext) -> None:
+    async def work(run: Run) -> None:
         done.set()
 
     lane = await store.lane()
@@ -671,7 +674,7 @@ async def test_polling_alone_finds_runs(store: Store) -> None:
 
     done = asyncio.Event()
 
-    async def work(run: RunContext) -> None:
+    async def work(run: Run) -> None:
         done.set()
 
     await store.lane()
@@ -691,7 +694,7 @@ async def test_more_runs_than_slots_are_all_done(store: Store) -> None:
     runs = [await store.run() for _ in range(50)]
     at_once = most = 0
 
-    async def work(run: RunContext) -> None:
+    async def work(run: Run) -> None:
         nonlocal at_once, most
         at_once += 1
         most = max(most, at_once)
@@ -720,13 +723,13 @@ async def test_handlers_that_never_wait_share_a_task_and_nothing_else(store: Sto
     mark: ContextVar[int] = ContextVar("mark", default=0)
     tasks, marked, seen = set(), 0, []
 
-    async def work(run: RunContext) -> None:
+    async def work(run: Run) -> None:
         nonlocal marked
         tasks.add(asyncio.current_task())
         assert mark.get() == 0
-        seen.append(run.id)
+        seen.append(run._attempt.id)
         if len(seen) % 50 == 0:
-            mark.set(run.id)
+            mark.set(run._attempt.id)
             marked += 1
         elif len(seen) % 50 == 25:
             await asyncio.sleep(0)
@@ -749,7 +752,7 @@ async def test_the_log_of_an_attempt_has_an_end_that_says_so(
     monkeypatch.setattr(f"sexton.targets.run.{limit}", value)
     await store.run()
 
-    async def talk(run: RunContext) -> None:
+    async def talk(run: Run) -> None:
         for number in range(10):
             await run.log(f"line {number}")
 
@@ -768,7 +771,7 @@ async def test_lines_dropped_while_too_many_wait_are_counted_and_said(
     monkeypatch.setattr("sexton.engine.worker.feedback.LOG_LIMIT", 3)
     await store.run()
 
-    async def talk(run: RunContext) -> None:
+    async def talk(run: Run) -> None:
         for number in range(5):
             await run.log(f"line {number}")  # does not wait: nothing is written meanwhile
 
@@ -799,10 +802,10 @@ async def test_failed_attempts_are_warnings_in_the_log_and_a_death_is_an_error(
 ) -> None:
     await store.run(await store.job(max_retries=1))
 
-    def broken(run: RunContext) -> None:
+    def broken(run: Run) -> None:
         raise ValueError("no paper")
 
-    async def as_coroutine(run: RunContext) -> None:
+    async def as_coroutine(run: Run) -> None:
         broken(run)
 
     moment = NOW
@@ -828,3 +831,47 @@ async def test_failures_are_kept_out_of_the_log_by_a_setting(
         await drained(worker)
     assert (await store.history(run))["status"] == "dead"
     assert "always fails" not in caplog.text
+
+
+async def test_what_has_begun_is_written_down_for_the_parent_of_the_process(
+    store: Store, begun_descriptor: int
+) -> None:
+    """Neither what waits for a slot nor what has ended."""
+    go = asyncio.Event()
+
+    async def work(run: Run) -> None:
+        if run._attempt.id != quick:
+            await go.wait()
+
+    quick = await store.run(available_at=NOW - timedelta(seconds=1))
+    slow, waiting = await store.run(), await store.run()
+    settings = msgspec.structs.replace(QUIET, concurrency=1)
+    worker = Worker(
+        store.database, settings, {"work": work}, now=lambda: NOW, loops=[], begun=begun_descriptor
+    )
+    await worker.start()
+    node = await worker.joined()
+    await claim(worker)
+    while slow not in worker.state.running:
+        await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert [run.id for run, _ in worker.state.backlog] == [waiting]
+    assert cells_of(begun_descriptor) == (node, {slow})
+    go.set()
+    await worker.idle()
+    assert cells_of(begun_descriptor) == (node, set())
+    await worker.stop(0)
+    # One that has left in good order has nothing to be told of.
+    assert take_begun(begun_descriptor) is None
+
+
+def cells_of(descriptor: int) -> tuple[int, set[int]]:
+    cells = memoryview(os.pread(descriptor, 1 << 20, 0)).cast("q")
+    return cells[NODE], set(cells[FIRST_CELL:]) - {0}
+
+
+@pytest.fixture
+def begun_descriptor() -> Iterator[int]:
+    made = make_descriptor()
+    yield made
+    os.close(made)

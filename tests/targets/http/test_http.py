@@ -18,13 +18,15 @@ from standardwebhooks.webhooks import Webhook
 from sexton import clock
 from sexton.model import Failure, Success, encode_id
 from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
+from sexton.security.secrets import WEBHOOK_SECRET, SecretError, new_key, rekey, unreadable
 from sexton.targets.http.kind import HttpTarget
 from sexton.targets.http.outbound import Reply
 from sexton.targets.http.step import (
-    WEBHOOK_SECRET,
     judge,
     new_secret,
     read_secrets,
+    rotate_signing_secret,
     seconds_to_wait,
     signature_headers,
     signing_secret,
@@ -100,6 +102,37 @@ async def test_the_secret_is_made_once(store: Store) -> None:
     first = await signing_secret(store.database)
     assert first.startswith("whsec_")
     assert await signing_secret(store.database) == first
+
+
+async def test_with_a_key_the_secret_is_kept_encrypted(store: Store) -> None:
+    """One that was made without a key is encrypted as soon as there is one."""
+    key = new_key()
+    for first in (None, key):
+        secret = await signing_secret(store.database, first)
+        assert await signing_secret(store.database, key) == secret
+        kept = await store.database.fetchval("cluster/get_setting", name=WEBHOOK_SECRET)
+        assert "whsec_" not in kept
+        with pytest.raises(SecretError) as refused:
+            await signing_secret(store.database, new_key())
+        assert refused.value.code == "wrong_key"
+        with pytest.raises(SecretError):
+            await signing_secret(store.database)
+        rotated = await rotate_signing_secret(Context(store.database), key)
+        assert (rotated[1], await signing_secret(store.database, key)) == (secret, rotated)
+        assert "whsec_" not in await store.database.fetchval("cluster/get_setting", name=WEBHOOK_SECRET)
+        await store.database.execute("cluster/remove_setting", name=WEBHOOK_SECRET)
+
+
+async def test_another_key_signs_the_same_after_a_change_of_keys(store: Store) -> None:
+    context, old, new = Context(store.database), new_key(), new_key()
+    secret = await signing_secret(store.database, old)
+    assert await unreadable(context, new) == [WEBHOOK_SECRET]
+    with pytest.raises(SecretError):
+        await rekey(context, new_key(), new)
+    assert await rekey(context, old, new) == (0, [])
+    assert (await signing_secret(store.database, new), await unreadable(context, new)) == (secret, [])
+    assert await rekey(context, None, old, forget=True) == (0, [WEBHOOK_SECRET])
+    assert await signing_secret(store.database, old) != secret
 
 
 async def test_workers_that_make_the_secret_at_once_get_the_same(store: Store) -> None:

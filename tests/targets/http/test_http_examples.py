@@ -9,6 +9,7 @@ from pathlib import Path
 
 from sexton.jobs.validation import read_spec
 from tests.cli.server import Server
+from tests.waiting import PATIENCE
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "targets"
 
@@ -26,7 +27,7 @@ def test_the_slow_service_reports(database_url: str) -> None:
             env={**os.environ, "SEXTON_URL": server.url},
             capture_output=True,
             encoding="utf-8",
-            timeout=120,
+            timeout=PATIENCE,
         )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1].endswith("success {'parts': 5}")

@@ -32,6 +32,7 @@ from tests.seeding import (
     working,
 )
 from tests.targets.carrying import end_of, waiting
+from tests.waiting import PATIENCE
 
 SHELL = "/bin/sh"
 
@@ -233,7 +234,7 @@ async def test_secrets_reach_the_environment_and_are_masked_in_what_it_says(data
 
 
 async def eventually(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         while not condition():
             await asyncio.sleep(0)
 

@@ -2,6 +2,7 @@
 
     membership      a row in `nodes` with a lease (`lease`), the same for schedulers, workers and apis
     leadership      a scheduler's beat: renews the lease, and takes and hands over shards
+    firing          whether this node can fire: one that cannot hands its shards to one that can
     electors        decide which node holds a shard, behind one contract; `guard` calls them safely
     database_clock  the database's time, estimated on the monotonic clock
     presence        the membership of a process that only serves the api

@@ -11,9 +11,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import msgspec
+
+from sexton.config import Settings
 from sexton.errors import Conflict
 from sexton.postgres.database import Connection, Database
 from sexton.postgres.locks import APPLICATION_SEED
+from sexton.postgres.transaction import NAMESPACE
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +28,15 @@ class Application:
     name: str
     file: str
     given: bool
+    #: Where its jobs are; None: none was given, and they are in the default one.
+    namespace: str | None = None
+
+    def serves(self, settings: Settings) -> Settings:
+        """The settings of its workers: one with a namespace of its own serves that alone, unless it is told
+        to serve others."""
+        if settings.namespaces is None and self.namespace is not None:
+            return msgspec.structs.replace(settings, namespaces=self.namespace)
+        return settings
 
     async def check(self, database: Database, connection: Connection, host: str) -> str | None:
         """Raise `Conflict` if another program on this host has the name. No other worker joins under this
@@ -33,7 +46,13 @@ class Application:
         )
         if self.given:
             return None
-        rows = await database.fetch("cluster/list_namesakes", on=connection, app=self.name, file=self.file)
+        rows = await database.fetch(
+            "cluster/list_namesakes",
+            on=connection,
+            app=self.name,
+            namespace=self.namespace or NAMESPACE,
+            file=self.file,
+        )
         for row in rows:
             where, process, _ = row["name"].rsplit(":", 2)
             if where == host:

@@ -12,8 +12,8 @@ from typing import Annotated
 import msgspec
 
 from sexton.errors import InvalidField
-from sexton.model import decode_id
-from sexton.postgres.transaction import Context, command
+from sexton.model import decode_id, encode_id
+from sexton.postgres.transaction import SHARED, Context, command
 from sexton.refusal import about, not_found
 from sexton.runs.situation import list_nodes
 from sexton.runs.view import NodeView
@@ -32,18 +32,29 @@ async def drain(context: Context, ref: str, *, undo: bool = False) -> Drained:
     """Drain the nodes that `ref` means, or let them go on."""
     now = await context.time()
     there = [node for node in await list_nodes(context, now) if node.state != "dead"]
-    chosen = {node.node_id for node in meant(there, ref)}
-    await context.execute(
+    chosen = {node.node_id: node.name for node in meant(there, ref)}
+    before, after = ("draining", "live") if undo else ("live", "draining")
+    changed = await context.fetch(
         "cluster/set_node_state",
         nodes=[decode_id("n", node_id) for node_id in chosen],
-        state="live" if undo else "draining",
-        before="draining" if undo else "live",
+        state=after,
+        before=before,
     )
-    after = await list_nodes(context, now)
-    leads = any(node.node_id in chosen and "scheduler" in node.roles for node in after)
-    left = any(node.state == "live" and "scheduler" in node.roles for node in after)
+    for row in changed:
+        node_id = encode_id("n", row["id"])
+        context.changed(
+            "node.let_go_on" if undo else "node.drained",
+            node_id,
+            chosen[node_id],
+            before={"state": before},
+            after={"state": after},
+            namespace=SHARED,
+        )
+    nodes = await list_nodes(context, now)
+    leads = any(node.node_id in chosen and "scheduler" in node.roles for node in nodes)
+    left = any(node.state == "live" and "scheduler" in node.roles for node in nodes)
     warnings = [] if undo or left or not leads else ["no other scheduler is live: nothing fires meanwhile"]
-    return Drained(at=now, nodes=[node for node in after if node.node_id in chosen], warnings=warnings)
+    return Drained(at=now, nodes=[node for node in nodes if node.node_id in chosen], warnings=warnings)
 
 
 def meant(nodes: list[NodeView], ref: str) -> list[NodeView]:

@@ -9,6 +9,7 @@ its own machine. Processes read the decision when they start.
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Collection
 from urllib.parse import parse_qs, urlsplit
 
@@ -16,8 +17,11 @@ import msgspec
 
 from sexton.config import Settings
 from sexton.connections.loopback import is_loopback
+from sexton.postgres.audit_entry import Source
 from sexton.postgres.database import Database
 from sexton.postgres.migrate import require_migrated
+from sexton.postgres.setting import set_setting
+from sexton.postgres.transaction import Context
 
 NAME = "egress_private"
 ALLOW, REFUSE = "allow", "refuse"
@@ -30,7 +34,7 @@ async def decide_egress(database: Database, settings: Settings, roles: Collectio
     if wish == "auto" and "api" in roles and not is_loopback(settings.host):
         wish = REFUSE
     if wish != "auto":
-        await database.execute("cluster/set_setting", name=NAME, value=json.dumps(wish))
+        await set_setting(Context(database, source=Source("sexton", socket.gethostname())), NAME, wish)
     elif "api" in roles:
         wish = json.loads(await database.fetchval("cluster/keep_setting", name=NAME, value=json.dumps(ALLOW)))
     else:

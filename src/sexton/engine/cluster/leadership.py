@@ -13,6 +13,7 @@ import asyncpg
 from sexton.config import Settings
 from sexton.engine.cluster.electors.base import Elector, View
 from sexton.engine.cluster.electors.choice import choose_elector
+from sexton.engine.cluster.firing import Firing
 from sexton.engine.cluster.guard import ElectorGuard, ElectorHealth
 from sexton.engine.cluster.membership import Membership
 from sexton.engine.loop import Loop
@@ -57,6 +58,9 @@ class Leadership(Loop):
         self.fenced = 0
         self.shards_lost = 0
         self.on_change: Callable[[], None] = lambda: None
+        self.firing = Firing(settings.lease_seconds, blind=database.pooled)
+        # Gives up waiting for what the scheduler waits for.
+        self.give_up_waiting: Callable[[], None] = lambda: None
         self.wheel_entries: Callable[[], int] = lambda: 0
         self.wheel_sizes: Callable[[], dict[str, int]] = dict
 
@@ -78,6 +82,8 @@ class Leadership(Loop):
             "wheel": self.wheel_entries(),
             "wheels": self.wheel_sizes(),
             "fenced": self.fenced,
+            "fires": self.firing.able,
+            "fired": self._database_seconds(self.firing.proven_at),
         }
 
     async def open_elector(self) -> None:
@@ -117,8 +123,9 @@ class Leadership(Loop):
             await self._lose_everything()
             return 0
         self._watch_electors(row["electors"])
-        waiting = await self._settle(self._view(row), row["candidates"])
-        if waiting:
+        changed = await self._judge_firing(alone=not row["candidates"])
+        waiting = await self._settle(self._view(row), row["candidates"], self._helpers(row))
+        if waiting or changed:
             return min(RETRY_SECONDS, self._settings.renew_seconds)
         # A node that does not renew its lease is replaced when it ends, not up to a beat later.
         end = row["next_end_seconds"]
@@ -150,15 +157,54 @@ class Leadership(Loop):
             live=frozenset(row["live"]),
         )
 
-    async def _settle(self, view: View, candidates: list[int]) -> bool:
+    async def _judge_firing(self, *, alone: bool) -> bool:
+        """Whether this node can fire is judged anew; whether that has changed. A scheduler that waits for an
+        answer is looked after: if PostgreSQL does not work on it, none will come on that connection."""
+        assert self._own is not None
+        firing, works, sessions = self.firing, False, self.backend_pids
+        before = firing.able
+        if firing.waits:
+            works = await self._own.fetchval("cluster/is_working", backend_pids=sessions)
+            if not works:
+                log.warning("scheduler: no answer comes on its connection; it makes another one")
+                await self._own.execute("cluster/end_own_backends", backend_pids=sessions)
+                self.give_up_waiting()
+        firing.judge(works=works, alone=alone)
+        if firing.stuck:
+            self.on_change()  # PostgreSQL answers here: there is a reason to try again now
+        if before and not firing.able:
+            log.error("this node cannot fire, though its lease is good: its shards go to a node that can")
+        elif firing.able and not before:
+            log.warning("this node can fire again")
+        return firing.able is not before
+
+    def _helpers(self, row: asyncpg.Record) -> list[int]:
+        """Those of the candidates that have fired, or could have, since this node cannot."""
+        since = self.firing.since
+        if since is None:
+            return []
+        told = zip(row["candidates"], row["fired"], strict=True)
+        return [node for node, fired in told if fired > self._database_seconds(since)]
+
+    def _database_seconds(self, moment: float) -> float:
+        """A moment of the monotonic clock as seconds since 1970 on the database's; 0 for long ago."""
+        return max(0.0, moment + self.membership.time.offset)
+
+    def _ours(self, view: View, candidates: list[int], helpers: list[int]) -> frozenset[int]:
+        """The shards that this node should lead."""
+        if self.membership.draining:
+            return frozenset()
+        if self.firing.able:
+            return wanted(view.node, candidates, max(view.epochs, default=0) + 1)
+        if helpers:
+            return frozenset()
+        return frozenset(shard for shard, holder in view.holders.items() if holder == view.node)
+
+    async def _settle(self, view: View, candidates: list[int], helpers: list[int]) -> bool:
         """Lose what was taken, give what others should lead, take what is free and ours. Whether something
         that is ours to lead was left by its leader but is not to be had yet."""
         before = dict(self.led)
-        mine = view.epochs.keys() & (
-            frozenset()
-            if self.membership.draining
-            else wanted(view.node, candidates, max(view.epochs, default=0) + 1)
-        )
+        mine = view.epochs.keys() & self._ours(view, candidates, helpers)
         held = await self._guard.renew(view)
         self._lose(view, held)
         await self._give(view, held or set(), mine)

@@ -22,10 +22,12 @@ import asyncpg
 import msgspec
 
 from sexton import __version__, clock
+from sexton.config import EVERY
 from sexton.engine.cluster.application import Application
 from sexton.engine.cluster.database_clock import DatabaseClock
 from sexton.engine.cluster.lease import Lease
 from sexton.postgres.database import Connection, Database
+from sexton.postgres.transaction import NAMESPACE
 
 log = logging.getLogger("sexton")
 
@@ -49,6 +51,7 @@ class Membership:
         handlers: Sequence[str] = (),
         targets: Sequence[str] = (),
         queues: Sequence[str] = (),
+        namespaces: Sequence[str] = (EVERY,),
         capacity: int = 0,
     ) -> None:
         self.name = name or f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(3)}"
@@ -66,6 +69,8 @@ class Membership:
             "handlers": list(handlers),
             "targets": list(targets),
             "queues": list(queues),
+            "namespace": None if app is None else app.namespace or NAMESPACE,
+            "namespaces": list(namespaces),
             "capacity": capacity,
         }
 

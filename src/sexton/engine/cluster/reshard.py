@@ -26,6 +26,7 @@ from sexton.errors import Conflict, InvalidField, Unavailable
 from sexton.postgres.database import Connection, Database, unavailable
 from sexton.postgres.migrate import require_migrated, shard_count
 from sexton.postgres.servers import LOST
+from sexton.postgres.transaction import SHARED, Context, command
 
 # How long the leaders stay away unless the pause is renewed, and how often it is.
 PAUSE_SECONDS, RENEW_SECONDS = 30.0, 5.0
@@ -49,9 +50,10 @@ class Resharded:
 
 
 async def reshard(
-    database: Database, shards: int, *, progress: Callable[[str], None] = lambda text: None
+    context: Context, shards: int, *, progress: Callable[[str], None] = lambda text: None
 ) -> Resharded:
     """Change the number of shards. `progress` is told what is going on."""
+    database = context.database
     if not 1 <= shards <= MOST_SHARDS:
         raise InvalidField(
             "out_of_range", f"{shards} shards", field="shards", hint=f"give 1 to {MOST_SHARDS}"
@@ -63,8 +65,8 @@ async def reshard(
         await database.execute("cluster/end_pause")  # of one that was killed when all was written
         return Resharded(before, shards, 0, 0, 0.0)
     progress(f"from {before} to {shards} shards: the schedulers give theirs up")
-    async with _paused(database), database.transaction() as connection:
-        before, seen, moved = await _rewrite(database, connection, shards, progress)
+    async with _paused(database):
+        before, seen, moved = await _rewrite(context, shards, progress)
     return Resharded(before, shards, seen, moved, clock.monotonic() - began)
 
 
@@ -92,9 +94,9 @@ async def _renew(database: Database) -> None:
             await database.execute("cluster/pause_leaders", seconds=PAUSE_SECONDS)
 
 
-async def _rewrite(
-    database: Database, connection: Connection, shards: int, progress: Callable[[str], None]
-) -> tuple[int, int, int]:
+@command
+async def _rewrite(context: Context, shards: int, progress: Callable[[str], None]) -> tuple[int, int, int]:
+    database, connection = context.database, context.open
     try:
         await connection.execute(
             database.sql("select pg_advisory_xact_lock(sexton.shards_lock())"), timeout=LONGEST_SECONDS
@@ -113,6 +115,13 @@ async def _rewrite(
         await database.execute("cluster/set_setting", on=connection, name="shards", value=str(shards))
     except LOST as error:
         raise unavailable(error) from error
+    context.changed(
+        "shards.changed",
+        before={"shards": before},
+        after={"shards": shards},
+        namespace=SHARED,
+        detail={"timers": seen, "moved": moved},
+    )
     return before, seen, moved
 
 

@@ -58,6 +58,7 @@ async def _get_cluster(context: Context, count_jobs: bool, counts: Counts | None
 def _backlog_of(row: Record, nodes: list[NodeView]) -> Backlog:
     reason = worker_wanted(nodes, row)
     return Backlog(
+        namespace=row["namespace"],
         queue=row["queue"],
         target=row["target"],
         handler=row["handler"] or None,

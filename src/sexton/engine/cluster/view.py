@@ -38,6 +38,7 @@ class ElectorView(msgspec.Struct, frozen=True, kw_only=True):
 class Backlog(msgspec.Struct, frozen=True, kw_only=True):
     """Runs that could start now and wait for a worker."""
 
+    namespace: Annotated[str, about("Whose runs they are.")]
     queue: Annotated[str, about("The queue.")]
     target: Annotated[str, about("The kind of target: handler, http, …")]
     handler: Annotated[str | None, about("The handler, broker or program they need.")] = None

@@ -13,8 +13,8 @@ import msgspec
 from sexton.connections.address import Address, complaint
 from sexton.errors import InvalidField, Unavailable
 
-# What rang: runs to claim, a change of lanes, a run to cancel.
-Ring = Literal["runs", "lanes", "cancels"]
+# What rang: runs to claim, a change of lanes, a run to cancel, runs that may end their process.
+Ring = Literal["runs", "lanes", "cancels", "suspects"]
 
 # Where the address of a broker stands.
 FIELD = "queue_url"

@@ -11,7 +11,12 @@ from sexton.errors import Unavailable
 from sexton.postgres.database import Database, close_connection, unavailable
 from sexton.postgres.servers import LOST, require_writable
 
-CHANNELS: dict[str, Ring] = {"sexton_runs": "runs", "sexton_lanes": "lanes", "sexton_cancels": "cancels"}
+CHANNELS: dict[str, Ring] = {
+    "sexton_runs": "runs",
+    "sexton_lanes": "lanes",
+    "sexton_cancels": "cancels",
+    "sexton_suspects": "suspects",
+}
 
 
 class PostgresDoorbell:

@@ -28,7 +28,7 @@ log = logging.getLogger("sexton")
 
 Planned = tuple[asyncpg.Record, timedelta, Plan]
 
-# From so many jobs or runs on, a catch-up is told as a warning, and recorded.
+# From so many jobs or runs on, a catch-up is told as a warning.
 LARGE = 100
 
 TIMERS = ("jobs", "revisions", "scheduled", "due", "next_scheduled", "next_due", "run_counts")
@@ -69,10 +69,6 @@ class CaughtUp:
             until,
             self.skipped,
         )
-
-    def detail(self, node: str) -> str:
-        """For the account in `sexton.audit`."""
-        return msgspec.json.encode({"node": node, **msgspec.to_builtins(self)}).decode()
 
 
 def plan_all(

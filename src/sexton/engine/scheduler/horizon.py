@@ -49,18 +49,21 @@ ASKED = 3
 TOGETHER = 8
 SPARE_TIMINGS = 50_000
 
+# How timers are fired, as statements/parts/timer_kind.sql says it.
+PLAIN, SPECIAL, METERED = range(3)
+
 # Up to how many shards the node shows the size of each wheel.
 SIZES = 256
 
 
 @dataclass(slots=True)
 class Timing:
-    """What many timers share: a schedule, a grace, and whether firing them takes more than a new run
-    (`special`: their runs are counted or must not overlap)."""
+    """What many timers share: a schedule, a grace, and whether firing them takes more than a new run: if
+    they are SPECIAL, their runs are counted or must not overlap; if METERED, their namespace has a quota."""
 
     schedule: Schedule | None  # None if it takes none to say what comes next, or if there is a problem
     grace: int
-    special: bool
+    special: int
     once: bool = False
     step: int | None = None  # of a plain interval, in microseconds
     problem: str | None = None  # why there is no schedule: its jobs are set aside
@@ -107,9 +110,12 @@ class Horizon:
         self._polled_until = 0
         self._left_out: set[int] = set()
         self._changed_jobs: set[int] = set()
-        self._timing_numbers: dict[tuple[UUID, int | None, bool], int] = {}
+        self._metered: list[str] | None = None
+        self._timing_numbers: dict[tuple[UUID, int | None, int], int] = {}
         self._shared_numbers: dict[tuple[object, ...], int] = {}
         self.connection: asyncpg.Connection[asyncpg.Record] | None = None
+        # Called after every answer.
+        self.on_answer: Callable[[], None] = lambda: None
         self.timings: list[Timing] = []
         self.epochs: dict[int, int] = {}
 
@@ -153,6 +159,8 @@ class Horizon:
         led = dict(led)
         for shard in [shard for shard in self._wheels if led.get(shard) != self.epochs[shard]]:
             del self._wheels[shard], self.epochs[shard], self._loaded_until[shard]
+        if self._metered is None or now >= self._overdue_at:
+            await self._watch_quotas()
         new = [shard for shard in led if shard not in self._wheels]
         if self._changed and now >= self._reload_at:
             self._reload_at = now + RELOAD_SECONDS
@@ -283,6 +291,14 @@ class Horizon:
             for shard in shards:
                 self._loaded_until[shard] = horizon
 
+    async def _watch_quotas(self) -> None:
+        """If other namespaces have quotas than before, their timers are fired in another way: read them
+        again."""
+        names = [row["name"] for row in await self._fetch("firing/list_metered")]
+        if self._metered is not None and names != self._metered:
+            self._changed |= set(self._wheels)
+        self._metered = names
+
     async def _look_for_overdue(self) -> None:
         """Nothing may depend on the wheels alone: a timer that a notification, a refill or a reload missed is
         found here."""
@@ -327,7 +343,7 @@ class Horizon:
     async def _learn(self, rows: list[asyncpg.Record]) -> None:
         """Read the schedules of timing keys that are not known yet. One job for each would be enough, but it
         may have been edited since its timer was read: some more are asked too."""
-        unknown: dict[tuple[UUID, int | None, bool], list[int]] = {}
+        unknown: dict[tuple[UUID, int | None, int], list[int]] = {}
         for row in rows:
             key = (row["timing_key"], row["grace_seconds"], row["special"])
             if key not in self._timing_numbers:
@@ -344,7 +360,7 @@ class Horizon:
             if alike:
                 self._timing_numbers[key] = self._number(alike[0], key)
 
-    def _number(self, job: asyncpg.Record, key: tuple[UUID, int | None, bool]) -> int:
+    def _number(self, job: asyncpg.Record, key: tuple[UUID, int | None, int]) -> int:
         """A new timing. One-offs are all alike, for nothing comes after, and so are plain intervals of one
         length, though each has a timing key of its own: they must not fill the memory with schedules."""
         grace, special = DEFAULTS.grace_seconds if key[1] is None else key[1], key[2]
@@ -369,7 +385,9 @@ class Horizon:
 
     async def _fetch(self, statement: str, **parameters: Any) -> list[asyncpg.Record]:
         assert self.connection is not None
-        return await self._database.fetch(statement, on=self.connection, **parameters)
+        rows = await self._database.fetch(statement, on=self.connection, **parameters)
+        self.on_answer()
+        return rows
 
     def _earliest(self) -> float:
         """When the first entry of all wheels falls due."""

@@ -1,8 +1,9 @@
 """The scheduler's loop. See `engine.scheduler` for how it fires.
 
-Entries that are later than their job's grace are not fired but planned (`catch_up`): their occurrences were
-missed, and the job's policy decides. They are planned in a thread, a part at a time, and what is due now goes
-on being fired meanwhile: an outage of months must not make the present late.
+Entries that are later than their job's grace, or after a standstill overtaken by the next occurrence of their
+job, are not fired but planned (`catch_up`): their occurrences were missed, and the job's policy decides. They
+are planned in a thread, a part at a time, and what is due now goes on being fired meanwhile: an outage of
+months must not make the present late.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from datetime import datetime
 from typing import Any
 
 import asyncpg
-import msgspec
 
 from sexton import clock
 from sexton.config import Settings
@@ -26,14 +26,18 @@ from sexton.engine.loop import Loop
 from sexton.engine.scheduler import catch_up
 from sexton.engine.scheduler.catch_up import CaughtUp
 from sexton.engine.scheduler.due_batch import DueBatch
-from sexton.engine.scheduler.horizon import Horizon, instant
+from sexton.engine.scheduler.horizon import METERED, MICROSECOND, PLAIN, Horizon, instant
 from sexton.engine.scheduler.set_aside import SetAside
 from sexton.engine.scheduler.wheel import MICROSECONDS
+from sexton.errors import Unavailable
 from sexton.jobs.accounting import reserve
+from sexton.jobs.planning import HICCUP
+from sexton.postgres.audit_entry import Source
 from sexton.postgres.database import BY_KEY, Database, array_text, unavailable
 from sexton.postgres.partitions import make_missing
 from sexton.postgres.servers import LOST
-from sexton.postgres.transaction import SYSTEM, Context
+from sexton.postgres.setting import set_setting
+from sexton.postgres.transaction import Context
 
 log = logging.getLogger("sexton")
 
@@ -50,6 +54,12 @@ LOCKED_SECONDS = 5.0
 
 # Jobs whose missed occurrences are planned and written together.
 PLANNED_TOGETHER = 500
+
+# In microseconds, as the wheel counts.
+STANDSTILL = HICCUP // MICROSECOND
+
+# How long a connection may take to be made, if the lease is shorter.
+SHORTEST_CONNECT_SECONDS = 2.0
 
 # A round ends after this long even if more is due: leadership, changes and the end must be noticed meanwhile.
 ROUND_SECONDS = 0.5
@@ -77,7 +87,7 @@ class Scheduler(Loop):
         self._time = leadership.membership.time
         self._connection: asyncpg.Connection[asyncpg.Record] | None = None
         self._horizon = Horizon(database, settings, self._now)
-        self._set_aside = SetAside(database)
+        self._set_aside = SetAside(database, leadership.membership.name)
         self._due: deque[DueBatch] = deque()
         self._late: deque[DueBatch] = deque()
         self._planning: Planning | None = None
@@ -85,11 +95,19 @@ class Scheduler(Loop):
         self.fired = 0
         self.caught_up = CaughtUp()
         self._telling = CaughtUp()
+        self._firing = leadership.firing
+        self._limit: asyncio.Timeout | None = None
+        #: Occurrences that were skipped because their namespace had no room among its live runs.
+        self.over_quota = 0
+        self._counting: asyncio.Task[None] | None = None
+        self._fresh: set[str] = set()
         self.listening: Callable[[], bool] = lambda: True
         # Called after every firing with its jobs, groups and scheduled times, as the statement takes them,
         # and the number of jobs.
         self.on_fired: Callable[[str, str, Sequence[datetime], int], None] | None = None
         leadership.on_change = self.wake
+        leadership.give_up_waiting = self._give_up_waiting
+        self._horizon.on_answer = self._firing.began
         leadership.wheel_entries = lambda: self.entries
         leadership.wheel_sizes = self._horizon.sizes
 
@@ -113,20 +131,38 @@ class Scheduler(Loop):
         try:
             await self._connect()
             for name in ("catch_up_seconds", "catch_up_rate"):
-                value = msgspec.json.encode(getattr(self._settings, name)).decode()
-                await self._database.execute(
-                    "cluster/set_setting", on=self._connection, name=name, value=value
-                )
+                await set_setting(self._context(), name, getattr(self._settings, name))
         except LOST as error:
             await self.teardown()
             raise unavailable(error) from error
 
     async def teardown(self) -> None:
+        await self.counted()
         if self._connection is not None:
             self._connection.terminate()
             self._connection = None
 
+    def healthy(self, patience: float = 30.0) -> bool:
+        return super().healthy(patience) and self._firing.able
+
     async def tick(self) -> float:
+        self._firing.began()
+        try:
+            async with asyncio.timeout_at(None) as self._limit:
+                seconds = await self._round()
+        except TimeoutError as error:
+            self._firing.failed()
+            await self.teardown()
+            raise unavailable(error) from error
+        except BaseException:
+            self._firing.failed()
+            raise
+        finally:
+            self._limit = None
+        self._firing.succeeded()
+        return seconds
+
+    async def _round(self) -> float:
         horizon = self._horizon
         if not self._leadership.trusted() or not self._time.known:
             self._forget()
@@ -142,6 +178,7 @@ class Scheduler(Loop):
                 await self._fire(self._due.popleft())
             if not self._due:
                 await self._catch_up()
+            await self._prove()
         except BaseException as error:
             # What was popped is in no wheel any more, and whether the last statement was carried out is not
             # known: start again from the timers.
@@ -156,12 +193,27 @@ class Scheduler(Loop):
         await self._set_aside.write()
         if self._due or self._late or self._planning is not None:
             return 0.0
-        await self._tell_catch_up()
+        self._tell_catch_up()
         horizon.plan_ahead()
         if tried and self.fired == fired:
             return STUCK_SECONDS  # timers that change, or a clock that went back: do not spin
         gather = GATHER_SECONDS if self.fired > fired else 0.0
-        return max(horizon.seconds_to_sleep(listening=self.listening()), gather)
+        proof = self._firing.proven_at + self._firing.proof_seconds - clock.monotonic()
+        sleep = min(proof, horizon.seconds_to_sleep(listening=self.listening()))
+        return max(sleep, gather, 0.0)
+
+    def _give_up_waiting(self) -> None:
+        """End the round that is under way, and drop its connection."""
+        if self._limit is not None:
+            self._limit.reschedule(0)
+
+    async def _prove(self) -> None:
+        """Show that this node can fire, if nothing was due for a while: fire nothing."""
+        if clock.monotonic() < self._firing.proven_at + self._firing.proof_seconds:
+            return
+        groups = ("revisions", "scheduled", "due", "next_scheduled", "next_due")
+        nothing: dict[str, Any] = {name: [] for name in (*groups, "shards", "epochs")}
+        await self._ask("firing/fire", jobs="{}", groups="{}", now=None, **nothing)
 
     def _forget(self) -> None:
         self._due.clear()
@@ -176,21 +228,24 @@ class Scheduler(Loop):
         # backend. Not behind a pooler, though, nor if the transaction has locked jobs and timers and no shard
         # yet.
         pooled, lease = self._database.pooled, self._settings.lease_seconds
+        self._firing.rests()  # connections may be slow to be made
         idle = f"{min(lease * (1 if pooled else 3), LONGEST_IDLE_SECONDS) * 1000:.0f}ms"
         self._connection = self._horizon.connection = await self._database.connect(
             "sexton scheduler",
-            timeout=10,
+            timeout=max(lease, SHORTEST_CONNECT_SECONDS),
             command_timeout=self._settings.statement_timeout_seconds,
             lock_timeout="500ms",
             idle_in_transaction_session_timeout=idle,
             **BY_KEY,
         )
+        self._firing.began()
         self._leadership.backend_pids = [] if pooled else [self._connection.get_server_pid()]
 
     # Firing
 
     async def _fire(self, batch: DueBatch) -> None:
-        """What is past its grace is planned; of the rest, plain jobs and special ones go separately."""
+        """What was missed is planned; of the rest, plain jobs, special ones and those under quotas go
+        separately."""
         timings = self._horizon.timings
         for _, entries in batch.parts:
             for timing, scheduled in set(zip(entries.timings, entries.scheduled, strict=True)):
@@ -198,13 +253,25 @@ class Scheduler(Loop):
         for _, entries in batch.split(lambda row: timings[row[4]].problem is not None).parts:
             for job_id, _, _, revision, timing in entries.rows():
                 self._set_aside.add(job_id, revision, timings[timing].problem)
-        late = batch.split(lambda row: self._now() - row[1] > timings[row[4]].grace * MICROSECONDS)
-        special = batch.split(lambda row: timings[row[4]].special)
+        late = batch.split(self._is_missed)
+        special = batch.split(lambda row: timings[row[4]].special != PLAIN)
+        metered = special.split(lambda row: timings[row[4]].special == METERED)
         await self._fire_alike(batch)
         await self._fire_alike(special)
+        await self._fire_alike(metered, metered=True)
         self._late.extend(late.cut(PLANNED_TOGETHER))
 
-    async def _fire_alike(self, batch: DueBatch) -> None:
+    def _is_missed(self, row: tuple[int, int, int, int, int]) -> bool:
+        """Whether the plan decides about an entry: it is past its grace, or the next one is due as well and
+        that is more than slowness."""
+        _, due, scheduled, _, number = row
+        timing, late = self._horizon.timings[number], self._now() - due
+        if late > timing.grace * MICROSECONDS:
+            return True
+        following = timing.next_after(scheduled) if late > STANDSTILL else None
+        return following is not None and following - scheduled <= late
+
+    async def _fire_alike(self, batch: DueBatch, *, metered: bool = False) -> None:
         if not self._still_led(batch):
             return
         timings = self._horizon.timings
@@ -227,13 +294,18 @@ class Scheduler(Loop):
         }
         statement = "firing/fire"
         special = [
-            following is None or timings[timing].special
+            following is None or timings[timing].special != PLAIN
             for following, (timing, _, _, _) in zip(nexts, groups, strict=True)
         ]
         if any(special):
             statement, parameters["may_end"] = "firing/fire_special", special
+        if metered:
+            statement, parameters["fresh"] = "firing/fire_metered", self._take_fresh()
         row = None if self._expects_locked(batch.jobs) else await self._send(statement, **parameters)
         row = row or await self._fire_free(statement, batch.jobs, numbers, parameters)
+        if metered:
+            self.over_quota += row["refused"]
+            self._count_live(row["stale"])
         if row["fired"] and self.on_fired is not None:
             self.on_fired(parameters["jobs"], parameters["groups"], parameters["scheduled"], row["fired"])
         if not row["held"]:
@@ -252,7 +324,7 @@ class Scheduler(Loop):
         """Another transaction, such as an edit, has locked a row of the batch: fire the jobs without one."""
         assert self._connection is not None
         async with self._connection.transaction():
-            free = await self._lock_free(jobs, special=statement == "firing/fire_special")
+            free = await self._lock_free(jobs, special=statement != "firing/fire")
             chosen = [(job, number) for job, number in zip(jobs, numbers, strict=True) if job in free]
             return await self._ask(
                 statement,
@@ -301,6 +373,7 @@ class Scheduler(Loop):
         assert self._connection is not None
         row = await self._database.fetchrow(statement, on=self._connection, **parameters)
         assert row is not None
+        self._firing.proven()
         return row
 
     def _still_led(self, batch: DueBatch) -> bool:
@@ -320,6 +393,41 @@ class Scheduler(Loop):
             self._leadership.fenced += 1
         self._leadership.wake()
         self._forget()
+
+    # Quotas
+
+    def _count_live(self, namespaces: Sequence[str]) -> None:
+        """Count the live runs of these namespaces, beside the firing: it may mean to look at all runs. What
+        waits for it is tried again meanwhile."""
+        if not namespaces or self._counting is not None:
+            return
+
+        async def count() -> None:
+            try:
+                await self._database.execute("firing/count_live", namespaces=list(namespaces), now=None)
+                self._fresh.update(namespaces)
+            except (Unavailable, asyncpg.PostgresError) as error:
+                log.warning("the live runs of %s cannot be counted: %s", ", ".join(namespaces), error)
+            finally:
+                self._counting = None
+                self.wake()
+
+        self._counting = asyncio.create_task(count(), name="counting live runs")
+
+    def _take_fresh(self) -> list[str]:
+        """The namespaces that were counted since the last attempt: however long ago that is by now, the next
+        one goes by it."""
+        fresh, self._fresh = list(self._fresh), set()
+        return fresh
+
+    @property
+    def counting(self) -> bool:
+        return self._counting is not None
+
+    async def counted(self) -> None:
+        """Wait for a count that is under way."""
+        if self._counting is not None:
+            await asyncio.wait((self._counting,))
 
     # Catching up
 
@@ -348,11 +456,18 @@ class Scheduler(Loop):
         woken = self._wake.is_set()
         self._wake.clear()
         waking = asyncio.ensure_future(self._wake.wait())
-        seconds = self._horizon.seconds_to_sleep(listening=self.listening())
+        until = clock.monotonic() + self._horizon.seconds_to_sleep(listening=self.listening())
         try:
-            await asyncio.wait((planning.plans, waking), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            while not (planning.plans.done() or waking.done()) and (now := clock.monotonic()) < until:
+                await self._prove()
+                self._firing.rests()
+                seconds = min(until - now, self._firing.proof_seconds)
+                await asyncio.wait(
+                    (planning.plans, waking), timeout=seconds, return_when=asyncio.FIRST_COMPLETED
+                )
         finally:
             waking.cancel()
+            self._firing.began()
             if woken:
                 self._wake.set()
         return planning.plans.done()
@@ -366,8 +481,13 @@ class Scheduler(Loop):
         for job_id, revision, problem in failed:
             self._horizon.leave_out(job_id)
             self._set_aside.add(job_id, revision, problem)
-        fence, missed = self._fence(batch), sum(one.missed for _, _, one in planned)
-        starts = list(await reserve(Context(self._database, connection=self._connection), missed))
+        missed = sum(one.missed for _, _, one in planned)
+        fence: dict[str, Any] = {
+            **self._fence(batch),
+            "node": self._leadership.membership.name,
+            "fresh": self._take_fresh(),
+        }
+        starts = list(await reserve(self._context(), missed))
         answer = None
         if not self._expects_locked(batch.jobs):
             answer = await self._send("firing/catch_up", **catch_up.parameters(planned, now, starts), **fence)
@@ -380,21 +500,22 @@ class Scheduler(Loop):
         if not answer["held"]:
             self._fenced(batch)
             return
+        self.over_quota += answer["refused"]
+        self._count_live(answer["stale"])
         for counted in (self.caught_up, self._telling):
             counted.add(answer, starts)
         await self._horizon.read_again(batch)
 
-    async def _tell_catch_up(self) -> None:
+    def _tell_catch_up(self) -> None:
         """Once everything that was due is fired, tell what was caught up."""
         if not self._telling.jobs:
             return
         told, self._telling = self._telling, CaughtUp()
         told.tell()
-        if told.large:
-            detail = told.detail(self._leadership.membership.name)
-            await self._database.execute(
-                "firing/note_catch_up", on=self._connection, actor=SYSTEM, detail=detail
-            )
+
+    def _context(self) -> Context:
+        source = Source("sexton", self._leadership.membership.name)
+        return Context(self._database, connection=self._connection, source=source)
 
     def _now(self) -> int:
         return int(self._time.now() * MICROSECONDS)

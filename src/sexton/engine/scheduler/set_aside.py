@@ -7,8 +7,12 @@ A record belongs to a revision of its job: an edit is enough to remove it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from sexton.errors import SextonError
 from sexton.jobs.planning import schedule_of
+from sexton.model import encode_id
+from sexton.postgres.audit_entry import Source
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context, command
 
@@ -18,8 +22,8 @@ LONGEST = 1000
 class SetAside:
     """Collects what a scheduler sets aside, and records it between firings."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, database: Database, node: str | None = None) -> None:
+        self._context = Context(database, source=Source("sexton", node))
         self._found: dict[int, tuple[int, str]] = {}
 
     def add(self, job_id: int, revision: int, problem: str | None) -> None:
@@ -30,9 +34,23 @@ class SetAside:
         if not self._found:
             return
         found, self._found = self._found, {}
-        revisions, problems = zip(*found.values(), strict=True)
-        await self._database.execute(
-            "firing/set_aside", jobs=list(found), revisions=list(revisions), problems=list(problems)
+        await _record(self._context, found)
+
+
+@command
+async def _record(context: Context, found: Mapping[int, tuple[int, str]]) -> None:
+    revisions, problems = zip(*found.values(), strict=True)
+    rows = await context.fetch(
+        "firing/set_aside", jobs=list(found), revisions=list(revisions), problems=list(problems)
+    )
+    for row in rows:
+        context.changed(
+            "job.set_aside",
+            encode_id("j", row["id"]),
+            row["name"],
+            after={"problem": row["problem"]},
+            job_id=row["id"],
+            namespace=row["namespace"],
         )
 
 
@@ -52,6 +70,14 @@ async def forget_solved(context: Context) -> int:
         except (SextonError, OverflowError):
             continue
         solved.append(row["job_id"])
+        context.changed(
+            "job.planned_again",
+            encode_id("j", row["job_id"]),
+            row["name"],
+            before={"problem": row["problem"]},
+            job_id=row["job_id"],
+            namespace=row["namespace"],
+        )
     if solved:
         await context.execute("firing/forget_set_aside", jobs=solved)
     return len(solved)

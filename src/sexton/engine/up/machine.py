@@ -13,9 +13,13 @@ import os
 import signal
 import socket
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from sexton.connections.loopback import is_loopback
 from sexton.engine import crash
+from sexton.engine.begun import Begun, make_descriptor, take_begun
+from sexton.engine.cluster.death import ProcessEnd, end_of, report_death
 from sexton.engine.cluster.egress import decide_egress
 from sexton.engine.up.directory import DataDirectory, Up
 from sexton.engine.up.listen import address_of, answers, listen
@@ -24,8 +28,11 @@ from sexton.errors import SextonError, Unavailable
 from sexton.postgres.database import Database, patiently
 from sexton.postgres.migrate import migrate, require_migrated, require_shards
 from sexton.postgres.server import PrivateServer, default_data_directory
-from sexton.security.access import require_keys
-from sexton.security.secrets import key_file
+from sexton.postgres.transaction import Context
+from sexton.security.access import own_name, own_user, require_keys
+from sexton.security.principal import owner
+from sexton.security.secrets import key_file, with_key_at_start
+from sexton.security.sessions import SIGN_IN_PATH, make_link
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -34,18 +41,21 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("sexton")
 
+TELL_SECONDS = 5.0
+
 
 async def supervise(
     settings: Settings,
     *,
     given: Mapping[str, Any],
-    announce: Callable[[Up], None],
+    announce: Callable[[Up, str | None], None],
     shards: int | None = None,
 ) -> Up | None:
     """Run Sexton on this machine until asked to stop.
 
     `given` are the settings that the children cannot find by themselves; `shards` is how many were asked for.
-    Returns at once, with its owner, if another process has locked the data directory.
+    `announce` gets a link that signs a browser in, on a machine of one's own: it is kept nowhere. Returns at
+    once, with its owner, if another process has locked the data directory.
     """
     crash.check()
     roles = settings.role_names()
@@ -85,9 +95,21 @@ async def supervise(
         if private is not None and settings.secret_key is None:
             given["secret_key"] = f"@{key_file(private.data)}"
         environment = _environment(given)
-        supervisor = Supervisor(_children(up, listener, environment), grace_seconds=settings.grace_seconds)
+        ends = WorkerEnds(url, settings.schema)
+        children = _children(up, listener, environment, ends)
+        supervisor = Supervisor(children, grace_seconds=settings.grace_seconds)
+
+        link: str | None = None
 
         async def ready() -> bool:
+            nonlocal link
+            if not await answering():
+                return False
+            if private is not None and up.address is not None and is_loopback(settings.host):
+                link = await _sign_in_link(url, settings, settings.public_origin() or up.address)
+            return True
+
+        async def answering() -> bool:
             if listener is not None and not await answers(settings.host, port):
                 return False
             if listener is not None and "scheduler" not in roles:
@@ -100,7 +122,7 @@ async def supervise(
         await supervisor.run(
             stop,
             ready=ready,
-            announce=lambda: announce(up),
+            announce=lambda: announce(up, link),
             tend=_tending(private) if private else None,
         )
     return None
@@ -126,6 +148,20 @@ async def joined(url: str, schema: str, pids: list[int]) -> bool:
         await database.close()
     found = {row["name"].rsplit(":", 1)[0] for row in rows}
     return bool(pids) and {f"{socket.gethostname()}:{pid}" for pid in pids} <= found
+
+
+async def _sign_in_link(url: str, settings: Settings, origin: str) -> str | None:
+    """For the user who runs the server; None if the database is away, for it is no reason not to start."""
+    caller = owner(f"user:{own_name()}", f"user:{own_user()}")
+    try:
+        database = await Database.open(url, schema=settings.schema, size=1, name="sexton up")
+        try:
+            made = await make_link(Context(database, actor=caller.name), caller)
+        finally:
+            await database.close()
+    except Unavailable:
+        return None
+    return f"{origin}{SIGN_IN_PATH}#{made.token}"
 
 
 async def _check_app(environment: dict[str, str]) -> None:
@@ -159,13 +195,43 @@ async def _prepare(url: str, settings: Settings, *, private: bool, shards: int |
                 await require_shards(database, shards)
             # Before a worker asks for the decision.
             await decide_egress(database, settings, settings.role_names())
+            if private:
+                await with_key_at_start(Context(database), settings)
         finally:
             await database.close()
 
     await patiently(attempt)
 
 
-def _children(up: Up, listener: socket.socket | None, environment: dict[str, str]) -> list[Child]:
+class WorkerEnds:
+    """Tells the database how workers have ended, and which runs had begun: at once, for their leases would
+    take their time to end."""
+
+    def __init__(self, url: str, schema: str) -> None:
+        self._url = url
+        self._schema = schema
+
+    async def tell(self, descriptor: int, code: int) -> bool:
+        """`descriptor` is that of its memory. Whether it had been at work."""
+        if (begun := take_begun(descriptor)) is None:
+            return False
+        try:
+            await asyncio.wait_for(self._report(begun, end_of(code)), TELL_SECONDS)
+        except (Unavailable, TimeoutError) as error:
+            log.warning("the end of a worker could not be reported: %s; its lease ends by itself", error)
+        return True
+
+    async def _report(self, begun: Begun, end: ProcessEnd) -> None:
+        database = await Database.open(self._url, schema=self._schema, size=1, name="sexton up")
+        try:
+            await report_death(database, begun, end)
+        finally:
+            await database.close()
+
+
+def _children(
+    up: Up, listener: socket.socket | None, environment: dict[str, str], ends: WorkerEnds
+) -> list[Child]:
     """Each role has processes of its own: neither handlers nor callers keep the scheduler waiting."""
     node = [sys.executable, "-m", "sexton", "node", "--roles"]
     children = []
@@ -174,8 +240,11 @@ def _children(up: Up, listener: socket.socket | None, environment: dict[str, str
         children.append(Child("api", [*node, "api", f"--listen-fd={descriptor}"], environment, (descriptor,)))
     if "scheduler" in up.roles:
         children.append(Child("scheduler", [*node, "scheduler"], environment))
-    workers = range(1, up.workers + 1)
-    children += [Child(f"worker {number}", [*node, "worker"], environment) for number in workers]
+    for number in range(1, up.workers + 1):
+        begun = make_descriptor()
+        command = [*node, "worker", f"--begun-fd={begun}"]
+        end = partial(ends.tell, begun)
+        children.append(Child(f"worker {number}", command, environment, (begun,), end))
     return children
 
 

@@ -20,7 +20,7 @@ from sexton import clock
 from sexton.errors import Unavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
 log = logging.getLogger("sexton")
 
@@ -74,6 +74,8 @@ class Child:
     command: list[str]
     environment: dict[str, str] = field(default_factory=dict)
     descriptors: tuple[int, ...] = ()
+    #: Called with its return code when it has ended, unless it was told to. True: it had been at work.
+    on_end: Callable[[int], Awaitable[bool]] | None = None
 
 
 class Supervisor:
@@ -122,7 +124,8 @@ class Supervisor:
             lived = clock.monotonic() - began
             if self._stopping.is_set():
                 return
-            if first and code > 0 and code != REPLACE and lived < HOPELESS_SECONDS:
+            worked = child.on_end is not None and await child.on_end(code)
+            if first and not worked and code > 0 and code != REPLACE and lived < HOPELESS_SECONDS:
                 raise Unavailable(
                     "start_failed",
                     f"{child.name} cannot start: it left with {code}.",

@@ -70,7 +70,11 @@ class DeadLetterSender(Loop):
         """Send a batch; how many letters there were, with and without a target."""
         context = Context(self._database, now=self._now())
         rows = await context.fetch(
-            "recording/take_letters", now=context.now, limit=BATCH, lease_seconds=LEASE_SECONDS
+            "recording/take_letters",
+            namespaces=self._settings.namespace_names(),
+            now=context.now,
+            limit=BATCH,
+            lease_seconds=LEASE_SECONDS,
         )
         addressed = [row for row in rows if row["target"] is not None]
         slots = asyncio.Semaphore(AT_A_TIME)

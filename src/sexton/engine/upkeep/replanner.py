@@ -31,8 +31,9 @@ from sexton.jobs.change import HORIZON_SECONDS
 from sexton.jobs.planning import replan, schedule_of
 from sexton.model import encode_id
 from sexton.postgres import locks
+from sexton.postgres.audit_entry import Source
 from sexton.postgres.database import Database
-from sexton.postgres.transaction import Context
+from sexton.postgres.transaction import SHARED, Context, command
 from sexton.printable import counted
 from sexton.schedules import Schedule
 from sexton.schedules.zone import RecordedZone, Zone, zone, zone_version
@@ -54,10 +55,13 @@ LOCK_TRIES = 20
 
 @dataclass(slots=True)
 class Moved:
-    """What became of the jobs of one zone."""
+    """What became of jobs of one zone that were planned with a version of the zone database; `last` is the
+    number of the last of them."""
 
+    version: str
     jobs: int = 0
     examples: list[dict[str, Any]] = field(default_factory=list)
+    last: int = 0
 
 
 class Replanner(Loop):
@@ -89,8 +93,8 @@ class Replanner(Loop):
         )
         async with self._database.alone(locks.REPLAN) as alone:
             if alone is not None:
-                actor = self._node or "sexton"
-                await self._look(Context(self._database, actor=actor, now=self._now(), connection=alone))
+                source = Source("sexton", self._node or None)
+                await self._look(Context(self._database, now=self._now(), connection=alone, source=source))
         return JOIN_SECONDS if joined is None else LOOK_SECONDS
 
     async def _look(self, context: Context) -> None:
@@ -114,9 +118,9 @@ class Replanner(Loop):
             if row["version"] != self._version:
                 await self._keep(context, mine, fingerprint)
             if again and row["recent"]:
-                moved = await self._move(context, mine, row["previous"], None)
+                moved = await self._move(context, mine, row["previous"], row["previous_version"], None)
                 if moved.jobs:
-                    await self._report(context, row["name"], row["previous_version"], moved)
+                    self._report(row["name"], row["previous_version"], moved)
         elif row["version"] == self._version:
             # The files were replaced under a running process: the next start has it all.
             log.warning(
@@ -125,10 +129,10 @@ class Replanner(Loop):
                 self._version,
             )
         else:
-            moved = await self._move(context, mine, row["changes"], row["through"] or 0)
+            moved = await self._move(context, mine, row["changes"], row["version"], row["through"] or 0)
             await self._keep(context, mine, fingerprint)
             if row["used"]:
-                await self._report(context, row["name"], row["version"], moved)
+                self._report(row["name"], row["version"], moved)
 
     async def _keep(self, context: Context, mine: Zone, fingerprint: str) -> None:
         await context.execute(
@@ -140,11 +144,13 @@ class Replanner(Loop):
             now=context.now,
         )
 
-    async def _move(self, context: Context, mine: Zone, changes: str, through: int | None) -> Moved:
-        """Move the timers of a zone's jobs from what they were under the changes. Without `through`: those
-        that a node with an older zone database has planned since."""
+    async def _move(
+        self, context: Context, mine: Zone, changes: str, version: str, through: int | None
+    ) -> Moved:
+        """Move the timers of a zone's jobs from what they were under the changes, those of a version of the
+        zone database. Without `through`: those that a node with an older one has planned since."""
         before = RecordedZone(mine.name, msgspec.json.decode(changes))
-        moved, last, again = Moved(), through or 0, through is None
+        moved, last, again = Moved(version), through or 0, through is None
         while (batch := await self._move_batch(context, before, last, moved, again=again)) is not None:
             last = batch
         return moved
@@ -156,40 +162,19 @@ class Replanner(Loop):
         edit or a firing, and then tries again, so that they do not wait for it."""
         for attempt in range(LOCK_TRIES):
             try:
-                async with context.open.transaction():
-                    await context.open.execute("set local lock_timeout = '200ms'")
-                    return await self._move_locked(context, before, after, moved, again=again)
+                batch = await move_timers(context, before, after, moved.version, self._version, again=again)
+                break
             except (asyncpg.LockNotAvailableError, asyncpg.DeadlockDetectedError):
                 if attempt == LOCK_TRIES - 1:
                     raise
                 await clock.sleep(0.05 * (attempt + 1))
-        raise AssertionError("the last try returns or raises")
-
-    async def _move_locked(
-        self, context: Context, before: RecordedZone, after: int, moved: Moved, *, again: bool
-    ) -> int | None:
-        rows = await context.fetch("zones/lock_timers", zone=before.name, after=after, limit=BATCH)
-        if not rows:
+        if batch is None:
             return None
-        places = await asyncio.to_thread(_places, rows, before, again)
-        others = [(row, at) for row, at in zip(rows, places, strict=True) if at != row["scheduled_at"]]
-        if others or not again:
-            await context.execute(
-                "zones/replan",
-                jobs=[row["id"] for row, _ in others],
-                next_at=[at for _, at in others],
-                horizon_seconds=HORIZON_SECONDS,
-                zone=before.name,
-                through=None if again else rows[-1]["id"],
-                now=context.now,
-            )
-        moved.jobs += len(others)
-        for row, at in others[: EXAMPLES - len(moved.examples)]:
-            example = {"job_id": encode_id("j", row["id"]), "from": row["scheduled_at"], "to": at}
-            moved.examples.append(example)
-        return int(rows[-1]["id"])
+        moved.jobs += batch.jobs
+        moved.examples += batch.examples[: EXAMPLES - len(moved.examples)]
+        return batch.last
 
-    async def _report(self, context: Context, name: str, version: str, moved: Moved) -> None:
+    def _report(self, name: str, version: str, moved: Moved) -> None:
         self._telemetry.replanned.inc(moved.jobs)
         log.warning(
             "the clock changes of %s are others in the zone database %s than in %s: %s due at other times%s",
@@ -199,15 +184,6 @@ class Replanner(Loop):
             counted(moved.jobs, "job is", "jobs are"),
             "".join(f"; {each['job_id']} {each['from']} → {each['to']}" for each in moved.examples),
         )
-        detail = {
-            "timezone": name,
-            "from_version": version,
-            "to_version": self._version,
-            "jobs": moved.jobs,
-            "examples": moved.examples,
-        }
-        text = msgspec.json.encode(detail).decode()
-        await context.execute("zones/audit_replanned", now=context.now, actor=context.actor, detail=text)
 
     def _say_behind(self, name: str, version: str) -> None:
         if version not in self._warned:
@@ -219,6 +195,44 @@ class Replanner(Loop):
                 name,
                 version,
             )
+
+
+@command
+async def move_timers(
+    context: Context, before: RecordedZone, after: int, old: str, new: str, *, again: bool
+) -> Moved | None:
+    """Move the timers of the next jobs of a zone from one version of the zone database to another; None if
+    there are none. What was moved is in the audit."""
+    await context.open.execute("set local lock_timeout = '200ms'")
+    rows = await context.fetch("zones/lock_timers", zone=before.name, after=after, limit=BATCH)
+    if not rows:
+        return None
+    places = await asyncio.to_thread(_places, rows, before, again)
+    others = [(row, at) for row, at in zip(rows, places, strict=True) if at != row["scheduled_at"]]
+    if others or not again:
+        await context.execute(
+            "zones/replan",
+            jobs=[row["id"] for row, _ in others],
+            next_at=[at for _, at in others],
+            horizon_seconds=HORIZON_SECONDS,
+            zone=before.name,
+            through=None if again else rows[-1]["id"],
+            now=context.now,
+        )
+    examples = [
+        {"job_id": encode_id("j", row["id"]), "from": row["scheduled_at"], "to": at}
+        for row, at in others[:EXAMPLES]
+    ]
+    if others:
+        context.changed(
+            "zone.replanned",
+            before.name,
+            before={"version": old},
+            after={"version": new},
+            namespace=SHARED,
+            detail={"jobs": len(others), "examples": examples},
+        )
+    return Moved(old, len(others), examples, int(rows[-1]["id"]))
 
 
 def _places(rows: Sequence[asyncpg.Record], before: RecordedZone, again: bool) -> list[datetime | None]:

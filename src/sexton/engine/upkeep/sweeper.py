@@ -14,10 +14,13 @@ from sexton.config import Settings
 from sexton.engine.loop import Loop
 from sexton.engine.telemetry import Telemetry
 from sexton.jobs.state import next_resumption, resume_due
+from sexton.model import encode_id
+from sexton.postgres.audit_entry import Source
 from sexton.postgres.database import LOCALLY_BY_KEY, Database
-from sexton.postgres.transaction import Context, command
+from sexton.postgres.transaction import SHARED, Context, command
 from sexton.printable import counted
 from sexton.runs.completion import end_overdue
+from sexton.targets.table import harmless_kinds
 
 log = logging.getLogger("sexton")
 
@@ -37,6 +40,7 @@ class Sweeper(Loop):
         telemetry: Telemetry,
         *,
         steady: Callable[[], bool],
+        node: str | None = None,
         now: Callable[[], datetime | None] = lambda: None,
     ) -> None:
         super().__init__()
@@ -44,6 +48,7 @@ class Sweeper(Loop):
         self._settings = settings
         self._telemetry = telemetry
         self._steady = steady
+        self._source = Source("sexton", node)
         self._now = now
         self._sweeps = 0
 
@@ -59,12 +64,12 @@ class Sweeper(Loop):
 
     async def sweep(self, *, expiry: bool = True, orphans: bool = True) -> bool:
         """One sweep; whether there may be more."""
-        context = Context(self._database, now=self._now())
+        context = Context(self._database, now=self._now(), source=self._source)
         [there] = await context.fetch("recording/find_sweepable", now=context.now)
         lapsed = there["lapsed"] and self._steady()
         if lapsed:
-            for row in await context.fetch("cluster/declare_dead", now=context.now):
-                log.warning("the worker %s has not renewed its lease: its runs are taken back", row["name"])
+            for name in await declare_dead(context):
+                log.warning("the worker %s has not renewed its lease: its runs are taken back", name)
         full = False
         if lapsed or there["fallen"]:
             full |= await self._reap(context)
@@ -80,7 +85,7 @@ class Sweeper(Loop):
             # A firing may just have taken the slot: then there is no orphan.
             with contextlib.suppress(asyncpg.UniqueViolationError):
                 await context.execute("recording/promote_orphans", now=context.now)
-            if mended := await context.fetchval("cluster/mend_shards"):
+            if mended := await mend_shards(context):
                 log.warning("%s moved to a shard that there is", counted(mended, "timer"))
         await resume_due(context)
         return full
@@ -100,9 +105,35 @@ class Sweeper(Loop):
 
 
 @command
+async def declare_dead(context: Context) -> list[str]:
+    """Workers whose lease has ended are dead from now on; their names."""
+    rows = await context.fetch("cluster/declare_dead", now=context.now)
+    for row in rows:
+        context.changed(
+            "node.declared_dead",
+            encode_id("n", row["id"]),
+            row["name"],
+            before={"state": row["state_before"]},
+            after={"state": "dead"},
+            namespace=SHARED,
+        )
+    return [row["name"] for row in rows]
+
+
+@command
+async def mend_shards(context: Context) -> int:
+    """Move timers out of shards that no scheduler leads; how many."""
+    mended = int(await context.fetchval("cluster/mend_shards"))
+    if mended:
+        detail = {"count": mended, "why": "their shard did not exist"}
+        context.changed("timers.moved", namespace=SHARED, detail=detail)
+    return mended
+
+
+@command
 async def reap(context: Context) -> tuple[int, int, int]:
     """Take back the runs of dead workers; how many are tried again, are dead as poison, or were cancelled."""
-    row = await context.fetchrow("recording/reap", now=context.now, limit=BATCH)
+    row = await context.fetchrow("recording/reap", now=context.now, limit=BATCH, harmless=harmless_kinds())
     assert row is not None
     return row["back"], row["poison"], row["cancelled"]
 

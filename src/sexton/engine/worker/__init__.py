@@ -13,6 +13,7 @@ The life of a run here, by module:
     runner          starts a task per run, stops runs, and collects what they end with
     watcher         stops runs that are over their time, and gives back what waits too long
     wear            notices when too many handlers go on although they were stopped
+    isolation       starts processes for runs that may end theirs; `suspects` claims there
     feedback        log lines, progress, tokens and transactions of a handler while it runs
     outcome_writer  writes the outcomes of many runs at once
     audience        tells the application's listeners what was recorded
@@ -39,6 +40,7 @@ The races it must win:
 
 What breaks it: a handler that blocks the event loop. The heartbeat has a thread of its own, so the lease is
 kept, but nothing is claimed, watched or written until the handler returns; the thread names it in the log.
+A handler that ends the process takes all runs of it along, once: see `isolation`.
 A process that is stopped for longer than its lease loses its runs to others, and its handlers may still be
 running then: that is why every target is given the idempotency key.
 """

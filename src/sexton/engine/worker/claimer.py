@@ -1,16 +1,20 @@
 """Taking runs from the queue: when there is room, and as many as are worth a round trip.
 
 How far ahead of its free slots it claims is in `pace`. With a broker it claims what it has notices of;
-looking by itself is then rare, unless the broker is away. A run that has crashed two workers is taken
-alone: the worker lets go of everything else first.
+looking by itself is then rare, unless the broker is away.
+
+Runs that may end the process of their worker are not claimed here, but in a process of their own
+(`isolation`, `suspects`). Where the application cannot be loaded there, such a run is taken alone: the worker
+lets go of everything else first.
 """
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import random
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 
 import asyncpg
 
@@ -20,17 +24,21 @@ from sexton.engine.doorbells.base import Doorbell, Ring
 from sexton.engine.doorbells.connection import BrokerConnection
 from sexton.engine.loop import Loop
 from sexton.engine.worker.heartbeat import Heartbeat
+from sexton.engine.worker.isolation import PAUSE_SECONDS, Isolation
 from sexton.engine.worker.pace import Pace
 from sexton.engine.worker.queue import Limited, RunQueue
 from sexton.engine.worker.receiver import Receiver
 from sexton.engine.worker.state import WorkerState
 from sexton.errors import Unavailable
 from sexton.printable import counted
+from sexton.targets.run import RunContext
 
 log = logging.getLogger("sexton")
 
 LANES_SECONDS = 10.0
 SUSPECTS_SECONDS = 15.0
+# When suspects are told of, workers start processes for them one after another: the first may be enough.
+SPREAD_SECONDS = 3.0
 UNKNOWN_SECONDS = 60.0
 GIVE_WAY_SECONDS = 10.0
 GIVE_WAY_AGAIN_SECONDS = 60.0
@@ -56,6 +64,7 @@ class Claimer(Loop):
         take: Callable[[Sequence[asyncpg.Record], int], None],
         load: Callable[[Collection[tuple[str, str]]], None],
         broker: BrokerConnection | None = None,
+        isolation: Isolation | None = None,
     ) -> None:
         super().__init__()
         self._state = state
@@ -70,14 +79,20 @@ class Claimer(Loop):
         self._load = load
         self._loaded: frozenset[tuple[str, str]] = frozenset()
         self._lanes_at = float("-inf")
+        self._isolation = isolation
         self._suspects_at = float("-inf")
+        self._isolate_at = float("-inf")
         self._giving_way_until = float("-inf")
+        self._give_way_again_at = float("-inf")
+        self._here: frozenset[int] = frozenset()
         self._alone = False
         self._limited_first = False
         self._unknown_at = clock.monotonic() + UNKNOWN_SECONDS
         self._look_at = float("-inf")
         self._willing = False
         pace.on_room = self.wake
+        if isolation is not None:
+            isolation.on_end = self._isolated_end
         self.receiver: Receiver | None = None
         if broker is not None:
             self.receiver = Receiver(state, broker, room=self.vacancies, on_notices=self.wake)
@@ -95,7 +110,15 @@ class Claimer(Loop):
             return settings.poll_seconds
         await self._look_around()
         await self._give_back_unknown(node)
-        if not (state.lanes or state.limited) or await self._alone_or_giving_way(node):
+        if not (state.lanes or state.limited):
+            self._willing = False
+            return settings.poll_seconds
+        return await self.claim(node)
+
+    async def claim(self, node: int) -> float:
+        """Claim, if there is room; the seconds to sleep after it."""
+        state, settings = self._state, self._state.settings
+        if await self._alone_or_giving_way(node):
             self._willing = False
             return settings.poll_seconds
         self._willing = True
@@ -124,13 +147,19 @@ class Claimer(Loop):
         """Which lanes there are to claim from. Runs that were claimed freely count from now on, where there
         are limits now."""
         state = self._state
-        queues = state.settings.queue_names()
-        found = await self._queue.lanes(queues, self._handlers, self._targets, app=self._app)
+        found = await self._queue.lanes(
+            state.settings.queue_names(),
+            self._handlers,
+            self._targets,
+            namespaces=state.settings.namespace_names(),
+            app=self._app,
+        )
         if not set(found.limited) <= set(state.limited) and state.node is not None:
             await self._queue.count_in(state.node, list(state.held()))
-        state.lanes, state.limited = found.free, found.limited
-        self._load(found.needs - self._loaded)
-        self._loaded = found.needs
+        state.lanes, state.limited, state.needs = found.free, found.limited, found.needs
+        needs = frozenset(found.needs.values())
+        self._load(needs - self._loaded)
+        self._loaded = needs
 
     async def release_unknown(self, node: int) -> None:
         """Give back what the node holds in the database and not here: the answer to a claim was lost."""
@@ -157,13 +186,15 @@ class Claimer(Loop):
         pause = state.settings.poll_seconds
         return pause if rest.seconds is None else min(pause, rest.seconds)
 
-    async def _claim_limited(self, node: int, most: int, *, alone: bool = False) -> Limited:
+    async def _claim_limited(
+        self, node: int, most: int, *, company: int | None = None, lanes: Sequence[int] | None = None
+    ) -> Limited:
         state, answer = self._state, Limited([])
 
         async def claim() -> list[asyncpg.Record]:
             nonlocal answer
-            lanes = rotated(state.limited)
-            answer = await self._queue.claim_limited(node, lanes, most, alone=alone, now=state.now())
+            those = rotated(list(state.limited if lanes is None else lanes))
+            answer = await self._queue.claim_limited(node, those, most, company=company, now=state.now())
             return answer.rows
 
         await self._take(claim(), node)
@@ -248,41 +279,77 @@ class Claimer(Loop):
                 self.wake()
             case "cancels":
                 self._heartbeat.poke()
+            case "suspects":
+                now = clock.monotonic()
+                self._suspects_at = now
+                self._isolate_at = min(self._isolate_at, now + random.uniform(0, SPREAD_SECONDS))
+                self.wake()
 
     async def _look_around(self) -> None:
-        """Now and then: which lanes there are, whether the doorbell works, whether a run must run alone."""
-        state, now = self._state, clock.monotonic()
+        """Now and then: which lanes there are, whether the doorbell works, whether there are suspects."""
+        now = clock.monotonic()
         if now - self._lanes_at >= LANES_SECONDS:
             self._lanes_at = now
             await self.find_lanes()
             await self._doorbell.check()
+        if now >= self._suspects_at:
+            await self.look_for_suspects()
+
+    async def look_for_suspects(self) -> None:
+        """Which jobs are suspected, and whether suspects wait: for a process of their own, or to run alone
+        here."""
+        state, isolation, now = self._state, self._isolation, clock.monotonic()
         lanes = state.lanes + state.limited
-        if now - self._suspects_at >= SUSPECTS_SECONDS and lanes:
-            self._suspects_at = now
-            if await self._queue.suspects(lanes, now=state.now()):
-                self._giving_way_until = clock.monotonic() + GIVE_WAY_SECONDS
+        if not lanes:
+            return
+        turn = now >= self._isolate_at
+        self._isolate_at = now + SUSPECTS_SECONDS if turn else self._isolate_at
+        self._suspects_at = min(now + SUSPECTS_SECONDS, self._isolate_at)
+        found = await self._queue.suspects(lanes, now=state.now())
+        state.suspicious = found.jobs
+        self._here = frozenset(
+            lane for lane in found.lanes if isolation is None or not isolation.serves(*state.needs[lane])
+        )
+        if isolation is not None and turn and found.lanes - self._here:
+            isolation.wanted()
+        if self._here and now >= self._give_way_again_at:
+            self._giving_way_until = clock.monotonic() + GIVE_WAY_SECONDS
+
+    def _isolated_end(self) -> None:
+        """What it has left behind waits for the next one."""
+        self._suspects_at = self._isolate_at = clock.monotonic() + PAUSE_SECONDS
+        asyncio.get_running_loop().call_later(PAUSE_SECONDS, self.wake)
 
     async def _alone_or_giving_way(self, node: int) -> bool:
-        """Whether nothing else may be claimed for the sake of a run that must run alone."""
+        """Whether nothing else may be claimed for the sake of a run that must run alone here. Outcomes that
+        are not recorded yet would be lost with the process."""
         state, now = self._state, clock.monotonic()
         self._pace.more = True
+        busy = state.in_hand > 0 or state.unwritten_outcomes > 0
         if self._alone:
-            self._alone = state.in_hand > 0
+            self._alone = busy
             return self._alone
         if now >= self._giving_way_until:
             return False
-        if state.in_hand:
+        if busy:
             # Not for too long: what runs here may take hours, and another worker may be idle.
-            self._suspects_at = now + GIVE_WAY_AGAIN_SECONDS
+            self._give_way_again_at = now + GIVE_WAY_AGAIN_SECONDS
             return True
-        self._giving_way_until = self._suspects_at = float("-inf")
-        claim = self._queue.claim_alone(node, state.lanes, now=state.now())
-        self._alone = await self._take(claim, node) > 0
-        if not self._alone and state.limited:
-            self._alone = bool((await self._claim_limited(node, 1, alone=True)).rows)
+        self._giving_way_until = self._give_way_again_at = self._suspects_at = float("-inf")
+        free = [lane for lane in state.lanes if lane in self._here]
+        limited = [lane for lane in state.limited if lane in self._here]
+        if free:
+            claim = self._queue.claim_suspects(node, free, 1, now=state.now())
+            self._alone = await self._take(claim, node) > 0
+        if not self._alone and limited:
+            self._alone = bool((await self._claim_limited(node, 1, company=1, lanes=limited)).rows)
         if not self._alone:
-            self._suspects_at = now
+            self._suspects_at = now + SUSPECTS_SECONDS
         return self._alone
+
+    def _in_hand(self) -> Iterator[RunContext]:
+        yield from self._state.running.values()
+        yield from (run for run, _ in self._state.backlog)
 
 
 def rotated(lanes: list[int]) -> list[int]:

@@ -21,11 +21,12 @@ import msgspec
 from sexton import clock
 from sexton.engine.worker.queue import CUT_OFF, REFUSALS, RunQueue
 from sexton.engine.worker.state import WorkerState
+from sexton.errors import LeaseLost
 from sexton.postgres.database import Connection, Database
 from sexton.postgres.transaction import Context
 from sexton.runs import completion
 from sexton.runs.outcomes import Successes, encode_result
-from sexton.targets.run import LeaseLost, RunContext, clean
+from sexton.targets.run import RunContext, clean
 
 log = logging.getLogger("sexton")
 
@@ -95,7 +96,7 @@ class WorkerFeedback:
     async def token(self, run: RunContext) -> str:
         if self._report_key is None:
             self._report_key = await completion.read_key(Context(self._database))
-        return completion.token_of(self._report_key, run.id, run.claim)
+        return completion.token_of(self._report_key, run.id, run.claim, run.fired_at)
 
     @asynccontextmanager
     async def transaction(self, run: RunContext, result: Any) -> AsyncIterator[Connection]:

@@ -27,6 +27,9 @@ log = logging.getLogger("sexton")
 
 GATHER_SECONDS = 0.002
 LAST_TRIES = 3
+# Runs of a job that has ended a process run in others, so many together.
+APART_COMPANY = 16
+APART_REASON = "a run of its job has ended the process of a worker: it runs in another process"
 
 Row = TypeVar("Row")
 
@@ -69,13 +72,15 @@ class OutcomeWriter(Loop):
     async def tick(self) -> float:
         state, pace = self._state, self._pace
         self._nudged = False
-        await self._feedback.write()
+        # In this order: what a run says while lines are written must be written before its outcome.
         state.close_batch()
-        if not state.unwritten:
+        batches = len(state.unwritten)
+        await self._feedback.write()
+        if not batches:
             return state.settings.poll_seconds
         pace.room_again()
-        began, runs = self._last, sum(map(len, state.unwritten))
-        while state.unwritten:
+        began, runs = self._last, sum(map(len, state.unwritten[:batches]))
+        for _ in range(batches):
             await self.write(state.unwritten[0], state.now())
             del state.unwritten[0]
         self._doubtful = False
@@ -125,6 +130,11 @@ class OutcomeWriter(Loop):
                 await queue.release(batch.node, rows, delay=delay, now=now)
                 telemetry.released.inc(len(rows))
                 batch.released = [row for row in batch.released if row[2] != delay]
+            if batch.apart:
+                apart = [(run, claim, APART_REASON) for run, claim in batch.apart]
+                await queue.release(batch.node, apart, company=APART_COMPANY, now=now)
+                telemetry.released.inc(len(apart))
+                batch.apart = []
         except Unavailable:
             # The answer may have been lost after the statement was carried out.
             self._doubtful = True

@@ -60,12 +60,19 @@ REFUSALS = (
 
 
 class Lanes(NamedTuple):
-    """What a worker may claim from: freely, and under the limits of queues; and the kinds of target with what
-    their runs need."""
+    """What a worker may claim from: freely, and under the limits of queues; and of each of them the kind of
+    target with what its runs need."""
 
     free: list[int]
     limited: list[int]
-    needs: frozenset[tuple[str, str]]
+    needs: dict[int, tuple[str, str]]
+
+
+class Suspects(NamedTuple):
+    """The lanes in which runs wait that may end their process, and the jobs whose runs are treated alike."""
+
+    lanes: frozenset[int]
+    jobs: frozenset[int]
 
 
 class Limited(NamedTuple):
@@ -123,11 +130,13 @@ class RunQueue:
         handlers: Sequence[str],
         targets: Sequence[str],
         *,
+        namespaces: Sequence[str] | None = None,
         app: str | None = None,
     ) -> Lanes:
-        """Those that a worker of an application can serve."""
+        """Those that a worker of an application can serve in its namespaces."""
         rows = await self._fetch(
             "claiming/list_lanes",
+            namespaces=namespaces,
             queues=queues,
             handlers=handlers,
             targets=targets,
@@ -136,7 +145,7 @@ class RunQueue:
         )
         free = [row["id"] for row in rows if not row["limited"]]
         limited = [row["id"] for row in rows if row["limited"]]
-        return Lanes(free, limited, frozenset((row["target"], row["handler"]) for row in rows))
+        return Lanes(free, limited, {row["id"]: (row["target"], row["handler"]) for row in rows})
 
     async def claim(
         self, node: int, lanes: Sequence[int], limit: int, *, now: datetime | None = None
@@ -153,11 +162,26 @@ class RunQueue:
             "claiming/claim_by_id", node=node, lanes=lanes, runs=array_text(runs), now=now, **CLAIM_DEFAULTS
         )
 
-    async def claim_alone(
-        self, node: int, lanes: Sequence[int], *, now: datetime | None = None
+    async def claim_suspects(
+        self,
+        node: int,
+        lanes: Sequence[int],
+        limit: int,
+        *,
+        company: int | None = None,
+        now: datetime | None = None,
     ) -> list[asyncpg.Record]:
-        """A run that may kill its worker: only for a worker that has no other."""
-        return await self._write("claiming/claim_alone", node=node, lanes=lanes, now=now, **CLAIM_DEFAULTS)
+        """Runs that may end the process of their worker: for one that has nothing else. `company`: beside
+        runs that it has already, of which so many may be together."""
+        return await self._write(
+            "claiming/claim_suspects",
+            node=node,
+            lanes=lanes,
+            limit=limit,
+            company=company,
+            now=now,
+            **CLAIM_DEFAULTS,
+        )
 
     async def claim_limited(
         self,
@@ -165,14 +189,15 @@ class RunQueue:
         lanes: Sequence[int],
         limit: int,
         *,
-        alone: bool = False,
+        company: int | None = None,
         now: datetime | None = None,
     ) -> Limited:
-        """From lanes whose queues have limits. `alone`: one run that may kill its worker."""
+        """From lanes whose queues have limits. `company`: one run that may end the process of its worker, and
+        may run beside so many others."""
         async with self.connection() as connection:
             try:
                 async with connection.transaction():
-                    share = await self._share_out(connection, node, lanes, limit, alone=alone, now=now)
+                    share = await self._share_out(connection, node, lanes, limit, company=company, now=now)
                     runs = await self._claim_share(connection, node, share)
             except asyncpg.LockNotAvailableError:
                 return Limited([], True, BUSY_SECONDS)
@@ -214,10 +239,10 @@ class RunQueue:
         """Let runs count that were claimed before their queues had limits."""
         await self._fetch("claiming/count_in", node=node, runs=runs)
 
-    async def suspects(self, lanes: Sequence[int], *, now: datetime | None = None) -> bool:
-        """Whether a run that must be run alone waits in these lanes."""
+    async def suspects(self, lanes: Sequence[int], *, now: datetime | None = None) -> Suspects:
+        """What waits in these lanes, or comes there, and may end the process of its worker."""
         [row] = await self._fetch("claiming/find_suspects", lanes=lanes, now=now)
-        return bool(row[0])
+        return Suspects(frozenset(row["lanes"]), frozenset(row["jobs"]))
 
     async def move_ids_on(self, highest: int) -> None:
         """See that no id of a run is given out again: after a failover that lost transactions, the sequence
@@ -271,11 +296,20 @@ class RunQueue:
         rows: Sequence[tuple[int, int, str | None]],
         *,
         delay: float = 0,
+        company: int = 0,
         now: datetime | None = None,
     ) -> set[int]:
-        """Runs (id, claim, why) given back as if they had not been claimed."""
-        names = ("runs", "claims", "reasons")
-        return await self._record_rows("recording/release", names, rows, node=node, delay=delay, now=now)
+        """Runs (id, claim, why) given back as if they had not been claimed. `company`: as suspects, of which
+        so many may be together."""
+        return await self._record_rows(
+            "recording/release",
+            ("runs", "claims", "reasons"),
+            rows,
+            node=node,
+            delay=delay,
+            company=company,
+            now=now,
+        )
 
     async def recorded(self, node: int, mine: Sequence[tuple[int, int, int]], since: datetime) -> set[int]:
         """Which of these (run, claim, job) are in history: for when an answer was lost."""

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 from contextvars import copy_context
 
 from sexton import clock
+from sexton.engine.begun import LATEST
 from sexton.engine.worker.feedback import WorkerFeedback
 from sexton.engine.worker.pace import Pace
 from sexton.engine.worker.state import WorkerState
@@ -76,6 +77,8 @@ class Runner:
         state.highest_run = max(state.highest_run, *ids)
         if again := state.held().intersection(ids):
             rows = self._without_recurring(rows, again, batch)
+        if state.suspicious:
+            rows = self._without_suspicious(rows, batch)
         if not state.backlog:
             state.backlog_since = clock.monotonic()
         self.idle.clear()
@@ -126,6 +129,19 @@ class Runner:
         state.on_outcome()
         return [row for row in rows if row["id"] not in again]
 
+    def _without_suspicious(self, rows: Sequence[RunRecord], batch: OutcomeBatch) -> list[RunRecord]:
+        """Runs of jobs that have ended the process of a worker are not for this one, unless it has claimed
+        them as such."""
+        suspicious, kept = self._state.suspicious, []
+        for row in rows:
+            if row["job_id"] in suspicious and not row.get("company", 0):
+                batch.apart.append((row["id"], row["claim"]))
+            else:
+                kept.append(row)
+        if len(kept) < len(rows):
+            self._state.on_outcome()
+        return kept
+
     def launch(self) -> None:
         """Start what waits, as far as there are slots."""
         state = self._state
@@ -150,8 +166,11 @@ class Runner:
         assert task is not None
         state, left = self._state, REUSE_LIMIT
         backlog, running = state.backlog, state.running
+        begun = state.begun
+        cell = begun.cell()
         while True:
             run.started = clock.monotonic()
+            begun.cells[cell] = begun.cells[LATEST] = run.id
             try:
                 outcome = await execute(run, step)
             except GeneratorExit as error:
@@ -160,6 +179,7 @@ class Runner:
                 if not self._loop.is_running():
                     raise
                 outcome = ended_by(run, error)
+            begun.cells[cell] = 0
             if not run.ended:
                 self._collect(run, outcome)
             left -= 1
@@ -170,6 +190,7 @@ class Runner:
             run, step = backlog.popleft()
             running[run.id] = run
             run.task = task
+        begun.free.append(cell)
         self.launch()
 
     def _turn_over(self) -> None:
@@ -179,6 +200,7 @@ class Runner:
         """In a process that a handler has forked off. It may do what it likes until it comes back to this
         event loop; there it ends, before anything else that waits in its copy of the loop."""
         self._turn_over()
+        self._state.begun.forked()
         self._state.batch = None
         self._state.backlog.clear()
         if threading.get_ident() == self._thread:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from sexton.config import Settings
+from sexton.engine.begun import NODE, BegunRuns
 from sexton.engine.telemetry import Telemetry
 from sexton.engine.worker.audience import Audience
 from sexton.printable import counted
@@ -28,7 +29,11 @@ class WorkerState:
     always in exactly one of them, until its outcome is in the database."""
 
     def __init__(
-        self, settings: Settings, telemetry: Telemetry, now: Callable[[], datetime | None] = lambda: None
+        self,
+        settings: Settings,
+        telemetry: Telemetry,
+        now: Callable[[], datetime | None] = lambda: None,
+        begun: int | None = None,
     ) -> None:
         self.settings = settings
         self.telemetry = telemetry
@@ -38,6 +43,12 @@ class WorkerState:
         #: The lanes to claim from: freely, and under the limits of their queues.
         self.lanes: list[int] = []
         self.limited: list[int] = []
+        #: Of each lane, the kind of target and what its runs need.
+        self.needs: dict[int, tuple[str, str]] = {}
+        #: Jobs whose runs may end the process.
+        self.suspicious: frozenset[int] = frozenset()
+        #: Which handlers are at work, for the parent of this process.
+        self.begun = BegunRuns(settings.concurrency, begun)
         self.backlog: deque[tuple[RunContext, Step]] = deque()
         self.backlog_since = 0.0
         self.running: dict[int, RunContext] = {}
@@ -83,6 +94,7 @@ class WorkerState:
     def become(self, node: int, offset: float) -> None:
         """Work as this node from now on."""
         self.batch = OutcomeBatch(node)
+        self.begun.cells[NODE] = node
         self.offset = offset
         self.telemetry.identities.inc()
         self.joined.set()
@@ -91,6 +103,7 @@ class WorkerState:
         """The identity is gone. Outcomes that are ready may still be tried: they name it, and find their runs
         only if no other worker has claimed them yet. What waits is not ours any more."""
         self.joined.clear()
+        self.begun.cells[NODE] = 0
         self.backlog.clear()
         if self.batch:
             self.unwritten.append(self.batch)

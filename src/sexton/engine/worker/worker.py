@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 from datetime import datetime
 from typing import Any
 
-from sexton.config import Settings
+from sexton.config import EVERY, Settings
 from sexton.engine.cluster.application import Application
 from sexton.engine.cluster.database_clock import DatabaseClock
 from sexton.engine.cluster.membership import Membership
@@ -22,6 +22,7 @@ from sexton.engine.worker.audience import Audience, Listeners
 from sexton.engine.worker.claimer import Claimer
 from sexton.engine.worker.feedback import WorkerFeedback
 from sexton.engine.worker.heartbeat import Heartbeat
+from sexton.engine.worker.isolation import Isolation
 from sexton.engine.worker.outcome_writer import OutcomeWriter
 from sexton.engine.worker.pace import Pace
 from sexton.engine.worker.queue import RunQueue
@@ -29,6 +30,7 @@ from sexton.engine.worker.receiver import Receiver
 from sexton.engine.worker.runner import Runner
 from sexton.engine.worker.state import WorkerState
 from sexton.engine.worker.steps import Steps
+from sexton.engine.worker.suspects import SuspectClaimer
 from sexton.engine.worker.watcher import STOP_PATIENCE_SECONDS, Watcher
 from sexton.engine.worker.wear import Wear
 from sexton.errors import Unavailable
@@ -56,7 +58,9 @@ class Worker:
     """Runs what it has handlers for: those of an application, and Sexton's own.
 
     `loops` names those of its loops that run by themselves: a test turns the others. `broker` is the
-    connection to the broker of the settings, `queue` that to the database, unless they are given.
+    connection to the broker of the settings, `queue` that to the database, unless they are given. Runs that
+    may end the process go to `isolation`, if there is one; with `suspects` this is such a process, and claims
+    nothing else. `begun` is the descriptor of the memory that it shares with its parent.
     """
 
     def __init__(
@@ -75,9 +79,14 @@ class Worker:
         time: DatabaseClock | None = None,
         now: Callable[[], datetime | None] = lambda: None,
         loops: Collection[str] = LOOPS,
+        isolation: Isolation | None = None,
+        suspects: bool = False,
+        begun: int | None = None,
     ) -> None:
+        settings = settings if app is None else app.serves(settings)
         self.telemetry = telemetry or Telemetry()
-        self.state = state = WorkerState(settings, self.telemetry, now)
+        self.state = state = WorkerState(settings, self.telemetry, now, begun)
+        self.isolation = isolation
         self.queue = queue or RunQueue(database, lent=min(state.concurrency, TRANSACTIONS))
         self.served = served(settings)
         self._outbound = Outbound(settings)
@@ -98,7 +107,8 @@ class Worker:
             app=app,
             handlers=sorted({**BUILT_IN, **handlers}),
             targets=self.served,
-            queues=settings.queue_names() or ["*"],
+            queues=settings.queue_names() or [EVERY],
+            namespaces=settings.namespace_names() or [EVERY],
             capacity=state.concurrency,
         )
         self.heartbeat = Heartbeat(
@@ -115,7 +125,8 @@ class Worker:
         make_broker = choose_broker(settings)
         if broker is None and make_broker is not None:
             broker = BrokerConnection(database, make_broker)
-        self.claimer = Claimer(
+        make_claimer = SuspectClaimer if suspects else Claimer
+        self.claimer: Claimer = make_claimer(
             state,
             pace,
             self.queue,
@@ -127,6 +138,7 @@ class Worker:
             take=self.runner.take,
             load=load_needs,
             broker=broker,
+            isolation=isolation,
         )
         #: For asyncio.to_thread, in a process whose event loop is Sexton's own.
         self.calls = Threads(CALLS, "sexton-call")
@@ -190,6 +202,7 @@ class Worker:
         await self._announce(self.membership.drain)
         self.runner.release_backlog()
         grace = state.settings.grace_seconds if grace is None else grace
+        isolated = asyncio.create_task(self.isolation.stop(grace)) if self.isolation is not None else None
         if state.running and grace:
             log.info("worker: waiting up to %g s for %s", grace, _named(state.running.values()))
         if not await self._wait_until_idle(grace):
@@ -199,6 +212,8 @@ class Worker:
                 self.runner.stop_run(run, "shutdown")
             if not await self._wait_until_idle(STOP_PATIENCE_SECONDS):
                 self.runner.leave_behind(list(state.running.values()))
+        if isolated is not None:
+            await isolated
 
     async def _close_kinds(self) -> None:
         for kind in self.kinds.values():

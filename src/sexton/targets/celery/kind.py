@@ -44,6 +44,7 @@ class CeleryKind(TargetKind[CeleryTarget]):
     spec = CeleryTarget
     example: ClassVar[Any] = {"broker": "redis", "url": "redis://host:6379/0", "task": "shop.bill"}
     how_to_serve = "pip install 'sexton[{need}]' where workers run"
+    harmless = True
 
     def check(self, spec: CeleryTarget, payload: Any, field: str) -> None:
         check_broker_address(spec.url, spec.broker, f"{field}.url")

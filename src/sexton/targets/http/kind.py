@@ -80,6 +80,7 @@ class HttpKind(TargetKind[HttpTarget]):
     spec = HttpTarget
     example: ClassVar[Any] = {"url": "https://host/path"}
     takes_dead_letters = True
+    harmless = True
 
     def check(self, spec: HttpTarget, payload: Any, field: str) -> None:
         _check_url(spec.url, f"{field}.url")

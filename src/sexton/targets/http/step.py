@@ -30,8 +30,10 @@ from sexton.model import (
     Success,
     Wait,
 )
-from sexton.postgres.database import Database
+from sexton.postgres.database import Connection, Database
+from sexton.postgres.transaction import SHARED, Context, command
 from sexton.printable import counted
+from sexton.security.secrets import SecretError, keep_webhook_secret, webhook_secret
 from sexton.targets.base import TargetServices
 from sexton.targets.http.hosts import HostBusy
 from sexton.targets.http.kind import BODY_NAMES, BODY_PLACEHOLDER, HttpTarget, HttpTls
@@ -48,8 +50,6 @@ from sexton.targets.run import TOKEN_HEADER, RunContext, Step, clean
 SECRET_SECONDS = 30.0
 ERROR_BYTES = 2000
 PREFIX = "whsec_"
-# The setting that holds the secret.
-WEBHOOK_SECRET = "webhook_secret"
 ACCEPTED = 202
 SIGNATURE = ("webhook-id", "webhook-timestamp", "webhook-signature")
 RETRYABLE = frozenset({408, 425, 429})
@@ -62,6 +62,7 @@ class OpenHttp:
         self._outbound = services.outbound
         self._renderer = services.renderer
         self._database = services.database
+        self._key = services.settings.secret_key
         self._secrets: list[bytes] = []
         self._secrets_at = float("-inf")
 
@@ -117,6 +118,8 @@ class OpenHttp:
             return Release(busy.seconds, str(busy))
         except InvalidField as error:
             return Failure(str(error), permanent=True)
+        except SecretError as error:
+            return Failure(f"the request cannot be signed: {error}")
         except TooLarge as error:
             return Failure(f"the request cannot be sent: {error}", permanent=True)
         except RefusedAddress as error:
@@ -150,17 +153,27 @@ class OpenHttp:
 
     async def _signing_secrets(self) -> list[bytes]:
         if clock.monotonic() - self._secrets_at > SECRET_SECONDS:
-            self._secrets = read_secrets(await signing_secret(self._database))
+            self._secrets = read_secrets(await signing_secret(self._database, self._key))
             self._secrets_at = clock.monotonic()
         return self._secrets
 
 
-async def signing_secret(database: Database) -> Any:
-    """The secret of the installation, made if there is none: `whsec_…`, or a list while it is rotated."""
-    made = msgspec.json.encode(new_secret()).decode()
-    return msgspec.json.decode(
-        await database.fetchval("cluster/keep_setting", name=WEBHOOK_SECRET, value=made)
-    )
+@command
+async def rotate_signing_secret(context: Context, key: str | None = None) -> list[str]:
+    """Make a new secret; the one before stays valid beside it. Both, the new one first."""
+    present = await signing_secret(context.database, key, context.open)
+    both = [new_secret(), present if isinstance(present, str) else present[0]]
+    await keep_webhook_secret(context, key, both)
+    context.changed("webhook_secret.rotated", namespace=SHARED)
+    return both
+
+
+async def signing_secret(
+    database: Database, key: str | None = None, connection: Connection | None = None
+) -> Any:
+    """The secret of the installation, made if there is none: `whsec_…`, or a list while it is rotated. With
+    the key for secrets it is kept encrypted."""
+    return await webhook_secret(database, key, new_secret(), connection)
 
 
 def new_secret() -> str:

@@ -52,6 +52,7 @@ class MessageKind(TargetKind[MessageTarget]):
     example: ClassVar[Any] = {"broker": "redis", "url": "redis://host:6379/0", "topic": "orders"}
     how_to_serve = "pip install 'sexton[{need}]' where workers run"
     takes_dead_letters = True
+    harmless = True
 
     def check(self, spec: MessageTarget, payload: Any, field: str) -> None:
         check_broker_address(spec.url, spec.broker, f"{field}.url")

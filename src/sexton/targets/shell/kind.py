@@ -41,6 +41,7 @@ class ShellKind(TargetKind[ShellTarget]):
     spec = ShellTarget
     example: ClassVar[Any] = {"command": ["program", "argument"]}
     how_to_serve = "start one with --allow-shell --shell-commands {need}"
+    harmless = True
 
     def check(self, spec: ShellTarget, payload: Any, field: str) -> None:
         if (spec.command is None) == (spec.script is None):

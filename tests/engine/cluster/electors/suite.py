@@ -24,6 +24,7 @@ from sexton.engine.cluster.electors.base import Elector, View
 from sexton.engine.cluster.leadership import wanted
 from sexton.engine.cluster.reshard import reshard
 from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
 from tests.engine.cluster.electors.proxy import Proxy
 from tests.scheduling import Stage, add_job, execute, fetch, hour_before, move_timer, now, runs_of
 from tests.waiting import until
@@ -169,7 +170,7 @@ class ElectorSuite(ABC):
     @pytest_asyncio.fixture
     async def cluster(self, own_database_url: str) -> AsyncIterator[Cluster]:
         database = await Database.open(own_database_url, size=10)
-        await reshard(database, SHARDS)
+        await reshard(Context(database), SHARDS)
         async with AsyncExitStack() as stack:
             stack.push_async_callback(database.close)
             yield Cluster(database, self, stack)
@@ -334,7 +335,7 @@ class ElectorSuite(ABC):
     async def test_the_number_of_shards_may_change(self, cluster: Cluster) -> None:
         nodes = await cluster.running(2, **SLOW)
         for shards in (40, 24, 32):
-            await reshard(cluster.database, shards)
+            await reshard(Context(cluster.database), shards)
             await cluster.settled(*nodes)
 
 

@@ -1,0 +1,264 @@
+"""Processes of their own for runs that may end theirs, beside the worker and its other runs.
+
+Such a process is a worker, too, and a node: it loads the same application, claims suspects and nothing else
+(`suspects`), and leaves when there are none. It is told what to do on its standard input, which then stays
+open: its end is the end of the worker that started it. Should it die, that worker knows which runs had begun,
+and how it ended.
+
+The application must be there to be loaded: `Origin` says from where. What cannot be loaded, such as a handler
+that was made in a function, runs alone in the worker itself, when nothing else does (`claimer`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import sys
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from sexton import clock
+from sexton.config import Settings
+from sexton.engine.begun import Begun, make_descriptor, take_begun
+from sexton.engine.cluster.death import ProcessEnd, end_of, report_death
+from sexton.errors import SextonError
+from sexton.postgres.database import Database
+from sexton.targets.handler import BUILT_IN, HandlerKind, split_name
+
+log = logging.getLogger("sexton")
+
+# At a time, for one worker. A further one is started when suspects have waited for so long beside the others.
+MOST_PROCESSES = 4
+FURTHER_SECONDS = 15.0
+# Between the death of one and the start of the next.
+PAUSE_SECONDS = 0.5
+# To load the application, and to become a node.
+READY_SECONDS = 60.0
+# One that ends before it is ready is tried again so many times.
+MOST_FAILURES = 3
+# Beyond its grace.
+STOP_SECONDS = 15.0
+
+# The modules must be found where the worker finds them: that comes before everything else.
+BOOTSTRAP = """
+import json, sys
+line = sys.stdin.buffer.readline()
+origin = json.loads(line)["origin"]
+sys.path[:], sys.argv[:] = origin["path"], origin["arguments"]
+from sexton.app.isolated import main
+main(line)
+"""
+
+
+class Origin(msgspec.Struct, frozen=True, kw_only=True):
+    """Where an application comes from, for another process to load it there."""
+
+    #: Its name; None: only Sexton's own handlers are wanted.
+    app: str | None = None
+    #: What was started as the program, if it has a part in the application: a file, or a module with -m.
+    program_file: str | None = None
+    program_module: str | None = None
+    modules: list[str] = []
+    path: list[str] = []
+    arguments: list[str] = []
+    #: Why it cannot be loaded, if that is known.
+    obstacle: str | None = None
+
+
+class IsolationOrder(msgspec.Struct, frozen=True, kw_only=True):
+    """What such a process is told."""
+
+    origin: Origin
+    handlers: list[str]
+    url: str
+    settings: dict[str, Any]
+    begun: int
+    answer: int
+
+
+class IsolationAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """What it says once it is ready, or that it cannot be."""
+
+    lacking: list[str] = []
+    obstacle: str | None = None
+
+
+class Isolation:
+    """Starts the processes, one when it is wanted, and looks how they end. `on_end` is called then."""
+
+    def __init__(
+        self, database: Database, settings: Settings, handlers: Collection[str], origin: Origin | None = None
+    ) -> None:
+        self._database = database
+        self._settings = settings
+        self._origin = origin or Origin(path=list(sys.path))
+        self._handlers = sorted(handlers)
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._processes: set[asyncio.subprocess.Process] = set()
+        self._starting = False
+        self._stopping = False
+        self._failures = 0
+        self._next_at = float("-inf")
+        self._further_at = float("-inf")
+        self._lacking: frozenset[str] = frozenset(handlers if origin is None else ())
+        self.on_end: Callable[[], None] = lambda: None
+        if self._origin.obstacle is not None:
+            self._give_up(self._origin.obstacle)
+
+    @property
+    def running(self) -> int:
+        return len(self._processes)
+
+    def serves(self, kind: str, need: str) -> bool:
+        """Whether runs of a lane can be carried out in such a process. Before the first has been started it
+        is taken for granted."""
+        if kind != HandlerKind.name or need in BUILT_IN:
+            return self._failures < MOST_FAILURES
+        return self._failures < MOST_FAILURES and split_name(need)[1] not in self._lacking
+
+    def wanted(self) -> None:
+        """Suspects are waiting: start a process, unless one is being started or may still take them."""
+        now = clock.monotonic()
+        if self._starting or self._stopping or self._failures >= MOST_FAILURES or now < self._next_at:
+            return
+        if len(self._tasks) >= MOST_PROCESSES or (self._tasks and now < self._further_at):
+            return
+        self._starting = True
+        self._further_at = now + FURTHER_SECONDS
+        task = asyncio.create_task(self._keep(), name="sexton isolation")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def stop(self, grace: float) -> None:
+        """Let them finish what they have, within their grace."""
+        self._stopping = True
+        self._signal(signal.SIGTERM)
+        if self._tasks:
+            _, late = await asyncio.wait(self._tasks, timeout=grace + STOP_SECONDS)
+            self._signal(signal.SIGKILL)
+            if late:
+                await asyncio.wait(late)
+
+    async def _keep(self) -> None:
+        """One process, from its start to its end."""
+        try:
+            await self._run()
+        except (OSError, SextonError) as error:
+            log.error("runs that may end their process wait: no process can be started for them: %s", error)
+            self._failures += 1
+        finally:
+            self._starting = False
+            self._next_at = clock.monotonic() + PAUSE_SECONDS
+        self.on_end()
+
+    async def _run(self) -> None:
+        with contextlib.ExitStack() as stack:
+            begun = make_descriptor()
+            stack.callback(os.close, begun)
+            reader, writer = os.pipe()
+            answers = stack.enter_context(os.fdopen(reader, "rb"))
+            try:
+                process = await asyncio.create_subprocess_exec(
+                    sys.executable, "-X", "faulthandler", "-c", BOOTSTRAP,
+                    stdin=asyncio.subprocess.PIPE, pass_fds=(begun, writer), process_group=0,
+                )  # fmt: skip
+            finally:
+                os.close(writer)
+            self._processes.add(process)
+            try:
+                assert process.stdin is not None
+                with contextlib.suppress(ConnectionError):
+                    process.stdin.write(msgspec.json.encode(self._order(begun, writer)) + b"\n")
+                    await process.stdin.drain()
+                if self._stopping:
+                    process.terminate()
+                await self._hear(process, answers)
+                code = await process.wait()
+            finally:
+                self._processes.discard(process)
+            await self._look_at_end(take_begun(begun), code)
+
+    async def _hear(self, process: asyncio.subprocess.Process, answers: Any) -> None:
+        """Wait for its answer. If it has none, it is of no use."""
+        loop = asyncio.get_running_loop()
+        stream = asyncio.StreamReader()
+        transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(stream), answers)
+        try:
+            line = await asyncio.wait_for(stream.readline(), READY_SECONDS)
+        except TimeoutError:
+            line = b""
+            log.warning("a process for runs that may end theirs was not ready after %g s", READY_SECONDS)
+            process.kill()
+        finally:
+            transport.close()
+        self._starting = False
+        if not line:
+            self._failures += 1
+            if self._failures == MOST_FAILURES:
+                self._give_up("it ends, or hangs, when it is loaded in another process")
+            return
+        answer = msgspec.json.decode(line, type=IsolationAnswer)
+        if answer.obstacle is not None:
+            self._give_up(answer.obstacle)
+            return
+        self._failures = 0
+        if lacking := frozenset(answer.lacking) - self._lacking:
+            self._lacking |= lacking
+            log.warning(
+                "these handlers cannot be loaded in another process: %s. Runs of them that may end their "
+                "process run alone here, when nothing else does: make them at the top of a module",
+                ", ".join(sorted(lacking)),
+            )
+
+    async def _look_at_end(self, begun: Begun | None, code: int) -> None:
+        if begun is None:
+            return
+        end = end_of(code)
+        if self._stopping:
+            # It was killed for taking too long: that is not the fault of its runs.
+            begun, end = Begun(begun.node, []), ProcessEnd("it was stopped", own=False)
+        else:
+            log.error("a process with runs that were suspected to end theirs has ended: %s", end.how)
+        try:
+            await report_death(self._database, begun, end)
+        except SextonError as error:
+            log.warning("its end could not be reported: %s; its lease ends by itself", error.message)
+
+    def _order(self, begun: int, answer: int) -> IsolationOrder:
+        """The same settings, but nothing to listen on: only PostgreSQL knows of suspects."""
+        settings = {
+            name: str(value) if isinstance(value, Path) else value
+            for name, value in msgspec.structs.asdict(self._settings).items()
+            if value is not None
+        }
+        settings |= {"database_url": self._database.url, "roles": "worker", "queue_url": "postgres"}
+        for name in ("app", "data", "metrics_port"):
+            settings.pop(name, None)
+        return IsolationOrder(
+            origin=self._origin,
+            handlers=self._handlers,
+            url=self._database.url,
+            settings=settings,
+            begun=begun,
+            answer=answer,
+        )
+
+    def _give_up(self, obstacle: str) -> None:
+        self._failures = MOST_FAILURES
+        log.warning(
+            "the application cannot be loaded in another process: %s. Runs that may end their process run "
+            "alone here, when nothing else does",
+            obstacle,
+        )
+
+    def _signal(self, number: signal.Signals) -> None:
+        for process in self._processes:
+            if process.returncode is None:
+                with contextlib.suppress(ProcessLookupError):
+                    process.send_signal(number)

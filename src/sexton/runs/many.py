@@ -1,0 +1,183 @@
+"""Acting on many jobs: those that a filter means, a chunk at a time.
+
+A chunk is one transaction. Its jobs are locked in the order of their ids and changed together, by the code
+that changes a single one; a job that is refused does not keep the others from it. Between chunks nothing is
+held. What was done stays done, whatever becomes of the next chunk: the same command goes on from there, for a
+job that is as it should be is left alone. Runs are made anew each time: a caller that was cut off goes on
+after the last cursor that it was told, or repeats its calls with their Idempotency-Keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+import msgspec
+
+from sexton.errors import Conflict, InvalidField, SextonError
+from sexton.jobs.change import UNCHANGED, LockedJob, Verdict, hold_timers
+from sexton.jobs.filter import JobFilter
+from sexton.jobs.read import list_jobs
+from sexton.jobs.tally import MOST_NAMED, Refusal, SampledJob, Tally
+from sexton.model import JobStatus, decode_id, encode_id
+from sexton.postgres.transaction import Context, command, query
+from sexton.printable import counted
+
+# So many jobs are locked together, for some hundredths of a second: those that are due meanwhile wait.
+LARGEST_CHUNK = 1000
+
+#: What is done to locked jobs: `pause_all` and others, with what they take beside.
+Work = Callable[[Context, Sequence[LockedJob]], Awaitable[Sequence[Verdict]]]
+
+
+def check_filter(chosen: JobFilter, *, every: bool) -> JobFilter:
+    """Refuse a filter that leaves nothing out, unless it is said that every job is meant."""
+    if chosen == JobFilter() and not every:
+        raise InvalidField(
+            "bad_filter",
+            "nothing says which jobs are meant",
+            field="filter",
+            hint="give a label, a name, a target, an app or a status, or say all",
+        )
+    if chosen.status == JobStatus.DELETED:
+        raise InvalidField(
+            "bad_value",
+            "deleted jobs stay as they are",
+            field="filter.status",
+            hint="use active, paused or completed",
+        )
+    return chosen
+
+
+@query
+async def count(
+    context: Context, chosen: JobFilter, *, after: str | None = None, through: str | None = None
+) -> Tally:
+    """What acting on these jobs would mean: how many they are, and some of them."""
+    matched, last = await _count(context, chosen, after, through)
+    page = await list_jobs(context, chosen, cursor=after, limit=MOST_NAMED)
+    sample = [SampledJob(job_id=job.job_id, name=job.name, status=job.status) for job in page.items]
+    end = None if last is None else encode_id("j", last)
+    return Tally(dry_run=True, matched=matched, sample=sample, through=end)
+
+
+@command
+async def act(
+    context: Context,
+    work: Work,
+    chosen: JobFilter,
+    *,
+    after: str | None = None,
+    through: str | None = None,
+    expected: int | None = None,
+    limit: int = LARGEST_CHUNK,
+) -> Tally:
+    """One chunk: do it to the next jobs of the filter. Refused if more than `expected` are meant."""
+    if expected is not None:
+        matched, _ = await _count(context, chosen, after, through)
+        if matched > expected:
+            raise Conflict(
+                "count_changed",
+                f"{counted(matched, 'job is', 'jobs are')} meant by now, and {expected:,} were expected",
+                hint="count again (dry_run), and confirm that number",
+            )
+    await context.open.execute("set local plan_cache_mode = force_custom_plan")
+    rows = await context.fetch("jobs/lock_chosen", limit=limit, **_range(context, chosen, after, through))
+    if not rows:
+        return Tally()
+    jobs = await hold_timers(context, rows)
+    unread = {held.job.id: error for held in jobs if (error := _unreadable(held)) is not None}
+    readable = [held for held in jobs if held.job.id not in unread]
+    done = await work(context, readable) if readable else []
+    verdicts = dict(zip((held.job.id for held in readable), done, strict=True)) | unread
+    cursor = jobs[-1].job.job_id if len(jobs) == limit else None
+    return _tally([(held, verdicts[held.job.id]) for held in jobs], cursor)
+
+
+async def act_on_all(
+    context: Context,
+    work: Work,
+    chosen: JobFilter,
+    *,
+    expected: int | None = None,
+    after: str | None = None,
+) -> Tally:
+    """Chunk after chunk, up to the last of the jobs that are there when it begins. An error in the middle
+    has a note that says where to go on."""
+    last = (await count(context, chosen, after=after)).through
+    done = Tally(cursor=after)
+    while True:
+        try:
+            chunk = await act(context, work, chosen, after=done.cursor, through=last, expected=expected)
+        except SextonError as error:
+            if done.matched:
+                error.add_note(
+                    f"{counted(done.matched, 'job')} before it stay done; go on with after={done.cursor!r}"
+                )
+            raise
+        done, expected = done.plus(chunk), None
+        if done.cursor is None:
+            return done
+
+
+async def _count(
+    context: Context, chosen: JobFilter, after: str | None, through: str | None
+) -> tuple[int, int | None]:
+    """How many jobs are meant, and the last of them."""
+    async with context.open.transaction():
+        await context.open.execute("set local plan_cache_mode = force_custom_plan")
+        row = await context.fetchrow("jobs/count_chosen", **_range(context, chosen, after, through))
+    assert row is not None
+    return row["jobs"], row["last"]
+
+
+def _range(context: Context, chosen: JobFilter, after: str | None, through: str | None) -> dict[str, object]:
+    return {
+        "namespace": context.namespace,
+        "after": 0 if after is None else _number(after, "after"),
+        "through": None if through is None else _number(through, "through"),
+        **chosen.parameters(),
+    }
+
+
+def _number(job_id: str, field: str) -> int:
+    number = decode_id("j", job_id)
+    if number is None:
+        hint = "give the cursor or through of the answer before"
+        raise InvalidField("bad_cursor", f"{job_id!r} is not the id of a job", field=field, hint=hint)
+    return number
+
+
+def _unreadable(held: LockedJob) -> SextonError | None:
+    """A definition that another version has written must not keep the other jobs from their turn."""
+    try:
+        _ = held.job.spec
+    except msgspec.ValidationError as error:
+        message = f"job {held.ref} cannot be read by this version: {error}"
+        return Conflict("unreadable_job", message, hint="edit it, or use the version that wrote it")
+    return None
+
+
+def _tally(verdicts: Sequence[tuple[LockedJob, Verdict]], cursor: str | None) -> Tally:
+    done = Tally(cursor=cursor)
+    refused: dict[str, Refusal] = {}
+    made: list[str] = []
+    unchanged = 0
+    for held, verdict in verdicts:
+        if isinstance(verdict, SextonError):
+            one = Refusal(
+                code=verdict.code, message=verdict.message, hint=verdict.hint, sample=[held.job.job_id]
+            )
+            refused[one.code] = refused[one.code].plus(one) if one.code in refused else one
+        elif verdict == UNCHANGED:
+            unchanged += 1
+        elif verdict.startswith("r_"):
+            made.append(verdict)
+    refusals = sum(each.jobs for each in refused.values())
+    return msgspec.structs.replace(
+        done,
+        matched=len(verdicts),
+        done=len(verdicts) - unchanged - refusals,
+        unchanged=unchanged,
+        refused=[*refused.values()],
+        run_ids=made,
+    )
