@@ -1,0 +1,1 @@
+"""Where entities live: one adapter each, all with the contract in `base`."""

@@ -1,0 +1,88 @@
+-- works from: 1
+-- Content: what is planned for entities, and the entities of the adapter `builtin`.
+
+create sequence sexton.content_ids;
+
+-- One action on one entity: its time is that of its job, or of its release. What became of it is in the ledger of the job.
+create table sexton.content_schedules (
+    id bigint primary key,
+    namespace text collate "C" not null,
+    entity_type text collate "C" not null,
+    entity_id text collate "C" not null,
+    action text not null check (action in ('publish', 'unpublish', 'archive')),
+    adapter text not null,
+    version integer,            -- which version goes out; null: the latest at that time
+    note text,
+    created_by text not null,
+    created_at timestamptz not null,
+    job_id bigint,              -- null: an item of a release
+    timezone text not null,
+    recurrence_rule text,
+    scheduled_at timestamptz not null,  -- of a single action: its time. Of a series: its first
+    valid_from timestamptz,             -- of a series that was moved: occurrences before this do not count any more
+    skipped timestamptz[] not null default '{}',    -- occurrences that are left out
+    revision integer not null default 1,
+    needs_approval boolean not null default false,
+    approved_by text,
+    approved_at timestamptz,
+    cancelled_by text,
+    cancelled_at timestamptz,
+    window_id bigint,           -- the id of the action that opens the window
+    opened_at timestamptz,      -- of what closes a window of a series: the occurrence that opened it
+    open_for interval,          -- of what opens a window of a series: how long it is open, on the wall clock
+    release_id bigint,
+    place integer,              -- its place in the release
+    -- The fence: which occurrence was begun, by which run; and up to which all is done.
+    begun_at timestamptz,
+    begun_run bigint,
+    done_at timestamptz
+);
+
+create index content_schedules_entity on sexton.content_schedules (namespace, entity_type, entity_id, scheduled_at);
+create unique index content_schedules_job on sexton.content_schedules (job_id) where job_id is not null;
+create index content_schedules_time on sexton.content_schedules (namespace, scheduled_at, id) where recurrence_rule is null;
+create index content_schedules_series on sexton.content_schedules (namespace, id) where recurrence_rule is not null;
+create index content_schedules_window on sexton.content_schedules (window_id) where window_id is not null;
+create index content_schedules_release on sexton.content_schedules (release_id, place) where release_id is not null;
+
+-- The adapter `builtin`.
+create table sexton.content_entities (
+    namespace text collate "C" not null,
+    entity_type text collate "C" not null,
+    entity_id text collate "C" not null,
+    state text not null default 'draft' check (state in ('draft', 'published', 'unpublished', 'archived')),
+    published_version integer,
+    latest_version integer not null default 0,
+    updated_at timestamptz not null,
+    primary key (namespace, entity_type, entity_id)
+) with (fillfactor = 80);
+
+create table sexton.content_versions (
+    namespace text collate "C" not null,
+    entity_type text collate "C" not null,
+    entity_id text collate "C" not null,
+    version integer not null,
+    body jsonb not null,
+    created_by text not null,
+    created_at timestamptz not null,
+    primary key (namespace, entity_type, entity_id, version)
+);
+
+-- What was done to entities, whatever the adapter. Kept when the ledger of the runs is gone.
+create table sexton.content_changes (
+    id bigint generated always as identity primary key,
+    namespace text collate "C" not null,
+    entity_type text collate "C" not null,
+    entity_id text collate "C" not null,
+    at timestamptz not null,
+    action text not null,
+    state_before text,
+    state_after text,
+    version integer,
+    schedule_id bigint,
+    release_id bigint,
+    run_id bigint,
+    actor text not null
+);
+
+create index content_changes_entity on sexton.content_changes (namespace, entity_type, entity_id, id);

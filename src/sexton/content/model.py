@@ -1,0 +1,84 @@
+"""The words of content scheduling as values: entities, actions, states, and what an adapter is asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, NamedTuple
+
+import msgspec
+
+from sexton.refusal import about
+
+
+class Action(StrEnum):
+    PUBLISH = "publish"
+    UNPUBLISH = "unpublish"
+    ARCHIVE = "archive"
+
+
+class EntityState(StrEnum):
+    DRAFT = "draft"
+    PUBLISHED = "published"
+    UNPUBLISHED = "unpublished"
+    ARCHIVED = "archived"
+
+
+#: The state in which an action leaves an entity.
+AFTER = {
+    Action.PUBLISH: EntityState.PUBLISHED,
+    Action.UNPUBLISH: EntityState.UNPUBLISHED,
+    Action.ARCHIVE: EntityState.ARCHIVED,
+}
+
+
+class Entity(NamedTuple):
+    """One entity of a namespace: a post, a product, a banner."""
+
+    type: str
+    id: str
+
+    def __str__(self) -> str:
+        return f"{self.type}/{self.id}"
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How an entity is now: its state, the version that is out, and the latest one."""
+
+    state: EntityState
+    published_version: int | None = None
+    latest_version: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ContentChange:
+    """What an adapter is asked to do. The same `key` asks for the same change: twice is once."""
+
+    namespace: str
+    entity: Entity
+    action: Action
+    version: int | None
+    key: str
+    scheduled_at: datetime
+    #: Who is named as the author of the change.
+    actor: str
+
+
+class Applied(msgspec.Struct, frozen=True, kw_only=True):
+    """What a change did; the result of its run. `effect` is no_op where it was so already."""
+
+    effect: Annotated[str, about("changed, or no_op: it was so already.")]
+    state_before: Annotated[str | None, about("The state before.")] = None
+    state_after: Annotated[str | None, about("The state after.")] = None
+    version: Annotated[int | None, about("The version that is out.")] = None
+
+
+@dataclass(frozen=True, slots=True)
+class ContentFinding:
+    """What would go wrong with a change, found before its time."""
+
+    entity: Entity
+    code: str
+    message: str

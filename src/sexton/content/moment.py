@@ -1,0 +1,169 @@
+"""When: from the times that people write to the schedule of a job.
+
+A single local time that happens twice, or not at all, is refused with the instants that it could mean. A
+series follows the wall clock: 09:00 stays 09:00 on both sides of a clock change.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
+
+from sexton.clock import iso
+from sexton.errors import InvalidField, ScheduleError
+from sexton.refusal import aware
+from sexton.schedules.once import read_time
+from sexton.schedules.wall import to_wall
+from sexton.schedules.zone import EPOCH, Zone, zone
+
+MINUTE = timedelta(minutes=1)
+
+
+class UnclearTime(InvalidField):
+    """A local time that happens twice or not at all: `candidates` are the instants that it could mean."""
+
+    def __init__(self, message: str, *, field: str, hint: str, candidates: list[dict[str, str]]) -> None:
+        code = "ambiguous_time" if "fold" in candidates[0] else "nonexistent_time"
+        super().__init__(code, message, field=field, hint=hint)
+        self.candidates = candidates
+
+    def to_dict(self) -> dict[str, object]:
+        return {**super().to_dict(), "candidates": self.candidates}
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A time on the wall of a zone, and the instant that it is."""
+
+    at: datetime
+    local: datetime
+    timezone: str
+
+    def schedule(self, rule: str | None) -> str:
+        """The schedule of a job that fires then; with a `rule`, again and again from then on."""
+        if rule is None:
+            return iso(self.at)
+        return f"DTSTART;TZID={self.timezone}:{self.local:%Y%m%dT%H%M%S}\nRRULE:{rule_of(rule)}"
+
+
+def read_moment(
+    local_time: str | None,
+    at: datetime | None,
+    timezone: str | None,
+    *,
+    fold: str | None = None,
+    gap: str | None = None,
+    field: str = "local_time",
+) -> Moment:
+    """The moment that `local_time` or `at` means; exactly one of them is given."""
+    if (local_time is None) == (at is None):
+        raise InvalidField(
+            "missing_field",
+            "give one of local_time and at",
+            field=field,
+            hint='write "local_time": "2027-03-14 09:00" with "timezone": "Europe/Berlin"',
+        )
+    if at is not None:
+        return _instant(aware(at, "at"), timezone)
+    assert local_time is not None
+    moment = _read(local_time, field)
+    if moment.tzinfo is not None:
+        return _instant(moment, timezone)
+    if timezone is None:
+        raise InvalidField(
+            "no_timezone",
+            f"{local_time} is a local time, and no zone says where",
+            field="timezone",
+            hint='give "timezone", such as Europe/Berlin, or an instant such as 2027-03-14T08:00:00Z',
+        )
+    place = find_zone(timezone)
+    return Moment(_choose(moment, place, fold, gap, field), moment, place.name)
+
+
+def find_zone(name: str) -> Zone:
+    try:
+        return zone(name)
+    except ScheduleError as error:
+        raise InvalidField(error.code, error.message, field="timezone", hint=error.hint) from None
+
+
+def later_on_the_wall(moment: Moment, wall: timedelta, place: Zone) -> datetime:
+    """The instant when the wall clock shows so much more; the first of two, the end of a gap."""
+    seconds = place.first_instant(to_wall(moment.local + wall))
+    return EPOCH + timedelta(seconds=seconds)
+
+
+def local_of(at: datetime, place: Zone) -> datetime:
+    """What the wall clock shows, without its zone."""
+    info: tzinfo = place.info
+    return at.astimezone(info).replace(tzinfo=None)
+
+
+def display(at: datetime, timezone: str) -> str:
+    """For people: `2027-03-14 09:00 CET (Europe/Berlin)`."""
+    local = at.astimezone(zone(timezone).info)
+    seconds = ":%S" if local.second else ""
+    return f"{local.strftime(f'%Y-%m-%d %H:%M{seconds} %Z')} ({timezone})"
+
+
+def rule_of(text: str) -> str:
+    """The rule alone, without `RRULE:`."""
+    rule = text.strip()
+    rule = rule[6:] if rule.upper().startswith("RRULE:") else rule
+    if "\n" in rule or "DTSTART" in rule.upper():
+        raise InvalidField(
+            "bad_rule",
+            "the rule has more than one line, or a DTSTART",
+            field="recurrence_rule",
+            hint="write the RRULE alone, such as FREQ=WEEKLY;BYDAY=MO: local_time says when it begins",
+        )
+    return rule
+
+
+def _read(text: str, field: str) -> datetime:
+    try:
+        return read_time(text.strip(), field)
+    except ScheduleError as error:
+        raise InvalidField(error.code, error.message, field=field, hint=error.hint) from None
+
+
+def _instant(at: datetime, timezone: str | None) -> Moment:
+    place = find_zone(timezone or "UTC")
+    return Moment(at.astimezone(UTC), local_of(at, place), place.name)
+
+
+def _choose(local: datetime, place: Zone, fold: str | None, gap: str | None, field: str) -> datetime:
+    wall = to_wall(local)
+    found = [EPOCH + timedelta(seconds=at) for at in place.instants_of(wall)]
+    if len(found) == 1:
+        return found[0]
+    when = f"{local:%H:%M} on {local:%Y-%m-%d} in {place.name}"
+    if found:
+        if fold is not None:
+            return found[fold == "second"]
+        raise UnclearTime(
+            f"{when} happens twice: the clock goes back",
+            field=field,
+            hint="choose one with fold: first or second",
+            candidates=[
+                {"fold": choice, **_spelled(at, place)}
+                for choice, at in zip(("first", "second"), found, strict=True)
+            ],
+        )
+    after = place.first_instant(wall)
+    shift = wall - place.period(after - 1).offset
+    choices = {"after": EPOCH + timedelta(seconds=after), "shift": EPOCH + timedelta(seconds=shift)}
+    if gap is not None:
+        return choices[gap]
+    raise UnclearTime(
+        f"{when} does not exist: the clock jumps over it",
+        field=field,
+        hint="choose one with gap: after or shift",
+        candidates=[{"gap": choice, **_spelled(at, place)} for choice, at in choices.items()],
+    )
+
+
+def _spelled(at: datetime, place: Zone) -> dict[str, str]:
+    local = at.astimezone(place.info)
+    text = local.isoformat(timespec="seconds")
+    return {"local": text[:-6], "offset": text[-6:], "utc": iso(at)}

@@ -1,0 +1,121 @@
+"""A planned action on its way into the tables: its job, and its row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sexton.content.adapters.table import check_adapter
+from sexton.content.model import Action, Entity
+from sexton.content.moment import Moment
+from sexton.errors import InvalidField, ScheduleError
+from sexton.jobs.create import create
+from sexton.jobs.spec import JobSpec
+from sexton.jobs.view import JobView
+from sexton.model import Backoff, MissedWindow, decode_id, encode_id
+from sexton.postgres.transaction import Context, command
+from sexton.refusal import check_text
+
+QUEUE = "content"
+# After one, two and four minutes.
+FIRST_RETRY_SECONDS = 60
+KEEP_SECONDS = 10 * 366 * 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedAction:
+    """An action, and when."""
+
+    entity: Entity
+    action: Action
+    moment: Moment
+    rule: str | None
+    adapter: str
+    version: int | None
+    note: str | None
+    created_by: str
+    max_retries: int
+    catch_up_seconds: int | None
+    needs_approval: bool
+    opens_window: bool = False
+    open_for: timedelta | None = None
+    window_id: int | None = None
+    opened_at: datetime | None = None
+
+
+@command
+async def insert(context: Context, plan: PlannedAction, *, past: bool = False) -> int:
+    """Make the job and the row of an action; its number. With `past`, a time that is over is done at once."""
+    check_adapter(plan.adapter)
+    for field, text in (("entity_type", plan.entity.type), ("entity_id", plan.entity.id)):
+        check_text(text, field, 64)
+    check_text(plan.created_by, "created_by", 200)
+    number: int = await context.fetchval("content/next_id")
+    job = await _make_job(context, plan, number, past)
+    await context.execute(
+        "content/create",
+        id=number,
+        namespace=context.namespace,
+        entity_type=plan.entity.type,
+        entity_id=plan.entity.id,
+        action=plan.action.value,
+        adapter=plan.adapter,
+        version=plan.version,
+        note=plan.note,
+        created_by=plan.created_by,
+        job_id=decode_id("j", job.job_id),
+        timezone=plan.moment.timezone,
+        recurrence_rule=plan.rule,
+        scheduled_at=plan.moment.at if plan.rule is None else job.next_run_at,
+        needs_approval=plan.needs_approval,
+        window_id=number if plan.opens_window else plan.window_id,
+        opened_at=plan.opened_at,
+        open_for=plan.open_for,
+        now=context.now,
+    )
+    after = {
+        "action": plan.action,
+        "scheduled_at": plan.moment.at if plan.rule is None else job.next_run_at,
+        "timezone": plan.moment.timezone,
+        "recurrence_rule": plan.rule,
+        "version": plan.version,
+        "adapter": plan.adapter,
+        "created_by": plan.created_by,
+        "needs_approval": plan.needs_approval,
+    }
+    context.changed(
+        "content.planned",
+        encode_id("c", number),
+        str(plan.entity),
+        after=after,
+        job_id=decode_id("j", job.job_id),
+    )
+    return number
+
+
+def job_of(plan: PlannedAction, number: int, *, past: bool = False) -> JobSpec:
+    """The job that fires at the times of an action."""
+    return JobSpec(
+        name=f"content/{encode_id('c', number)}",
+        schedule=plan.moment.schedule(plan.rule),
+        timezone=plan.moment.timezone,
+        target={"content": {"adapter": plan.adapter}},
+        payload={"schedule": encode_id("c", number)},
+        queue=QUEUE,
+        max_retries=plan.max_retries,
+        retry_backoff=Backoff.EXPONENTIAL,
+        retry_base_seconds=FIRST_RETRY_SECONDS,
+        missed_window=MissedWindow.RUN_ONCE if plan.rule is not None or past else None,
+        catch_up_seconds=plan.catch_up_seconds,
+        keep_completed_seconds=KEEP_SECONDS,
+        description=f"{plan.action} {plan.entity}",
+        owner=plan.created_by[:200],
+    )
+
+
+async def _make_job(context: Context, plan: PlannedAction, number: int, past: bool) -> JobView:
+    try:
+        return await create(context, job_of(plan, number, past=past))
+    except ScheduleError as error:
+        field = "recurrence_rule" if plan.rule is not None else "local_time"
+        raise InvalidField(error.code, error.message, field=field, hint=error.hint) from None

@@ -1,0 +1,227 @@
+"""What is planned and what became of it, as it is shown. States come from the ledger of the jobs.
+
+pending     its time is to come
+processing  it fired, and has not ended: it runs, or is tried again
+done        it went out, or was so already
+failed      it was given up; `sexton dead` has it
+skipped     its time came, and it was not carried out: missed, not approved, moved, not opened
+cancelled   it was called off
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from itertools import islice
+from typing import Annotated, Any
+
+import asyncpg
+import msgspec
+
+from sexton.content.model import Action
+from sexton.content.moment import display
+from sexton.errors import SextonError
+from sexton.jobs.stored import StoredJob
+from sexton.model import encode_id
+from sexton.postgres.page import Number, Page, decode_cursor, encode_cursor, make_page
+from sexton.postgres.transaction import Context, query
+from sexton.refusal import about, not_found
+
+NEXT_TIMES = 5
+MICROSECOND = timedelta(microseconds=1)
+STATUS_OF_RUN = {
+    "success": "done",
+    "dead": "failed",
+    "cancelled": "skipped",
+    "expired": "skipped",
+    "skipped": "skipped",
+}
+MISSED = "missed, outside the catch-up window"
+
+
+class ScheduleView(msgspec.Struct, frozen=True, kw_only=True):
+    """A planned action."""
+
+    schedule_id: Annotated[str, about("Its id, `c_…`.")]
+    content_id: Annotated[str, about("The entity, `type/id`.")]
+    entity_type: Annotated[str, about("What the entity is.")]
+    entity_id: Annotated[str, about("Which one of its type.")]
+    action: Annotated[Action, about("publish, unpublish or archive.")]
+    status: Annotated[str, about("pending, processing, done, failed, skipped or cancelled.")]
+    scheduled_at_utc: Annotated[datetime, about("When; of a series: the next time, or the last one.")]
+    timezone: Annotated[str, about("The zone of the wall clock.")]
+    local_time_display: Annotated[str, about("The same on the wall clock, with the zone.")]
+    recurrence_rule: Annotated[str | None, about("The RRULE of a series.")] = None
+    next_times: Annotated[list[datetime], about("The next five times.")] = []
+    skipped_times: Annotated[list[datetime], about("Times of a series that are left out.")] = []
+    version: Annotated[int | None, about("Which version goes out; null: the latest at that time.")] = None
+    adapter: Annotated[str, about("Where the entity lives.")]
+    retry_count: Annotated[int, about("How often the latest occurrence was tried again.")] = 0
+    max_retries: Annotated[int, about("Tries after the first one.")] = 3
+    catch_up_seconds: Annotated[int | None, about("If it is missed by more, it is not done.")] = None
+    last_error: Annotated[str | None, about("Why the latest occurrence failed, or was skipped.")] = None
+    note: Annotated[str | None, about("For people.")] = None
+    created_by: Annotated[str, about("Who planned it.")]
+    created_at: Annotated[datetime, about("When it was planned.")]
+    executed_at: Annotated[datetime | None, about("When the latest occurrence went out.")] = None
+    needs_approval: Annotated[bool, about("Whether it does not go out unless it was approved.")] = False
+    approved_by: Annotated[str | None, about("Who approved it.")] = None
+    approved_at: Annotated[datetime | None, about("When it was approved.")] = None
+    cancelled_by: Annotated[str | None, about("Who called it off.")] = None
+    cancelled_at: Annotated[datetime | None, about("When it was called off.")] = None
+    window_id: Annotated[str | None, about("The window that it opens or closes.")] = None
+    release_id: Annotated[str | None, about("The release that it goes out with.")] = None
+    job_id: Annotated[str | None, about("The job that fires it.")] = None
+    revision: Annotated[int, about("Grows with every change.")]
+
+
+class WindowView(msgspec.Struct, frozen=True, kw_only=True):
+    """A window. Of a series, `ends` is planned each time it is opened."""
+
+    window_id: Annotated[str, about("Its id: that of what opens it.")]
+    starts: Annotated[ScheduleView, about("What opens it.")]
+    ends: Annotated[ScheduleView | None, about("What closes it; null of a series.")] = None
+    open_seconds: Annotated[float | None, about("Of a series: how long it is open, on the wall clock.")] = (
+        None
+    )
+
+    @classmethod
+    def of(cls, starts: ScheduleView, ends: ScheduleView | None, open_for: timedelta | None) -> WindowView:
+        return cls(
+            window_id=starts.schedule_id,
+            starts=starts,
+            ends=ends,
+            open_seconds=None if open_for is None else open_for.total_seconds(),
+        )
+
+
+@query
+async def view(context: Context, number: int) -> ScheduleView:
+    found = await views(context, [number])
+    if not found:
+        raise not_found("planned action", encode_id("c", number))
+    return found[0]
+
+
+async def views(context: Context, numbers: Sequence[int]) -> list[ScheduleView]:
+    """Planned actions by their numbers, in that order."""
+    rows = await context.fetch("content/view", ids=list(numbers), namespace=context.namespace)
+    found = {row["id"]: _show(row) for row in rows}
+    return [found[number] for number in numbers if number in found]
+
+
+def _show(row: asyncpg.Record) -> ScheduleView:
+    next_times = _next_times(row)
+    at = row["scheduled_at"]
+    if row["recurrence_rule"] is not None:
+        at = next_times[0] if next_times else row["latest_at"] or at
+    status, error = _status(row, bool(next_times))
+    return ScheduleView(
+        schedule_id=encode_id("c", row["id"]),
+        content_id=f"{row['entity_type']}/{row['entity_id']}",
+        entity_type=row["entity_type"],
+        entity_id=row["entity_id"],
+        action=Action(row["action"]),
+        status=status,
+        scheduled_at_utc=at,
+        timezone=row["timezone"],
+        local_time_display=display(at, row["timezone"]),
+        recurrence_rule=row["recurrence_rule"],
+        next_times=next_times,
+        skipped_times=[time for time in row["skipped"] if next_times and time >= next_times[0]],
+        version=row["version"],
+        adapter=row["adapter"],
+        retry_count=max(0, (row["attempt"] or 1) - 1),
+        max_retries=_option(row, "max_retries", 3),
+        catch_up_seconds=_option(row, "catch_up_seconds", None),
+        last_error=error,
+        note=row["note"],
+        created_by=row["created_by"],
+        created_at=row["created_at"],
+        executed_at=row["executed_at"],
+        needs_approval=row["needs_approval"],
+        approved_by=row["approved_by"],
+        approved_at=row["approved_at"],
+        cancelled_by=row["cancelled_by"],
+        cancelled_at=row["cancelled_at"],
+        window_id=row["window_id"] and encode_id("c", row["window_id"]),
+        release_id=row["release_id"] and encode_id("c", row["release_id"]),
+        job_id=row["job_id"] and encode_id("j", row["job_id"]),
+        revision=row["revision"],
+    )
+
+
+def _status(row: asyncpg.Record, more: bool) -> tuple[str, str | None]:
+    """The state, and what is to be said of the latest occurrence."""
+    error = row["error"] or row["reason"]
+    if error == "outside_catch_up":
+        error = MISSED
+    if row["cancelled_at"] is not None:
+        return "cancelled", error
+    if row["live_state"] is not None:
+        return "processing", row["live_error"]
+    # A single action that was moved has a time to come again, whatever became of the one before.
+    if more:
+        return "pending", error if row["latest_status"] not in (None, "success") else None
+    status = STATUS_OF_RUN.get(row["latest_status"] or "", "pending")
+    return status, None if status == "done" else error
+
+
+def _next_times(row: asyncpg.Record) -> list[datetime]:
+    """From where the timer stands."""
+    start = row["timer_at"]
+    if start is None or row["cancelled_at"] is not None:
+        return []
+    if row["recurrence_rule"] is None:
+        return [start]
+    try:
+        schedule = StoredJob(_job(row)).schedule
+        times = islice(schedule.between(start - MICROSECOND, start + timedelta(days=3660)), NEXT_TIMES)
+        return list(times)
+    except SextonError:
+        return [start]
+
+
+def _job(row: asyncpg.Record) -> dict[str, Any]:
+    return {name.removeprefix("job_"): value for name, value in row.items() if name.startswith("job_")}
+
+
+def _option(row: asyncpg.Record, name: str, default: Any) -> Any:
+    return (
+        default if row["job_options"] is None else msgspec.json.decode(row["job_options"]).get(name, default)
+    )
+
+
+@query
+async def list_schedules(
+    context: Context,
+    *,
+    entity_type: str | None = None,
+    entity_id: str | None = None,
+    created_by: str | None = None,
+    adapter: str | None = None,
+    action: str | None = None,
+    start: datetime | None = None,
+    end: datetime | None = None,
+    cursor: str | None = None,
+    limit: int = 100,
+) -> Page[ScheduleView]:
+    """Planned actions in the order in which they were made."""
+    [after] = (0,) if cursor is None else decode_cursor(cursor, tuple[Number])
+    rows = await context.fetch(
+        "content/list",
+        namespace=context.namespace,
+        entity_type=entity_type,
+        entity_id=entity_id,
+        created_by=created_by,
+        adapter=adapter,
+        action=action,
+        start=start,
+        end=end,
+        after=after,
+        limit=limit + 1,
+    )
+    shown = await views(context, [row["id"] for row in rows])
+    by_id = {each.schedule_id: each for each in shown}
+    found = [(encode_cursor(row["id"]), by_id[encode_id("c", row["id"])]) for row in rows]
+    return make_page(found, limit)

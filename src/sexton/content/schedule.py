@@ -1,0 +1,213 @@
+"""Plan an action, and change your mind: move it, call it off, leave one time out, approve it, do it now."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import asyncpg
+import msgspec
+
+from sexton.clock import iso
+from sexton.content.conflict import check_conflicts, hold_entity
+from sexton.content.model import Action, Entity
+from sexton.content.moment import Moment, read_moment, rule_of
+from sexton.content.plan import PlannedAction, insert, job_of
+from sexton.content.read import ScheduleView, view
+from sexton.content.spec import ScheduleMove, ScheduleSpec
+from sexton.errors import Conflict, InvalidField, ScheduleError
+from sexton.jobs import edit, read, state
+from sexton.jobs.spec import JobSpec
+from sexton.model import decode_id, encode_id
+from sexton.postgres.audit_entry import State
+from sexton.postgres.transaction import Context, command
+from sexton.refusal import check_text, not_found
+from sexton.runs import trigger
+
+CHANGED = ("schedule", "timezone", "missed_window", "payload")
+
+
+@command
+async def create_schedule(context: Context, spec: ScheduleSpec) -> ScheduleView:
+    """Plan an action, or raise `InvalidField`, `UnclearTime` or `ContradictingPlans`."""
+    plan = plan_of(spec)
+    await hold_entity(context, plan.entity)
+    if not spec.force:
+        await check_conflicts(context, plan)
+    return await view(context, await insert(context, plan))
+
+
+def plan_of(spec: ScheduleSpec) -> PlannedAction:
+    return PlannedAction(
+        entity=Entity(spec.entity_type, str(spec.entity_id)),
+        action=spec.action,
+        moment=read_moment(spec.local_time, spec.at, spec.timezone, fold=spec.fold, gap=spec.gap),
+        rule=None if spec.recurrence_rule is None else rule_of(spec.recurrence_rule),
+        adapter=spec.adapter,
+        version=spec.version,
+        note=spec.note,
+        created_by=spec.created_by,
+        max_retries=spec.max_retries,
+        catch_up_seconds=spec.catch_up_seconds,
+        needs_approval=spec.needs_approval,
+    )
+
+
+@command
+async def reschedule(context: Context, ref: str, move: ScheduleMove) -> ScheduleView:
+    """Move an action. What it was planned for until now does not go out."""
+    row = await lock(context, ref)
+    await _refuse_late(context, row)
+    if move.local_time is None and move.at is None:
+        moment = Moment(row["scheduled_at"], row["scheduled_at"], row["timezone"])
+        raise InvalidField(
+            "missing_field",
+            "give one of local_time and at",
+            field="local_time",
+            hint=f"it is planned for {iso(moment.at)}",
+        )
+    moment = read_moment(
+        move.local_time, move.at, move.timezone or row["timezone"], fold=move.fold, gap=move.gap
+    )
+    rule = row["recurrence_rule"] if move.recurrence_rule is msgspec.UNSET else move.recurrence_rule
+    rule = None if rule is None else rule_of(rule)
+    return await _move(context, "content.moved", row, moment, rule, force=move.force)
+
+
+@command
+async def run_now(context: Context, ref: str) -> ScheduleView:
+    """Carry an action out now: a single one instead of at its time, one of a series beside it."""
+    row = await lock(context, ref)
+    await _refuse_late(context, row)
+    if row["recurrence_rule"] is not None:
+        await trigger.run_now(context, encode_id("j", row["job_id"]))
+        return await view(context, row["id"])
+    now = (await context.time()).replace(microsecond=0)
+    moment = read_moment(None, now, row["timezone"])
+    return await _move(context, "content.run", row, moment, None, force=True)
+
+
+@command
+async def cancel(context: Context, ref: str, *, by: str | None = None) -> ScheduleView:
+    """Call an action off; with the one that opens a window, the whole window. Twice is once."""
+    row = await lock(context, ref)
+    if row["cancelled_at"] is None:
+        await _refuse_late(context, row)
+        await _cancel(context, row, by or context.actor)
+        if row["window_id"] == row["id"]:
+            for other in await context.fetch("content/lock_closings", window_id=row["id"]):
+                # What is open already is closed at its time.
+                if row["open_for"] is None:
+                    await _cancel(context, other, by or context.actor)
+    return await view(context, row["id"])
+
+
+@command
+async def skip_next(context: Context, ref: str) -> ScheduleView:
+    """Leave the next occurrence of a series out."""
+    row = await lock(context, ref)
+    await _refuse_late(context, row)
+    if row["recurrence_rule"] is None:
+        raise InvalidField(
+            "not_a_series", f"{ref} happens once", field="schedule_id", hint="call it off instead"
+        )
+    shown = await view(context, row["id"])
+    upcoming = [at for at in shown.next_times if at not in row["skipped"]]
+    if not upcoming:
+        raise Conflict("content_done", f"{ref} has no further times")
+    await context.execute("content/skip", schedule_id=row["id"], at=upcoming[0])
+    _tell(context, "content.skipped", row, None, {"skipped": upcoming[0]})
+    return await view(context, row["id"])
+
+
+@command
+async def approve(context: Context, ref: str, *, by: str) -> ScheduleView:
+    """Let an action go out that needs approval."""
+    check_text(by, "approved_by", 200)
+    row = await lock(context, ref)
+    await _refuse_late(context, row)
+    await context.execute("content/approve", schedule_id=row["id"], actor=by, now=context.now)
+    before = {"approved_by": row["approved_by"]}
+    _tell(context, "content.approved", row, before, {"approved_by": row["approved_by"] or by})
+    return await view(context, row["id"])
+
+
+async def lock(context: Context, ref: str) -> asyncpg.Record:
+    number = decode_id("c", ref)
+    row = number is not None and await context.fetchrow(
+        "content/lock", schedule_id=number, namespace=context.namespace
+    )
+    if not row:
+        raise not_found("planned action", ref)
+    return row
+
+
+async def _refuse_late(context: Context, row: asyncpg.Record) -> None:
+    """An action that was called off, is done, or is being carried out at this moment, stays as it is."""
+    ref = encode_id("c", row["id"])
+    if row["cancelled_at"] is not None:
+        raise Conflict("content_cancelled", f"{ref} was called off by {row['cancelled_by']}")
+    if row["release_id"] is not None:
+        raise Conflict(
+            "in_release",
+            f"{ref} is part of the release {encode_id('c', row['release_id'])}",
+            hint="change the release",
+        )
+    if row["recurrence_rule"] is None and row["done_at"] is not None:
+        raise Conflict("content_done", f"{ref} was carried out, for {iso(row['done_at'])}")
+    if row["begun_run"] is not None and await context.fetchval("content/is_running", run_id=row["begun_run"]):
+        raise Conflict("content_under_way", f"{ref} is being carried out", hint="try again in a moment")
+
+
+async def _move(
+    context: Context, what: str, row: asyncpg.Record, moment: Moment, rule: str | None, *, force: bool
+) -> ScheduleView:
+    entity = Entity(row["entity_type"], row["entity_id"])
+    shown = await read.get(context, encode_id("j", row["job_id"]))
+    plan = PlannedAction(
+        entity=entity,
+        action=Action(row["action"]),
+        moment=moment,
+        rule=rule,
+        adapter=row["adapter"],
+        version=row["version"],
+        note=row["note"],
+        created_by=row["created_by"],
+        max_retries=shown.max_retries,
+        catch_up_seconds=shown.catch_up_seconds,
+        needs_approval=row["needs_approval"],
+    )
+    await hold_entity(context, entity)
+    if not force:
+        await check_conflicts(context, plan, besides=row["id"])
+    job = await _edit_job(context, row, job_of(plan, row["id"], past=force))
+    after = {
+        "scheduled_at": moment.at if rule is None else job.next_run_at,
+        "timezone": moment.timezone,
+        "recurrence_rule": rule,
+    }
+    await context.execute("content/move", schedule_id=row["id"], now=context.now, **after)
+    _tell(context, what, row, {name: row[name] for name in after}, after)
+    return await view(context, row["id"])
+
+
+def _tell(context: Context, what: str, row: asyncpg.Record, before: State | None, after: State) -> None:
+    """For the audit."""
+    entity = Entity(row["entity_type"], row["entity_id"])
+    context.changed(
+        what, encode_id("c", row["id"]), str(entity), before=before, after=after, job_id=row["job_id"]
+    )
+
+
+async def _edit_job(context: Context, row: asyncpg.Record, spec: JobSpec) -> Any:
+    changes = {name: value for name, value in msgspec.to_builtins(spec).items() if name in CHANGED}
+    changes.setdefault("missed_window", None)
+    try:
+        return await edit.edit(context, encode_id("j", row["job_id"]), changes)
+    except ScheduleError as error:
+        raise InvalidField(error.code, error.message, field="local_time", hint=error.hint) from None
+
+
+async def _cancel(context: Context, row: asyncpg.Record, by: str) -> None:
+    await context.execute("content/cancel", schedule_id=row["id"], actor=by, now=context.now)
+    _tell(context, "content.cancelled", row, {"cancelled_by": None}, {"cancelled_by": by})
+    await state.delete(context, encode_id("j", row["job_id"]))

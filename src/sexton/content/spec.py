@@ -1,0 +1,137 @@
+"""What people write: an action, a window, an entity; every field with its default."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from sexton.content.model import Action
+from sexton.refusal import about
+
+LONGEST_WORD = 64
+LONGEST_NAME = 200
+LONGEST_NOTE = 2000
+TEN_YEARS = 10 * 366 * 86_400
+
+EntityType = Annotated[
+    str, Meta(min_length=1, max_length=LONGEST_WORD, description="What it is: post, product, banner, …")
+]
+EntityId = Annotated[
+    Annotated[str, Meta(min_length=1, max_length=LONGEST_WORD)] | int,
+    about("Which one of its type: text or a number."),
+]
+LocalTime = Annotated[
+    str | None, Meta(description="When, on the wall clock of `timezone`.", examples=["2027-03-14 09:00"])
+]
+Instant = Annotated[datetime | None, about("When, as an instant, instead of `local_time`.")]
+Timezone = Annotated[
+    Annotated[str, Meta(max_length=100)] | None,
+    about("The zone of the wall clock, such as Europe/Berlin. Needed with `local_time`."),
+]
+RecurrenceRule = Annotated[
+    Annotated[str, Meta(max_length=2000)] | None,
+    Meta(
+        description="Again and again: an RRULE, COUNT and UNTIL included.",
+        examples=["FREQ=WEEKLY;BYDAY=MO"],
+    ),
+]
+Fold = Annotated[
+    Annotated[str, Meta(extra_json_schema={"enum": ["first", "second"]})] | None,
+    about("Which one is meant of a local time that happens twice: first or second."),
+]
+Gap = Annotated[
+    Annotated[str, Meta(extra_json_schema={"enum": ["after", "shift"]})] | None,
+    about("What is meant by a local time that does not exist: after or shift."),
+]
+Adapter = Annotated[str, Meta(max_length=LONGEST_NAME, description="Where the entity lives.")]
+CreatedBy = Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME, description="Who plans it.")]
+Note = Annotated[Annotated[str, Meta(max_length=LONGEST_NOTE)] | None, about("For people.")]
+Version = Annotated[
+    Annotated[int, Meta(ge=1, le=2**31 - 1)] | None,
+    about("Which version goes out. Default: the latest at that time."),
+]
+MaxRetries = Annotated[int, Meta(ge=0, le=100, description="Tries after the first one.")]
+Force = Annotated[bool, about("Plan it though it contradicts another plan.")]
+NeedsApproval = Annotated[bool, about("It does not go out unless it was approved.")]
+
+
+class ScheduleSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """An action on an entity, once or again and again."""
+
+    entity_type: EntityType
+    entity_id: EntityId
+    action: Annotated[Action, about("publish, unpublish or archive.")]
+    created_by: CreatedBy
+    local_time: LocalTime = None
+    timezone: Timezone = None
+    at: Instant = None
+    recurrence_rule: RecurrenceRule = None
+    version: Version = None
+    note: Note = None
+    max_retries: MaxRetries = 3
+    catch_up_seconds: Annotated[
+        int, Meta(ge=0, le=TEN_YEARS, description="If it is missed by more than this, it is not done.")
+    ] = 86_400
+    adapter: Adapter = "builtin"
+    fold: Fold = None
+    gap: Gap = None
+    needs_approval: NeedsApproval = False
+    force: Force = False
+
+
+class WindowSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Publish at one time and unpublish at another, as one thing."""
+
+    entity_type: EntityType
+    entity_id: EntityId
+    created_by: CreatedBy
+    starts: Annotated[
+        str,
+        Meta(description="When it is published: a local time or an instant.", examples=["2027-03-15 09:00"]),
+    ]
+    ends: Annotated[
+        str,
+        Meta(
+            description="When it is unpublished: a local time or an instant.", examples=["2027-03-15 17:00"]
+        ),
+    ]
+    timezone: Timezone = None
+    recurrence_rule: RecurrenceRule = None
+    version: Version = None
+    note: Note = None
+    max_retries: MaxRetries = 3
+    adapter: Adapter = "builtin"
+    fold: Fold = None
+    gap: Gap = None
+    needs_approval: NeedsApproval = False
+    force: Force = False
+
+
+class ScheduleMove(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """When it is to be done instead."""
+
+    local_time: LocalTime = None
+    timezone: Timezone = None
+    at: Instant = None
+    recurrence_rule: Annotated[str | UnsetType | None, about("Another rule; null: only once.")] = UNSET
+    fold: Fold = None
+    gap: Gap = None
+    force: Force = False
+
+
+class EntitySpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A new version of an entity."""
+
+    body: Annotated[dict[str, Any], about("The content itself.")]
+    created_by: Annotated[
+        Annotated[str, Meta(max_length=LONGEST_NAME)] | None, about("Who wrote it. Default: the caller.")
+    ] = None
+
+
+class ContentTarget(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What Sexton's content scheduling plans. Made by it alone."""
+
+    adapter: Annotated[str, Meta(description="Where the entities live.", max_length=200)] = "builtin"

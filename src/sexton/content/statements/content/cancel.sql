@@ -1,0 +1,3 @@
+update sexton.content_schedules
+set cancelled_at = coalesce(:now::timestamptz, clock_timestamp()), cancelled_by = :actor, revision = revision + 1
+where id = :schedule_id

@@ -1,0 +1,1 @@
+select true from sexton.runs where id = :run_id and state in ('running', 'waiting')

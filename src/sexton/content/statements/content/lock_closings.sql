@@ -1,0 +1,5 @@
+-- What closes the window, and has not been done.
+select * from sexton.content_schedules
+where window_id = :window_id and id <> :window_id and done_at is null and cancelled_at is null
+order by id
+for update

@@ -1,0 +1,1 @@
+select nextval('sexton.content_ids')

@@ -1,0 +1,30 @@
+-- Planned actions with what their jobs say: the timer, the live run, and how the latest occurrence ended.
+select plan.*, timer.scheduled_at as timer_at,
+       job.schedule as job_schedule, job.timezone as job_timezone, job.kind as job_kind, job.anchor as job_anchor,
+       job.name as job_name, job.options as job_options, job.moved as job_moved, job.target as job_target,
+       job.payload as job_payload, job.labels as job_labels, job.description as job_description, job.owner as job_owner,
+       live.state as live_state, live.error as live_error,
+       latest.status as latest_status, latest.scheduled_at as latest_at, latest.reason, latest.error,
+       coalesce(live.attempt, latest.attempt) as attempt, done.finished_at as executed_at
+from sexton.content_schedules as plan
+left join sexton.jobs as job on job.id = plan.job_id
+left join sexton.timers as timer on timer.job_id = plan.job_id
+left join lateral (
+    select run.state, run.error, run.attempt from sexton.runs as run
+    where run.job_id = plan.job_id
+    order by run.scheduled_at desc
+    limit 1
+) as live on true
+left join lateral (
+    select ended.status, ended.scheduled_at, ended.reason, ended.error, ended.attempt from sexton.history as ended
+    where ended.job_id = plan.job_id and ended.recorded_at >= plan.created_at
+    order by ended.recorded_at desc
+    limit 1
+) as latest on true
+left join lateral (
+    select ended.finished_at from sexton.history as ended
+    where ended.job_id = plan.job_id and ended.recorded_at >= plan.created_at and ended.status = 'success'
+    order by ended.recorded_at desc
+    limit 1
+) as done on true
+where plan.id = any (:ids::bigint[]) and plan.namespace = :namespace
