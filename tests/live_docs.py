@@ -21,7 +21,9 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
 
+from sexton import clock
 from sexton.cli.client import Client
+from tests.waiting import PATIENCE
 
 DOCUMENTED = "http://127.0.0.1:7390"
 
@@ -74,7 +76,7 @@ class Server:
             env=self.environment,
             capture_output=True,
             encoding="utf-8",
-            timeout=60,
+            timeout=PATIENCE,
         )
         return done.stdout + done.stderr if done.returncode else done.stdout
 
@@ -86,13 +88,13 @@ class Server:
             env=self.environment,
             capture_output=True,
             encoding="utf-8",
-            timeout=60,
+            timeout=PATIENCE,
         )
         if done.returncode:
             raise Mismatch(f"{text}\n{done.stdout}{done.stderr}")
 
     def ask(self, method: str, path: str, headers: dict[str, str], body: str) -> tuple[int, str]:
-        connection = http.client.HTTPConnection(urlsplit(self.url).netloc, timeout=30)
+        connection = http.client.HTTPConnection(urlsplit(self.url).netloc, timeout=PATIENCE)
         try:
             connection.request(method, path, body.encode() or None, headers)
             answer = connection.getresponse()
@@ -131,13 +133,22 @@ def running_server(directory: Path, files: dict[str, str], app: str) -> Iterator
     try:
         assert process.stdout is not None
         server = Server(directory, process, _address(process.stdout))
+        _until_led(server)
         yield server
     finally:
         if server is not None:
             server.client.close()
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=60)
+        process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, (directory / "up.log").read_text()
+
+
+def _until_led(server: Server) -> None:
+    """The pages show a cluster that has taken all its shards."""
+    end = clock.monotonic() + PATIENCE
+    while (found := server.client.get("/cluster"))["shards_led"] < found["shards"]:
+        assert clock.monotonic() < end, found
+        clock.block(0.1)
 
 
 def _address(output: IO[str]) -> str:

@@ -12,9 +12,12 @@ import msgspec
 
 from sexton.config import Settings
 from sexton.engine.worker.audience import Listeners
+from sexton.engine.worker.isolation import Isolation
 from sexton.engine.worker.worker import LOOPS, Worker
 from sexton.errors import Unavailable
 from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
+from sexton.runs.completion import read_key, token_of
 from sexton.targets.handler import Handler
 
 NOW = datetime(2030, 5, 1, 12, 0, tzinfo=UTC)
@@ -46,11 +49,18 @@ class Store:
             await connection.execute(self.database.sql(sql), *arguments)
 
     async def lane(
-        self, handler: str = "work", queue: str = "default", target: str = "handler", keyed: bool = False
+        self,
+        handler: str = "work",
+        queue: str = "default",
+        target: str = "handler",
+        keyed: bool = False,
+        namespace: str = "default",
     ) -> int:
         number: int = await self.value(
-            """insert into sexton.lanes (queue, target, handler, keyed) values ($1, $2, $3, $4)
-            on conflict (queue, target, handler, keyed) do update set queue = excluded.queue returning id""",
+            """insert into sexton.lanes (namespace, queue, target, handler, keyed) values ($1, $2, $3, $4, $5)
+            on conflict (namespace, queue, target, handler, keyed) do update set queue = excluded.queue
+            returning id""",
+            namespace,
             queue,
             target,
             handler if target == "handler" else "",
@@ -65,26 +75,31 @@ class Store:
         target: Mapping[str, Any] | None = None,
         payload: Any = None,
         kind: str = "cron",
+        namespace: str = "default",
         **options: Any,
     ) -> int:
         number: int = await self.value(
-            """insert into sexton.jobs (name, kind, schedule, timezone, timing_key, target, payload, options)
-            values ('job-' || gen_random_uuid(), $4, '* * * * *', 'UTC', gen_random_uuid(), $1, $2, $3)
+            """insert into sexton.jobs
+                (namespace, name, kind, schedule, timezone, timing_key, target, payload, options)
+            values ($5, 'job-' || gen_random_uuid(), $4, '* * * * *', 'UTC', gen_random_uuid(), $1, $2, $3)
             returning id""",
             msgspec.json.encode(target or {"handler": handler}).decode(),
             None if payload is None else msgspec.json.encode(payload).decode(),
             msgspec.json.encode(options).decode(),
             kind,
+            namespace,
         )
         return number
 
-    async def run(self, job: int | None = None, *, handler: str = "work", **columns: Any) -> int:
+    async def run(
+        self, job: int | None = None, *, handler: str = "work", namespace: str = "default", **columns: Any
+    ) -> int:
         """A pending run, due now unless the columns say otherwise."""
         if job is None:
-            job = await self.job(handler)
+            job = await self.job(handler, namespace=namespace)
         values: dict[str, Any] = {
             "job_id": job,
-            "lane": columns.pop("lane", None) or await self.lane(handler),
+            "lane": columns.pop("lane", None) or await self.lane(handler, namespace=namespace),
             "priority": 2,
             "available_at": NOW,
             "scheduled_at": NOW,
@@ -109,6 +124,11 @@ class Store:
         )
         return number
 
+    async def token(self, run: int, claim: int = 1) -> str:
+        """What a service that has the run shows."""
+        key = await read_key(Context(self.database))
+        return token_of(key, run, claim, (await self.live(run))["fired_at"])
+
     async def live(self, run: int) -> Any:
         return await self.row("select * from sexton.runs where id = $1", run)
 
@@ -131,12 +151,15 @@ async def working(
     now: Callable[[], datetime | None] = lambda: NOW,
     by_itself: bool = False,
     listeners: Listeners | None = None,
+    isolation: Isolation | None = None,
     **changes: Any,
 ) -> AsyncIterator[Worker]:
     """A worker whose clock in SQL stands at `NOW`. Unless it works by itself, the test claims and watches."""
     changed = msgspec.structs.replace(settings, **changes)
     loops = LOOPS if by_itself else ["outcome_writer"]
-    worker = Worker(database, changed, handlers, listeners=listeners, now=now, loops=loops)
+    worker = Worker(
+        database, changed, handlers, listeners=listeners, now=now, loops=loops, isolation=isolation
+    )
     await worker.start()
     try:
         yield worker

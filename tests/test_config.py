@@ -49,6 +49,9 @@ from sexton.errors import InvalidField
         ({"queues": "mail,,default"}, "queues", "not the name of a queue"),
         ({"queues": "mail,*"}, "queues", "not the name of a queue"),
         ({"queues": "q" * 101}, "queues", "not the name of a queue"),
+        ({"namespace": "Billing"}, "namespace", "not the name of a namespace"),
+        ({"namespaces": "a,,b"}, "namespaces", "not the name of a namespace"),
+        ({"namespaces": "a,*"}, "namespaces", "not the name of a namespace"),
         ({"database_url": "mysql://host/x"}, "database_url", "not the address of a PostgreSQL"),
         ({"replica_url": "replica"}, "replica_url", "not the address of a PostgreSQL"),
         (
@@ -97,6 +100,13 @@ def test_roles_and_queues_are_read_in_any_order_and_once() -> None:
     found = load({"roles": "worker, api,worker", "queues": " mail, default,mail"}, environment={})
     assert found.role_names() == ["api", "worker"]
     assert found.queue_names() == ["mail", "default"]
+
+
+def test_a_worker_serves_all_namespaces_unless_told_otherwise() -> None:
+    assert load({}, environment={}).namespace_names() is None
+    assert load({"namespaces": "*"}, environment={}).namespace_names() is None
+    found = load({}, environment={"SEXTON_NAMESPACES": "b, a,b", "SEXTON_NAMESPACE": "a"})
+    assert (found.namespace, found.namespace_names()) == ("a", ["b", "a"])
 
 
 def test_what_is_given_wins_over_the_environment_over_the_file(tmp_path: Path) -> None:

@@ -9,14 +9,17 @@
     ```diff FILE         a change, made in a copy of the source by `tests/test_extending.py`
     ```text              not run
 
-The pages in `LIVE` are run in order against a real Sexton: see `tests/live_docs.py`. Tables headed
-`schedule | in words` are examples too: each schedule is explained and compared. No other fences and no
+The examples of the pages in `INSIDE` are run in the coroutine of a running application, the `app` of their
+first block. The pages in `LIVE` are run in order against a real Sexton: see `tests/live_docs.py`. Tables
+headed `schedule | in words` are examples too: each schedule is explained and compared. No other fences and no
 indented blocks are allowed, so that nothing escapes.
 """
 
 from __future__ import annotations
 
+import ast
 import doctest
+import inspect
 import json
 import os
 import queue
@@ -34,11 +37,15 @@ import msgspec
 import pytest
 from standardwebhooks.webhooks import Webhook
 
+from sexton.api.application import operations
+from sexton.api.operation import Operation
 from sexton.cli import COMMANDS, GROUPS
 from sexton.config import Settings
 from sexton.model import JobStatus, RunStatus, SkipReason
 from sexton.schedules import parse
+from sexton.security.role import MEANINGS
 from tests.live_docs import Mismatch, Server, Session, running_server
+from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("docs/**/*.md"), ROOT / "README.md"])
@@ -53,6 +60,7 @@ LIVE = {
     "firing.md",
     "operations.md",
 }
+INSIDE = {"python.md"}
 
 
 class Block(NamedTuple):
@@ -100,14 +108,14 @@ def run_commands(block: str) -> None:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             encoding="utf-8",
-            timeout=60,
+            timeout=PATIENCE,
         )
         assert _without_trailing_space(done.stdout) == _without_trailing_space(shown), command
 
 
-def run_python(blocks: list[Block]) -> None:
+def run_python(blocks: list[Block], names: dict[str, Any] | None = None) -> None:
     """One page: what one block defines, the next ones may use."""
-    names: dict[str, object] = {"__name__": "__docs__"}
+    names = {"__name__": "__docs__"} if names is None else names
     runner = doctest.DocTestRunner(optionflags=doctest.FAIL_FAST)
     for block in blocks:
         if ">>> " not in block.text:
@@ -141,7 +149,7 @@ def _without_trailing_space(text: str) -> list[str]:
 
 ALL_BLOCKS = [block for page in PAGES for block in blocks_of(page, page.read_text("utf-8"))]
 LIVE_PAGES = [page for page in PAGES if page.name in LIVE]
-STILL_PAGES = [page for page in PAGES if page.name not in LIVE]
+STILL_PAGES = [page for page in PAGES if page.name not in LIVE | INSIDE]
 CONSOLE_BLOCKS = [block for block in ALL_BLOCKS if block.language == "console" and block.page in STILL_PAGES]
 PROGRAMS = [block for block in ALL_BLOCKS if block.file and "app.run()" in block.text]
 
@@ -161,6 +169,25 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 @pytest.mark.parametrize("page", STILL_PAGES, ids=lambda page: page.name)
 def test_python_examples(page: Path) -> None:
     run_python([block for block in ALL_BLOCKS if block.page == page and block.language == "python"])
+
+
+@pytest.mark.parametrize("name", sorted(INSIDE))
+async def test_examples_inside_an_application(
+    name: str, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SEXTON_DATABASE_URL", database_url)
+    first, *others = [each for each in ALL_BLOCKS if each.page.name == name and each.language == "python"]
+    names: dict[str, Any] = {"__name__": "__docs__"}
+    exec(compile(first.text, first.name, "exec"), names)
+    async with names["app"].running():
+        for block in others:
+            if ">>> " in block.text:
+                run_python([block], names)
+                continue
+            code = compile(block.text, block.name, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+            ran = eval(code, names)
+            if inspect.iscoroutine(ran):
+                await ran
 
 
 @pytest.mark.parametrize("block", CONSOLE_BLOCKS, ids=lambda block: block.name)
@@ -197,7 +224,7 @@ def test_programs_run_until_they_are_stopped(block: Block, server: Server, tmp_p
     assert process.stderr is not None
     said = next((line for line in process.stderr if "is running" in line), None)
     process.terminate()
-    rest = process.communicate(timeout=60)[1]
+    rest = process.communicate(timeout=PATIENCE)[1]
     assert said is not None, rest
     assert process.returncode == 0, rest
 
@@ -324,6 +351,30 @@ def test_every_call_is_documented(server: Server) -> None:
                 assert re.search(rf"`{parameter['name']}\b", row[2]), f"{row[0]}: {parameter['name']}"
 
 
+def test_the_roles_are_those_of_the_code() -> None:
+    for page in ("security.md", "http.md"):
+        assert table_of(page, "role") == [[str(role), meaning] for role, meaning in MEANINGS.items()]
+    assert table_of("security.md", "call") == [
+        [f"`{one.method} {one.template}`", *_needed(one)] for one in operations()
+    ]
+
+
+def test_what_shows_a_promise_is_there() -> None:
+    text = (ROOT / "docs" / "security.md").read_text("utf-8")
+    named = re.findall(r"`(tests/[\w/]+\.py)`", text)
+    assert len(named) > 10
+    assert [path for path in named if not (ROOT / path).is_file()] == []
+
+
+def _needed(one: Operation) -> tuple[str, str]:
+    """What the page says a caller needs, and where."""
+    if one.tokened:
+        return "the token of the run", ""
+    if one.role is None:
+        return "none" if one.open else "any caller", ""
+    return str(one.role), "everywhere" if one.cluster else "namespace"
+
+
 def test_every_command_has_an_example() -> None:
     text = (ROOT / "docs" / "cli.md").read_text("utf-8")
     names = [*COMMANDS, *(f"{group} {verb}" for group, each in GROUPS.items() for verb in each.commands)]
@@ -338,7 +389,7 @@ def test_the_verifier_accepts_what_sexton_sends_and_nothing_else(server: Server)
         job = {"name": "hook", "schedule": "@yearly", "payload": {"n": "ü"}, "target": {"http": {"url": url}}}
         server.client.post("/jobs", job)
         server.client.post("/jobs/hook/run")
-        headers, body = requests.get(timeout=60)
+        headers, body = requests.get(timeout=PATIENCE)
     secret = json.loads(server.run("sexton secret show --json"))["secret"]
     assert json.loads(body) == {"n": "ü"}
     assert names["verify"](secret, headers, body)

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import PATIENCE
+
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "extending.md").read_text("utf-8")
 BLOCK = re.compile(r"^```(\w+) ?([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -62,7 +64,7 @@ class Copy:
             env={**given, "PYTHONPATH": path, "COLUMNS": "200", "PYTHONIOENCODING": "utf-8"},
             capture_output=True,
             encoding="utf-8",
-            timeout=120,
+            timeout=PATIENCE,
         )
         assert done.returncode == 0, done.stderr + done.stdout
         return done.stdout

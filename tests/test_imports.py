@@ -28,8 +28,8 @@ LAYERS = (
     {"jobs"},
     {"runs"},
     {"engine"},
-    {"app"},
     {"content", "notifications"},
+    {"app"},
     {"api", "cli", "testing", "__main__"},
 )
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}

@@ -10,38 +10,55 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sexton.app import Run, Sexton
+    from sexton.app import Sexton
     from sexton.errors import RunFailed, ScheduleError, SextonError
-    from sexton.model import Cancel, Retry, Snooze
+    from sexton.jobs.tally import Tally
+    from sexton.jobs.view import JobView
+    from sexton.model import Cancel, Retry, Snooze, Wait
     from sexton.runs.events import RunEvent
+    from sexton.runs.trigger import Backfill
+    from sexton.runs.view import RunView, Why
     from sexton.schedules import Calendar, Occurrence, Schedule, next_after_many, parse
+    from sexton.targets.face import Run
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Backfill",
     "Calendar",
     "Cancel",
+    "JobView",
     "Occurrence",
     "Retry",
     "Run",
     "RunEvent",
     "RunFailed",
+    "RunView",
     "Schedule",
     "ScheduleError",
     "Sexton",
     "SextonError",
     "Snooze",
+    "Tally",
+    "Wait",
+    "Why",
     "__version__",
     "next_after_many",
     "parse",
 ]
 
 _HOMES = {
+    "Backfill": "sexton.runs.trigger",
+    "JobView": "sexton.jobs.view",
+    "RunView": "sexton.runs.view",
+    "Tally": "sexton.jobs.tally",
+    "Wait": "sexton.model",
+    "Why": "sexton.runs.view",
     "Calendar": "sexton.schedules",
     "Cancel": "sexton.model",
     "Occurrence": "sexton.schedules",
     "Retry": "sexton.model",
-    "Run": "sexton.app",
+    "Run": "sexton.targets.face",
     "RunEvent": "sexton.runs.events",
     "RunFailed": "sexton.errors",
     "Schedule": "sexton.schedules",

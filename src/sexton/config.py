@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -16,12 +17,12 @@ from sexton.connections.loopback import is_loopback
 from sexton.connections.postgres import check_address
 from sexton.connections.scheme import Use, examples, plug_ins
 from sexton.errors import InvalidField
-from sexton.model import LONGEST_QUEUE
+from sexton.model import LONGEST_QUEUE, NAMESPACE_NAME
 from sexton.refusal import explained
 
 FILE = "sexton.toml"
 # Read from the environment beside the settings.
-OTHER_VARIABLES = {"SEXTON_URL", "SEXTON_API_KEY", "SEXTON_NAMESPACE", "SEXTON_CRASH_AT"}
+OTHER_VARIABLES = {"SEXTON_URL", "SEXTON_API_KEY", "SEXTON_CRASH_AT"}
 # How alike two names are before one is taken for the other.
 ALIKE = 0.85
 ROLES = ("api", "scheduler", "worker")
@@ -30,7 +31,11 @@ LONGEST_HORIZON = 3600
 MOST_SHARDS = 4096
 # A node trusts its lease only until a margin before the end, and a renewal takes a while.
 SHORTEST_LEASE = 1
+# The last use of a session is noted once a minute.
+SHORTEST_IDLE = 120
 PREFIX = "SEXTON_"
+# Stands for all queues, or all namespaces.
+EVERY = "*"
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -43,6 +48,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     shards: int = 64
     host: str = "127.0.0.1"
     port: int = 7390
+    public_url: str | None = None
+    cors_origins: str = ""
     metrics_port: int | None = None
     roles: str = ",".join(ROLES)
     workers: int | None = None
@@ -54,7 +61,17 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     shell_user: str | None = None
     secret_key: str | None = None
     api_keys: str | None = None
-    queues: str = "*"
+    oidc_issuer: str | None = None
+    oidc_client_id: str | None = None
+    oidc_client_secret: str | None = None
+    oidc_scopes: str = "openid email profile"
+    oidc_groups_claim: str = "groups"
+    oidc_roles: str = ""
+    session_seconds: float = 43_200
+    session_idle_seconds: float = 7_200
+    queues: str = EVERY
+    namespace: str | None = None
+    namespaces: str | None = None
     queue_url: str = "postgres"
     elector: str = "postgres"
     concurrency: int = 100
@@ -72,6 +89,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     refill_seconds: float = 60
     grace_seconds: float = 30
     retention_days: int = 90
+    audit_days: int = 365
     catch_up_rate: float = 100
     catch_up_seconds: float | None = None
     statement_timeout_seconds: float = 30
@@ -120,10 +138,25 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         _check_server("queue", "queue_url", self.queue_url, ("postgres",))
         self.role_names()
         self.queue_names()
+        self.namespace_names()
+        if self.namespace is not None:
+            _check_namespace("namespace", self.namespace)
         self.allowed_commands()
         self.allowed_variables()
         self.target_paths()
+        self.public_origin()
+        self.page_origins()
+        _check_openid(self)
         return self
+
+    def public_origin(self) -> str | None:
+        """Where people reach the API in their browsers: `https://sexton.example.com`."""
+        return None if self.public_url is None else _origin("public_url", self.public_url)
+
+    def page_origins(self) -> list[str]:
+        """Origins whose pages may use the API beside its own."""
+        given = [each.strip() for each in self.cors_origins.split(",") if each.strip()]
+        return [_origin("cors_origins", each) for each in given]
 
     def private_egress(self) -> bool:
         """Whether runs may reach private addresses: on a machine of one's own, they may."""
@@ -186,10 +219,10 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     def queue_names(self) -> list[str] | None:
         """The queues that a worker serves; None for all."""
         names = [name.strip() for name in self.queues.split(",")]
-        if names == ["*"]:
+        if names == [EVERY]:
             return None
         for name in names:
-            if not name or name == "*" or len(name) > LONGEST_QUEUE:
+            if not name or name == EVERY or len(name) > LONGEST_QUEUE:
                 raise InvalidField(
                     "bad_queue",
                     f"{name!r} among {self.queues!r} is not the name of a queue",
@@ -198,11 +231,21 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
                 )
         return list(dict.fromkeys(names))
 
+    def namespace_names(self) -> list[str] | None:
+        """The namespaces whose runs a worker carries out; None for all."""
+        names = [name.strip() for name in (self.namespaces or EVERY).split(",")]
+        if names == [EVERY]:
+            return None
+        for name in names:
+            _check_namespace("namespaces", name)
+        return list(dict.fromkeys(names))
+
 
 _NUMBERS = (
     "shards", "concurrency", "batch_size", "claim_size", "lease_seconds", "renew_seconds",
     "worker_lease_seconds", "heartbeat_seconds", "sweep_seconds", "poll_seconds", "horizon_seconds",
-    "refill_seconds", "retention_days", "catch_up_rate", "statement_timeout_seconds", "http_breaker_seconds",
+    "refill_seconds", "retention_days", "audit_days", "catch_up_rate", "statement_timeout_seconds",
+    "http_breaker_seconds", "session_seconds",
 )  # fmt: skip
 
 _AT_LEAST_0 = ("grace_seconds", "http_per_host", "http_rate_per_host", "http_breaker_failures")
@@ -294,6 +337,57 @@ def _check_server(use: Use, field: str, url: str, plain: tuple[str, ...]) -> Non
             hint=f"use {', '.join((*plain, *known.values()))}",
         )
     Address.read(url, field=field, queue=use == "queue")
+
+
+def _check_namespace(field: str, name: str) -> None:
+    if not NAMESPACE_NAME.fullmatch(name):
+        raise InvalidField(
+            "bad_namespace",
+            f"{name!r} is not the name of a namespace",
+            field=field,
+            hint="write a name such as billing"
+            + ("; several with commas, or * alone for all" if field == "namespaces" else ""),
+        )
+
+
+def _origin(field: str, url: str) -> str:
+    """A scheme and a host, as browsers write them in Origin. Passwords and cookies go there: https, except on
+    this machine."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        host, port, parts = "", None, urlsplit("")
+    bare = url.removesuffix("/") == f"{parts.scheme}://{parts.netloc}" and "@" not in parts.netloc
+    if parts.scheme not in ("http", "https") or not host or not bare or "*" in host:
+        raise _refuse(field, f"must name a scheme and a host, such as https://sexton.example.com, not {url}")
+    if parts.scheme == "http" and not is_loopback(host):
+        raise _refuse(field, f"must begin with https, except on this machine: {url}")
+    name = f"[{host}]" if ":" in host else host
+    usual = port in (None, 443 if parts.scheme == "https" else 80)
+    return f"{parts.scheme}://{name}" + ("" if usual else f":{port}")
+
+
+def _check_openid(settings: Settings) -> None:
+    """What OpenID Connect needs together. The roles are read where roles are known (`security.openid`)."""
+    if settings.session_idle_seconds < SHORTEST_IDLE:
+        raise _refuse("session_idle_seconds", f"must be at least {SHORTEST_IDLE}")
+    if settings.oidc_issuer is None:
+        for field in ("oidc_client_id", "oidc_client_secret", "oidc_roles"):
+            if getattr(settings, field):
+                raise _refuse("oidc_issuer", f"is missing: {field} is given")
+        return
+    parts = urlsplit(settings.oidc_issuer)
+    secure = parts.scheme == "https" or (parts.scheme == "http" and is_loopback(parts.hostname or ""))
+    if not secure or not parts.hostname or parts.query or parts.fragment or "@" in parts.netloc:
+        raise _refuse("oidc_issuer", "must be an https address, as the provider's discovery document has it")
+    for field in ("oidc_client_id", "oidc_roles", "oidc_groups_claim"):
+        if not getattr(settings, field):
+            raise _refuse(field, "is missing: oidc_issuer is given")
+    if "openid" not in settings.oidc_scopes.split():
+        raise _refuse("oidc_scopes", "must contain openid")
+    if settings.public_url is None and not is_loopback(settings.host):
+        raise _refuse("public_url", "is missing: the provider sends people back to it")
 
 
 def _refuse(field: str, why: str) -> InvalidField:

@@ -2,10 +2,13 @@
 
     SextonError                 has a stable `code`, a message and, where one is known, a `hint`
     ├── InvalidField            input that was refused; `field` names what is wrong
-    │   └── ScheduleError       a schedule that cannot be read, or can be read in two ways
+    │   ├── ScheduleError       a schedule that cannot be read, or can be read in two ways
+    │   └── RefusedLines        many jobs, of which some were refused
     ├── NotFound                there is no such job, run or dead letter
-    ├── Conflict                it clashes with what is there: a name taken, another revision, a state
+    ├── Conflict                it clashes with what is there: another revision, a state
+    │   └── NameTaken           another job has the name
     ├── RunFailed               the run whose result was awaited did not end in success
+    ├── LeaseLost               the run was taken over by another worker
     └── Unavailable             the database cannot be reached, or is not ready
 
 A message says what happened and why; the hint says what to do about it. Codes never change once
@@ -15,6 +18,7 @@ released: the HTTP API, the command line and the logs all show them.
 from __future__ import annotations
 
 import traceback
+from collections.abc import Sequence
 from pathlib import Path
 
 _OWN = str(Path(__file__).parent / "_").removesuffix("_")
@@ -69,12 +73,48 @@ class ScheduleError(InvalidField):
         return {**super().to_dict(), "position": self.position}
 
 
+class RefusedLines(InvalidField):
+    """Many jobs were refused: nothing of their chunk was made. `errors` are the lines at fault, counted from
+    1, each with its error."""
+
+    def __init__(self, errors: Sequence[tuple[int, SextonError]]) -> None:
+        line, first = errors[0]
+        more = f", and {len(errors) - 1} more" if len(errors) > 1 else ""
+        super().__init__(
+            "refused_lines",
+            f"line {line}: {first.message}{more}",
+            field=f"line {line}",
+            hint=first.hint or "correct these lines and send the chunk again",
+        )
+        self.errors = list(errors)
+
+    def to_dict(self) -> dict[str, object]:
+        lines = [{"line": line, **error.to_dict()} for line, error in self.errors]
+        return {**super().to_dict(), "errors": lines}
+
+
 class NotFound(SextonError):
     """There is no such thing."""
 
 
 class Conflict(SextonError):
     """It clashes with what is there."""
+
+
+class NameTaken(Conflict):
+    """Another live job has the name: `job_id` is its id."""
+
+    def __init__(self, name: str, job_id: str) -> None:
+        super().__init__(
+            "name_taken",
+            f"the job {job_id} has the name {name} already",
+            hint="choose another name, edit that job, or replace it: --replace, PUT /jobs/by-name/…",
+        )
+        self.field = "name"
+        self.job_id = job_id
+
+    def to_dict(self) -> dict[str, object]:
+        return {**super().to_dict(), "field": self.field, "job_id": self.job_id}
 
 
 class RunFailed(SextonError):
@@ -84,6 +124,13 @@ class RunFailed(SextonError):
         super().__init__("run_failed", f"the run {run_id} is {status}: {error or 'no reason was given'}")
         self.status = status
         self.error = error
+
+
+class LeaseLost(SextonError):
+    """The run was taken over by another worker: nothing of this attempt may be kept."""
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__("lease_lost", f"the run {run_id} was taken over by another worker")
 
 
 class Unavailable(SextonError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from enum import IntEnum, StrEnum
 from typing import Any
@@ -11,6 +12,7 @@ import msgspec
 PRIORITY_LOWEST = 3
 # In characters.
 LONGEST_QUEUE = 100
+NAMESPACE_NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 
 
@@ -53,6 +55,7 @@ class SkipReason(StrEnum):
     MAX_MISSED = "max_missed"
     OUTSIDE_CATCH_UP = "outside_catch_up"
     RESCHEDULED = "rescheduled"
+    QUOTA = "quota"
 
 
 class MissedWindow(StrEnum):

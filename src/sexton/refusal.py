@@ -28,6 +28,10 @@ THINGS = {
     "node": ("node_not_found", "see: sexton cluster"),
     "namespace": ("namespace_not_found", "see: sexton namespaces list"),
     "key": ("key_not_found", "see: sexton keys list"),
+    "planned action": ("schedule_not_found", "see: sexton content list"),
+    "entity": ("entity_not_found", "see: sexton content entities"),
+    "session": ("session_not_found", "see: sexton sessions list"),
+    "page": ("no_such_path", "/docs lists every path"),
 }
 
 NO_EXAMPLES: Mapping[str, str] = {}

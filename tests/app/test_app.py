@@ -17,9 +17,12 @@ import pytest
 from sexton import Cancel, Retry, Run, Sexton, clock
 from sexton.app.fields import JobFields
 from sexton.engine.cluster.application import Application
-from sexton.errors import Conflict, InvalidField, NotFound, RunFailed, Unavailable
-from sexton.jobs.bulk import RefusedLines
+from sexton.errors import Conflict, InvalidField, NotFound, RefusedLines, RunFailed, Unavailable
 from sexton.jobs.spec import JobSpec
+from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
+from sexton.security.namespace_spec import NamespaceSpec
+from sexton.security.namespaces import create_namespace
 
 SOON = timedelta(milliseconds=400)
 FAR = datetime(2100, 1, 1, tzinfo=UTC)
@@ -374,8 +377,8 @@ async def test_a_database_of_the_user_is_not_migrated_by_itself(server_url: str)
 
 def test_an_application_is_named_after_its_module() -> None:
     assert Sexton().name == __name__
-    assert Sexton().application == Application(__name__, str(Path(__file__).resolve()), given=False)
-    assert Sexton(name="shop").application.given
+    assert Sexton()._application == Application(__name__, str(Path(__file__).resolve()), given=False)
+    assert Sexton(name="shop")._application.given
 
 
 @pytest.mark.parametrize(
@@ -385,7 +388,7 @@ def test_an_application_is_named_after_its_module() -> None:
         (["-m", "shop"], "shop", "shop/__main__.py"),
         (["-c", "import shop.jobs"], "shop.jobs", "shop/jobs.py"),
         (["shop/jobs.py"], "jobs", "shop/jobs.py"),
-        (["-c", "from sexton import Sexton; a = Sexton(); print(a.name, a.application.file)"], "app", None),
+        (["-c", "from sexton import Sexton; a = Sexton(); print(a.name, a._application.file)"], "app", None),
     ],
 )
 def test_the_name_does_not_depend_on_how_the_module_is_started(
@@ -394,7 +397,7 @@ def test_the_name_does_not_depend_on_how_the_module_is_started(
     (tmp_path / "shop").mkdir()
     for each in ("__main__.py", "jobs.py"):
         (tmp_path / "shop" / each).write_text(
-            "from sexton import Sexton\na = Sexton()\nprint(a.name, a.application.file)", encoding="utf-8"
+            "from sexton import Sexton\na = Sexton()\nprint(a.name, a._application.file)", encoding="utf-8"
         )
     said = subprocess.run(
         [sys.executable, *command], cwd=tmp_path, capture_output=True, text=True, check=True
@@ -431,11 +434,34 @@ async def test_a_job_names_the_handler_of_its_application(app: Sexton) -> None:
     assert made[0].name.startswith("own-")
 
 
+async def test_an_application_declares_its_jobs_in_its_namespace(
+    app: Sexton, database: Database, database_url: str
+) -> None:
+    seen = Seen()
+    billing = Sexton(database_url, name="test", namespace="billing")
+    billing.job("every 1s", name="tick")(seen.note)
+    app.job("every 1h", name="tick")(lambda run: None)
+    for attempt in (billing._check_start(database), billing.get("tick")):
+        with pytest.raises(NotFound) as caught:
+            await attempt
+        assert caught.value.hint == "make it: sexton namespaces create billing"
+    await create_namespace(Context(database), NamespaceSpec(name="billing"))
+    async with app.running(), billing.running():
+        assert (await seen.next())["name"] == "tick"
+        shown = [await each.get("tick") for each in (app, billing)]
+        assert [job.schedule for job in shown] == ["every 1h", "every 1s"]
+        with pytest.raises(NotFound):
+            await app.get(shown[1].job_id)
+        assert billing._node is not None
+        assert billing._node.worker is not None
+        assert billing._node.worker.state.settings.namespace_names() == ["billing"]
+
+
 async def test_an_application_that_must_not_start_leaves_nothing_behind(app: Sexton) -> None:
     app.job("every 1s", name="tick")(lambda run: None)
     other = Sexton(app.settings.database_url)
     other.name = app.name
-    other.application = Application(app.name, "/other.py", given=False)
+    other._identity = Application(app.name, "/other.py", given=False)
     twin = Sexton(app.settings.database_url, name="twin")
     twin.job("every 1s", name="tick")(lambda run: None)
     async with app.running():
@@ -446,7 +472,7 @@ async def test_an_application_that_must_not_start_leaves_nothing_behind(app: Sex
             assert caught.value.code == code
         assert [(job.name, job.app, job.revision) for job in await app.list()] == [("tick", "test", 1)]
     async with other.running():
-        assert other.node is not None
+        assert other._node is not None
 
 
 def test_the_script_of_the_documentation_runs_on_nothing_and_stops_on_ctrl_c(tmp_path: Path) -> None:
@@ -544,7 +570,7 @@ def test_a_program_whose_threads_are_used_up_finishes_what_it_has_and_ends(
 
             @app.job("every 1s", max_runs=1)
             async def waits(run):
-                while not app.node.worker.state.worn_out.is_set():
+                while not app._node.worker.state.worn_out.is_set():
                     await asyncio.sleep(0.01)
                 print("it has ended", flush=True)
 
@@ -623,3 +649,39 @@ async def test_the_next_run_is_moved(app: Sexton) -> None:
         await app.reschedule(job.name)
     with pytest.raises(InvalidField, match="one of at= and after="):
         await app.reschedule(job.name, at=FAR, after="10m")
+
+
+async def test_many_jobs_are_acted_on_by_what_they_have_in_common(app: Sexton) -> None:
+    app.handler("later")(lambda run: None)
+    async with app.connected():
+        for number in range(3):
+            await app.schedule("later", at=FAR, name=f"bulk-{number}", labels={"team": "sales"})
+        await app.schedule("later", at=FAR, name="other")
+        counted = await app.pause_many(label="team=sales", dry_run=True)
+        assert (counted.matched, [each.name for each in counted.sample]) == (
+            3,
+            ["bulk-0", "bulk-1", "bulk-2"],
+        )
+        assert (await app.pause_many(name="bulk-*", reason="moves", expected=3)).done == 3
+        assert (await app.get("bulk-1")).paused_reason == "moves"
+        assert (await app.pause_many(name="bulk-*", reason="moves")).unchanged == 3
+        assert (await app.resume_many(status="paused")).done == 3
+        made = await app.run_many(label="team", payload={"n": 1})
+        assert [(await app.history(f"bulk-{n}"))[0].run_id for n in range(3)] == made.run_ids
+        assert (await app.label_many({"team": None, "tier": "1"}, label="team=sales")).done == 3
+        assert (await app.get("bulk-2")).labels == {"tier": "1"}
+        rest = await app.delete_many(label="tier", after=counted.sample[0].job_id)
+        assert (rest.matched, [job.name for job in await app.list()]) == (2, ["bulk-0", "other"])
+        with pytest.raises(Conflict) as refused:
+            await app.delete_many(all=True, expected=1)
+        assert refused.value.code == "count_changed"
+        assert (await app.delete_many(all=True)).done == 2
+
+
+@pytest.mark.parametrize(
+    ("chosen", "field"), [({}, "filter"), ({"label": ""}, "label"), ({"lable": "team"}, "lable")], ids=str
+)
+async def test_many_jobs_that_are_not_named_are_refused(app: Sexton, chosen: Any, field: str) -> None:
+    with pytest.raises(InvalidField) as refused:
+        await app.delete_many(**chosen)
+    assert refused.value.field == field

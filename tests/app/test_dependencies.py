@@ -18,6 +18,7 @@ import pytest
 from sexton import Run, RunFailed, Sexton
 from sexton.errors import InvalidField
 from sexton.testing import engine
+from tests.waiting import PATIENCE
 
 FAR = datetime(2100, 1, 1, tzinfo=UTC)
 MONDAY = datetime(2026, 6, 1, tzinfo=UTC)
@@ -71,7 +72,7 @@ async def test_handlers_are_given_what_is_provided(app: Sexton) -> None:
         async with app.running():
             for handler, given in ((report, ["c", "real", "north", 7]), (plain, ["c", "real"])):
                 job = await app.schedule(handler, at=FAR, payload={"customer": "c"})
-                assert await app.result(await app.run_now(job.job_id), timeout=60) == given
+                assert await app.result(await app.run_now(job.job_id), timeout=PATIENCE) == given
         assert pools[-1].closed
     assert len(pools) == 2
 
@@ -169,7 +170,7 @@ async def test_waiting_for_a_provider_counts_as_time_of_the_attempt(app: Sexton)
     async with app.running():
         job = await app.schedule(report, at=FAR, timeout_seconds=1, max_retries=0)
         with pytest.raises(RunFailed, match="timeout"):
-            await app.result(await app.run_now(job.job_id), timeout=60)
+            await app.result(await app.run_now(job.job_id), timeout=PATIENCE)
 
 
 PROGRAM = """
@@ -192,7 +193,7 @@ def test_sexton_up_refuses_it_too(tmp_path: Path) -> None:
         env={name: value for name, value in os.environ.items() if not name.startswith("SEXTON_")},
         capture_output=True,
         encoding="utf-8",
-        timeout=60,
+        timeout=PATIENCE,
     )
     assert done.returncode == 1
     assert "pool= of report needs a Pool" in done.stderr

@@ -10,6 +10,7 @@ import pytest
 from sexton import Run, RunEvent, Sexton
 from sexton.errors import InvalidField
 from sexton.testing import engine
+from tests.waiting import PATIENCE
 
 FAR = datetime(2100, 1, 1, tzinfo=UTC)
 MONDAY = datetime(2026, 6, 1, tzinfo=UTC)
@@ -72,7 +73,7 @@ async def test_a_running_application_tells_them_too(app: Sexton) -> None:
     async with app.running():
         job = await app.schedule("work", at=FAR)
         run_id = await app.run_now(job.job_id)
-        await app.result(run_id, timeout=60)
+        await app.result(run_id, timeout=PATIENCE)
     assert told == [run_id]
 
 
@@ -89,7 +90,7 @@ async def test_a_listener_that_needs_what_nothing_provides_is_refused_at_the_sta
     async def tell(event: RunEvent, mail: Mail) -> None: ...
 
     with pytest.raises(InvalidField, match="mail= of the listener tell needs a Mail"):
-        app.check_providers()
+        app._check_providers()
     with pytest.raises(InvalidField, match="mail= of the listener tell needs a Mail"):
         async with app.running():
             raise AssertionError

@@ -20,9 +20,9 @@ import pytest
 from sexton import Run, RunFailed, Sexton
 from sexton.app.commands import Commands
 from sexton.app.sync import SyncClient
-from sexton.errors import NotFound, Unavailable
-from sexton.jobs.bulk import RefusedLines
+from sexton.errors import NotFound, RefusedLines, Unavailable
 from sexton.testing import engine
+from tests.waiting import PATIENCE
 
 FAR = datetime(2100, 1, 1, tzinfo=UTC)
 MONDAY = datetime(2026, 6, 1, tzinfo=UTC)
@@ -52,6 +52,13 @@ def test_every_command_is_there_with_its_signature_and_its_words() -> None:
         assert inspect.signature(waiting).parameters.keys() == inspect.signature(command).parameters.keys()
         assert waiting.__doc__ == command.__doc__
         assert command.__doc__, f"{name} says nothing about itself"
+
+
+def test_a_script_acts_on_many_jobs(app: Sexton) -> None:
+    app.sync.schedule_many("later", [{"at": FAR, "name": f"bulk-{n}"} for n in range(3)])
+    assert app.sync.pause_many(name="bulk-*").done == 3
+    assert app.sync.delete_many(status="paused").done == 3
+    assert app.sync.list() == []
 
 
 def test_a_script_makes_jobs_and_looks_at_them(app: Sexton) -> None:
@@ -113,7 +120,7 @@ async def test_a_plain_handler_makes_jobs(app: Sexton) -> None:
 
     async with app.running():
         job = await app.schedule(parent, at=FAR, name="first")
-        assert await app.result(await app.run_now(job.job_id), timeout=60) == "child-of-first"
+        assert await app.result(await app.run_now(job.job_id), timeout=PATIENCE) == "child-of-first"
         assert (await app.get("child-of-first")).name == "child-of-first"
 
 
@@ -185,7 +192,10 @@ def test_a_script_ends_cleanly_and_its_private_server_with_it(tmp_path: Path) ->
     script.write_text(textwrap.dedent(SCRIPT), "utf-8")
     data = tmp_path / "data"
     done = subprocess.run(
-        [sys.executable, "-W", "always", str(script), str(data)], capture_output=True, text=True, timeout=120
+        [sys.executable, "-W", "always", str(script), str(data)],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "one\none\n", "")
     assert not (data / "postgres" / "postmaster.pid").exists()

@@ -68,6 +68,9 @@ async def main() -> None:
     await app.list(status="activ")  # arg-type
     for each in await app.list(status="active"):
         await app.pause(each.job_id, until=datetime(2030, 1, 1, tzinfo=UTC))
+    await app.pause_many(label="team=billing", reason="moves")
+    await app.delete_many(status="deleted")  # arg-type
+    print((await app.run_many(name="bulk-*")).run_idz)  # attr-defined
     try:
         print(name, number, await app.result(await app.run_now(report), timeout=5))
     except RunFailed:

@@ -14,6 +14,7 @@ from sexton.engine.cluster.status import get_cluster
 from sexton.postgres.transaction import Context
 from tests.cli.server import Server
 from tests.runs.rows import make_node
+from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Sexton
@@ -28,7 +29,7 @@ def server(database_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve
 
 
 async def settled(server: Server) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         while True:
             found = await get_cluster(Context(server.database))
             if found.shards_led == found.shards and len(found.nodes) == 2:

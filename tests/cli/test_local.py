@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sexton.cli.secret import _with_key
 from sexton.config import Settings
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
 from sexton.security import secrets
+from sexton.targets.http.step import signing_secret
 from tests.conftest import with_database
 
 if TYPE_CHECKING:
@@ -107,12 +107,30 @@ def test_secrets_get_a_new_key_and_a_lost_key_is_told(
 
 async def test_a_lost_key_file_is_not_replaced(database: Database, tmp_path: Path) -> None:
     settings = Settings(data=tmp_path / "data")
-    with_key = await _with_key(Context(database), settings)
+    with_key = await secrets.with_own_key(Context(database), settings)
     await secrets.keep(Context(database), with_key, "crm", "s3cret-value")
     secrets.key_file(tmp_path / "data").unlink()
     with pytest.raises(secrets.SecretError, match="is gone, and crm cannot be read") as raised:
-        await _with_key(Context(database), settings)
+        await secrets.with_own_key(Context(database), settings)
     assert "sexton secret rekey --forget" in (raised.value.hint or "")
+    assert not secrets.key_file(tmp_path / "data").exists()
+
+
+async def test_a_lost_key_is_missed_by_whatever_was_encrypted(database: Database, tmp_path: Path) -> None:
+    """Secrets of other namespaces count, and what webhooks are signed with."""
+    settings = Settings(data=tmp_path / "data")
+    key = await secrets.with_own_key(Context(database), settings)
+    await signing_secret(database, key.secret_key)
+    path = secrets.key_file(tmp_path / "data")
+    content = path.read_text()
+    path.unlink()
+    with pytest.raises(secrets.SecretError, match="gone, and webhook_secret cannot be read"):
+        await secrets.with_own_key(Context(database), settings)
+    path.write_text(content)
+    await secrets.keep(Context(database, "billing"), key, "crm", "s3cret-value")
+    path.unlink()
+    with pytest.raises(secrets.SecretError, match="gone, and crm, webhook_secret cannot be read"):
+        await secrets.with_own_key(Context(database), settings)
     assert not secrets.key_file(tmp_path / "data").exists()
 
 

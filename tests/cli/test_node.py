@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Sexton
+from tests.waiting import PATIENCE
 
 
 def test_a_port_that_is_taken_is_told(sexton: Sexton, database_url: str) -> None:
@@ -26,7 +27,7 @@ def test_a_port_that_is_taken_is_told(sexton: Sexton, database_url: str) -> None
 
 
 def ask(address: str, path: str) -> tuple[int, bytes]:
-    with contextlib.closing(http.client.HTTPConnection(address, timeout=60)) as connection:
+    with contextlib.closing(http.client.HTTPConnection(address, timeout=PATIENCE)) as connection:
         connection.request("GET", path)
         reply = connection.getresponse()
         return reply.status, reply.read()
@@ -76,7 +77,7 @@ def test_an_application_that_cannot_be_loaded_is_told(tmp_path: Path, code: str,
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=PATIENCE,
     )
     assert ended.returncode == 2, ended.stderr
     assert told.replace("HERE", str(tmp_path)) in ended.stderr

@@ -27,7 +27,7 @@ from sexton.postgres.database import Database
 from sexton.postgres.server import PrivateServer, private_server
 from tests.conftest import with_database
 from tests.faults.proxy import Proxy
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -113,12 +113,36 @@ def running(data: Path) -> Iterator[Running]:
 
 
 def get(address: str, path: str) -> int:
-    connection = http.client.HTTPConnection(address.removeprefix("http://"), timeout=30)
+    connection = http.client.HTTPConnection(address.removeprefix("http://"), timeout=PATIENCE)
     try:
         connection.request("GET", path)
         return connection.getresponse().status
     finally:
         connection.close()
+
+
+def test_a_link_that_signs_a_browser_in_is_printed(running: Running) -> None:
+    address = running.address()
+    link = running.until(r"sign in  (\S+)", running.process.stdout)[1]
+    page, _, secret = link.partition("#")
+    assert (page, len(secret)) == (f"{address}/sign-in", 64)
+
+    def post() -> tuple[int, str | None]:
+        connection = http.client.HTTPConnection(address.removeprefix("http://"), timeout=PATIENCE)
+        try:
+            form = {"Content-Type": "application/x-www-form-urlencoded"}
+            connection.request("POST", "/sign-in", f"token={secret}", form)
+            answer = connection.getresponse()
+            return answer.status, answer.headers["Set-Cookie"]
+        finally:
+            connection.close()
+
+    status, cookie = post()
+    assert (status, cookie is not None) == (303, True)
+    assert post() == (401, None)
+    assert running.interrupt() == 0
+    assert running.process.stderr is not None
+    assert secret not in running.process.stderr.read()
 
 
 def test_stop_ends_it(running: Running, data: Path) -> None:
@@ -217,7 +241,7 @@ def test_firing_goes_on_under_half_open_connections(running: Running, data: Path
     address = running.address()
     host, port = address.removeprefix("http://").split(":")
     make = {"name": "canary", "schedule": "every 1s", "target": {"handler": "sexton.log"}}
-    connection = http.client.HTTPConnection(host, int(port), timeout=60)
+    connection = http.client.HTTPConnection(host, int(port), timeout=PATIENCE)
     body = json.dumps(make)
     connection.request("POST", "/api/v1/jobs", body=body, headers={"Content-Type": "application/json"})
     assert connection.getresponse().status == 201
@@ -333,7 +357,7 @@ async def test_a_node_that_is_started_before_its_database_waits_for_it(
     try:
         assert process.stdout is not None
         assert process.stderr is not None
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             while b"cannot be reached" not in await process.stderr.readline():
                 pass
             proxy.restore()
@@ -358,7 +382,7 @@ def test_told_to_stop_while_it_waits_for_the_database() -> None:
         assert process.stderr is not None
         assert "cannot be reached" in process.stderr.readline()
         process.terminate()
-        process.communicate(timeout=60)
+        process.communicate(timeout=PATIENCE)
         assert process.returncode == 0
 
 

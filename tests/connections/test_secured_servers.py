@@ -34,6 +34,7 @@ from tests.servers.secured import LOGIN, PASSWORD, STARTS, USER
 from tests.servers.table import SERVERS, Server
 from tests.targets.carrying import carry_out, end_of
 from tests.targets.services import Authority, make_authority
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.servers
 
@@ -120,7 +121,7 @@ async def use_queue_without(server: Secured, folder: Path, caplog: pytest.LogCap
     for lack, url in server.lacking(folder).items():
         queue = broker(url)
         with pytest.raises(Unavailable) as refused:
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(PATIENCE):
                 await queue.publish([Notice(1, [8])])
         await queue.close()
         if lack == "authority" and queue.name != "kafka":  # whose client only logs why
@@ -198,7 +199,7 @@ async def test_electors(
             without = elector(url)
             await without.open("cluster")
             with pytest.raises(Unavailable) as refused:
-                async with asyncio.timeout(60):
+                async with asyncio.timeout(PATIENCE):
                     await without.renew(view)
             told(caplog, str(refused.value))
             await without.close()

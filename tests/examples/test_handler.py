@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.waiting import PATIENCE
+
 EXAMPLE = Path(__file__).parents[2] / "examples" / "targets" / "handler.py"
 
 
@@ -16,7 +18,7 @@ def test_example(database_url: str) -> None:
         env=os.environ | {"SEXTON_DATABASE_URL": database_url},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
         check=False,
     )
     assert (done.returncode, done.stdout) == (0, "success {'hello': 'world'}\n"), done.stderr

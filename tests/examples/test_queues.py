@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.servers.address import address
+from tests.waiting import PATIENCE
 
 FOLDER = Path(__file__).parents[2] / "examples" / "queues"
 VARIABLES = {
@@ -39,7 +40,7 @@ def test_example(queue: str, database_url: str) -> None:
         },
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from sexton.errors import InvalidField
+from sexton.errors import InvalidField, RefusedLines
 from sexton.jobs import planning
-from sexton.jobs.bulk import LARGEST_CHUNK, RefusedLines, create_many
+from sexton.jobs.bulk import LARGEST_CHUNK, create_many
 from sexton.jobs.read import get
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context

@@ -11,9 +11,9 @@ import msgspec
 import pytest
 
 from sexton.config import Settings
-from sexton.errors import InvalidField, ScheduleError
+from sexton.errors import InvalidField, NameTaken, ScheduleError
 from sexton.jobs import planning
-from sexton.jobs.create import NameTaken, create
+from sexton.jobs.create import create
 from sexton.jobs.edit import replace
 from sexton.jobs.read import get
 from sexton.jobs.spec import JobSpec

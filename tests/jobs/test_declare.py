@@ -32,8 +32,8 @@ async def live_node(
     async with database.connection() as connection:
         await connection.execute(
             database.sql(
-                """insert into sexton.nodes (name, roles, app, handlers, lease_until, version)
-                values ($1, '{worker}', $2, $3, $4, '0')"""
+                """insert into sexton.nodes (name, roles, app, namespace, handlers, lease_until, version)
+                values ($1, '{worker}', $2, 'default', $3, $4, '0')"""
             ),
             name, app, list(handlers), until,
         )  # fmt: skip

@@ -8,9 +8,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from sexton.errors import Conflict, InvalidField, NotFound, ScheduleError
+from sexton.errors import Conflict, InvalidField, NameTaken, NotFound, ScheduleError
 from sexton.jobs import planning
-from sexton.jobs.create import NameTaken
 from sexton.jobs.edit import edit, replace
 from sexton.jobs.read import get
 from sexton.jobs.spread import jitter_of

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from sexton.errors import InvalidField
-from sexton.jobs.bulk import RefusedLines, create_many, put_many
+from sexton.errors import InvalidField, RefusedLines
+from sexton.jobs.bulk import create_many, put_many
 from sexton.jobs.create import create
 from sexton.jobs.edit import edit, replace
 from sexton.jobs.filter import JobFilter

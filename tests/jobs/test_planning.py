@@ -79,23 +79,49 @@ def test_run_once_coalesces_into_an_occurrence_that_is_just_late() -> None:
 
 
 @pytest.mark.parametrize(("window", "reason"), [("RUN_ONCE", "coalesced"), ("SKIP", "missed")])
-def test_after_an_outage_a_job_faster_than_its_grace_runs_once(window: str, reason: str) -> None:
+@pytest.mark.parametrize("standstill", [11, 51, 60, 121])
+def test_after_a_standstill_a_job_faster_than_its_grace_runs_once(
+    window: str, reason: str, standstill: int
+) -> None:
+    """However short it was: times that follow each other must not all start at once."""
     fast = parse("every 5s", anchor=START)
-    now = START + timedelta(minutes=2, seconds=1)
+    now = START + timedelta(seconds=standstill)
     result = plan(fast, policy(window), START, NO_JITTER, now)
     assert [(run.scheduled_at, run.trigger) for run in result.runs] == [
-        (now - timedelta(seconds=1), Trigger.SCHEDULE)
+        (now - timedelta(seconds=standstill % 5), Trigger.SCHEDULE)
     ]
-    assert skips(result) == [(0, 24, reason)]
-    assert len(plan(fast, policy("RUN_ALL"), START, NO_JITTER, now).runs) == 25
+    assert skips(result) == [(0, standstill // 5, reason)]
+
+
+@pytest.mark.parametrize("standstill", [11, 51, 121])
+def test_after_a_standstill_run_all_runs_each_one_after_another(standstill: int) -> None:
+    now = START + timedelta(seconds=standstill)
+    result = plan(parse("every 5s", anchor=START), policy("RUN_ALL"), START, NO_JITTER, now)
+    assert [run.trigger for run in result.runs] == [Trigger.CATCH_UP] * (standstill // 5) + [Trigger.SCHEDULE]
+    assert (result.chained, result.skips) == (True, ())
 
 
 @pytest.mark.parametrize("window", list(MissedWindow))
-def test_a_job_faster_than_its_grace_runs_each_time_that_is_only_late(window: MissedWindow) -> None:
+@pytest.mark.parametrize("seconds", [1, 6, 10])
+def test_a_job_faster_than_its_grace_runs_each_time_after_a_hiccup(
+    window: MissedWindow, seconds: int
+) -> None:
+    now = START + timedelta(seconds=seconds)
+    result = plan(parse("every 1s", anchor=START), policy(window), START, NO_JITTER, now)
+    assert [run.trigger for run in result.runs] == [Trigger.SCHEDULE] * (seconds + 1)
+    assert (result.chained, result.skips) == (False, ())
+
+
+def test_a_short_grace_is_no_hiccup() -> None:
     result = plan(
-        parse("every 5s", anchor=START), policy(window), START, NO_JITTER, START + timedelta(minutes=1)
+        parse("every 1s", anchor=START),
+        policy("SKIP", grace_seconds=2),
+        START,
+        NO_JITTER,
+        START + timedelta(seconds=5),
     )
-    assert (len(result.runs), result.skips) == (13, ())
+    assert [run.scheduled_at for run in result.runs] == [START + timedelta(seconds=5)]
+    assert skips(result) == [(0, 5, "missed")]
 
 
 def test_run_all_runs_the_newest_and_counts_the_rest() -> None:

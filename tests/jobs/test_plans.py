@@ -9,7 +9,7 @@ import pytest
 
 from sexton.jobs.filter import JobFilter
 from sexton.jobs.read import list_jobs
-from sexton.postgres.database import Database
+from sexton.postgres.database import BY_KEY, Database
 from sexton.postgres.transaction import Context
 from tests.postgres.test_statements import read
 
@@ -32,12 +32,14 @@ DUE = datetime(2030, 1, 1, tzinfo=UTC)
 START: dict[str, Any] = {"due_at": datetime(1970, 1, 1, tzinfo=UTC), "after": 0}
 TIMERS = """
 insert into sexton.timers (job_id, shard, revision, timing_key, scheduled_at, due_at, lane, priority)
-select id, 0, 1, timing_key, at, at, 1, 2
+select id, sexton.shard_of(id, 4), 1, timing_key, at, at, 1, 2
 from (select job.*, row_number() over (order by id) as place from sexton.jobs as job) as numbered,
      lateral (select $1::timestamptz + place * $2::int * interval '1 second' as at) as due
 """
 
 FILTERS = ("status", "label", "labels", "name", "pattern", "kind", "handler", "full_name", "app")
+
+EVERY: dict[str, Any] = {"namespace": "default", "after": 0, "problem": False, **dict.fromkeys(FILTERS)}
 
 
 async def ways(
@@ -45,7 +47,7 @@ async def ways(
 ) -> dict[str, int]:
     """By which way so many rows were read, planned as `list_jobs` has it planned."""
     settings = {"plan_cache_mode": "force_custom_plan"}
-    given = {"namespace": "default", "after": 0, "problem": False, **dict.fromkeys(FILTERS), **filters}
+    given = {**EVERY, **filters}
     return await read(database, statement, settings, table=table, limit=limit, **given)
 
 
@@ -108,17 +110,53 @@ async def test_the_many_are_not_counted_by_their_names(database: Database) -> No
     assert page.cursor is None
 
 
+@pytest.mark.parametrize(
+    "filters",
+    [{"label": "rare"}, {"pattern": "rare\\_%"}, {"handler": "rare"}, {"status": "paused"}],
+    ids=str,
+)
+async def test_what_is_rare_is_found_by_an_index_to_be_acted_on(
+    database: Database, filters: dict[str, Any]
+) -> None:
+    await fill(database)
+    locked = await ways(database, 1000, "jobs/lock_chosen", through=None, **filters)
+    assert sum(locked.values()) <= FEW + 2, locked
+    for given in ({"through": None}, {"through": MANY * 2}):
+        found = await read(
+            database,
+            "jobs/count_chosen",
+            {"plan_cache_mode": "force_custom_plan"},
+            table="jobs",
+            **{**EVERY, **given, **filters},
+        )
+        assert sum(found.values()) <= FEW + 2, found
+
+
+async def test_a_chunk_of_many_jobs_reads_little_more_than_the_chunk(database: Database) -> None:
+    await fill(database)
+    for place in (0, MANY // 2):
+        found = await ways(database, 20, "jobs/lock_chosen", kind="http", after=place, through=None)
+        assert sum(found.values()) <= 100, found
+
+
 @pytest.mark.parametrize("herd", [True, False], ids=["at one instant", "one after another"])
 @pytest.mark.parametrize("filters", [{}, {"status": "active"}, {"label": "team"}, {"kind": "http"}], ids=str)
 async def test_a_page_of_what_fires_next_reads_little_more_than_the_page(
     database: Database, filters: dict[str, Any], herd: bool
 ) -> None:
     await fill_timers(database, herd=herd)
-    middle = {"due_at": DUE if herd else DUE + timedelta(seconds=MANY // 2), "after": MANY // 2}
+    first = await value(database, "select min(job_id) from sexton.timers")
+    middle = {"due_at": DUE if herd else DUE + timedelta(seconds=MANY // 2), "after": first + MANY // 2}
     for place in (START, middle):
-        found = await ways_by_next_run(database, "timers", limit=21, **place, **filters)
-        assert found.keys() == {"timers_next"}
-        assert found["timers_next"] <= 100, found
+        given = {"limit": 21, "rows": 400, "walk": 100, **EVERY, **place, **filters}
+        timers, jobs = [
+            await read(database, "jobs/list_soonest", BY_KEY, table=table, **given)
+            for table in ("timers", "jobs")
+        ]
+        assert timers.keys() <= {"timers_due", "timers_pkey"}
+        assert timers["timers_due"] <= 400
+        assert timers.get("timers_pkey", 0) == (100 if herd else 0)
+        assert sum(jobs.values()) <= 100, jobs
 
 
 @pytest.mark.parametrize(
@@ -133,6 +171,11 @@ async def test_what_is_rare_is_found_before_it_is_sorted(database: Database, fil
 
 async def ways_by_next_run(database: Database, table: str, **given: Any) -> dict[str, int]:
     return await ways(database, statement="jobs/list_by_next_run", table=table, **given)
+
+
+async def value(database: Database, statement: str) -> Any:
+    async with database.connection() as connection:
+        return await connection.fetchval(database.sql(statement))
 
 
 async def fill_timers(database: Database, *, herd: bool) -> None:

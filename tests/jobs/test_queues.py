@@ -35,7 +35,7 @@ from sexton.runs.read import get_run
 from sexton.runs.redrive import redrive
 from sexton.runs.trigger import backfill, run_now
 from sexton.runs.why import why
-from sexton.targets.run import RunContext
+from sexton.targets.face import Run
 from tests.scheduling import Stage, hour_before, now
 from tests.seeding import (
     NOW,
@@ -44,6 +44,7 @@ from tests.seeding import (
     turn,
     working,
 )
+from tests.waiting import PATIENCE
 
 PAST = datetime(2020, 5, 1, 12, 0, tzinfo=UTC)
 CROWD = """
@@ -69,14 +70,14 @@ async def crowd(store: Store, count: int, *, keys: int = 0, at: datetime = NOW) 
 class Meter:
     """What runs at the same time, as the handlers see it."""
 
-    def __init__(self, name: Callable[[RunContext], str] = lambda run: "") -> None:
+    def __init__(self, name: Callable[[Run], str] = lambda run: "") -> None:
         self.now: Counter[str] = Counter()
         self.most: Counter[str] = Counter()
         self.total = 0
         self._name = name
 
     @contextmanager
-    def running(self, run: RunContext) -> Iterator[None]:
+    def running(self, run: Run) -> Iterator[None]:
         self.total += 1
         for name in {"all", self._name(run)}:
             self.now[name] += 1
@@ -109,7 +110,7 @@ async def several(
 
 
 async def empty(store: Store) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         while await store.value("select count(*) from sexton.runs"):
             await store.fetch("select pg_sleep(0.01)")
 
@@ -200,7 +201,7 @@ async def test_queues_are_listed_with_what_waits(store: Store, database: Databas
 async def test_a_paused_queue_keeps_its_runs(store: Store, database: Database) -> None:
     run = await store.run()
 
-    async def work(run: RunContext) -> None:
+    async def work(run: Run) -> None:
         """Returns nothing."""
 
     paused = await pause_queue(Context(database, now=NOW), "default", reason="the mail server moves")
@@ -226,11 +227,11 @@ async def test_workers_hear_of_a_pause_and_of_its_end(store: Store, database: Da
     """They look by themselves only every thousand seconds here."""
     lane = await store.lane()
 
-    async def work(run: RunContext) -> None:
+    async def work(run: Run) -> None:
         """Returns nothing."""
 
     async with several(database, 1, work, poll_seconds=1000) as [worker]:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             await worker.joined()
             while worker.state.lanes != [lane]:
                 await turn(worker)
@@ -253,16 +254,16 @@ async def test_never_more_than_the_limit_in_all_workers(store: Store, database: 
     names = {
         row["id"]: row["concurrency_key"] or "" for row in await store.fetch("select * from sexton.runs")
     }
-    meter = Meter(lambda run: names[run.id])
+    meter = Meter(lambda run: names[run._attempt.id])
     failed: set[int] = set()
 
-    async def work(run: RunContext) -> Retry | None:
+    async def work(run: Run) -> Retry | None:
         with meter.running(run):
             await asyncio.sleep(0)
             async with database.connection() as connection:
                 await connection.execute("select pg_sleep(0.001)")
-            if run.id % 10 == 0 and run.id not in failed:
-                failed.add(run.id)
+            if run._attempt.id % 10 == 0 and run._attempt.id not in failed:
+                failed.add(run._attempt.id)
                 return Retry(after=0)
         return None
 
@@ -289,13 +290,13 @@ async def test_the_runs_of_a_dead_worker_hold_their_places_until_they_are_taken_
         await other.claimer.tick()
         assert other.state.in_hand == 0
         await store.execute("update sexton.nodes set state = 'dead', running = 2 where id = $1", gone)
-        await database.fetch("recording/reap", now=NOW, limit=100)
+        await database.fetch("recording/reap", now=NOW, limit=100, harmless=[])
         await other.claimer.tick()
         assert other.state.in_hand == 2
         await settled(other)
 
 
-async def _nothing(run: RunContext) -> None:
+async def _nothing(run: Run) -> None:
     """Returns nothing."""
 
 
@@ -303,7 +304,7 @@ async def test_a_limit_counts_what_was_claimed_before_it(store: Store, database:
     lane = await crowd(store, 6)
     go = asyncio.Event()
 
-    async def work(run: RunContext) -> None:
+    async def work(run: Run) -> None:
         await go.wait()
 
     async with working(database, {"work": work}, concurrency=4) as worker:
@@ -332,7 +333,7 @@ async def test_the_end_of_a_run_lets_the_next_one_go(store: Store, database: Dat
     await set_limits(Context(database), "default", Limits(concurrency=1))
     meter = Meter()
 
-    async def work(run: RunContext) -> None:
+    async def work(run: Run) -> None:
         with meter.running(run):
             await asyncio.sleep(0)
 
@@ -358,10 +359,10 @@ async def test_no_limit_keeps_the_others_waiting(store: Store, database: Databas
     await set_limits(Context(database), "slow", Limits(concurrency=1000))
     order: list[str] = []
 
-    async def work(run: RunContext) -> None:
+    async def work(run: Run) -> None:
         order.append("free")
 
-    async def other(run: RunContext) -> None:
+    async def other(run: Run) -> None:
         order.append("limited")
 
     async with working(database, {"work": work, "other": other}, concurrency=50, claim_size=50) as worker:
@@ -445,7 +446,7 @@ async def test_a_run_says_which_limit_it_waits_for(store: Store, database: Datab
         assert await wait_for(concurrency=2) is None
 
 
-async def _wait(run: RunContext) -> None:
+async def _wait(run: Run) -> None:
     await asyncio.Event().wait()
 
 

@@ -121,7 +121,7 @@ async def test_a_single_time_that_has_come_is_not_run_twice(database: Database, 
 async def test_what_has_fired_is_not_moved(database: Database) -> None:
     await make(database, schedule="2026-06-03T13:00:00Z")
     late = Context(database, now=NOW + HOUR)
-    await late.execute("jobs/complete", job_id=number((await get(late, "report")).job_id), now=NOW)
+    await late.execute("jobs/complete", job_ids=[number((await get(late, "report")).job_id)], now=NOW)
     with pytest.raises(Conflict) as caught:
         await reschedule(late, "report", at(150))
     assert caught.value.code == "job_completed"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -171,6 +172,27 @@ async def test_what_comes_after_the_end_of_a_pause_is_due(database: Database) ->
     for job, (fired, skipped) in zip(jobs, expected, strict=True):
         assert [run["scheduled_at"] for run in await runs(database, job)] == [fired]
         assert await history(database, job) == [(at(1), at(3), 3, "skipped", "paused"), *skipped]
+
+
+async def test_a_pause_that_was_made_longer_meanwhile_does_not_end(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was over when the jobs to resume were listed, and is not when they are locked."""
+    jobs = [await make(database, name=f"job-{number}") for number in range(2)]
+    for job in jobs:
+        await pause(Context(database, now=NOW), job.job_id, until=NOW + MINUTE)
+    later = Context(database, now=NOW + 2 * MINUTE)
+    fetch = Context.fetch
+
+    async def changed(self: Context, statement: str, /, **parameters: Any) -> Any:
+        found = await fetch(self, statement, **parameters)
+        if statement == "jobs/list_ended_pauses":
+            await pause(later, "job-1", until=NOW + HOUR)
+        return found
+
+    monkeypatch.setattr(Context, "fetch", changed)
+    assert await resume_due(later) == 1
+    assert [(await get(later, job.job_id)).status for job in jobs] == ["active", "paused"]
 
 
 async def test_a_pause_that_is_over_can_be_followed_by_another(database: Database) -> None:

@@ -27,9 +27,11 @@ from sexton.postgres.database import Database
 from sexton.postgres.migrate import migrate
 from sexton.postgres.partitions import make_partitions
 from sexton.postgres.pooler import connecting
+from sexton.postgres.transaction import Context
 from tests.conftest import with_database
 from tests.scheduling import fetch
 from tests.servers.address import address
+from tests.waiting import PATIENCE
 
 NUMBERS = count(1)
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
@@ -141,10 +143,10 @@ async def test_jobs_are_made_fired_executed_and_finished(pooled: Pooled) -> None
         seen.put_nowait(run.payload)
         return "written"
 
-    async with asyncio.timeout(120), app.running():
-        assert app.node is not None
-        assert app.node.leadership is not None
-        assert not app.node.scheduler.listening()  # type: ignore[union-attr]
+    async with asyncio.timeout(PATIENCE), app.running():
+        assert app._node is not None
+        assert app._node.leadership is not None
+        assert not app._node.scheduler.listening()  # type: ignore[union-attr]
         for _ in range(3):
             assert await seen.get() is None
         await app.pause(tick)
@@ -177,8 +179,8 @@ async def test_two_schedulers_share_and_a_reshard_works(database_behind: Databas
     for node in nodes:
         await node.start()
     try:
-        assert (await reshard(database_behind, 8)).after == 8
-        async with asyncio.timeout(120):
+        assert (await reshard(Context(database_behind), 8)).after == 8
+        async with asyncio.timeout(PATIENCE):
             while sorted(shard for node in nodes for shard in node.leadership.led) != list(range(8)):  # type: ignore[union-attr]
                 await clock.sleep(0.05)
     finally:

@@ -96,21 +96,28 @@ async def test_expiry_reads_only_what_has_expired_or_is_cancelled(store: Store, 
 async def test_runs_to_be_run_alone_are_found_among_many(store: Store, analyze_first: bool) -> None:
     lane = await fill(store, analyze_first=analyze_first)
     node = await store.node()
-    await store.run(crashes=2)
-    assert await read(store.database, "claiming/find_suspects", BY_KEY, lanes=[lane], now=NOW) == {
-        "runs_suspect": 1
-    }
+    await store.run(company=1)
+    found = await read(store.database, "claiming/find_suspects", BY_KEY, lanes=[lane], now=NOW)
+    assert (found.pop("runs_suspect") <= 2, found) == (True, {})
     ways = await read(
-        store.database, "claiming/claim_alone", BY_KEY, node=node, lanes=[lane], now=NOW, **CLAIM_DEFAULTS
+        store.database,
+        "claiming/claim_suspects",
+        BY_KEY,
+        node=node,
+        lanes=[lane],
+        limit=1,
+        company=None,
+        now=NOW,
+        **CLAIM_DEFAULTS,
     )
-    assert ways.pop("runs_suspect") == 1
+    assert ways.pop("runs_suspect") == 2
     assert sum(ways.values()) <= 2
 
 
 async def test_reaping_reads_nothing_while_nobody_has_died(store: Store) -> None:
     await fill(store, analyze_first=False)
     await store.node()
-    ways = await read(store.database, "recording/reap", {}, now=NOW, limit=5000)
+    ways = await read(store.database, "recording/reap", {}, now=NOW, limit=5000, harmless=[])
     assert sum(ways.values()) == 0
 
 

@@ -83,6 +83,10 @@ def refused(text: str, **options: Any) -> ScheduleError:
         ("0 9 * * 1\t#", "0 9 * * 1"),
         ("# m h dom mon dow\n0 9 * * 1\n", "0 9 * * 1"),
         ("every 15m # quarters", "every 15m"),
+        # Dashes and stars as text editors and chats put them.
+        ("0 9 * * 1\u20135", "0 9 * * 1-5"),
+        ("0 9 \u2217 \uff0a *", "0 9 * * *"),
+        ("2026\u201112\u201124T18:00", "2026-12-24T18:00"),
     ],
 )  # fmt: skip
 def test_read_as_the_same_times(text: str, same: str) -> None:
@@ -112,6 +116,7 @@ def test_read_as_the_same_times(text: str, same: str) -> None:
         ("Mon..Fri 09:00 Asia/Tokyo", "0 9 * * 1-5", "Asia/Tokyo"),
         ("2026-12-24 18:00 Asia/Tokyo", "2026-12-24T18:00", "Asia/Tokyo"),
         ("OnCalendar=daily UTC", "@daily", "UTC"),
+        ("2026-12-24T18:00:00 Asia/Tokyo", "2026-12-24T18:00", "Asia/Tokyo"),
     ],
 )  # fmt: skip
 def test_a_zone_in_the_text_of_any_kind(text: str, same: str, timezone: str) -> None:
@@ -176,6 +181,42 @@ def test_a_repeating_interval_without_its_start() -> None:
         ("'0 9 * * 1-5'", "0 9 * * 1-5", "0 9 * * 1-5"),
         ('"every 15m"', "every 15m", "every 15m"),
         ("OnUnitActiveSec=15min", "every 15min", "every 15m"),
+        # Of files: the key and the quotes are not the schedule.
+        ("- cron: '30 5 * * 1,3'", "30 5 * * 1,3", "30 5 * * 1,3"),
+        ('schedule: "*/5 * * * *"', "*/5 * * * *", "*/5 * * * *"),
+        ("cron: 0 0 * * 0 # sundays", "0 0 * * 0", "0 0 * * 0"),
+        ("cron = @daily", "@daily", "0 0 * * *"),
+        ("\u201c0 9 * * 1-5\u201d", "0 9 * * 1-5", "0 9 * * 1-5"),
+        ("\u2018every 15m\u2019", "every 15m", "every 15m"),
+        # A zone where there is no place for it.
+        ("0 9 * * 1-5 Europe/Berlin", "CRON_TZ=Europe/Berlin 0 9 * * 1-5",
+         "CRON_TZ=Europe/Berlin 0 9 * * 1-5"),
+        ("0 9 * * 1-5 (Europe/Berlin)", "CRON_TZ=Europe/Berlin 0 9 * * 1-5",
+         "CRON_TZ=Europe/Berlin 0 9 * * 1-5"),
+        ("0 9 * * 1-5 UTC", "CRON_TZ=UTC 0 9 * * 1-5", "0 9 * * 1-5"),
+        ("2026-12-24T18:00:00+01:00[Europe/Berlin]", "2026-12-24T18:00:00+01:00", "2026-12-24T17:00:00Z"),
+        # A year, seconds since 1970, and calls of Celery.
+        ("0 9 * * 1-5 2026", "0 9 * * 1-5", "0 9 * * 1-5"),
+        ("0 9 1 1 * 2026-2030", "0 9 1 1 *", "0 9 1 1 *"),
+        ("@1798104600", "2026-12-24T09:30:00Z", "2026-12-24T09:30:00Z"),
+        ("1798104600", "2026-12-24T09:30:00Z", "2026-12-24T09:30:00Z"),
+        ("1798104600000", "2026-12-24T09:30:00Z", "2026-12-24T09:30:00Z"),
+        ("@600", "every 600s", "every 10m"),
+        ("crontab(hour=7, minute=30, day_of_week=1)", "30 7 * * 1", "30 7 * * 1"),
+        ("crontab(minute='*/15')", "*/15 * * * *", "*/15 * * * *"),
+        ("crontab(0, 9, day_of_month='1')", "0 9 1 * *", "0 9 1 * *"),
+        # Words of other programs.
+        ("@once", "2026-12-24T18:00:00Z", "2026-12-24T18:00:00Z"),
+        ("~ 5 * * *", "H", "H"),
+        ("0~30 5 * * *", "H(0-30)", "H(0-30)"),
+        ("0 9 * * weekdays", "1-5", "1-5"),
+        ("0 9 * * weekend", "6,0", "6,0"),
+        ("0 9 * * L5", "5L", "5L"),
+        ("0 9 * * L", "5L", "5L"),
+        ("every day 09:00", "0 9 * * *", "0 9 * * *"),
+        ("every other day", "every 2d", "every 48h"),
+        ("every 1M", "every 1m", "every 1m"),
+        ("every 1M", "FREQ=MONTHLY", "FREQ=MONTHLY"),
         ("every monday", "0 9 * * MON", "0 9 * * 1"),
         ("every weekday at 9", "0 9 * * 1-5", "0 9 * * 1-5"),
         ("every day at 9", "0 9 * * *", "0 9 * * *"),
@@ -197,8 +238,10 @@ def test_a_repeating_interval_without_its_start() -> None:
 def test_refused_with_the_line_to_write(text: str, line: str, same: str) -> None:
     error = refused(text)
     assert line in str(error.hint)
+    if line == same and len(line.split()) == 1 and not line.startswith(("FREQ", "2026")):  # one field of it
+        line = same = f"0 9 * * {line}" if "H" not in line else f"{line} 5 * * *"
     anchor = ANCHOR if takes_anchor(line) else None
-    assert answers(line, anchor=anchor) == answers(same, anchor=anchor) != []
+    assert answers(line, anchor=anchor, key="job") == answers(same, anchor=anchor, key="job") != []
 
 
 @pytest.mark.parametrize(
@@ -255,6 +298,10 @@ def test_what_is_not_certain_is_refused(text: str) -> None:
         ("0 0 9 * ? 1", "month: ? stands for any day"),
         ("FREQ=DAILY;DTSTART=20260101T090000Z", "DTSTART is no part of a rule"),
         ("OnBootSec=15min", "OnBootSec= counts from an event"),
+        ("OnUnitActiveSec=1M", "OnUnitActiveSec= counts from an event"),
+        ("@reboot", "@reboot is when a machine starts"),
+        ("@reboot /usr/bin/start", "@reboot is when a machine starts"),
+        ("2026-12-24T18:00:00X", "'2026-12-24T18:00:00X' is not an ISO-8601 time"),
     ],
 )
 def test_what_is_said_of_other_programs(text: str, said: str) -> None:

@@ -32,6 +32,18 @@ REFUSED: list[tuple[str, dict[str, Any]]] = [
     ("0 9 * * 1 root /bin/true", {}),
     ("@dayly", {}),
     ("@reboot", {}),
+    ("@once", {}),
+    ("@600", {}),
+    ("@1798104600", {}),
+    ("- cron: '30 5 * * 1,3'", {}),
+    ("0 9 * * 1 Europe/Berlin", {}),
+    ("0 9 * * weekdays", {}),
+    ("0 9 * * L", {}),
+    ("0 9 * * 1 2026", {}),
+    ("crontab(minute='*/15')", {}),
+    ("~ * * * *", {}),
+    ("every 1M", {}),
+    ("every other week", {}),
     ("@daily 5", {}),
     ("every 15", {}),
     ("every 1.5h", {}),
@@ -101,7 +113,7 @@ WHOLES = (
 def reads(text: str) -> bool:
     for whole in WHOLES:
         try:
-            parse(whole.format(text), timezone="Asia/Tokyo" if "DTSTART;" in text else None)
+            parse(whole.format(text), key="job", timezone="Asia/Tokyo" if "DTSTART;" in text else None)
         except ScheduleError as error:
             if error.code == "naive_time":
                 return True

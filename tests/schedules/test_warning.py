@@ -29,6 +29,9 @@ END = datetime(2030, 6, 1, tzinfo=UTC)
         ("* * * * * */10", ["Every 10 seconds", "seconds=last"]),
         ("*/5 * * * * 1", ["At second 1 of every 5th minute"]),
         ("0 0 9 * * 0", ["At 00:00 on the 9th of the month"]),
+        # A year last.
+        ("0 9 * * 1-5 *", ["At 09:00 on weekdays", "write 0 9 * * 1-5"]),
+        ("30 9 * * 1 *", ["At 09:30 on Monday", "write 30 9 * * 1"]),
         # Both days in six fields.
         ("0 0 0 13 * 5", ["13 or day of week 5", "Spring"]),
         # Steps that leave their field.
@@ -77,6 +80,8 @@ def test_warned_of(text: str, parts: list[str]) -> None:
         "*/10 * * * * *",
         "30 0 9 * * *",
         "0 */5 * * * *",
+        "0 30 * * * *",
+        "0 0 9 * 1-5 *",
         "*/15 * * * *",
         "*/7 * * * *",
         "*/60 * * * *",

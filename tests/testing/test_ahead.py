@@ -160,7 +160,7 @@ async def drive(seed: int, start: Start) -> Seen:
         lane = app.jobs[run.job_name].queue if run.job_name in app.jobs else "once"
         seen.calls.append(
             (engine.now, run.scheduled_at, run.attempt, run.trigger, run.missed,
-             run.idempotency_key.partition("r_")[0], run.payload, run.revision,
+             run.idempotency_key.partition("r_")[0], run.payload, run._attempt.revision,
              run.late_seconds < 60, lane, run.job_name)
         )  # fmt: skip
         if own.random() < 0.2:
@@ -206,7 +206,7 @@ async def drive(seed: int, start: Start) -> Seen:
                 async with run.transaction(result="kept") as connection:
                     seen.told.append(await connection.fetchval("select clock_timestamp()"))
             case 11:
-                seen.told.append(await engine.database.fetchval("reading/count_timers", now=None))
+                seen.told.append(await engine.database.fetchval("reading/count_timers"))
         return None
 
     async def hear(event: RunEvent) -> None:

@@ -13,6 +13,7 @@ from sexton.security.key_spec import KeySpec
 from sexton.security.keys import KeyView, NewKey
 from sexton.security.namespace_spec import NamespaceSpec
 from sexton.security.namespaces import NamespaceView
+from sexton.security.quota_spec import QuotaChanges
 from sexton.security.role import EVERY_NAMESPACE, Role
 
 KEY: dict[str, Any] = {
@@ -32,6 +33,15 @@ NAMESPACE: dict[str, Any] = {
     "name": "billing",
     "description": "What the billing team runs.",
     "created_at": "2026-06-01T13:00:00Z",
+    "quotas": {
+        "jobs": 10_000,
+        "live_runs": 5000,
+        "firings_per_second": 50.0,
+        "payload_bytes": None,
+        "history_days": 30,
+        "campaign_sends_per_day": None,
+    },
+    "used": {"jobs": 1200, "live_runs": 3, "firings_wait_seconds": 0.0},
 }
 
 
@@ -110,11 +120,22 @@ async def list_namespaces(call: Call) -> Answer:
 
 @operation(routes.GET_NAMESPACE, answer=NamespaceView, errors=(404,), answer_example=NAMESPACE)
 async def get_namespace(call: Call) -> Answer:
-    """One of those that the caller may see."""
+    """One of those that the caller may see, with its quotas and what it uses."""
     name = call.path("namespace")
     if call.caller.role_in(name) is None:
         raise not_found("namespace", name)
     return Answer(await namespaces.get_namespace(call.context, name))
+
+
+@operation(
+    routes.CHANGE_NAMESPACE, answer=NamespaceView, errors=(404, 422),
+    example={"jobs": 10_000, "firings_per_second": 50, "payload_bytes": None}, answer_example=NAMESPACE,
+)  # fmt: skip
+async def change_namespace(call: Call) -> Answer:
+    """Changes the quotas that are given, and no others; null removes one. They hold within seconds. What
+    there is beyond a quota stays."""
+    changed = await namespaces.change_namespace(call.context, call.path("namespace"), call.json(QuotaChanges))
+    return Answer(changed)
 
 
 def _everywhere(call: Call) -> bool:
@@ -131,4 +152,5 @@ OPERATIONS = (
     create_namespace,
     list_namespaces,
     get_namespace,
+    change_namespace,
 )

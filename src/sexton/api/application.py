@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import unquote
 
 from litestar import Litestar
 from litestar.types import ControllerRouterHandler, LifeSpanScope, Scope
 
-from sexton.api import access, bulk, dead, jobs, pages, queues, reports, runs, system, targets
+from sexton.api import (
+    access,
+    actions,
+    audit,
+    bulk,
+    content,
+    dead,
+    jobs,
+    pages,
+    queues,
+    reports,
+    runs,
+    sessions,
+    sign_in,
+    system,
+    targets,
+)
 from sexton.api.guard import RequestGuard
 from sexton.api.operation import SLASH, Operation, Process, Services
 from sexton.api.problems import answer_error
+from sexton.api.provider import open_provider
+from sexton.api.request_id import REQUEST_ID_HEADER, set_request_id
+from sexton.api.site import Site
 from sexton.config import Settings
 from sexton.postgres.database import Database
 from sexton.postgres.replica import Replica
@@ -19,14 +39,54 @@ from sexton.targets.table import load_kinds
 
 
 class App(Litestar):
-    """Keeps `%2F` in a path from being taken for a slash: a job may be called `team/report`."""
+    """Keeps `%2F` in a path from being taken for a slash: a job may be called `team/report`. Gives every
+    request an id and every answer the headers that it must have, and answers browsers that ask whether a page
+    may send a request."""
+
+    site: Site
 
     async def __call__(self, scope: Scope | LifeSpanScope, receive: Any, send: Any) -> None:
-        raw: Any = scope.get("raw_path")
+        http: Any = scope
+        if http["type"] == "http":
+            asked = {name.decode("latin-1"): value.decode("latin-1") for name, value in http["headers"]}
+            request_id = set_request_id(http)
+            origin = asked.get("origin")
+            if http["method"] == "OPTIONS" and "access-control-request-method" in asked:
+                granted = self.site.preflight(origin)
+                if granted is not None:
+                    await _answer_shortly(send, 204, {**granted, REQUEST_ID_HEADER: request_id})
+                    return
+            given = self.site.security_headers(asked.get("host", "")) | self.site.cross_origin_headers(origin)
+            send = _adding(given | {REQUEST_ID_HEADER: request_id}, send)
+        raw: bytes | None = http.get("raw_path")
         if raw and b"%2f" in raw.lower():
             parts = raw.partition(b"?")[0].decode("latin-1").split("/")
-            cast("Any", scope)["path"] = "/".join(unquote(part).replace("/", SLASH) for part in parts)
+            http["path"] = "/".join(unquote(part).replace("/", SLASH) for part in parts)
         await super().__call__(scope, receive, send)
+
+
+def _adding(given: Mapping[str, str], send: Any) -> Any:
+    """Add headers to an answer that does not have them."""
+
+    async def sending(message: Any) -> None:
+        if message["type"] == "http.response.start":
+            present = {name.lower() for name, _ in message["headers"]}
+            more = _encoded(
+                {name: value for name, value in given.items() if name.lower().encode() not in present}
+            )
+            message = {**message, "headers": [*message["headers"], *more]}
+        await send(message)
+
+    return sending
+
+
+async def _answer_shortly(send: Any, status: int, headers: Mapping[str, str]) -> None:
+    await send({"type": "http.response.start", "status": status, "headers": _encoded(headers)})
+    await send({"type": "http.response.body", "body": b""})
+
+
+def _encoded(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
+    return [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
 
 
 # What a process without the api shows of itself, if it is asked to.
@@ -43,17 +103,23 @@ def make_app(
 ) -> Litestar:
     """The application, or `only` these paths of it. Refuses to be open to other machines without keys."""
     load_kinds(settings)
-    services = Services(database, settings, RequestGuard(settings, database), node, replica)
-    every = (*operations(), *pages.operations(operations))
+    guard = RequestGuard(settings, database)
+    provider = open_provider(settings)
+    issuer = None if provider is None else provider.issuer
+    services = Services(database, settings, guard, node, replica, issuer=issuer)
+    every = (*operations(), *pages.operations(operations), *sign_in.OPERATIONS)
     routes: list[ControllerRouterHandler] = [
         one.route(services) for one in every if only is None or one.path in only
     ]
-    return App(
+    app = App(
         routes,
         openapi_config=None,
         exception_handlers={Exception: answer_error},
         logging_config=None,
+        on_shutdown=[provider.close] if provider is not None else [],
     )
+    app.site = guard.site
+    return app
 
 
 def operations() -> tuple[Operation, ...]:
@@ -61,11 +127,15 @@ def operations() -> tuple[Operation, ...]:
     return (
         *jobs.OPERATIONS,
         *bulk.OPERATIONS,
+        *actions.OPERATIONS,
         *runs.OPERATIONS,
         *reports.OPERATIONS,
         *dead.OPERATIONS,
         *queues.OPERATIONS,
         *targets.OPERATIONS,
         *access.OPERATIONS,
+        *sessions.OPERATIONS,
+        *content.OPERATIONS,
+        *audit.OPERATIONS,
         *system.OPERATIONS,
     )

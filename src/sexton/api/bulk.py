@@ -19,9 +19,10 @@ from sexton.api.guard import LINES_TYPES
 from sexton.api.operation import Answer, Call, operation
 from sexton.api.problems import LineError
 from sexton.api.replay import StoredAnswer, check_key, fingerprint, once
+from sexton.api.request_id import request_id_of
 from sexton.api.routes import BulkQuery
-from sexton.errors import InvalidField
-from sexton.jobs.bulk import RefusedLines, Result, create_many, put_many
+from sexton.errors import InvalidField, RefusedLines
+from sexton.jobs.bulk import Result, create_many, put_many
 from sexton.postgres.transaction import Context
 
 LONGEST_LINE = 512 * 1024
@@ -110,7 +111,7 @@ async def create_jobs(call: Call) -> Answer:
         job_ids=[each.job_id for each in results] if query.ids else None,
         results=results if query.results else None,
     )
-    return _refusal(answer, errors) if errors else Answer(answer)
+    return _refusal(answer, errors, request_id_of(call.request)) if errors else Answer(answer)
 
 
 async def _make(
@@ -148,7 +149,7 @@ def _line_errors(refused: RefusedLines, chunk: list[tuple[int, bytes]]) -> list[
     ]
 
 
-def _refusal(answer: BulkAnswer, errors: list[LineError]) -> Answer:
+def _refusal(answer: BulkAnswer, errors: list[LineError], request_id: str | None) -> Answer:
     jobs = f"{answer.lines} job{'s' if answer.lines > 1 else ''}"
     response = problems.problem(
         422,
@@ -157,6 +158,7 @@ def _refusal(answer: BulkAnswer, errors: list[LineError]) -> Answer:
         field=f"line {errors[0].line}",
         hint="correct the lines and send the chunks that were refused again",
         errors=msgspec.to_builtins(errors),
+        request_id=request_id,
         **msgspec.to_builtins(answer),
     )
     return Answer(response.content, status=422, headers={"Content-Type": problems.MEDIA_TYPE})

@@ -1,37 +1,51 @@
-"""Which requests the API answers.
+"""Which requests the API answers, and who calls.
 
-Bound to loopback it needs no key from the user who runs it, but a web page in that user's browser must not be
-able to drive it. So the Host header must name this machine (a page whose name was rebound to 127.0.0.1 names
-its own host), an Origin must be the API's own, `Sec-Fetch-Site` must not name another site, and a body must
-be declared as JSON, which a form cannot do. On any other address every request needs a key
-(`security.access`).
+A caller shows a key, or the cookie of a session; or, on loopback without keys, it is the user who runs the
+server, by the word of the kernel. A key counts before a cookie. What a browser sends by itself (the cookie,
+and its place on this machine) is not enough for a web page of another site to drive the API: see
+`sexton.api.site`. With a cookie every request that changes something also needs the token that belongs to the
+session, in `X-CSRF-Token`; and a body must be declared as JSON, which a form cannot do.
 """
 
 from __future__ import annotations
 
+import hmac
 from typing import Any
-from urllib.parse import urlsplit
 
 from litestar import Request
 
+from sexton.api.site import CSRF_HEADER, SAFE, Site, is_forwarded
 from sexton.config import Settings
 from sexton.connections.loopback import is_loopback
 from sexton.errors import SextonError, Unavailable
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import NAMESPACE
 from sexton.refusal import not_found
-from sexton.security.access import KeyCheck, OwnerCheck, bearer, own_name, require_keys
+from sexton.security.access import (
+    KeyCheck,
+    OwnerCheck,
+    bearer,
+    is_reachable,
+    own_name,
+    own_user,
+    peer_user,
+    require_keys,
+)
 from sexton.security.access_table import FRESH_FOR_UNKNOWN_SECONDS, AccessTable
 from sexton.security.keys import PREFIX as KEY_PREFIX
 from sexton.security.keys import well_formed
+from sexton.security.peer import can_tell
 from sexton.security.principal import ANYONE, NAMESPACE_HEADER, Principal, owner
+from sexton.security.session_table import KnownSession, SessionTable
+from sexton.security.sessions import Visitor
 
-OPEN_PATHS = frozenset({"/healthz", "/readyz"})
+COOKIE = "sexton_session"
+CONFIGURED = "configured:"
+# Of the health of the process: answered without a credential, and in more words with one.
+HEALTH_PATHS = frozenset({"/healthz", "/readyz"})
 JSON_TYPES = ("application/json", "application/merge-patch+json")
 # In the state of a request: what all requests of a connection share, such as the inode of its socket.
 CONNECTION, INODE = "connection", "inode"
-# What proxies add: the connection is theirs, and does not tell whose request it is.
-FORWARDED = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
 LINES_TYPES = ("application/x-ndjson", "application/jsonl", "application/json-lines", *JSON_TYPES)
 
 
@@ -40,43 +54,80 @@ class RequestGuard:
 
     def __init__(self, settings: Settings, database: Database) -> None:
         self._keys = KeyCheck(require_keys(settings))
-        self._owner = None if self._keys else OwnerCheck(settings)
-        self._host = settings.host
+        self._owner = None if self._keys or is_reachable(settings) else OwnerCheck(settings)
         self._table = AccessTable(database)
+        self._openid = settings.oidc_issuer is not None
+        self.sessions = SessionTable(database, settings)
+        self.site = Site(settings)
 
     @property
     def needs_keys(self) -> bool:
-        return bool(self._keys)
+        """Whether the user who runs the server is not let in without a credential."""
+        return self._owner is None
 
-    async def check(self, request: Request[Any, Any, Any], *, tokened: bool = False) -> Principal:
-        """Who calls. `tokened`: the operation asks for the token of a run itself, and needs no key. Sets
-        `trusted` in the request's state: whether the caller may see what is wrong inside."""
-        request.state.trusted = False
-        if request.scope["path"] in OPEN_PATHS:
+    async def check(
+        self,
+        request: Request[Any, Any, Any],
+        *,
+        tokened: bool = False,
+        open_: bool = False,
+        form: bool = False,
+    ) -> Principal:
+        """Who calls. `tokened`: the operation asks for the token of a run itself, and needs no key; `open_`:
+        it needs no credential at all. `form`: its body has the token of the session, see `check_csrf`. Sets
+        in the request's state `session`, and `trusted`: whether the caller may see what is wrong inside."""
+        request.state.trusted, request.state.session = False, None
+        if request.scope["path"] in HEALTH_PATHS:
             request.state.trusted = await self._may_see(request)
             return ANYONE
-        host = request.headers.get("host", "")
-        caller = None
-        if self._keys:
-            if not tokened:
-                caller = await self._holder(request)
-        elif not self._is_here(host):
+        has_cookie = self.site.read_cookie(request, COOKIE) is not None
+        self.site.check(request, named=self._owner is not None or has_cookie or open_)
+        if tokened or open_:
+            return ANYONE
+        caller = await self._caller(request)
+        request.state.trusted = True
+        if not form:
+            self.check_csrf(request, request.headers.get(CSRF_HEADER.lower(), ""))
+        return caller
+
+    def check_csrf(self, request: Request[Any, Any, Any], given: str) -> None:
+        """With a cookie, a request that changes something shows the token of its session: another page can
+        make the browser send the cookie, but cannot know the token."""
+        session: KnownSession | None = request.state.session
+        if session is None or request.method in SAFE:
+            return
+        if not hmac.compare_digest(given.encode(), session.csrf_token.encode()):
             raise SextonError(
-                "bad_host", f"this server is not {host or 'nameless'}", hint="use http://127.0.0.1"
+                "bad_csrf_token",
+                f"the header {CSRF_HEADER} is missing"
+                if not given
+                else f"{CSRF_HEADER} is of another session",
+                hint=f"send {CSRF_HEADER} with csrf_token of GET /api/v1/session",
             )
-        origin = request.headers.get("origin")
-        if origin is not None and _authority(origin) != host.lower():
-            raise SextonError(
-                "cross_origin", f"a page of {origin} may not use this API", hint="call it from a program"
-            )
-        if not _own_page(request):
-            raise SextonError(
-                "cross_origin", "a page of another site may not use this API", hint="call it from a program"
-            )
-        if self._owner is not None and not tokened:
-            caller = await self._holder_or_owner(self._owner, request)
-        request.state.trusted = caller is not None
-        return caller or ANYONE
+
+    async def session_of(self, request: Request[Any, Any, Any]) -> KnownSession | None:
+        """The session of the cookie, if there is one that has not ended. One that began on this machine is
+        good for connections of the same user only: browsers show cookies to all ports of a host, so also to
+        what other users run there."""
+        token = self.site.read_cookie(request, COOKIE)
+        if token is None:
+            return None
+        found = await self.sessions.find(token)
+        if found is None:
+            return None
+        credential = found.principal.credential
+        if (
+            credential.startswith(CONFIGURED)
+            and credential.removeprefix(CONFIGURED) not in self._keys.names()
+        ):
+            return None
+        if found.user_id is not None and self._user(request) != found.user_id:
+            return None
+        return found
+
+    def visitor(self, request: Request[Any, Any, Any]) -> Visitor:
+        """Where a sign-in comes from."""
+        return Visitor(address_of(request), request.headers.get("user-agent"), self._user(request))
 
     async def namespace(self, request: Request[Any, Any, Any], caller: Principal) -> str:
         """The namespace of a call: that of the header, or the one that the credential has."""
@@ -87,20 +138,29 @@ class RequestGuard:
                 raise not_found("namespace", chosen)
         return chosen
 
+    async def _caller(self, request: Request[Any, Any, Any]) -> Principal:
+        """A key that is shown counts, also for the user who runs the server and for people who are signed
+        in."""
+        header = request.headers.get("authorization", "")
+        shown = bearer(header) if self._owner is None or bearer(header).startswith(KEY_PREFIX) else ""
+        if shown:
+            return await self._holder(request)
+        request.state.session = session = await self.session_of(request)
+        if session is not None:
+            return session.principal
+        if self._owner is not None:
+            self._check_owner(self._owner, request)
+            return owner(f"user:{own_name()}", f"user:{own_user()}")
+        if self.site.read_cookie(request, COOKIE) is not None:
+            raise SextonError("bad_session", "this session has ended", hint="sign in again: /sign-in")
+        return self._keys.refuse(header, address_of(request), signs_in=self._openid)
+
     async def _holder(self, request: Request[Any, Any, Any]) -> Principal:
         """Who holds the key in the Authorization header: one of the configuration, or one that was made."""
         header = request.headers.get("authorization", "")
-        if self._keys.holds(header):
-            return owner("configured key")
-        return await self._made(header) or self._keys.refuse(header, _address(request))
-
-    async def _holder_or_owner(self, check: OwnerCheck, request: Request[Any, Any, Any]) -> Principal:
-        """A key that is shown counts, also for the user who runs the server."""
-        header = request.headers.get("authorization", "")
-        if bearer(header).startswith(KEY_PREFIX):
-            return await self._made(header) or self._keys.refuse(header, _address(request))
-        self._check_owner(check, request)
-        return owner(f"user:{own_name()}")
+        if (found := self._keys.find(header)) is not None:
+            return owner("configured key", CONFIGURED + found)
+        return await self._made(header) or self._keys.refuse(header, address_of(request))
 
     async def _made(self, header: str) -> Principal | None:
         """Who holds this key, if it is one that was made and has not ended."""
@@ -115,12 +175,13 @@ class RequestGuard:
         return found
 
     def access_changed(self) -> None:
-        """Keys or namespaces were changed by this process: they count at once."""
+        """Keys, namespaces or sessions were changed by this process: they count at once."""
         self._table.forget()
+        self.sessions.forget()
 
     def _check_owner(self, owner: OwnerCheck, request: Request[Any, Any, Any]) -> None:
         """The user is looked up once per connection."""
-        if any(name in request.headers for name in FORWARDED):
+        if is_forwarded(request):
             raise SextonError(
                 "forwarded",
                 "behind a proxy this server cannot tell who asks, so it needs an API key",
@@ -153,36 +214,22 @@ class RequestGuard:
             if header is not None and self._keys:
                 raise
             return False
-        return self._owner is None or self._is_here(request.headers.get("host", ""))
+        return self._owner is None or self.site.origin_of(request) is not None
 
-    def _is_here(self, host: str) -> bool:
-        try:
-            name = urlsplit(f"//{host}").hostname or ""
-        except ValueError:  # such as "["
-            return False
-        return name == self._host or is_loopback(name)
-
-
-def _authority(origin: str) -> str | None:
-    try:
-        return urlsplit(origin).netloc.lower()
-    except ValueError:
-        return None
+    def _user(self, request: Request[Any, Any, Any]) -> int | None:
+        """The user of this machine who has made the connection; None if it comes from elsewhere, or through a
+        proxy. It is looked up once per connection."""
+        client, server = request.scope["client"], request.scope["server"]
+        if not can_tell() or client is None or not is_loopback(client[0]) or is_forwarded(request):
+            return None
+        known: dict[str, Any] = request.scope["state"].get(CONNECTION, {})
+        if "user" not in known:
+            known["user"] = peer_user(client, server, known.get(INODE))
+        user: int | None = known["user"]
+        return user
 
 
-def _own_page(request: Request[Any, Any, Any]) -> bool:
-    """What browsers say of where a request comes from. A link from elsewhere may be followed: the page that
-    has it does not see the answer."""
-    site = request.headers.get("sec-fetch-site", "none")
-    followed = (
-        request.method in ("GET", "HEAD")
-        and request.headers.get("sec-fetch-mode") == "navigate"
-        and request.headers.get("sec-fetch-dest") == "document"
-    )
-    return site in ("none", "same-origin") or followed
-
-
-def _address(request: Request[Any, Any, Any]) -> str:
+def address_of(request: Request[Any, Any, Any]) -> str:
     return request.client.host if request.client else "an unknown address"
 
 

@@ -1,50 +1,117 @@
-"""The two pages for people: the state of things, and the API. Nothing is loaded from elsewhere."""
+"""The pages for people. Nothing is loaded from elsewhere, and nothing stands inline: see `POLICY`."""
 
 from __future__ import annotations
 
 import json
 import re
 import shlex
+from dataclasses import dataclass
 from html import escape
 from typing import Any
 
 from sexton import __version__
+from sexton.api.assets import address_of
 from sexton.engine.cluster.view import Cluster
+from sexton.security.role import EVERY_NAMESPACE, Role
 
-HEADERS = {
-    "Content-Type": "text/html; charset=utf-8",
-    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
-    "Referrer-Policy": "no-referrer",
-}
-
-STYLE = """
-:root { color-scheme: light dark; --line: #8884; --soft: #8882; --good: #2a7d46; --bad: #c0392b; }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 56rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { margin-bottom: 0 }
-h2 { margin-top: 2.5rem; border-bottom: 1px solid var(--line) }
-h3 { margin-bottom: .3rem }
-code, pre { font: 14px/1.45 ui-monospace, monospace }
-pre { background: var(--soft); padding: .8rem; overflow: auto }
-table { border-collapse: collapse; width: 100% } td, th { text-align: left; padding: .25rem .8rem .25rem 0;
-vertical-align: top; border-bottom: 1px solid var(--line) }
-.good { color: var(--good) } .bad { color: var(--bad) }
-.method { display: inline-block; min-width: 4.2em; font-weight: 600 } details { margin: .4rem 0 }
-summary { cursor: pointer } a { color: inherit }
-"""
+POLICY = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS = {"Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": POLICY}
 
 
-def page(title: str, body: str) -> bytes:
+@dataclass(frozen=True, slots=True)
+class PageUser:
+    """Who looks at a page; `csrf_token` if they have signed in, so that they can sign out."""
+
+    name: str
+    csrf_token: str | None = None
+
+
+def page(title: str, body: str, account: PageUser | None = None) -> bytes:
+    """A page with its bar on top."""
+    bar = (
+        f'<header class="bar">{BRAND}<nav><a href="/">Status</a><a href="/docs">API</a></nav>'
+        f"{_account(account)}</header>"
+    )
+    return _document(title, f"{bar}<main>{body}</main>")
+
+
+def card(title: str, body: str, *, script: bool = False) -> bytes:
+    """A small page with one thing to do."""
+    more = f'<script src="{address_of("sign-in.js")}" defer></script>' if script else ""
+    return _document(title, f'<main class="narrow"><div class="card">{BRAND}{body}</div></main>', more)
+
+
+def _document(title: str, body: str, head: str = "") -> bytes:
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<style>{STYLE}</style></head><body>{body}</body></html>"
+        f'<link rel="icon" href="{address_of("icon.svg")}">'
+        f'<link rel="stylesheet" href="{address_of("pages.css")}">{head}</head><body>{body}</body></html>'
     ).encode()
 
 
-def home(base: str, cluster: Cluster | None, database: str, *, program: str = "sexton") -> bytes:
-    """What runs, and what to do next; `program` is what to type for the command."""
-    state, steps = _state(cluster, database), _steps(base, program)
-    return page("Sexton", f"<h1>Sexton</h1><p>version {__version__}</p>{state}{steps}")
+BRAND = f'<a class="brand" href="/"><img src="{address_of("icon.svg")}" alt="">Sexton</a>'
+
+
+def _account(account: PageUser | None) -> str:
+    if account is None:
+        return ""
+    way_out = "" if account.csrf_token is None else sign_out_form(account.csrf_token, "Sign out", "link")
+    name = escape(account.name)
+    shown = f"<span>{name}</span>" if account.csrf_token is None else f'<a href="/sign-in">{name}</a>'
+    return f'<div class="account">{shown}{way_out}</div>'
+
+
+def sign_out_form(csrf_token: str, label: str, look: str, *, everywhere: bool = False) -> str:
+    more = '<input type="hidden" name="everywhere" value="true">' if everywhere else ""
+    return (
+        '<form method="post" action="/sign-out">'
+        f'<input type="hidden" name="csrf_token" value="{escape(csrf_token)}">{more}'
+        f'<button class="{look}">{escape(label)}</button></form>'
+    )
+
+
+def refusal(heading: str, detail: str, hint: str | None) -> bytes:
+    """Why a page cannot be shown, or a person not be signed in."""
+    more = f'<p class="quiet">{_text(_sentence(hint))}</p>' if hint else ""
+    return card(
+        heading,
+        f'<h1>{escape(heading)}</h1><p class="notice">{_text(_sentence(detail))}</p>{more}'
+        '<a class="button plain" href="/sign-in">Sign in</a>',
+    )
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
+
+
+def home(
+    base: str,
+    cluster: Cluster | None,
+    database: str,
+    *,
+    program: str = "sexton",
+    account: PageUser | None = None,
+    roles: dict[str, Role] | None = None,
+) -> bytes:
+    """What runs, and what to do next; `program` is what to type for the command. `roles`: what the caller may
+    do, if that is not to see the cluster."""
+    state = _state(cluster, database) if roles is None else _roles(roles)
+    links = LINKS if roles is None else FEWER_LINKS
+    head = f'<h1>Status</h1><p class="quiet">Sexton {__version__}</p>'
+    body = f"{head}{state}{_steps(base, program)}{links}"
+    return page("Sexton", body, account)
+
+
+def _roles(roles: dict[str, Role]) -> str:
+    rows = "".join(
+        f"<tr><th>{escape('all namespaces' if name == EVERY_NAMESPACE else name)}</th><td>{role}</td></tr>"
+        for name, role in sorted(roles.items())
+    )
+    return f"<p>What you may do:</p><table>{rows}</table>"
 
 
 def _state(cluster: Cluster | None, database: str) -> str:
@@ -57,13 +124,13 @@ def _state(cluster: Cluster | None, database: str) -> str:
         ("database", "reachable", True),
         ("schedulers", f"{cluster.shards_led} of {cluster.shards} shards are led", led),
         ("workers", f"{workers} running", workers > 0),
-        ("jobs", _counted(cluster.counts.jobs), True),
-        ("live runs", _counted(cluster.counts.runs), True),
-        ("dead letters", f"{cluster.counts.dead:,}", cluster.counts.dead == 0),
+        ("jobs", _counted(cluster.counts.jobs), None),
+        ("live runs", _counted(cluster.counts.runs), None),
+        ("dead letters", f"{cluster.counts.dead:,}", None if cluster.counts.dead == 0 else False),
     ]  # fmt: skip
+    looks = {True: "good", False: "bad", None: ""}
     cells = "".join(
-        f'<tr><th>{name}</th><td class="{"good" if good else "bad"}">{escape(text)}</td></tr>'
-        for name, text, good in rows
+        f'<tr><th>{name}</th><td class="{looks[good]}">{escape(text)}</td></tr>' for name, text, good in rows
     )
     return f"<table>{cells}</table>"
 
@@ -80,12 +147,17 @@ def _steps(base: str, program: str) -> str:
 <p>Make a job that fires within ten seconds:</p>
 <pre>{program} jobs add hello --schedule 'every 10s' --handler sexton.log --payload '{{"n":1}}' --follow</pre>
 <p>The same over HTTP:</p><pre>{escape(curl)}</pre>
-<p>See what became of it:</p><pre>{program} why hello</pre>
-<p><a href="/docs">The API</a> · <a href="/openapi.json">as OpenAPI</a> · <a href="/metrics">metrics</a> ·
-<a href="/readyz">readiness</a> · <a href="/api/v1/cluster">the cluster</a></p>"""
+<p>See what became of it:</p><pre>{program} why hello</pre>"""
 
 
-def documentation(document: dict[str, Any]) -> bytes:
+FEWER_LINKS = '<p><a href="/docs">The API</a> · <a href="/openapi.json">as OpenAPI</a></p>'
+LINKS = FEWER_LINKS.removesuffix("</p>") + (
+    ' · <a href="/metrics">metrics</a> · <a href="/readyz">readiness</a> · '
+    '<a href="/api/v1/cluster">the cluster</a></p>'
+)
+
+
+def documentation(document: dict[str, Any], account: PageUser | None = None) -> bytes:
     """The OpenAPI document as a page."""
     groups: dict[str, list[str]] = {}
     for path, methods in document["paths"].items():
@@ -98,9 +170,10 @@ def documentation(document: dict[str, Any]) -> bytes:
     )
     types = "".join(_type(name, schema) for name, schema in sorted(document["components"]["schemas"].items()))
     intro = "".join(f"<p>{_text(part)}</p>" for part in document["info"]["description"].split("\n\n"))
-    body = f"""<h1>Sexton API</h1><p>version {__version__} · <a href="/openapi.json">openapi.json</a> ·
-<a href="/">status</a></p>{intro}<p>{contents}</p>{operations}<h2 id="types">Types</h2>{types}"""
-    return page("Sexton API", body)
+    body = f"""<h1>Sexton API</h1><p class="quiet">version {__version__} ·
+<a href="/openapi.json">openapi.json</a></p>{intro}<p>{contents}</p>{operations}
+<h2 id="types">Types</h2>{types}"""
+    return page("Sexton API", body, account)
 
 
 def _operation(path: str, method: str, one: dict[str, Any]) -> str:
@@ -111,7 +184,7 @@ def _operation(path: str, method: str, one: dict[str, Any]) -> str:
             f"<td>{_text(each['description'])}{_default(each['schema'])}</td></tr>"
             for each in one["parameters"]
         )
-        parts.append(f"<table>{rows}</table>")
+        parts.append(f'<div class="table"><table>{rows}</table></div>')
     request = one.get("requestBody", {"content": {}})["content"]
     parts += [_body("Request", *content) for content in request.items()]
     for status, answer in one["responses"].items():
@@ -143,7 +216,8 @@ def _type(name: str, schema: dict[str, Any]) -> str:
         for field, each in schema.get("properties", {}).items()
     )
     values = ", ".join(map(str, schema.get("enum", [])))
-    shown = f"<table>{rows}</table>" if rows else f"<p>{escape(values)}</p>"
+    table = f'<div class="table"><table>{rows}</table></div>'
+    shown = table if rows else f"<p>{escape(values)}</p>"
     title = f'<h3 id="type-{escape(name)}">{escape(name)}</h3>'
     return f"{title}<p>{_text(schema.get('description', ''))}</p>{shown}"
 

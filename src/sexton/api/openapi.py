@@ -13,7 +13,7 @@ from sexton import __version__
 from sexton.api import examples
 from sexton.api.operation import Operation
 from sexton.api.problems import MEDIA_TYPE, Problem
-from sexton.api.routes import PATH_PARAMETERS
+from sexton.api.routes import PATH_PARAMETERS, REASON_HEADER
 from sexton.targets.run import TOKEN_HEADER
 from sexton.targets.table import kinds
 
@@ -156,6 +156,8 @@ def _header_parameters(one: Operation) -> Iterable[dict[str, Any]]:
 
     if one.tokened:
         yield header(TOKEN_HEADER, "The token that came with the run. No API key is needed.", required=True)
+    if one.method != "GET":
+        yield header(REASON_HEADER, "Why, for the audit; percent-encoded where it is not ASCII.")
     if one.method == "POST":
         yield header("Idempotency-Key", "The same key and body get the same answer for 24 hours.")
     if one.method in ("PATCH", "PUT"):

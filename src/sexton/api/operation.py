@@ -7,38 +7,51 @@ and errors are dealt with here, once.
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol, TypeVar
-from urllib.parse import quote, urlencode
+from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 import asyncpg
 import msgspec
 from litestar import Request, Response
+from litestar.datastructures import Cookie
 from litestar.handlers import HTTPRouteHandler
+from litestar.response import Stream
 from prometheus_client import CollectorRegistry
 
 from sexton import clock
 from sexton.api.database_check import DatabaseCheck
 from sexton.api.guard import JSON_TYPES, RequestGuard, check_content_type
 from sexton.api.replay import StoredAnswer, check_key, fingerprint, once
-from sexton.api.routes import Route
+from sexton.api.request_id import request_id_of
+from sexton.api.routes import AGENT, REASON_HEADER, Route
 from sexton.config import Settings
 from sexton.engine.loop import Vital
 from sexton.engine.telemetry import Telemetry
 from sexton.errors import InvalidField, NotFound, SextonError, Unavailable
+from sexton.postgres.audit_entry import LONGEST_REASON, Face, Source
 from sexton.postgres.database import Database
 from sexton.postgres.replica import Replica
 from sexton.postgres.transaction import NAMESPACE, Context
-from sexton.refusal import UNREADABLE, bad_json, explained, refuse_nul
+from sexton.refusal import UNREADABLE, bad_json, check_text, explained, refuse_nul
 from sexton.runs.completion import RunTokens
+from sexton.security.failures import Failures
+from sexton.security.issuer import Issuer
 from sexton.security.principal import Principal
 
 # Stands for a slash inside a job's name while the path is taken apart; no name contains it.
 SLASH = "\0"
 JSON = "application/json"
+HTML = "text/html"
 LARGEST_BODY = 1024 * 1024
+# Of a page's form.
+MOST_FIELDS = 10
+# Sign-ins that may fail in a minute, from one address and altogether, before more are put off.
+WRONG_SIGN_INS, MOST_WRONG_SIGN_INS = 20, 200
+# What sends a person who opens a page to sign in.
+SIGNED_OUT = frozenset({"no_key", "bad_session", "other_user", "forwarded"})
 # Items of a list that are encoded at a time.
 SLICE = 50
 
@@ -59,9 +72,12 @@ class Process(Protocol):
 
 @dataclass(frozen=True)
 class Answer:
+    """`body` is encoded as JSON, unless it is bytes; an iterator of bytes is sent as it comes."""
+
     body: Any = None
     status: int | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
+    cookies: tuple[Cookie, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -74,6 +90,10 @@ class Services:
     node: Process | None = None
     replica: Replica | None = None
     tokens: RunTokens = field(default_factory=RunTokens)
+    #: The provider of OpenID Connect, if people sign in with one.
+    issuer: Issuer | None = None
+    #: Sign-ins that failed.
+    sign_ins: Failures = field(default_factory=lambda: Failures(WRONG_SIGN_INS, MOST_WRONG_SIGN_INS))
 
     @cached_property
     def database_check(self) -> DatabaseCheck:
@@ -156,6 +176,14 @@ class Call:
         except UNREADABLE as error:
             raise bad_json(error) from None
 
+    @cached_property
+    def form(self) -> dict[str, str]:
+        """The fields of a form."""
+        try:
+            return dict(parse_qsl(self.body.decode(), keep_blank_values=True, max_num_fields=MOST_FIELDS))
+        except ValueError as error:
+            raise InvalidField("bad_form", f"this is not a form: {error}", field="body") from None
+
     @property
     def expected_revision(self) -> int | None:
         """The revision in If-Match, if there is one."""
@@ -192,6 +220,8 @@ class Operation(Route):
     #: Whether the answer to a request with an Idempotency-Key is kept, in the transaction of its effect.
     kept: bool = True
     streams: bool = False
+    #: Whether its body is the form of a page, which has the token of the session in a field.
+    form: bool = False
     lists: bool = False
     errors: tuple[int, ...] = ()
     example: Any = None
@@ -200,6 +230,10 @@ class Operation(Route):
     @property
     def tokened(self) -> bool:
         return self.authorise is not None
+
+    @property
+    def page(self) -> bool:
+        return self.media_type == HTML
 
     @property
     def name(self) -> str:
@@ -232,13 +266,25 @@ def operation(route: Route, **more: Any) -> Callable[[Callable[[Call], Awaitable
 async def _respond(
     operation: Operation, services: Services, request: Request[Any, Any, Any]
 ) -> Response[Any]:
+    request.state.page = operation.page
     try:
-        caller = await services.guard.check(request, tokened=operation.tokened)
+        caller = await services.guard.check(
+            request, tokened=operation.tokened, open_=operation.open, form=operation.form
+        )
         namespace = await _authorised(operation, services, request, caller)
     except SextonError as error:
         services.count_denied(error.code)
+        if operation.page and error.code in SIGNED_OUT and services.guard.site.origin_of(request):
+            return _to_sign_in(request)
         raise
-    context = Context(services.database, namespace, actor=caller.name)
+    context = Context(
+        services.database,
+        namespace,
+        actor=caller.name,
+        source=source_of(request, caller, operation),
+        request_id=request_id_of(request),
+        reason=reason_of(request),
+    )
     call = Call(request, services, operation, context, caller)
     if operation.authorise is not None:
         await operation.authorise(call)
@@ -254,11 +300,16 @@ async def _respond(
         call.body = await request.body()
         if call.body or (operation.body is not None and not operation.body_optional):
             check_content_type(request, operation.body_types)
+    if operation.form:
+        services.guard.check_csrf(request, call.form.get("csrf_token", ""))
     key = request.headers.get("idempotency-key")
     if operation.lists and services.replica is not None:
         return await _respond_from_replica(call, services.replica)
     if key is None or operation.method != "POST" or operation.streams or not operation.kept:
-        return _response(await _stored(operation, await operation.handler(call)), operation)
+        answer = await operation.handler(call)
+        if isinstance(answer.body, AsyncIterator):
+            return _streamed(answer, operation, request.method)
+        return _response(await _stored(operation, answer), operation, cookies=answer.cookies)
 
     async def effect(context: Context) -> StoredAnswer:
         call.context = context
@@ -268,6 +319,36 @@ async def _respond(
     print_ = fingerprint(operation.method, target, call.body)
     stored, repeated = await once(call.context, check_key(key), print_, effect)
     return _response(stored, operation, {"Idempotent-Replayed": "true"} if repeated else {})
+
+
+def _to_sign_in(request: Request[Any, Any, Any]) -> Response[Any]:
+    path = request.scope["path"]
+    more = "" if path == "/" else f"?{urlencode({'next': path})}"
+    headers = {"Location": f"/sign-in{more}", "Cache-Control": "no-store", "Connection": "close"}
+    return Response(None, status_code=303, headers=headers)
+
+
+def source_of(request: Request[Any, Any, Any], caller: Principal, operation: Operation) -> Source:
+    """From where a request comes: through which face, as it says itself, and from which address."""
+    agent = request.headers.get("user-agent", "")
+    face: Face = "cli" if agent.startswith(AGENT) else "console" if operation.tag == "pages" else "api"
+    return Source(caller.face or face, request.client.host if request.client else None)
+
+
+def reason_of(request: Request[Any, Any, Any]) -> str | None:
+    """Why, as the caller says, for the audit."""
+    header = request.headers.get(REASON_HEADER.lower(), "").strip()
+    if not header:
+        return None
+    try:
+        return check_text(unquote(header, errors="strict"), REASON_HEADER, LONGEST_REASON)
+    except UnicodeDecodeError:
+        raise InvalidField(
+            "bad_text",
+            f"{REASON_HEADER} is not percent-encoded UTF-8",
+            field=REASON_HEADER,
+            hint="encode all that is not ASCII, as in a URL",
+        ) from None
 
 
 async def _authorised(
@@ -318,18 +399,29 @@ async def _stored(operation: Operation, answer: Answer) -> StoredAnswer:
     return StoredAnswer(answer.status or operation.status, dict(answer.headers), encoded)
 
 
+async def _nothing() -> AsyncIterator[bytes]:
+    return
+    yield b""
+
+
+def _streamed(answer: Answer, operation: Operation, method: str) -> Response[Any]:
+    body = answer.body if method != "HEAD" else _nothing()
+    headers = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", **answer.headers}
+    media_type = headers.pop("Content-Type", operation.media_type)
+    return Stream(body, status_code=answer.status or operation.status, headers=headers, media_type=media_type)
+
+
 def _response(
-    stored: StoredAnswer, operation: Operation, more: Mapping[str, str] | None = None
+    stored: StoredAnswer,
+    operation: Operation,
+    more: Mapping[str, str] | None = None,
+    cookies: tuple[Cookie, ...] = (),
 ) -> Response[Any]:
-    headers = {
-        "Cache-Control": "no-store",
-        "X-Content-Type-Options": "nosniff",
-        **stored.headers,
-        **(more or {}),
-    }
+    headers = {"Cache-Control": "no-store", **stored.headers, **(more or {})}
     return Response(
         stored.body or None,
         status_code=stored.status,
         headers=headers,
+        cookies=list(cookies),
         media_type=headers.pop("Content-Type", operation.media_type),
     )

@@ -15,10 +15,11 @@ from sexton.api.routes import Route
 from sexton.engine.cluster.status import get_cluster
 from sexton.errors import Unavailable
 from sexton.security.role import Role
+from sexton.security.session_table import KnownSession
 
-HOME = Route("GET", "/", "pages", "Status and next steps", Role.VIEWER, root=True, cluster=True)
-DOCS = Route("GET", "/docs", "pages", "The API", Role.VIEWER, root=True)
-OPENAPI = Route("GET", "/openapi.json", "pages", "The API as OpenAPI", Role.VIEWER, root=True)
+HOME = Route("GET", "/", "pages", "Status and next steps", None, root=True)
+DOCS = Route("GET", "/docs", "pages", "The API", None, root=True)
+OPENAPI = Route("GET", "/openapi.json", "pages", "The API as OpenAPI", None, root=True)
 
 
 def program_here() -> str:
@@ -36,21 +37,32 @@ def operations(all_operations: Callable[[], tuple[Operation, ...]]) -> tuple[Ope
 
     @operation(HOME, media_type="text/html")
     async def home(call: Call) -> Answer:
+        everywhere = call.caller.everywhere()
+        sees_all = everywhere is not None and everywhere.allows(Role.VIEWER)
         state = await call.services.database_check.state()
         try:
-            cluster = await get_cluster(call.context) if state == "reachable" else None
+            cluster = await get_cluster(call.context) if sees_all and state == "reachable" else None
         except Unavailable as error:
             cluster, state = None, error.message
-        host = call.request.headers.get("host", "127.0.0.1")
-        program = "sexton" if call.services.guard.needs_keys else program_here()
-        return Answer(html.home(f"http://{host}", cluster, state, program=program), headers=html.HEADERS)
+        guard = call.services.guard
+        base = guard.site.origin_of(call.request) or f"http://{call.request.headers.get('host', '127.0.0.1')}"
+        program = "sexton" if guard.needs_keys else program_here()
+        roles = None if sees_all else dict(call.caller.grants)
+        shown = html.home(base, cluster, state, program=program, account=_account(call), roles=roles)
+        return Answer(shown, headers=html.HEADERS)
 
     @operation(DOCS, media_type="text/html")
     async def docs(call: Call) -> Answer:
-        return Answer(html.documentation(document(call.services.guard.needs_keys)), headers=html.HEADERS)
+        shown = html.documentation(document(call.services.guard.needs_keys), _account(call))
+        return Answer(shown, headers=html.HEADERS)
 
     @operation(OPENAPI)
     async def openapi_json(call: Call) -> Answer:
         return Answer(document(call.services.guard.needs_keys))
 
     return home, docs, openapi_json
+
+
+def _account(call: Call) -> html.PageUser:
+    session: KnownSession | None = call.request.state.session
+    return html.PageUser(call.caller.name, None if session is None else session.csrf_token)

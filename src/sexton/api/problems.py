@@ -13,6 +13,8 @@ from litestar import Request, Response
 from litestar.exceptions import HTTPException
 from msgspec import Meta
 
+from sexton.api import html
+from sexton.api.request_id import request_id_of
 from sexton.errors import Conflict, InvalidField, NotFound, SextonError, Unavailable
 from sexton.postgres.database import NOT_NOW
 
@@ -22,19 +24,28 @@ MEDIA_TYPE = "application/problem+json"
 
 # Codes whose status is not that of their kind of error.
 STATUSES = {
+    "bad_form": HTTPStatus.BAD_REQUEST,
+    "bad_id_token": HTTPStatus.UNAUTHORIZED,
     "bad_json": HTTPStatus.BAD_REQUEST,
     "bad_host": HTTPStatus.MISDIRECTED_REQUEST,
     "body_too_large": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     "cross_origin": HTTPStatus.FORBIDDEN,
     "forwarded": HTTPStatus.FORBIDDEN,
     "forbidden": HTTPStatus.FORBIDDEN,
+    "bad_csrf_token": HTTPStatus.FORBIDDEN,
     "bad_key": HTTPStatus.UNAUTHORIZED,
+    "bad_session": HTTPStatus.UNAUTHORIZED,
+    "bad_sign_in": HTTPStatus.UNAUTHORIZED,
+    "bad_link": HTTPStatus.UNAUTHORIZED,
     "bad_token": HTTPStatus.UNAUTHORIZED,
     "no_key": HTTPStatus.UNAUTHORIZED,
+    "no_role": HTTPStatus.FORBIDDEN,
     "no_token": HTTPStatus.UNAUTHORIZED,
     "other_user": HTTPStatus.FORBIDDEN,
     "payload_too_large": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     "too_many_keys": HTTPStatus.TOO_MANY_REQUESTS,
+    "too_many_sign_ins": HTTPStatus.TOO_MANY_REQUESTS,
+    "provider_unavailable": HTTPStatus.BAD_GATEWAY,
     "precondition_required": HTTPStatus.PRECONDITION_REQUIRED,
     "revision_conflict": HTTPStatus.PRECONDITION_FAILED,
     "wrong_content_type": HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
@@ -60,6 +71,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     field: Annotated[str | None, Meta(description="The field or parameter at fault.")] = None
     hint: Annotated[str | None, Meta(description="What to do about it.")] = None
     position: Annotated[int | None, Meta(description="Where in the schedule's text, counted from 0.")] = None
+    request_id: Annotated[str | None, Meta(description="The `X-Request-Id` of the call.")] = None
 
 
 class LineError(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -91,9 +103,9 @@ def status_of(error: SextonError) -> int:
 def problem_of(error: SextonError, **more: Any) -> Response[bytes]:
     known = {name: value for name, value in error.to_dict().items() if name not in ("code", "message")}
     headers = {"Retry-After": "1"} if isinstance(error, Unavailable) else {}
-    if error.code in ("no_key", "bad_key"):
+    if error.code in ("no_key", "bad_key", "bad_session"):
         headers["WWW-Authenticate"] = "Bearer"
-    if error.code == "too_many_keys":
+    if error.code in ("too_many_keys", "too_many_sign_ins"):
         headers["Retry-After"] = "60"
     return problem(status_of(error), error.code, error.message, headers=headers, **known, **more)
 
@@ -116,10 +128,28 @@ def problem(
 
 def answer_error(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
     """The exception handler of the whole application."""
-    answer = _answer(request, error)
+    answer = with_request_id(_answer(request, error), request_id_of(request))
+    if getattr(request.state, "page", False):
+        said = msgspec.json.decode(answer.content)
+        shown = html.refusal(_heading(request, answer), said["detail"], said.get("hint"))
+        headers = {**answer.headers, **html.HEADERS}
+        answer = Response(shown, status_code=answer.status_code, headers=headers, media_type="text/html")
     if not getattr(request.state, "trusted", False):
         # A caller who was not let in asks once a connection: many requests in one go would delay the others.
         answer.headers["Connection"] = "close"
+    return answer
+
+
+def _heading(request: Request[Any, Any, Any], answer: Response[bytes]) -> str:
+    if (answer.status_code or 500) >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return "Sexton cannot do this now"
+    signing_in = request.scope["path"].startswith("/sign-in")
+    return "Signing in did not work" if signing_in else "This is not possible"
+
+
+def with_request_id(answer: Response[bytes], request_id: str | None) -> Response[bytes]:
+    if request_id is not None:
+        answer.content = answer.content[:-1] + b',"request_id":' + msgspec.json.encode(request_id) + b"}"
     return answer
 
 

@@ -16,10 +16,15 @@ from msgspec import UNSET, Meta, UnsetType
 from sexton.jobs.spec import JobSpec, LimitChanges, Limits
 from sexton.security.key_spec import LONGEST_OVERLAP, KeySpec
 from sexton.security.namespace_spec import NamespaceSpec
+from sexton.security.quota_spec import QuotaChanges
 from sexton.security.role import Role
 from sexton.targets.base import LONGEST_TRIAL
 
 PREFIX = "/api/v1"
+#: Why something is changed, for the audit.
+REASON_HEADER = "Sexton-Reason"
+#: How the command line calls itself.
+AGENT = "sexton/"
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
@@ -31,6 +36,10 @@ PATH_PARAMETERS = {
     "queue": "The queue's name.",
     "key": "The key's id, `k_…`.",
     "namespace": "The namespace's name.",
+    "schedule": "The id of the planned action, `c_…`.",
+    "entity_type": "What the entity is: post, product, …",
+    "entity_id": "Which one of its type.",
+    "session": "The session's id, `s_…`.",
 }
 
 
@@ -41,8 +50,8 @@ class Query(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tru
 @dataclass(frozen=True)
 class Route:
     """`role` is what the caller must have in the namespace of the call, or, with `cluster`, in all of them;
-    None: nothing. `query` and `body` are types, None where there is nothing. `root`: the path stands alone,
-    without the prefix of the API."""
+    None: any caller with a credential may ask, and with `open` everyone. `query` and `body` are types, None
+    where there is nothing. `root`: the path stands alone, without the prefix of the API."""
 
     method: Method
     path: str
@@ -54,6 +63,7 @@ class Route:
     body_optional: bool = False
     root: bool = False
     cluster: bool = False
+    open: bool = False
 
     @property
     def template(self) -> str:
@@ -85,7 +95,9 @@ Seconds = Annotated[float, Meta(ge=0, le=366 * 86_400)]
 # Jobs
 
 
-class JobsQuery(Query, frozen=True, kw_only=True):
+class JobChoice(Query, frozen=True, kw_only=True):
+    """Which jobs."""
+
     status: Annotated[
         Literal["active", "paused", "completed", "deleted"] | None,
         Meta(description="Only jobs in this status."),
@@ -104,6 +116,9 @@ class JobsQuery(Query, frozen=True, kw_only=True):
     problem: Annotated[
         bool, Meta(description="Only jobs that are set aside: their schedule cannot be computed.")
     ] = False
+
+
+class JobsQuery(JobChoice, frozen=True, kw_only=True):
     sort: Annotated[
         Literal["created_at", "next_run_at"],
         Meta(description="In which order: as they were made, or as they fire next."),
@@ -150,6 +165,56 @@ class RunRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     payload: Annotated[Any | UnsetType, Meta(description="Instead of the job's own payload.")] = UNSET
 
 
+class ActionFilter(JobChoice, frozen=True, kw_only=True):
+    """Which jobs are meant. At least one of the fields, or `all`."""
+
+    all: Annotated[bool, Meta(description="Say that every job is meant.")] = False
+
+
+ActionName = Literal["pause", "resume", "run", "delete", "label"]
+# The role that each action needs, as for a single job.
+ACTION_ROLES: dict[ActionName, Role] = {
+    "pause": Role.OPERATOR,
+    "resume": Role.OPERATOR,
+    "run": Role.OPERATOR,
+    "delete": Role.EDITOR,
+    "label": Role.EDITOR,
+}
+
+
+class ActionRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What to do, and to which jobs."""
+
+    action: Annotated[ActionName, Meta(description="What to do.")]
+    filter: Annotated[ActionFilter, Meta(description="To which jobs.")]
+    reason: Annotated[str | None, Meta(description="With `pause`: shown with the jobs.")] = None
+    until: Annotated[datetime | None, Meta(description="With `pause`: when they go on by themselves.")] = None
+    cancel_running: Annotated[bool, Meta(description="With `delete`: stop their running runs too.")] = False
+    payload: Annotated[
+        Any | UnsetType, Meta(description="With `run`: instead of the jobs' own payloads.")
+    ] = UNSET
+    labels: Annotated[
+        dict[str, str | None] | None,
+        Meta(description="With `label`: labels to set; one that is null is taken away."),
+    ] = None
+    dry_run: Annotated[bool, Meta(description="Only say how many jobs are meant, and show some.")] = False
+    expected: Annotated[
+        Annotated[int, Meta(ge=0)] | None,
+        Meta(description="Refuse with 409 if more jobs than these are meant."),
+    ] = None
+    after: Annotated[
+        str | None, Meta(description="Go on after this job: the `cursor` of the answer before.")
+    ] = None
+    through: Annotated[
+        str | None,
+        Meta(description="Go no further than this job: `through` of the dry run. Later ones are left alone."),
+    ] = None
+    limit: Annotated[
+        int,
+        Meta(ge=1, le=1000, description="How many jobs at most, in this call: they are changed together."),
+    ] = 1000
+
+
 class BackfillRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Which past occurrences to run."""
 
@@ -194,6 +259,7 @@ LIST_JOBS = Route("GET", "/jobs", "jobs", "List jobs", Role.VIEWER, query=JobsQu
 CREATE_JOBS = Route(
     "POST", "/jobs/bulk", "jobs", "Make many jobs", Role.EDITOR, query=BulkQuery, body=JobSpec
 )
+ACT_ON_JOBS = Route("POST", "/jobs/actions", "jobs", "Act on many jobs", Role.OPERATOR, body=ActionRequest)
 GET_JOB = Route("GET", "/jobs/{job}", "jobs", "Show a job", Role.VIEWER)
 EDIT_JOB = Route("PATCH", "/jobs/{job}", "jobs", "Edit a job", Role.EDITOR, body=dict[str, Any])
 PUT_JOB = Route(
@@ -386,19 +452,11 @@ class QueuePauseRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     ] = None
 
 
-LIST_QUEUES = Route("GET", "/queues", "queues", "List queues", Role.VIEWER, cluster=True)
-GET_QUEUE = Route("GET", "/queues/{queue}", "queues", "Show a queue", Role.VIEWER, cluster=True)
-PUT_QUEUE = Route(
-    "PUT", "/queues/{queue}", "queues", "Set the limits of a queue", Role.EDITOR, cluster=True, body=Limits
-)
+LIST_QUEUES = Route("GET", "/queues", "queues", "List queues", Role.VIEWER)
+GET_QUEUE = Route("GET", "/queues/{queue}", "queues", "Show a queue", Role.VIEWER)
+PUT_QUEUE = Route("PUT", "/queues/{queue}", "queues", "Set the limits of a queue", Role.EDITOR, body=Limits)
 CHANGE_QUEUE = Route(
-    "PATCH",
-    "/queues/{queue}",
-    "queues",
-    "Change some limits of a queue",
-    Role.EDITOR,
-    cluster=True,
-    body=LimitChanges,
+    "PATCH", "/queues/{queue}", "queues", "Change some limits of a queue", Role.EDITOR, body=LimitChanges
 )
 PAUSE_QUEUE = Route(
     "POST",
@@ -406,13 +464,10 @@ PAUSE_QUEUE = Route(
     "queues",
     "Pause a queue",
     Role.OPERATOR,
-    cluster=True,
     body=QueuePauseRequest,
     body_optional=True,
 )
-RESUME_QUEUE = Route(
-    "POST", "/queues/{queue}/resume", "queues", "Resume a queue", Role.OPERATOR, cluster=True
-)
+RESUME_QUEUE = Route("POST", "/queues/{queue}/resume", "queues", "Resume a queue", Role.OPERATOR)
 
 
 # Targets
@@ -463,6 +518,84 @@ CREATE_NAMESPACE = Route(
 )
 LIST_NAMESPACES = Route("GET", "/namespaces", "access", "List namespaces", Role.VIEWER)
 GET_NAMESPACE = Route("GET", "/namespaces/{namespace}", "access", "Show a namespace", Role.VIEWER)
+CHANGE_NAMESPACE = Route(
+    "PATCH",
+    "/namespaces/{namespace}",
+    "access",
+    "Change some quotas of a namespace",
+    Role.ADMIN,
+    body=QuotaChanges,
+    cluster=True,
+)
+
+
+# People
+
+
+class SessionsQuery(Query, frozen=True, kw_only=True):
+    every: Annotated[bool, Meta(description="Those of all people; needs the role admin everywhere.")] = False
+    limit: Limit = 100
+    cursor: Cursor = None
+
+
+class EndSessionsQuery(Query, frozen=True, kw_only=True):
+    name: Annotated[
+        str | None,
+        Meta(description="Those of the person with this name instead; needs the role admin everywhere."),
+    ] = None
+
+
+GET_SESSION = Route("GET", "/session", "people", "Tell who I am", None)
+END_SESSION = Route("DELETE", "/session", "people", "Sign out", None)
+LIST_SESSIONS = Route("GET", "/sessions", "people", "List my sessions", None, query=SessionsQuery)
+END_SESSIONS = Route("DELETE", "/sessions", "people", "Sign out everywhere", None, query=EndSessionsQuery)
+END_ONE_SESSION = Route("DELETE", "/sessions/{session}", "people", "End one of my sessions", None)
+MAKE_LINK = Route("POST", "/links", "people", "Make a sign-in link", None)
+
+
+# The audit
+
+
+class AuditQuery(Query, frozen=True, kw_only=True):
+    """Which entries, of those that the caller may see."""
+
+    actor: Annotated[str | None, Meta(description="Only changes by: `key:deploy`, `user:ada`, `sexton`.")] = (
+        None
+    )
+    action: Annotated[
+        str | None, Meta(description="Only such changes: `job.paused`, or `job.*` for all of jobs.")
+    ] = None
+    object: Annotated[
+        str | None, Meta(description="Only changes of this job, run, queue, key, …: its id or name.")
+    ] = None
+    job: Annotated[
+        str | None, Meta(description="Only changes of this job, its runs among them: its id or name.")
+    ] = None
+    request_id: Annotated[str | None, Meta(description="Only changes by this request.")] = None
+    since: Annotated[datetime | None, Meta(description="Only changes from this instant on.")] = None
+    until: Annotated[datetime | None, Meta(description="Only changes before this instant.")] = None
+    every: Annotated[bool, Meta(description="Those of all namespaces.")] = False
+
+
+class AuditPageQuery(AuditQuery, frozen=True, kw_only=True):
+    limit: Limit = 100
+    cursor: Cursor = None
+
+
+class AuditExportQuery(AuditQuery, frozen=True, kw_only=True):
+    format: Annotated[Literal["jsonl", "csv"], Meta(description="JSON lines, or CSV.")] = "jsonl"
+
+
+class ChangesQuery(Query, frozen=True, kw_only=True):
+    limit: Limit = 100
+    cursor: Cursor = None
+
+
+LIST_AUDIT = Route("GET", "/audit", "audit", "List changes", Role.EDITOR, query=AuditPageQuery)
+EXPORT_AUDIT = Route("GET", "/audit/export", "audit", "Export changes", Role.EDITOR, query=AuditExportQuery)
+LIST_JOB_CHANGES = Route(
+    "GET", "/jobs/{job}/changes", "audit", "List a job's changes", Role.VIEWER, query=ChangesQuery
+)
 
 
 # The system
@@ -493,6 +626,6 @@ DRAIN_NODE = Route(
     body_optional=True,
     cluster=True,
 )
-HEALTHZ = Route("GET", "/healthz", "system", "Is the process alive?", None, root=True)
-READYZ = Route("GET", "/readyz", "system", "Does the process do its work?", None, root=True)
+HEALTHZ = Route("GET", "/healthz", "system", "Is the process alive?", None, root=True, open=True)
+READYZ = Route("GET", "/readyz", "system", "Does the process do its work?", None, root=True, open=True)
 METRICS = Route("GET", "/metrics", "system", "Metrics for Prometheus", Role.VIEWER, root=True, cluster=True)

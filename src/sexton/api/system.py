@@ -17,6 +17,11 @@ from sexton.engine.cluster.draining import Drained, drain
 from sexton.engine.cluster.status import get_cluster as read_cluster
 from sexton.engine.cluster.view import Cluster
 from sexton.errors import Unavailable
+from sexton.security.quota_spec import RANGES
+
+# Namespaces whose quotas are metrics, by name: each is a label.
+MOST_NAMESPACES = 100
+METERED = ("jobs", "live_runs")
 
 
 class Health(msgspec.Struct, frozen=True):
@@ -115,7 +120,12 @@ async def _figures(call: Call) -> CollectorRegistry:
         {each: states.count(each) for each in set(states)},
         "state",
     )
-    gauge("sexton_cluster_backlog", "Runs that wait for a worker.", _by_queue(cluster), "queue")
+    backlog = Gauge(
+        "sexton_cluster_backlog", "Runs that wait for a worker.", ["namespace", "queue"], registry=registry
+    )
+    for lane in cluster.backlog:
+        backlog.labels(lane.namespace, lane.queue).inc(lane.waiting)
+    await _add_quotas(call, registry)
     Gauge("sexton_cluster_dead_letters", "Dead letters.", registry=registry).set(cluster.counts.dead)
     Gauge(
         "sexton_cluster_problem_jobs", "Jobs set aside: no schedule can be computed.", registry=registry
@@ -131,11 +141,20 @@ async def _figures(call: Call) -> CollectorRegistry:
     return registry
 
 
-def _by_queue(cluster: Cluster) -> dict[str, float]:
-    waiting: dict[str, float] = {}
-    for lane in cluster.backlog:
-        waiting[lane.queue] = waiting.get(lane.queue, 0) + lane.waiting
-    return waiting
+async def _add_quotas(call: Call, registry: CollectorRegistry) -> None:
+    """Of the first namespaces that have some: each is a label."""
+    rows = await call.context.fetch("quotas/list", limit=MOST_NAMESPACES)
+    labels = ["namespace", "quota"]
+    limits = Gauge("sexton_namespace_quota", "Quotas of namespaces.", labels, registry=registry)
+    used = Gauge(
+        "sexton_namespace_used", "What namespaces use of their quotas, at most.", labels, registry=registry
+    )
+    for row in rows:
+        for name in RANGES:
+            if row[name] is not None:
+                limits.labels(row["name"], name).set(row[name])
+            if name in METERED and row[f"{name}_used"] is not None:
+                used.labels(row["name"], name).set(row[f"{name}_used"])
 
 
 OPERATIONS = (get_cluster, drain_node, healthz, readyz, metrics)

@@ -9,6 +9,8 @@ from sexton.errors import InvalidField
 from sexton.jobs.read import get
 from sexton.jobs.stored import target_of
 from sexton.jobs.validation import read_target
+from sexton.model import decode_id
+from sexton.security.audit import record
 from sexton.targets.trial import Trial, try_target
 
 
@@ -29,12 +31,16 @@ async def send_test(call: Call) -> Answer:
         raise InvalidField(
             "bad_target", "give either a target or a job", field="target", hint='write {"job": "name"}'
         )
-    payload, name = wish.payload, "test"
+    payload, name, job_id = wish.payload, "test", None
     if wish.job is not None:
         job = await get(call.context, wish.job)
         payload, name, target = wish.payload or job.payload, job.name, target_of(job)
+        job_id = job.job_id
     else:
         target = read_target(wish.target, payload)
+    # It may send secrets: that it was asked for is kept, whatever comes of it.
+    number, detail = None if job_id is None else decode_id("j", job_id), {"target": target}
+    await record(call.context, "target.tested", job_id, name, job_id=number, detail=detail)
     trial = await try_target(
         call.database,
         call.services.settings,

@@ -23,105 +23,130 @@ import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from sexton.app.commands import Commands
+from sexton.app.origin import origin_of
 from sexton.app.sync import SyncClient
 from sexton.engine.cluster.application import Application
 from sexton.engine.cluster.egress import decide_egress
 from sexton.engine.logs import set_up_logging
 from sexton.engine.loop import Loop
 from sexton.engine.node import Node
+from sexton.engine.process import run_to_end
+from sexton.engine.worker.isolation import Origin
 from sexton.errors import Unavailable
 from sexton.jobs import declare
 from sexton.postgres.database import Database, patiently
 from sexton.postgres.transaction import Context
 from sexton.printable import counted
+from sexton.security.namespaces import require_namespace
+from sexton.security.secrets import with_key_at_start
 from sexton.targets.handler import check_application
-from sexton.targets.run import RunContext
 
 log = logging.getLogger("sexton")
 
 VANISHED_SECONDS = 30.0
-
-#: What a handler is given.
-Run = RunContext
 
 
 class Sexton(Commands):
     """An application. Without a database it uses a private PostgreSQL, shared by all processes of this user.
 
     `name` tells its jobs and handlers from those of others; it is the module's name unless given. Further
-    keywords are settings (`data`, `schema`, `concurrency`, …).
+    keywords are settings (`namespace`, `data`, `schema`, `concurrency`, …).
+
+        mail = Sexton("postgresql://mail@db/mail", name="mail", concurrency=50)
     """
 
     def __init__(self, database_url: str | None = None, *, name: str | None = None, **settings: Any) -> None:
-        module, file = _caller()
+        made_in, module, file = _caller()
         own = check_application(module if name is None else name, "name")
         super().__init__(own, {"database_url": database_url, **settings})
-        #: How its workers show it to the other nodes.
-        self.application = Application(own, file, given=name is not None)
-        self.node: Node | None = None
+        self._identity = Application(own, file, given=name is not None)
+        self._node: Node | None = None
+        self._made_in = made_in
+
+    @property
+    def _application(self) -> Application:
+        """How its workers show it to the other nodes."""
+        return replace(self._identity, namespace=self.settings.namespace)
 
     @cached_property
     def sync(self) -> SyncClient:
-        """The commands for programs without an event loop: `app.sync.schedule(…)`, `app.sync.get(…)`, …"""
+        """The commands for programs without an event loop: `app.sync.schedule(…)`, `app.sync.get(…)`, …. Each
+        takes what the coroutine of its name takes, and returns what that returns. `app.sync.close()` ends the
+        thread that carries them out; the end of the program does, too."""
         return SyncClient(self)
 
     def run(self) -> None:
         """Run scheduler and worker in this process until Ctrl-C or SIGTERM. Raises `Unavailable` if so many
         handlers go on although they were stopped that it can take no more runs: start the process again."""
         set_up_logging()
-        asyncio.run(self._until_stopped())
+        run_to_end(self._until_stopped())
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Sexton]:
         """Scheduler and worker inside an asyncio program, for as long as the block runs. Within
-        `sexton.testing.engine` that is scheduler and worker, and this only connects."""
+        `sexton.testing.engine` that is scheduler and worker, and this only connects.
+
+            async def lifespan() -> None:  # of FastAPI, Litestar, …
+                async with app.running():
+                    ...  # serve
+        """
         if self._rehearsed:
             async with self.connected():
                 yield self
             return
         async with self._shared.held(patient=True) as database:
-            await patiently(lambda: self.check_start(database))
+            await patiently(lambda: self._check_start(database))
             roles = ("scheduler", "worker")
             settings = await patiently(lambda: decide_egress(database, self.settings, roles))
+            settings = await patiently(lambda: with_key_at_start(Context(database), settings))
             node = Node(
                 settings,
                 database,
                 roles=roles,
                 handlers=self.handlers,
-                app=self.application,
-                providers=self.providers,
-                listeners=self.listeners,
+                app=self._application,
+                providers=self._providers,
+                listeners=self._listeners,
+                origin=self._origin(),
             )
-            keeper = self.keeper(database)
+            keeper = self._keeper(database)
             await node.start()
             try:
-                await patiently(lambda: self.declare(database))
+                await patiently(lambda: self._declare(database))
                 keeper.start()
-                self.node = node
+                self._node = node
                 yield self
             finally:
-                self.node = None
+                self._node = None
                 await keeper.stop()
                 await node.stop()
 
-    async def check_start(self, database: Database) -> None:
+    def _origin(self) -> Origin:
+        """Where another process can load it."""
+        makers = (provider.make for provider in self._providers.values())
+        listeners = (each for those in self._listeners.values() for each in those)
+        return origin_of(self.name, self._made_in, (*self.handlers.values(), *makers, *listeners))
+
+    async def _check_start(self, database: Database) -> None:
         """Raise `Conflict` if another program has the name of this application, or another job that of a
         declared one; done before every start."""
         async with database.transaction() as connection:
-            await self.application.check(database, connection, socket.gethostname())
-        await declare.check_names(Context(database, actor=self.name), self.name, self.jobs)
+            await self._application.check(database, connection, socket.gethostname())
+        context = self._context(database)
+        await require_namespace(context)
+        await declare.check_names(context, self.name, self.jobs)
 
-    async def declare(self, database: Database) -> declare.Declared:
+    async def _declare(self, database: Database) -> declare.Declared:
         """Bring the declared jobs in line; done at every start."""
-        context = Context(database, actor=self.name)
-        return await declare.declare(context, self.name, self.jobs, self.handlers)
+        return await declare.declare(self._context(database), self.name, self.jobs, self.handlers)
 
-    def keeper(self, database: Database) -> Loop:
+    def _keeper(self, database: Database) -> Loop:
         """Pauses what has vanished from the code, when the last node that declares it has gone."""
         return _Keeper(self, database)
 
@@ -135,10 +160,10 @@ class Sexton(Commands):
                 jobs = counted(len(self.jobs), "job")
                 log.info("%s is running, with %s; Ctrl-C stops it", self.name, jobs)
                 worn_out = False
-                if self.node is None:
+                if self._node is None:
                     await stop.wait()
                 else:
-                    worn_out = await self.node.work_until(stop)
+                    worn_out = await self._node.work_until(stop)
                 log.info("%s is stopping", self.name)
             if worn_out:
                 raise Unavailable(
@@ -169,16 +194,18 @@ class _Keeper(Loop):
         self._database = database
 
     async def tick(self) -> float:
-        context = Context(self._database, actor=self._app.name)
+        context = self._app._context(self._database)
         await declare.pause_vanished(context, self._app.name, self._app.jobs)
         return VANISHED_SECONDS
 
 
-def _caller() -> tuple[str, str]:
-    """The module that made the application, and its file. The name is the same whether the module is
-    imported, or run by its path or with -m. Without a file, as in a notebook, each process is a program."""
+def _caller() -> tuple[str, str, str]:
+    """The module that made the application as it is imported, its name, and its file. The name is the same
+    whether the module is imported, or run by its path or with -m. Without a file, as in a notebook, each
+    process is a program."""
     names = sys._getframe(2).f_globals
-    module, file, spec = str(names.get("__name__", "app")), names.get("__file__"), names.get("__spec__")
+    made_in, file, spec = str(names.get("__name__", "app")), names.get("__file__"), names.get("__spec__")
+    module = made_in
     if module in ("__main__", "__mp_main__"):  # the latter in a process of multiprocessing
         module = spec.name.removesuffix(".__main__") if spec else Path(file).stem if file else "app"
-    return module, str(Path(file).resolve()) if file else f"process {os.getpid()}"
+    return made_in, module, str(Path(file).resolve()) if file else f"process {os.getpid()}"

@@ -34,8 +34,8 @@ class Declarations:
         self.name = name
         self.handlers: dict[str, Handler] = {}
         self.jobs: dict[str, JobSpec] = {}
-        self.providers = Providers()
-        self.listeners: dict[EventName, list[Listener]] = {}
+        self._providers = Providers()
+        self._listeners: dict[EventName, list[Listener]] = {}
         self._arguments: dict[str, Arguments] = {}
         check_names(given)
         self._given = given
@@ -44,7 +44,7 @@ class Declarations:
 
     @cached_property
     def settings(self) -> Settings:
-        """What was given, over the environment, over sexton.toml."""
+        """The settings: what was given, over the environment, over sexton.toml."""
         settings = load(self._given)
         load_kinds(settings)
         return settings
@@ -61,7 +61,12 @@ class Declarations:
 
         `schedule` is text in any of its forms, a `timedelta` (an interval), a `datetime` (a single time), or
         a `Schedule` that `sexton.parse` has read, with its zone and policies. `fields` are those of a job,
-        such as `timezone`, `max_retries` or `overlap`."""
+        such as `timezone`, `max_retries` or `overlap`.
+
+            @app.job(timedelta(minutes=5), max_retries=3, overlap="SKIP")
+            def poll() -> None:  # a plain function runs in a thread
+                print("polling")
+        """
         if callable(schedule):
             raise InvalidField(
                 "bad_schedule",
@@ -74,7 +79,7 @@ class Declarations:
             own = name or _name_of(function)
             spec = self._read(with_schedule(schedule, {"name": own, "payload": payload, **fields}))
             read_schedule(spec, clock.now())
-            arguments = Arguments(function, self.providers)
+            arguments = Arguments(function, self._providers)
             if spec.target is None:
                 arguments.check(payload)
             self._register(own, function)
@@ -84,7 +89,12 @@ class Declarations:
         return register
 
     def handler(self, name: str) -> Callable[[AnyHandler], AnyHandler]:
-        """Register a handler without a schedule, under this name."""
+        """Register a handler without a schedule, under this name.
+
+        @app.handler("remind")
+        async def remind(run: Run, what: str) -> None:  # `what` comes from the payload
+            await run.log(f"remember: {what}")
+        """
         if callable(name):
             raise InvalidField(
                 "bad_name",
@@ -111,12 +121,22 @@ class Declarations:
 
         The last provider of a type counts. As a block (`with app.provide(Pool, FakePool): …`) the one before
         it is back at the end: for tests. An application that runs already keeps those that it began with.
+
+            class Mail:
+                def send(self, text: str) -> str:
+                    return f"sent: {text}"
+
+            app.provide(Mail, Mail)
+
+            @app.handler("greet")
+            def greet(run: Run, name: str, mail: Mail) -> str:
+                return mail.send(f"hello {name}")
         """
-        before = self.providers.put(kind, make, enter=enter)
+        before = self._providers.put(kind, make, enter=enter)
         self._read_arguments()
 
         def put_back() -> None:
-            self.providers.put_back(kind, before)
+            self._providers.put_back(kind, before)
             self._read_arguments()
 
         return Provision(put_back)
@@ -130,6 +150,10 @@ class Declarations:
         event loop, a plain function in a thread, one event after another. What it raises is logged and harms
         nothing. This is best effort: a process that dies tells nothing more, and what no worker has recorded
         (a run that expired, whose worker crashed too often, or whose end a service reported) is not told.
+
+            @app.on("dead")
+            async def page(event: RunEvent) -> None:
+                print(event.job_name, event.run_id, event.attempt, event.error)
         """
         if event not in EVENTS:
             raise InvalidField(
@@ -140,21 +164,21 @@ class Declarations:
             )
 
         def register(function: AnyHandler) -> AnyHandler:
-            self.listeners.setdefault(event, []).append(function)
+            self._listeners.setdefault(event, []).append(function)
             return function
 
         return register
 
-    def check_providers(self) -> None:
+    def _check_providers(self) -> None:
         """Raise `InvalidField` if a handler or a listener needs what is not provided; done at every start."""
         for arguments in self._arguments.values():
-            arguments.check_needs(self.providers)
-        for listener in {each for these in self.listeners.values() for each in these}:
-            check_listener(listener, self.providers)
+            arguments.check_needs(self._providers)
+        for listener in {each for these in self._listeners.values() for each in these}:
+            check_listener(listener, self._providers)
 
     def _read_arguments(self) -> None:
         self._arguments = {
-            name: Arguments(function, self.providers) for name, function in self.handlers.items()
+            name: Arguments(function, self._providers) for name, function in self.handlers.items()
         }
 
     def _register(self, name: str, function: Handler) -> None:
@@ -165,7 +189,7 @@ class Declarations:
                 field="name",
                 hint="give it another name=",
             )
-        self._arguments[name] = Arguments(function, self.providers)
+        self._arguments[name] = Arguments(function, self._providers)
         self.handlers[name] = function
 
     def _spec(self, handler: str | Handler | None, given: Mapping[str, Any]) -> JobSpec:

@@ -1,4 +1,5 @@
-"""What a job is given in Python: its fields, and its schedule as text or as an object."""
+"""What a job is given in Python: its fields, and its schedule as text or as an object; and how many of them
+are named."""
 
 from __future__ import annotations
 
@@ -7,7 +8,10 @@ from datetime import date, datetime, timedelta
 from typing import Any, Literal, TypeAlias, TypedDict
 
 from sexton.errors import InvalidField, ScheduleError
+from sexton.jobs.filter import JobFilter
 from sexton.model import Backoff, JobStatus, MissedWindow, Overlap, RetryJitter
+from sexton.refusal import unknown_field
+from sexton.runs.many import check_filter
 from sexton.schedules import Calendar, Schedule, parse
 from sexton.schedules.interval import read_seconds
 from sexton.schedules.wall import to_wall
@@ -56,6 +60,28 @@ class JobFields(TypedDict, total=False):
     labels: dict[str, str]
     description: str | None
     owner: str | None
+
+
+class ManyJobs(TypedDict, total=False):
+    """Which jobs are meant: those to which all of this applies. With nothing of it, `all` must say that every
+    job is meant."""
+
+    status: Literal["active", "paused", "completed"] | None
+    label: str | None
+    name: str | None
+    target: str | None
+    app: str | None
+    problem: bool
+    all: bool
+
+
+def filter_of(chosen: ManyJobs) -> JobFilter:
+    """The filter that is meant, if it says enough."""
+    given: dict[str, Any] = {**chosen}
+    every = given.pop("all", False)
+    if unknown := given.keys() - JobFilter.__dataclass_fields__.keys():
+        raise unknown_field(min(unknown), [*ManyJobs.__annotations__])
+    return check_filter(JobFilter(**given), every=every)
 
 
 def with_schedule(schedule: object, fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from itertools import islice
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from sexton.app.commands import CHUNK, Commands, Ids
-from sexton.jobs.bulk import RefusedLines
+from sexton.errors import RefusedLines
 from sexton.targets.handler import Handler
 
 Given = ParamSpec("Given")
@@ -65,6 +65,11 @@ class SyncClient:
     backfill = _waiting(Commands.backfill)
     delete = _waiting(Commands.delete)
     cancel_run = _waiting(Commands.cancel_run)
+    pause_many = _waiting(Commands.pause_many)
+    resume_many = _waiting(Commands.resume_many)
+    run_many = _waiting(Commands.run_many)
+    label_many = _waiting(Commands.label_many)
+    delete_many = _waiting(Commands.delete_many)
 
     def schedule_many(self, handler: str | Handler | None, items: Iterable[Mapping[str, Any]]) -> Ids:
         # The items are made in the caller's thread: they may come from a generator that belongs there.

@@ -55,6 +55,8 @@ COMMANDS = {
     "drain": Command(
         "sexton.cli.cluster:drain", "Drain a node: it hands its shards over and finishes its runs."
     ),
+    "login": Command("sexton.cli.people:login", "Print a link that signs a browser in, once."),
+    "whoami": Command("sexton.cli.people:whoami", "Say who you are to the server, and what you may do."),
     "why": Command("sexton.cli.why:why", "Say what became of each occurrence of a job, and why."),
     "import": Command(
         "sexton.cli.imports:import_jobs", "Make many jobs from a file with one JSON object per line."
@@ -80,12 +82,15 @@ GROUPS = {
             "show": Command("sexton.cli.plain:GET_JOB", "Show a job."),
             "next": Command("sexton.cli.jobs:next_", "Show when a job fires next."),
             "edit": Command("sexton.cli.jobs:edit", "Change some fields of a job; the others stay."),
-            "pause": Command("sexton.cli.jobs:pause", "Pause a job: nothing fires until it is resumed."),
-            "resume": Command("sexton.cli.jobs:resume", "Resume a paused job."),
+            "pause": Command("sexton.cli.jobs:pause", "Pause jobs: nothing fires until they are resumed."),
+            "resume": Command("sexton.cli.jobs:resume", "Resume paused jobs."),
+            "label": Command(
+                "sexton.cli.jobs:label", "Give jobs labels, beside those they have, or take some away."
+            ),
             "reschedule": Command("sexton.cli.jobs:reschedule", "Move a job's next run to another time."),
-            "run": Command("sexton.cli.jobs:run", "Run a job now, beside its schedule."),
+            "run": Command("sexton.cli.jobs:run", "Run jobs now, beside their schedules."),
             "backfill": Command("sexton.cli.jobs:backfill", "Run the occurrences of a range in the past."),
-            "delete": Command("sexton.cli.jobs:delete", "Delete a job. Its history stays."),
+            "delete": Command("sexton.cli.jobs:delete", "Delete jobs. Their history stays."),
         },
     ),
     "runs": Group(
@@ -146,11 +151,34 @@ GROUPS = {
         },
     ),
     "namespaces": Group(
-        "Make namespaces and look at them.",
+        "Make namespaces, look at them, set their quotas.",
         {
             "create": Command("sexton.cli.access:create_namespace", "Make a namespace."),
             "list": Command("sexton.cli.access:list_namespaces", "List the namespaces that you may see."),
-            "show": Command("sexton.cli.plain:GET_NAMESPACE", "Show a namespace."),
+            "show": Command(
+                "sexton.cli.access:show_namespace", "Show a namespace: its quotas, and what it uses."
+            ),
+            "set": Command("sexton.cli.access:set_namespace", "Set quotas of a namespace."),
+        },
+    ),
+    "sessions": Group(
+        "See which browsers are signed in, and sign them out.",
+        {
+            "list": Command("sexton.cli.people:list_", "List browsers that are signed in."),
+            "end": Command(
+                "sexton.cli.people:end", "End a session: its browser is signed out within two seconds."
+            ),
+            "end-all": Command("sexton.cli.people:end_all", "End all sessions of yours, or of one person."),
+        },
+    ),
+    "audit": Group(
+        "See who changed what, export it, verify it.",
+        {
+            "list": Command("sexton.cli.audit:list_", "List changes, the latest first."),
+            "export": Command("sexton.cli.audit:export", "Write all changes to the standard output."),
+            "verify": Command(
+                "sexton.cli.audit:verify", "Check that the audit is complete and was not changed."
+            ),
         },
     ),
     "bench": Group(

@@ -12,7 +12,9 @@ from sexton.api import routes
 from sexton.cli import DONE
 from sexton.cli.command import Ask, command
 from sexton.cli.output import Table, console, write
-from sexton.cli.remote import Yes, confirm, short_time
+from sexton.cli.remote import Yes, confirm, short_time, show_fields
+from sexton.errors import InvalidField
+from sexton.security.quota_spec import RANGES
 
 
 @command(routes.CREATE_KEY)
@@ -64,6 +66,34 @@ def list_namespaces(ask: Ask) -> int:
     return ask.shown(_show_namespaces)
 
 
+@command(routes.GET_NAMESPACE)
+def show_namespace(ask: Ask) -> int:
+    """Show a namespace: its quotas, and what it uses."""
+    return ask.shown(_show_namespace)
+
+
+@command(routes.CHANGE_NAMESPACE)
+def set_namespace(
+    ask: Ask,
+    *,
+    unlimited: Annotated[bool, Parameter(help="Remove the quotas that are not given.", negative="")] = False,
+) -> int:
+    """Set quotas of a namespace.
+
+    What is not given stays as it is, unless --unlimited removes it.
+    """
+    if not ask.given and not unlimited:
+        raise InvalidField(
+            "nothing_given",
+            "nothing says which quota to set",
+            field="jobs",
+            hint="give --jobs, --live-runs, --firings-per-second, --payload-bytes, --history-days, "
+            "--campaign-sends-per-day or --unlimited",
+        )
+    none = dict.fromkeys(RANGES) if unlimited else {}
+    return replace(ask, given={**none, **ask.given}).shown(_show_namespace)
+
+
 def _show_new(key: dict[str, Any]) -> None:
     until = f" until {short_time(key['expires_at'])}" if key["expires_at"] else ""
     where = "in all namespaces" if key["namespace"] == "*" else f"in the namespace {key['namespace']}"
@@ -89,6 +119,25 @@ def _show_keys(keys: list[dict[str, Any]]) -> None:
             style="dim" if key["revoked_at"] else "",
         )  # fmt: skip
     table.print(out)
+
+
+def _show_namespace(found: dict[str, Any]) -> None:
+    out = console()
+    show_fields(
+        out, [(name, value) for name, value in found.items() if name not in ("quotas", "used", "warnings")]
+    )
+    write(out, "")
+    table = Table("quota", "used", "limit")
+    used = found["used"] or {}
+    for name, limit in found["quotas"].items():
+        table.add(name, _number(used.get(name)), _number(limit))
+    table.print(out)
+    if wait := used.get("firings_wait_seconds"):
+        write(out, f"runs that are made now start {wait:.1f} s later, for firings_per_second", "yellow")
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:,.15g}"
 
 
 def _show_namespaces(found: list[dict[str, Any]]) -> None:

@@ -31,6 +31,8 @@ PREFIX = "/api/v1"
 DEFAULT_URL = "http://127.0.0.1:7390"
 NOTE = "up.json"
 TRIES = 3
+# What stands for itself in a header that is percent-encoded.
+PLAIN = " !\"#$&'()*+,-./:;<=>?@[\\]^_`{|}~"
 
 Body = Any
 Reply = tuple[int, Mapping[str, str], bytes]
@@ -46,6 +48,8 @@ class Client:
         self._key = key or os.environ.get("SEXTON_API_KEY") or (None if given else read_token())
         self._namespace = os.environ.get("SEXTON_NAMESPACE")
         self._timeout = timeout
+        #: Why things are changed, for the audit.
+        self.reason: str | None = None
         self._connection: http.client.HTTPConnection | None = None
 
     def __enter__(self) -> Client:
@@ -100,6 +104,21 @@ class Client:
             match = re.match(r'<([^>]+)>; rel="next"', headers.get("link", ""))
             target = match[1] if match else None
 
+    def parts(self, path: str, **query: Any) -> Iterator[bytes]:
+        """The body of an answer, as it comes."""
+        connection = self._connect()
+        try:
+            connection.request("GET", _target(path, query), headers=self._headers())
+            response = connection.getresponse()
+            if response.status >= 400:
+                raise error_of(response.status, json.loads(response.read() or b"null"))
+            while part := response.read1(65_536):
+                yield part
+        except (OSError, http.client.HTTPException) as error:
+            raise self._unreachable(error) from error
+        finally:
+            connection.close()
+
     def bulk(self, lines: Iterable[bytes], *, key: str | None = None) -> Any:
         """Make many jobs, one JSON object per line; what was refused is in `errors` of the answer. With a key
         it can be repeated after a failure."""
@@ -120,11 +139,9 @@ class Client:
         accept: tuple[int, ...] = (),
     ) -> tuple[Any, Mapping[str, str]]:
         """The decoded answer and its headers; raises what the API says, except for statuses to accept."""
-        sent = {"User-Agent": f"sexton/{__version__}", "Accept": "application/json", **(headers or {})}
-        if self._key:
-            sent["Authorization"] = f"Bearer {self._key}"
-        if self._namespace:
-            sent["Sexton-Namespace"] = self._namespace
+        sent = {**self._headers(), "Accept": "application/json", **(headers or {})}
+        if self.reason and method != "GET":
+            sent["Sexton-Reason"] = quote(self.reason, safe=PLAIN)
         data = body if isinstance(body, bytes) else None if body is None else json.dumps(body).encode()
         if data is not None:
             sent.setdefault("Content-Type", "application/json")
@@ -136,6 +153,14 @@ class Client:
         if status >= 400 and status not in accept:
             raise error_of(status, answer)
         return answer, received
+
+    def _headers(self) -> dict[str, str]:
+        sent = {"User-Agent": f"sexton/{__version__}"}
+        if self._key:
+            sent["Authorization"] = f"Bearer {self._key}"
+        if self._namespace:
+            sent["Sexton-Namespace"] = self._namespace
+        return sent
 
     def _send(self, method: str, target: str, data: bytes | None, headers: Mapping[str, str]) -> Reply:
         """A kept connection may have been closed by the server: what is safe to repeat is sent again."""

@@ -112,22 +112,24 @@ def _show(found: dict[str, Any], *, every_shard: bool, stopped: bool) -> None:
     out = console()
     wide = width(out) > 110
     headings = ["node", "id", "state", "roles", "heard", "skew", "shards", "wheel", "running"]
-    more_headings = ["queues", "app", "version"] if wide else []
-    spare = ("running", "wheel", "skew")
-    table = Table(*headings, *more_headings, elastic=("node", "roles", *more_headings[:2]), spare=spare)
     nodes = [node for node in found["nodes"] if stopped or node["state"] != "stopped"]
+    apart = ["namespaces"] if any(map(serves_some, nodes)) else []
+    more_headings = [*apart, *(["queues", "app", "version"] if wide else [])]
+    spare = ("running", "wheel", "skew")
+    elastic = ("node", "roles", *apart, *(["queues", "app"] if wide else []))
+    table = Table(*headings, *more_headings, elastic=elastic, spare=spare)
     for node in nodes:
         skew = node["skew_ms"]
         leads, works = "scheduler" in node["roles"], "worker" in node["roles"]
-        more = [",".join(node["queues"]) or "-", node["app"] or "-", node["version"]] if wide else []
-        late = skew is not None and abs(skew) > SKEWED_MS
+        more = [served_by(node)] if apart else []
+        more += [",".join(node["queues"]) or "-", node["app"] or "-", node["version"]] if wide else []
         table.add(
             shortened(node["name"], width(out) - OTHERS), node["node_id"], node["state"],
             ",".join(node["roles"]),
             seconds(node["heartbeat_age_seconds"]), "-" if skew is None else f"{skew} ms",
             str(node["shards"]) if leads else "-", f"{node['wheel_entries'] or 0:,}" if leads else "-",
             f"{node['running']}/{node['capacity']}" if works else "-", *more,
-            note="its clock is wrong: set it right" if late else None,
+            note=_note(node),
             style={"live": "", "draining": "yellow"}.get(node["state"], "dim"),
         )  # fmt: skip
     table.print(out)
@@ -150,6 +152,24 @@ def _show(found: dict[str, Any], *, every_shard: bool, stopped: bool) -> None:
             f"{counted(unled, 'shard')} without a leader: the jobs in there do not fire",
             "yellow",
         )
+
+
+def _note(node: dict[str, Any]) -> str | None:
+    if node["fires"] is False:
+        return "it cannot fire: look at its log"
+    if abs(node["skew_ms"] or 0) > SKEWED_MS:
+        return "its clock is wrong: set it right"
+    return None
+
+
+def serves_some(node: dict[str, Any]) -> bool:
+    """Whether this is a worker that does not serve all namespaces."""
+    return "worker" in node["roles"] and "*" not in node["namespaces"]
+
+
+def served_by(node: dict[str, Any]) -> str:
+    """The namespaces that a worker serves."""
+    return ",".join(node["namespaces"]) if "worker" in node["roles"] else "-"
 
 
 def shortened(name: str, room: int) -> str:

@@ -6,15 +6,16 @@
         return ask.shown(show_queue)
 
 is `sexton queues pause QUEUE [--reason TEXT] [--json]`. A command that does more has parameters of its own
-beside these, and calls `ask` when it is ready.
+beside these, and calls `ask` when it is ready. With `chosen`, the fields of a filter are options too, and the
+last argument of the path may be left out.
 """
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import update_wrapper
 from typing import Annotated, Any, Literal, NamedTuple, get_type_hints
 
@@ -31,6 +32,8 @@ from sexton.cli.remote import Json, connect, instant, listed, pair, read_json
 # A page is asked for by its number of rows; where it begins is for programs.
 CURSOR = "cursor"
 LIMIT = "limit"
+REASON = "--reason"
+WHY = "Why, for the audit."
 EMPTY = inspect.Parameter.empty
 HYPHENS = {"allow_leading_hyphen": True}
 
@@ -46,6 +49,8 @@ class Ask:
     json: bool
     #: The options that make a list shorter.
     filters: tuple[str, ...] = ()
+    #: What was given of a filter for many.
+    chosen: Mapping[str, Any] = field(default_factory=dict)
 
     def __call__(self, **more: Any) -> Any:
         values = {**self.given, **more}
@@ -71,10 +76,14 @@ def command(
     defaults: Mapping[str, Any] | None = None,
     without: tuple[str, ...] = (),
     times: Callable[[str, str], str] = instant,
+    chosen: type[msgspec.Struct] | None = None,
+    why: str = REASON,
 ) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Make a function a command. Its first parameter is the `Ask`; the others are arguments and options of
     its own. `names` are options with other names than their fields, `defaults` are for fields that have
-    others here, and fields in `without` have no option. `times` reads instants as people type them."""
+    others here, and fields in `without` have no option. `times` reads instants as people type them. With
+    `chosen`, a filter, the function itself takes the arguments of the path. `why` is the option that says why
+    something is changed, unless a field of this name does."""
 
     def make(function: Callable[..., int]) -> Callable[..., int]:
         _, *own = inspect.signature(function).parameters.values()
@@ -93,24 +102,27 @@ def command(
             for each in msgspec.structs.fields(struct)
             if each.name not in left_out
         ]
-        path = re.findall(r"\{(\w+)\}", route.path)
+        choices = [
+            option_of(each, f"--{each.name}", None if each.default is None else EMPTY, times)
+            for each in (() if chosen is None else msgspec.structs.fields(chosen))
+        ]
+        path = re.findall(r"\{(\w+)\}", route.path) if chosen is None else []
         filters = tuple(each.flag for each in options if each.name != LIMIT)
+        says_why = route.method != "GET" and why not in {each.flag for each in options}
 
-        def run(*arguments: Any, json: bool = False, **given: Any) -> int:
-            values = {}
-            for each in options:
-                typed = given.pop(each.name, each.default)
-                if typed is not None and typed is not False and typed != ():
-                    values[each.name] = each.read(typed)
+        def run(*arguments: Any, json: bool = False, because: str | None = None, **given: Any) -> int:
+            values, meant = _taken(options, given), _taken(choices, given)
             with connect() as client:
-                asked = Ask(client, route, arguments[: len(path)], values, json, filters)
+                client.reason = because
+                asked = Ask(client, route, arguments[: len(path)], values, json, filters, meant)
                 return function(asked, *arguments[len(path) :], **given)
 
         parameters = [
             *(_parameter(name, Annotated[str, _help(PATH_PARAMETERS[name])], first=True) for name in path),
             *(each for each in own if each.kind is not each.KEYWORD_ONLY),
-            *(_parameter(each.name, each.type, each.default) for each in options),
+            *(_parameter(each.name, each.type, each.default) for each in (*options, *choices)),
             *(each for each in own if each.kind is each.KEYWORD_ONLY),
+            *([_parameter("because", Annotated[str | None, _help(WHY, name=why)], None)] if says_why else []),
             _parameter("json", Json, False),
         ]
         update_wrapper(run, function)
@@ -119,6 +131,16 @@ def command(
         return run
 
     return make
+
+
+def _taken(options: Iterable[Option], given: dict[str, Any]) -> dict[str, Any]:
+    """What was given of these options, as it is sent."""
+    values = {}
+    for each in options:
+        typed = given.pop(each.name, each.default)
+        if typed is not None and typed is not False and typed != ():
+            values[each.name] = each.read(typed)
+    return values
 
 
 class Option(NamedTuple):

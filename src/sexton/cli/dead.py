@@ -11,7 +11,7 @@ from cyclopts import Parameter
 
 from sexton.api import routes
 from sexton.cli import DONE, NOT_DONE
-from sexton.cli.command import Ask, command
+from sexton.cli.command import WHY, Ask, command
 from sexton.cli.output import Table, console, write, write_json
 from sexton.cli.remote import Yes, confirm, first_line, read_json_file, short_time, show_fields
 from sexton.cli.runs import show_started
@@ -19,6 +19,7 @@ from sexton.errors import InvalidField
 from sexton.printable import counted
 
 NAMES = {"error_group": "--group"}
+BECAUSE = "--because"  # --reason is that of the death
 
 Letter = Annotated[str | None, Parameter(help="The dead run's id, r_…; or use the filters.")]
 
@@ -44,6 +45,7 @@ def show(ask: Ask) -> int:
 def target(
     ask: Ask,
     *,
+    reason: Annotated[str | None, Parameter(help=WHY)] = None,
     file: Annotated[
         Path | None, Parameter(help="An http or message target as JSON; - for the standard input.")
     ] = None,
@@ -57,10 +59,11 @@ def target(
     if file is not None or none:
         wanted = {"target": None if file is None else read_json_file(file)}
         ask = replace(ask, route=routes.SET_DEAD_TARGET, given=wanted)
+        ask.client.reason = reason
     return ask.shown(_show_target)
 
 
-@command(routes.REDRIVE_MANY, names=NAMES)
+@command(routes.REDRIVE_MANY, names=NAMES, why=BECAUSE)
 def redrive(ask: Ask, run: Letter = None, /) -> int:
     """Run dead letters again."""
     if run is None:
@@ -69,7 +72,7 @@ def redrive(ask: Ask, run: Letter = None, /) -> int:
     return replace(ask, route=routes.REDRIVE_DEAD, path=(run,)).shown(show_started)
 
 
-@command(routes.DISCARD_MANY, names=NAMES)
+@command(routes.DISCARD_MANY, names=NAMES, why=BECAUSE)
 def discard(ask: Ask, run: Letter = None, /, *, yes: Yes = False) -> int:
     """Discard dead letters. The history keeps that they died."""
     if run is None:

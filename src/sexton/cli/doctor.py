@@ -10,7 +10,6 @@ from sexton.cli import DONE, NOT_DONE
 from sexton.cli.local import Data, DatabaseUrl, with_database
 from sexton.cli.output import console, paragraph, write, write_json
 from sexton.cli.remote import Json
-from sexton.cli.secret import key_source
 from sexton.config import Settings
 from sexton.engine.cluster.egress import decided_egress
 from sexton.engine.cluster.status import get_cluster
@@ -19,7 +18,8 @@ from sexton.postgres.migrate import pending
 from sexton.postgres.transaction import Context
 from sexton.printable import counted
 from sexton.schedules.zone import zone_version
-from sexton.security.secrets import unreadable
+from sexton.security.audit_chain import read_head
+from sexton.security.secrets import key_source, unreadable
 from sexton.targets.table import how_to_serve
 
 # A takeover waits half a second for the old leader's open firing before it ends that backend.
@@ -155,6 +155,16 @@ async def _examine_system(database: Database, facts: dict[str, Any], findings: l
     facts["private addresses"] = await decided_egress(database) or "not decided yet (egress_private)"
     days = await database.fetchval("reading/examine_partitions")
     facts["history"] = "no partitions" if days is None else f"partitions for {counted(days, 'day')} ahead"
+    chain = await read_head(Context(database))
+    facts["audit"] = f"{counted(chain['sequence'] - chain['removed_sequence'], 'row')} in the chain"
+    if chain["late"]:
+        findings.append(
+            Finding(
+                f"{counted(chain['late'], 'entry', 'entries')} of the audit wait to be sealed",
+                "see that a scheduler runs, and what its log says of the sealer",
+                False,
+            )
+        )
     if cluster.counts.jobs and not schedulers:
         findings.append(Finding("no scheduler is running: nothing fires", "start one: sexton up", True))
     elif schedulers and cluster.shards_led < cluster.shards:
@@ -228,7 +238,7 @@ async def _judge_schedules(database: Database, facts: dict[str, Any]) -> list[Fi
         found.append(
             Finding(
                 f"clock changes were changed, and due times with them: {', '.join(zones['moved'])}",
-                "see sexton.audit, action zone_replanned, for examples; look whether the new times are meant",
+                "see: sexton audit list --action zone.replanned; look whether the new times are meant",
                 False,
             )
         )

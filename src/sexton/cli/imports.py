@@ -47,6 +47,7 @@ def import_jobs(
     /,
     *,
     chunk: Annotated[int, Parameter(help="Lines made together, all or nothing. Default: 2000.")] = CHUNK,
+    reason: Annotated[str | None, Parameter(help="Why, for the audit.")] = None,
     json: Json = False,
 ) -> int:
     """Make many jobs from a file with one JSON object per line.
@@ -60,6 +61,7 @@ def import_jobs(
     counts = Counter[str]()
     jobs, errors = list[dict[str, Any]](), list[dict[str, Any]]()
     with connect() as client, _open(file) as stream, _Progress(file, show=not json) as progress:
+        client.reason = reason
         for first, lines in _chunks(stream, chunk):
             if first == 1:
                 _check_form(file, lines)

@@ -7,6 +7,7 @@ import os
 import shlex
 import subprocess
 import tempfile
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -17,7 +18,7 @@ from msgspec import inspect as types
 
 from sexton import clock
 from sexton.api import routes
-from sexton.cli import DONE, NOT_DONE
+from sexton.cli import DONE, NOT_DONE, many
 from sexton.cli.client import path_of
 from sexton.cli.command import Ask, command, type_of
 from sexton.cli.output import RefusedError, Table, console, cut, paragraph, write, write_json
@@ -52,6 +53,9 @@ TEXTS = (types.StrType, types.DateTimeType, types.EnumType)
 
 def about(text: str, **more: Any) -> Parameter:
     return Parameter(help=text, **more)
+
+
+Job = Annotated[str | None, about("The job's id, j_…, or its name; or use the filters.")]
 
 
 @command(
@@ -171,16 +175,70 @@ def next_(ask: Ask) -> int:
     return ask.shown(_show_next)
 
 
-@command(routes.PAUSE_JOB)
-def pause(ask: Ask) -> int:
-    """Pause a job: nothing fires until it is resumed."""
-    return ask.shown(_show_paused)
+@command(routes.PAUSE_JOB, chosen=routes.ActionFilter)
+def pause(ask: Ask, job: Job = None, /, *, dry_run: many.DryRun = False, yes: Yes = False) -> int:
+    """Pause jobs: nothing fires until they are resumed.
+
+    One by its id or name, or all that a filter means, once you have seen how many
+    they are.
+    """
+    one = many.named(ask, job, dry_run=dry_run)
+    if one is None:
+        return many.act(ask, "pause", yes=yes, dry_run=dry_run, **ask.given)
+    return replace(ask, path=(one,)).shown(_show_paused)
 
 
-@command(routes.RESUME_JOB)
-def resume(ask: Ask) -> int:
-    """Resume a paused job."""
-    return ask.shown(_show_resumed)
+@command(routes.RESUME_JOB, chosen=routes.ActionFilter)
+def resume(ask: Ask, job: Job = None, /, *, dry_run: many.DryRun = False, yes: Yes = False) -> int:
+    """Resume paused jobs.
+
+    One by its id or name, or all that a filter means, once you have seen how many
+    they are.
+    """
+    one = many.named(ask, job, dry_run=dry_run)
+    if one is None:
+        return many.act(ask, "resume", yes=yes, dry_run=dry_run)
+    return replace(ask, path=(one,)).shown(_show_resumed)
+
+
+@command(routes.ACT_ON_JOBS, without=routes.ActionRequest.__struct_fields__, chosen=routes.ActionFilter)
+def label(
+    ask: Ask,
+    job: Job = None,
+    /,
+    *,
+    set_: Annotated[tuple[str, ...], about("name=value. Repeatable.", name="--set")] = (),
+    remove: Annotated[tuple[str, ...], about("The name of a label that goes. Repeatable.")] = (),
+    dry_run: many.DryRun = False,
+    yes: Yes = False,
+) -> int:
+    """Give jobs labels, beside those they have, or take some away.
+
+    One by its id or name, or all that a filter means, once you have seen how many
+    they are.
+    """
+    labels = {**dict.fromkeys(remove), **dict(pair(each, "=", "set", "team=billing") for each in set_)}
+    if not labels:
+        raise InvalidField(
+            "missing_field", "no label is given", field="set", hint="such as --set team=billing"
+        )
+    one = many.named(ask, job, dry_run=dry_run)
+    if one is None:
+        return many.act(ask, "label", yes=yes, dry_run=dry_run, labels=labels)
+    found = ask.client.ask(routes.GET_JOB, one)
+    after = {name: value for name, value in {**found["labels"], **labels}.items() if value is not None}
+    edited = ask.client.patch(
+        path_of(routes.EDIT_JOB, found["job_id"]), {"labels": after}, revision=found["revision"]
+    )
+    if ask.json:
+        write_json(edited)
+    else:
+        shown = ", ".join(f"{name}={value}" for name, value in edited["labels"].items())
+        write(
+            console(),
+            f"{edited['name']} has the labels {shown}" if shown else f"{edited['name']} has no labels",
+        )
+    return DONE
 
 
 @command(routes.RESCHEDULE_JOB, defaults={"at": None})
@@ -200,11 +258,31 @@ def reschedule(
     return ask.shown(_show_rescheduled, at=at)
 
 
-@command(routes.RUN_JOB)
-def run(ask: Ask, *, wait: Annotated[bool, about("Wait for its end.")] = False) -> int:
-    """Run a job now, beside its schedule."""
+@command(routes.RUN_JOB, chosen=routes.ActionFilter)
+def run(
+    ask: Ask,
+    job: Job = None,
+    /,
+    *,
+    wait: Annotated[bool, about("Wait for its end.")] = False,
+    dry_run: many.DryRun = False,
+    after: many.After = None,
+    idempotency_key: many.Key = None,
+    yes: Yes = False,
+) -> int:
+    """Run jobs now, beside their schedules.
+
+    One by its id or name, or all that a filter means, once you have seen how many
+    they are.
+    """
     from sexton.cli.runs import show_started, wait_for
 
+    one = many.named(ask, job, dry_run=dry_run, after=after, idempotency_key=idempotency_key)
+    if one is None:
+        if wait:
+            raise InvalidField("bad_value", "--wait is for one job", field="wait", hint="leave it out")
+        return many.act(ask, "run", yes=yes, dry_run=dry_run, after=after, key=idempotency_key, **ask.given)
+    ask = replace(ask, path=(one,))
     if wait:
         return wait_for(ask.client, ask()["run_id"], None, ask.json)
     return ask.shown(show_started)
@@ -216,17 +294,24 @@ def backfill(ask: Ask) -> int:
     return ask.shown(_show_backfill)
 
 
-@command(routes.DELETE_JOB)
-def delete(ask: Ask, *, yes: Yes = False) -> int:
-    """Delete a job. Its history stays."""
-    job = ask.client.ask(routes.GET_JOB, *ask.path)
-    if not confirm(f"Delete the job {job['name']} ({job['job_id']})?", yes):
+@command(routes.DELETE_JOB, chosen=routes.ActionFilter)
+def delete(ask: Ask, job: Job = None, /, *, dry_run: many.DryRun = False, yes: Yes = False) -> int:
+    """Delete jobs. Their history stays.
+
+    One by its id or name, or all that a filter means, once you have seen how many
+    they are.
+    """
+    one = many.named(ask, job, dry_run=dry_run)
+    if one is None:
+        return many.act(ask, "delete", yes=yes, dry_run=dry_run, **ask.given)
+    found = ask.client.ask(routes.GET_JOB, one)
+    if not confirm(f"Delete the job {found['name']} ({found['job_id']})?", yes):
         return NOT_DONE
-    ask.client.ask(routes.DELETE_JOB, job["job_id"], **ask.given)
+    ask.client.ask(routes.DELETE_JOB, found["job_id"], **ask.given)
     if ask.json:
-        write_json({"job_id": job["job_id"], "deleted": True})
+        write_json({"job_id": found["job_id"], "deleted": True})
     else:
-        write(console(), f"{job['name']} is deleted")
+        write(console(), f"{found['name']} is deleted")
     return DONE
 
 

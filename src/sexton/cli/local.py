@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -11,9 +12,13 @@ from cyclopts import Parameter
 
 from sexton.config import Settings, load
 from sexton.errors import Unavailable
+from sexton.postgres.audit_entry import LONGEST_REASON, Source
 from sexton.postgres.database import Database
 from sexton.postgres.migrate import require_migrated
-from sexton.postgres.transaction import Context
+from sexton.postgres.transaction import NAMESPACE, Context
+from sexton.refusal import check_text
+from sexton.security.access import own_name
+from sexton.security.namespaces import require_namespace
 from sexton.targets.table import load_kinds
 
 T = TypeVar("T")
@@ -46,14 +51,31 @@ def with_database(
         return asyncio.run(_on(url, settings, work))
 
 
+Reason = Annotated[str | None, Parameter(help="Why, for the audit.")]
+
+
 def with_context(
-    database_url: str | None, data: Path | None, work: Callable[[Context, Settings], Awaitable[T]]
+    database_url: str | None,
+    data: Path | None,
+    work: Callable[[Context, Settings], Awaitable[T]],
+    *,
+    reason: str | None = None,
 ) -> T:
-    """The same for work that needs a migrated database."""
+    """The same for work that needs a migrated database, in the namespace of the settings."""
+    if reason is not None:
+        check_text(reason, "reason", LONGEST_REASON)
 
     async def run(database: Database, settings: Settings) -> T:
         await require_migrated(database)
-        return await work(Context(database), settings)
+        context = Context(
+            database,
+            settings.namespace or NAMESPACE,
+            actor=f"user:{own_name()}",
+            source=Source("cli", socket.gethostname()),
+            reason=reason,
+        )
+        await require_namespace(context)
+        return await work(context, settings)
 
     return with_database(database_url, data, run)
 

@@ -18,6 +18,7 @@ from sexton.cli import DONE, NOT_DONE, REFUSED
 from sexton.config import Settings, load
 from sexton.engine import crash
 from sexton.engine.logs import set_up_logging
+from sexton.engine.process import run_to_end
 from sexton.engine.up.listen import address_of, listen
 from sexton.engine.up.supervisor import REPLACE
 from sexton.errors import InvalidField, SextonError, user_frames
@@ -39,10 +40,14 @@ def node(
         str | None, Parameter(help="Some of api, scheduler, worker, with commas. Default: all.")
     ] = None,
     listen_fd: Annotated[int | None, Parameter(help="Serve on this inherited socket.")] = None,
+    begun_fd: Annotated[
+        int | None, Parameter(help="Note here which runs have begun, for the parent.")
+    ] = None,
     database_url: Annotated[str | None, Parameter(help="The PostgreSQL to use.")] = None,
     host: Annotated[str | None, Parameter(help="Address of the api. Default: 127.0.0.1.")] = None,
     port: Annotated[int | None, Parameter(help="Its port. Default: 7390.")] = None,
     queues: Annotated[str | None, Parameter(help="Queues to work on, or * for all.")] = None,
+    namespaces: Annotated[str | None, Parameter(help="Namespaces to work for, or * for all.")] = None,
     concurrency: Annotated[int | None, Parameter(help="Runs at a time in a worker.")] = None,
     app: Annotated[str | None, Parameter(help="Your jobs and handlers: module:name.")] = None,
     allow_shell: Annotated[bool, Parameter(help="Let workers run the commands of shell targets.")] = False,
@@ -63,6 +68,7 @@ def node(
                 "host": host,
                 "port": port,
                 "queues": queues,
+                "namespaces": namespaces,
                 "concurrency": concurrency,
                 "app": app,
                 "allow_shell": allow_shell or None,
@@ -74,7 +80,7 @@ def node(
         if check:
             asyncio.run(_check(settings))
         else:
-            return asyncio.run(_until_stopped(settings, listen_fd))
+            return run_to_end(_until_stopped(settings, listen_fd, begun_fd))
     except SextonError as error:
         print(printable(f"sexton: {error}"), file=sys.stderr)
         return REFUSED if isinstance(error, InvalidField) else NOT_DONE
@@ -92,12 +98,12 @@ async def _check(settings: Settings) -> None:
         url, schema=settings.schema, size=1, timeout=settings.statement_timeout_seconds
     )
     try:
-        await app.check_start(database)
+        await app._check_start(database)
     finally:
         await database.close()
 
 
-async def _until_stopped(settings: Settings, listen_fd: int | None) -> int:
+async def _until_stopped(settings: Settings, listen_fd: int | None, begun_fd: int | None) -> int:
     """Starting may mean waiting for the database: that, too, ends when it is told to stop. Its exit code."""
     if settings.database_url is None:
         raise InvalidField(
@@ -108,7 +114,7 @@ async def _until_stopped(settings: Settings, listen_fd: int | None) -> int:
         )
     stop, started = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
-    running = asyncio.create_task(_run(settings, settings.database_url, listen_fd, started, stop))
+    running = asyncio.create_task(_run(settings, settings.database_url, listen_fd, begun_fd, started, stop))
 
     def told() -> None:
         stop.set()
@@ -123,7 +129,12 @@ async def _until_stopped(settings: Settings, listen_fd: int | None) -> int:
 
 
 async def _run(
-    settings: Settings, url: str, listen_fd: int | None, started: asyncio.Event, stop: asyncio.Event
+    settings: Settings,
+    url: str,
+    listen_fd: int | None,
+    begun_fd: int | None,
+    started: asyncio.Event,
+    stop: asyncio.Event,
 ) -> int:
     from sexton.engine.cluster.egress import decide_egress
     from sexton.engine.node import Node
@@ -140,13 +151,15 @@ async def _run(
         database,
         roles=roles,
         handlers=app.handlers if app else None,
-        app=app.application if app else None,
-        providers=app.providers if app else None,
-        listeners=app.listeners if app else None,
+        app=app._application if app else None,
+        providers=app._providers if app else None,
+        listeners=app._listeners if app else None,
+        origin=app._origin() if app else None,
+        begun=begun_fd,
     )
     try:
         if app is not None and "worker" in roles:
-            await patiently(lambda: app.check_start(database))
+            await patiently(lambda: app._check_start(database))
         await made.start()
         started.set()
         try:
@@ -212,8 +225,8 @@ async def _declared(app: Sexton, database: Database) -> AsyncIterator[None]:
     """Bring the declared jobs in line with the code, and keep an eye on those that vanish from it."""
     from sexton.postgres.database import patiently
 
-    await patiently(lambda: app.declare(database))
-    keeper = app.keeper(database)
+    await patiently(lambda: app._declare(database))
+    keeper = app._keeper(database)
     keeper.start()
     try:
         yield
@@ -247,5 +260,5 @@ def _load_app(path: str | None) -> Sexton | None:
             f"{path} is not a Sexton application" if found is not None else f"{module} has no {name or 'app'}"
         )
         raise InvalidField("bad_app", wrong, field="app", hint=hint)
-    found.check_providers()
+    found._check_providers()
     return found

@@ -9,19 +9,20 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from sexton.cli import DONE
-from sexton.cli.local import Data, DatabaseUrl, with_database
+from sexton.cli.local import Data, DatabaseUrl, Reason, with_context
 from sexton.cli.output import console, write, write_json
 from sexton.cli.remote import Json, seconds
 from sexton.config import Settings
 from sexton.engine.cluster.reshard import Resharded
 from sexton.engine.cluster.reshard import reshard as apply
-from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
 from sexton.printable import counted
 
 
 def reshard(
     shards: Annotated[int, Parameter(help="How many there shall be.")],
     *,
+    reason: Reason = None,
     database_url: DatabaseUrl = None,
     data: Data = None,
     json: Json = False,
@@ -32,10 +33,10 @@ def reshard(
     jobs; then everything goes on, and what fell due meanwhile is fired late.
     """
 
-    async def work(database: Database, _settings: Settings) -> Resharded:
-        return await apply(database, shards, progress=lambda text: print(text, file=sys.stderr, flush=True))
+    async def work(context: Context, _settings: Settings) -> Resharded:
+        return await apply(context, shards, progress=lambda text: print(text, file=sys.stderr, flush=True))
 
-    done = with_database(database_url, data, work)
+    done = with_context(database_url, data, work, reason=reason)
     if json:
         write_json(asdict(done))
     elif done.before == done.after:

@@ -11,17 +11,16 @@ import msgspec
 from cyclopts import Parameter
 
 from sexton.cli import DONE, NOT_DONE
-from sexton.cli.local import Data, DatabaseUrl, with_context
+from sexton.cli.local import Data, DatabaseUrl, Reason, with_context
 from sexton.cli.output import Table, console, write, write_json
 from sexton.cli.remote import Json, Yes, confirm, short_time
 from sexton.clock import iso
 from sexton.config import Settings
 from sexton.errors import InvalidField
-from sexton.postgres.server import default_data_directory
 from sexton.postgres.transaction import Context
 from sexton.printable import counted
 from sexton.security import secrets
-from sexton.targets.http.step import WEBHOOK_SECRET, new_secret, signing_secret
+from sexton.targets.http.step import rotate_signing_secret, signing_secret
 from sexton.targets.table import kinds
 
 Name = Annotated[str, Parameter(help="The secret's name.")]
@@ -38,6 +37,7 @@ def set_(
         list[str] | None, Parameter(help="A kind of target that may use it. May be repeated.")
     ] = None,
     anywhere: Annotated[bool, Parameter(help="Any job may send it to any host.", negative="")] = False,
+    reason: Reason = None,
     database_url: DatabaseUrl = None,
     data: Data = None,
     json: Json = False,
@@ -53,9 +53,11 @@ def set_(
 
     async def work(context: Context, settings: Settings) -> bool:
         secrets.check_binding(binding, kinds())
-        return await secrets.keep(context, await _with_key(context, settings), name, value, binding)
+        return await secrets.keep(
+            context, await secrets.with_own_key(context, settings), name, value, binding
+        )
 
-    made = with_context(database_url, data, work)
+    made = with_context(database_url, data, work, reason=reason)
     if json:
         write_json({"name": name, "made": made, "hosts": binding.hosts, "kinds": binding.kinds})
     else:
@@ -85,6 +87,7 @@ def delete(
     /,
     *,
     yes: Yes = False,
+    reason: Reason = None,
     database_url: DatabaseUrl = None,
     data: Data = None,
     json: Json = False,
@@ -92,7 +95,7 @@ def delete(
     """Delete a secret. Runs of targets that name it fail until it is set again."""
     if not confirm(f"Delete the secret {name}?", yes):
         return NOT_DONE
-    with_context(database_url, data, lambda context, _: secrets.delete(context, name))
+    with_context(database_url, data, lambda context, _: secrets.delete(context, name), reason=reason)
     if json:
         write_json({"deleted": name})
     else:
@@ -122,6 +125,7 @@ def rekey(
         bool, Parameter(help="Delete the secrets that the old key cannot read.", negative="")
     ] = False,
     yes: Yes = False,
+    reason: Reason = None,
     database_url: DatabaseUrl = None,
     data: Data = None,
     json: Json = False,
@@ -136,7 +140,7 @@ def rekey(
         return NOT_DONE
 
     async def work(context: Context, settings: Settings) -> tuple[int, list[str], Path]:
-        source = key_source(settings)
+        source = secrets.key_source(settings)
         own = source != settings.secret_key and source is not None
         if to is None and not own:
             raise InvalidField("no_file", "the new key needs a file", field="to", hint="add --to FILE")
@@ -149,7 +153,7 @@ def rekey(
             made.replace(path)
         return count, lost, path
 
-    count, lost, path = with_context(database_url, data, work)
+    count, lost, path = with_context(database_url, data, work, reason=reason)
     if json:
         write_json({"changed": count, "deleted": lost, "file": str(path)})
     else:
@@ -165,12 +169,17 @@ def show(*, database_url: DatabaseUrl = None, data: Data = None, json: Json = Fa
     Give it to the services that verify them. While it is being rotated there
     are two: requests are signed with both, the newer one first.
     """
-    found = with_context(database_url, data, lambda context, _: signing_secret(context.database))
+    found = with_context(database_url, data, _signing_secret)
     return _show(_listed(found), json)
 
 
 def rotate(
-    *, yes: Yes = False, database_url: DatabaseUrl = None, data: Data = None, json: Json = False
+    *,
+    yes: Yes = False,
+    reason: Reason = None,
+    database_url: DatabaseUrl = None,
+    data: Data = None,
+    json: Json = False,
 ) -> int:
     """Make a new secret; the old one stays valid beside it.
 
@@ -180,14 +189,8 @@ def rotate(
     if not confirm("Make a new secret, and forget the one before the present one?", yes):
         return NOT_DONE
 
-    async def work(context: Context, _: Settings) -> list[str]:
-        present = _listed(await signing_secret(context.database))
-        both = [new_secret(), present[0]]
-        value = msgspec.json.encode(both).decode()
-        await context.execute("cluster/set_setting", name=WEBHOOK_SECRET, value=value)
-        return both
-
-    return _show(with_context(database_url, data, work), json)
+    rotated = with_context(database_url, data, _rotate, reason=reason)
+    return _show(rotated, json)
 
 
 def _binding(name: str, value: str, hosts: list[str], kinds: list[str], anywhere: bool) -> secrets.Binding:
@@ -205,28 +208,14 @@ def _binding(name: str, value: str, hosts: list[str], kinds: list[str], anywhere
     return secrets.Binding(tuple(hosts), tuple(kinds))
 
 
-async def _with_key(context: Context, settings: Settings) -> Settings:
-    """On the private PostgreSQL, the key is in a file beside it, made with the first secret."""
-    source = key_source(settings)
-    if source == settings.secret_key or source is None:
-        return settings
-    path = Path(source[1:])
-    if not path.exists() and (lost := [each["name"] for each in await secrets.names(context)]):
-        raise secrets.SecretError(
-            "lost_key",
-            f"the key file {path} is gone, and {', '.join(lost)} cannot be read without it",
-            hint="put the file back; if it is lost for good: sexton secret rekey --forget, "
-            "then set each secret again",
-        )
-    secrets.make_key_file(path)
-    return msgspec.structs.replace(settings, secret_key=source)
+async def _signing_secret(context: Context, settings: Settings) -> Any:
+    own = await secrets.with_own_key(context, settings)
+    return await signing_secret(context.database, own.secret_key)
 
 
-def key_source(settings: Settings) -> str | None:
-    """Where the key is: as the settings say, or in the file beside the private PostgreSQL."""
-    if settings.secret_key is not None or settings.database_url is not None:
-        return settings.secret_key
-    return f"@{secrets.key_file(settings.data or default_data_directory())}"
+async def _rotate(context: Context, settings: Settings) -> list[str]:
+    own = await secrets.with_own_key(context, settings)
+    return await rotate_signing_secret(context, own.secret_key)
 
 
 def _listed(value: Any) -> list[str]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from sexton.api import routes
 from sexton.cli import DONE, NOT_DONE
+from sexton.cli.cluster import served_by, serves_some
 from sexton.cli.output import Table, console, write, write_json
 from sexton.cli.remote import Json, connect, moment, short_time
 from sexton.printable import counted
@@ -26,13 +27,15 @@ def status(*, json: Json = False) -> int:
         return NOT_DONE if troubles else DONE
     out = console()
     write(out, f"{url}  {ready['status']}", "green" if ready["status"] == "ready" else "red")
-    headings = ("node", "state", "roles", "shards", "running", "heard of", "version")
-    table = Table(*headings, elastic=("node", "roles"), spare=("version",))
     shown = [node for node in cluster["nodes"] if node["state"] != "stopped"]
+    apart = ("namespaces",) if any(map(serves_some, shown)) else ()
+    headings = ("node", "state", "roles", "shards", "running", *apart, "heard of", "version")
+    table = Table(*headings, elastic=("node", "roles", *apart), spare=("version",))
     for node in shown:
         table.add(
             node["name"], node["state"], ",".join(node["roles"]), str(node["shards"]),
             f"{node['running']}/{node['capacity']}" if "worker" in node["roles"] else "-",
+            *([served_by(node)] if apart else []),
             short_time(node["heartbeat_at"]), node["version"], style="" if node["state"] == "live" else "dim",
         )  # fmt: skip
     if shown:
@@ -59,8 +62,9 @@ def _troubles(cluster: dict[str, Any], ready: dict[str, Any]) -> list[str]:
         found.append("no worker is running: runs wait")
     for lane in cluster["backlog"]:
         if not lane["served"]:
+            where = "" if lane["namespace"] == "default" else f" of {lane['namespace']}"
             found.append(
-                f"{counted(lane['waiting'], 'run')} in queue {lane['queue']} waiting: {lane['reason']}"
+                f"{counted(lane['waiting'], 'run')} in queue {lane['queue']}{where} waiting: {lane['reason']}"
             )
     due, now = moment(cluster["oldest_due_at"]), moment(cluster["at"])
     if due is not None and now is not None and (now - due).total_seconds() > 10:

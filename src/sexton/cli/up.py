@@ -34,6 +34,7 @@ def up(
     roles: Annotated[str | None, Parameter(help="Only some of api, scheduler, worker, with commas.")] = None,
     workers: Annotated[int | None, Parameter(help="Worker processes. Default: cores less one.")] = None,
     queues: Annotated[str | None, Parameter(help="Queues to work on. Default: all.")] = None,
+    namespaces: Annotated[str | None, Parameter(help="Namespaces to work for. Default: all.")] = None,
     concurrency: Annotated[
         int | None, Parameter(help="Runs at a time in each worker process. Default: 100.")
     ] = None,
@@ -60,6 +61,7 @@ def up(
         "port": port,
         "workers": workers,
         "queues": queues,
+        "namespaces": namespaces,
         "concurrency": concurrency,
         "app": app,
         "allow_shell": allow_shell or None,
@@ -78,7 +80,7 @@ def up(
             supervise(
                 settings,
                 given=given,
-                announce=lambda running: announce(running, settings),
+                announce=lambda running, link: announce(running, settings, link),
                 shards=shards,
             )
         )
@@ -97,8 +99,8 @@ def up(
     return DONE
 
 
-def announce(running: Up, settings: Settings) -> None:
-    """Where it is, and the one thing to paste."""
+def announce(running: Up, settings: Settings, link: str | None = None) -> None:
+    """Where it is, and the one thing to paste; `link` signs a browser in."""
     lines = []
     if running.moved_from and running.address is not None:  # 0 asks for any
         lines.append(f"Port {running.moved_from} is taken: using {running.address.rsplit(':', 1)[1]}.")
@@ -110,8 +112,11 @@ def announce(running: Up, settings: Settings) -> None:
     ]
     if running.workers:
         queues = "" if settings.queues == "*" else f", for {settings.queues}"
+        spaces = f", in {settings.namespaces}" if settings.namespaces else ""
         app = f", with {settings.app}" if settings.app else ""
-        lines.append(f"  workers  {running.workers}{queues}{app}")
+        lines.append(f"  workers  {running.workers}{queues}{spaces}{app}")
+    if link is not None:
+        lines += [f"  sign in  {link}", "           once, within 10 minutes; sexton login makes another link"]
     if running.address is not None:
         lines += [
             "Try it from another terminal:",

@@ -1,12 +1,12 @@
-"""Before a job changes, everything up to now is recorded, under the definition that was valid until then.
+"""Before jobs change, everything up to now is recorded, under the definitions that were valid until then.
 
-The caller holds the job and its timer, so that no firing comes between; it moves the timer to `next_at`.
+The caller holds the jobs and their timers, so that no firing comes between; it moves each timer to `next_at`.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -23,8 +23,11 @@ from sexton.jobs.planning import (
 from sexton.jobs.stored import StoredJob, concurrency_key_of, overlap_of
 from sexton.model import PRIORITY_LOWEST, JobStatus, SkipReason, Trigger
 from sexton.postgres.transaction import Context
+from sexton.security.quotas import Grant, take_runs
 
+# From here on planning is done in a thread, so that others go on: so long a time, or so many jobs.
 LONG = timedelta(hours=6)
+MANY = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,67 +39,71 @@ class Accounted:
 
 
 async def account(
-    context: Context, held: LockedJob, *, close: bool = False, moving: bool = False
-) -> Accounted:
+    context: Context, jobs: Sequence[LockedJob], *, close: bool = False, moving: bool = False
+) -> list[Accounted]:
     """Record what is due. With `close`, also what has come but waits for the end of its jitter, because its
     schedule or its job is about to go: it fires at that end, or, if the job is paused, it is skipped. With
     `moving`, a single time that has come does not fire: it was moved.
 
     Of a job that is set aside only the first open occurrence is known. It stays open, unless it is closed:
     then it was missed."""
-    timer = held.timer
-    if timer is None:
-        return Accounted(None, held.job.spec.max_runs or 0)
-    place: datetime = timer["scheduled_at"]
-    if moving and place <= held.now:
-        moved = Plan((), (PlannedSkip(place, SkipReason.RESCHEDULED),), None)
-        await _record(context, held.job, timer["lane"], moved, held.now)
-        return Accounted(None, timer["fired_count"])
-    policy = MissedPolicy.of(held.job.spec, timer["catch_up_seconds"])
-    case = (held.job, policy, place, timer["fired_count"], held.now)
-    try:
-        decided = await asyncio.to_thread(_decide, *case) if held.now - place > LONG else _decide(*case)
-        if close:
-            decided = _close(held.job, decided, timer["fired_count"], held.now)
-    except (ScheduleError, OverflowError):
-        missed = close and place <= held.now
-        decided = Plan((), (PlannedSkip(place, SkipReason.MISSED),) if missed else (), place)
-    await _record(context, held.job, timer["lane"], decided, held.now)
-    return Accounted(decided.next_at, timer["fired_count"] + len(decided.runs))
-
-
-async def _record(context: Context, job: StoredJob, lane: int, decided: Plan, now: datetime) -> None:
-    """Write runs and skipped occurrences."""
-    if not decided.runs and not decided.skips:
-        return
-    spec, jitter = job.spec, job.jitter
-    starts = await reserve(context, decided.missed, now)
-    available = [
-        next(starts) if run.trigger is Trigger.CATCH_UP else run.scheduled_at + jitter for run in decided.runs
+    apart = len(jobs) >= MANY or any(_place(held) < held.now - LONG for held in jobs)
+    plans = (
+        await asyncio.to_thread(_plan_all, jobs, close, moving) if apart else _plan_all(jobs, close, moving)
+    )
+    await _record(context, jobs, plans)
+    return [
+        Accounted(None, held.job.spec.max_runs or 0)
+        if held.timer is None
+        else Accounted(decided.next_at, held.timer["fired_count"] + len(decided.runs))
+        for held, decided in zip(jobs, plans, strict=True)
     ]
+
+
+async def _record(context: Context, jobs: Sequence[LockedJob], plans: Sequence[Plan]) -> None:
+    """Write runs and skipped occurrences. What the namespace's quota has no room for is skipped."""
+    busy = [
+        (held.job, held.timer["lane"], decided)
+        for held, decided in zip(jobs, plans, strict=True)
+        if held.timer is not None and (decided.runs or decided.skips)
+    ]
+    if not busy:
+        return
+    now = jobs[0].now
+    starts = await reserve(context, sum(decided.missed for *_, decided in busy), now)
+    runs = [(job, run, run.scheduled_at + job.jitter) for job, _, decided in busy for run in decided.runs]
+    skips = [(job, skip) for job, _, decided in busy for skip in decided.skips]
+    grant = await take_runs(context, len(runs), now) if jobs[0].metered else Grant(len(runs))
+    skips += [(job, PlannedSkip(run.scheduled_at, SkipReason.QUOTA)) for job, run, _ in runs[grant.runs :]]
+    runs = runs[: grant.runs]
+    available = [next(starts) if _is_late(run) else due_at for _, run, due_at in runs]
     await context.execute(
         "jobs/account",
-        job_id=job.id,
-        revision=job.revision,
-        lane=lane,
-        overlap=overlap_of(spec),
-        chained=decided.chained,
-        expires_seconds=spec.expires_seconds,
-        concurrency_key=concurrency_key_of(spec, job.id),
-        scheduled=[run.scheduled_at for run in decided.runs],
-        due=[run.scheduled_at + jitter for run in decided.runs],
-        triggers=[run.trigger.value for run in decided.runs],
-        missed=[run.missed for run in decided.runs],
-        available=available,
-        priorities=[
-            PRIORITY_LOWEST if run.trigger is Trigger.CATCH_UP else spec.priority for run in decided.runs
-        ],
-        skipped=[skip.scheduled_at for skip in decided.skips],
-        skipped_until=[skip.until_at for skip in decided.skips],
-        skipped_occurrences=[skip.occurrences for skip in decided.skips],
-        skip_reasons=[skip.reason.value for skip in decided.skips],
+        jobs=[job.id for job, *_ in busy],
+        revisions=[job.revision for job, *_ in busy],
+        lanes=[lane for _, lane, _ in busy],
+        overlaps=[overlap_of(job.spec) for job, *_ in busy],
+        chained=[decided.chained for *_, decided in busy],
+        expires_seconds=[job.spec.expires_seconds for job, *_ in busy],
+        concurrency_keys=[concurrency_key_of(job.spec, job.id) for job, *_ in busy],
+        run_jobs=[job.id for job, *_ in runs],
+        scheduled=[run.scheduled_at for _, run, _ in runs],
+        due=[due_at for *_, due_at in runs],
+        triggers=[run.trigger.value for _, run, _ in runs],
+        missed=[run.missed for _, run, _ in runs],
+        available=grant.starts_of(available),
+        priorities=[PRIORITY_LOWEST if _is_late(run) else job.spec.priority for job, run, _ in runs],
+        skip_jobs=[job.id for job, _ in skips],
+        skipped=[skip.scheduled_at for _, skip in skips],
+        skipped_until=[skip.until_at for _, skip in skips],
+        skipped_occurrences=[skip.occurrences for _, skip in skips],
+        skip_reasons=[skip.reason.value for _, skip in skips],
         now=now,
     )
+
+
+def _is_late(run: PlannedRun) -> bool:
+    return run.trigger is Trigger.CATCH_UP
 
 
 async def reserve(context: Context, runs: int, now: datetime | None = None) -> Iterator[datetime]:
@@ -106,6 +113,34 @@ async def reserve(context: Context, runs: int, now: datetime | None = None) -> I
     row = await context.fetchrow("firing/reserve_catch_up", runs=runs, now=now)
     assert row is not None
     return (row["first_at"] + timedelta(seconds=place * row["seconds"]) for place in range(runs))
+
+
+def _place(held: LockedJob) -> datetime:
+    """The first occurrence that is not accounted for."""
+    at: datetime = held.now if held.timer is None else held.timer["scheduled_at"]
+    return at
+
+
+def _plan_all(jobs: Sequence[LockedJob], close: bool, moving: bool) -> list[Plan]:
+    return [_plan(held, close, moving) for held in jobs]
+
+
+def _plan(held: LockedJob, close: bool, moving: bool) -> Plan:
+    timer = held.timer
+    if timer is None:
+        return Plan((), (), None)
+    place: datetime = timer["scheduled_at"]
+    if place > held.now and timer["max_runs"] is None:
+        return Plan((), (), place)  # nothing has come: most jobs, and their schedule need not be read
+    if moving and place <= held.now:
+        return Plan((), (PlannedSkip(place, SkipReason.RESCHEDULED),), None)
+    policy = MissedPolicy.of(held.job.spec, timer["catch_up_seconds"])
+    try:
+        decided = _decide(held.job, policy, place, timer["fired_count"], held.now)
+        return _close(held.job, decided, timer["fired_count"], held.now) if close else decided
+    except (ScheduleError, OverflowError):
+        missed = close and place <= held.now
+        return Plan((), (PlannedSkip(place, SkipReason.MISSED),) if missed else (), place)
 
 
 def _decide(job: StoredJob, policy: MissedPolicy, place: datetime, fired: int, now: datetime) -> Plan:

@@ -10,10 +10,10 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 import asyncpg
 
-from sexton.errors import InvalidField, SextonError
-from sexton.jobs.change import HORIZON_SECONDS, Lane, contested_lanes, lane_ids
-from sexton.jobs.create import NameTaken
+from sexton.errors import InvalidField, NameTaken, RefusedLines, SextonError
+from sexton.jobs.change import HORIZON_SECONDS, NAMES_KEPT, Lane, contested_lanes, lane_ids
 from sexton.jobs.edit import is_same, replace
+from sexton.jobs.payload import check_payload_size
 from sexton.jobs.spec import JobSpec
 from sexton.jobs.spread import shard_of
 from sexton.jobs.stored import StoredJob, job_columns, lane_of, timer_columns
@@ -24,6 +24,7 @@ from sexton.model import encode_id
 from sexton.postgres.migrate import shard_count
 from sexton.postgres.transaction import Context, command, query
 from sexton.schedules import Schedule
+from sexton.security.quotas import take_jobs
 
 LARGEST_CHUNK = 20_000
 MANY = 200  # from here on the work is done in a thread, so that the others go on
@@ -44,25 +45,6 @@ class Put(NamedTuple):
     job_id: str
     result: Result
     warnings: tuple[str, ...] = ()
-
-
-class RefusedLines(InvalidField):
-    """Nothing of the chunk was made: `errors` are the lines at fault, and why."""
-
-    def __init__(self, errors: Sequence[tuple[int, SextonError]]) -> None:
-        line, first = errors[0]
-        more = f", and {len(errors) - 1} more" if len(errors) > 1 else ""
-        super().__init__(
-            "refused_lines",
-            f"line {line}: {first.message}{more}",
-            field=f"line {line}",
-            hint=first.hint or "correct these lines and send the chunk again",
-        )
-        self.errors = list(errors)
-
-    def to_dict(self) -> dict[str, object]:
-        lines = [{"line": line, **error.to_dict()} for line, error in self.errors]
-        return {**super().to_dict(), "errors": lines}
 
 
 async def create_many(
@@ -129,11 +111,17 @@ def _check_size(items: Sequence[Item]) -> None:
 
 @command
 async def _create(context: Context, specs: Sequence[JobSpec], first_line: int, app: str | None) -> list[Put]:
-    known = await context.fetchrow("jobs/prepare_many", count=len(specs), now=context.now)
+    known = await context.fetchrow(
+        "jobs/prepare_many", namespace=context.namespace, count=len(specs), now=context.now
+    )
     assert known is not None
     await _check_names(context, specs, first_line)
+    if (limit := known["payload_bytes"]) is not None:
+        _each(specs, first_line, lambda spec: check_payload_size(context, spec.payload, limit))
     if errors := await _handler_errors(context, list(enumerate(specs, first_line))):
         raise RefusedLines(errors[:MOST_ERRORS])
+    if known["jobs_quota"] is not None:
+        await take_jobs(context, len(specs))
     lanes = await lane_ids(context, {lane_of(spec) for spec in specs})
     shards = await shard_count(context.database, context.open)
     chunk = _Chunk(context.namespace, app, known["now"], shards, lanes)
@@ -151,6 +139,9 @@ async def _create(context: Context, specs: Sequence[JobSpec], first_line: int, a
     for place in range(0, len(soon), SHARDS_TOLD):
         shards_told = ",".join(map(str, soon[place : place + SHARDS_TOLD]))
         await context.open.execute("select pg_notify('sexton_timers', $1)", shards_told)
+    names = [spec.name for spec in specs[:NAMES_KEPT]]
+    detail = {"count": len(specs), "names": names, "app": app}
+    context.changed("job.created", jobs=known["ids"], detail=detail)
     made = zip(known["ids"], chunk.warnings, strict=True)
     return [Put(encode_id("j", number), "created", warnings) for number, warnings in made]
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from sexton.errors import Conflict
+from msgspec import to_builtins
+
+from sexton.errors import NameTaken
 from sexton.jobs.change import HORIZON_SECONDS, check_handler, lane_id
+from sexton.jobs.payload import check_payload_size
 from sexton.jobs.read import view
 from sexton.jobs.spec import JobSpec
 from sexton.jobs.stored import job_columns, lane_of, timer_columns
@@ -13,22 +16,7 @@ from sexton.jobs.view import JobView
 from sexton.jobs.zones import note_zone
 from sexton.model import encode_id
 from sexton.postgres.transaction import Context, command
-
-
-class NameTaken(Conflict):
-    """Another live job has this name: `job_id` is its id."""
-
-    def __init__(self, name: str, job_id: str) -> None:
-        super().__init__(
-            "name_taken",
-            f"the job {job_id} has the name {name} already",
-            hint="choose another name, edit that job, or replace it: --replace, PUT /jobs/by-name/…",
-        )
-        self.field = "name"
-        self.job_id = job_id
-
-    def to_dict(self) -> dict[str, object]:
-        return {**super().to_dict(), "field": self.field, "job_id": self.job_id}
+from sexton.security.quotas import take_jobs
 
 
 @command
@@ -49,10 +37,19 @@ async def insert(context: Context, spec: JobSpec, app: str | None, declaration: 
     queue, target, handler, keyed = lane
     await check_handler(context, lane)
     known = await context.fetchrow(
-        "jobs/prepare", queue=queue, target=target, handler=handler, keyed=keyed, now=context.now
+        "jobs/prepare",
+        namespace=context.namespace,
+        queue=queue,
+        target=target,
+        handler=handler,
+        keyed=keyed,
+        now=context.now,
     )
     assert known is not None
     job_id, now = known["job_id"], known["now"]
+    check_payload_size(context, spec.payload, known["payload_bytes"])
+    if known["jobs_quota"] is not None:
+        await take_jobs(context, 1)
     schedule, anchor = read_schedule(spec, now)
     first = first_occurrence(spec, schedule, now)
     timer = timer_columns(spec, schedule, job_id, first, known["lane"] or await lane_id(context, lane))
@@ -70,6 +67,10 @@ async def insert(context: Context, spec: JobSpec, app: str | None, declaration: 
         return None
     if not made["zone_known"]:
         await note_zone(context, schedule.timezone)
+    own = None if app is None else {"app": app, "declared": declaration is not None}
+    context.changed(
+        "job.created", encode_id("j", job_id), spec.name, after=to_builtins(spec), job_id=job_id, detail=own
+    )
     return int(job_id)
 
 

@@ -18,8 +18,8 @@ from shlex import quote
 import msgspec
 from asyncpg import Record
 
-from sexton.errors import Conflict, InvalidField, NotFound
-from sexton.jobs.create import NameTaken, create
+from sexton.errors import Conflict, InvalidField, NameTaken, NotFound
+from sexton.jobs.create import create
 from sexton.jobs.edit import replace
 from sexton.jobs.read import schedule_warnings
 from sexton.jobs.spec import JobSpec
@@ -89,7 +89,9 @@ async def pause_vanished(context: Context, app: str, jobs: Mapping[str, JobSpec]
     if not gone:
         return []
     mine = f"{socket.gethostname()}:{os.getpid()}:"
-    rows = await context.fetch("jobs/list_declared_elsewhere", app=app, mine=mine, now=context.now)
+    rows = await context.fetch(
+        "jobs/list_declared_elsewhere", namespace=context.namespace, app=app, mine=mine, now=context.now
+    )
     elsewhere = {row["handler"] for row in rows}
     paused = []
     for row in gone:

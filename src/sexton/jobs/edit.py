@@ -7,7 +7,7 @@ that was planned before finds another revision and does nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -15,15 +15,27 @@ import asyncpg
 import msgspec
 
 from sexton.clock import iso
-from sexton.errors import Conflict, ScheduleError
+from sexton.errors import Conflict, InvalidField, ScheduleError
 from sexton.jobs.accounting import Accounted, account
-from sexton.jobs.change import HORIZON_SECONDS, LockedJob, check_handler, hold, lane_id
+from sexton.jobs.change import (
+    DONE,
+    HORIZON_SECONDS,
+    UNCHANGED,
+    LockedJob,
+    Verdict,
+    check_handler,
+    hold,
+    lane_id,
+    numbers,
+    tell,
+)
 from sexton.jobs.create import insert, name_taken
+from sexton.jobs.payload import check_payload_size
 from sexton.jobs.planning import decoded
 from sexton.jobs.read import view
-from sexton.jobs.spec import JobSpec
+from sexton.jobs.spec import MOST_LABELS, JobSpec
 from sexton.jobs.spread import shard_of
-from sexton.jobs.state import completed, set_status
+from sexton.jobs.state import completed, move_timers, set_status
 from sexton.jobs.stored import (
     StoredJob,
     concurrency_key_of,
@@ -42,7 +54,7 @@ from sexton.jobs.timing import (
     read_schedule,
     whole_second,
 )
-from sexton.jobs.validation import check_spec, read_changes
+from sexton.jobs.validation import check_labels, check_spec, read_changes
 from sexton.jobs.view import JobView
 from sexton.jobs.zones import note_zones
 from sexton.model import JobStatus, encode_id
@@ -52,6 +64,7 @@ from sexton.schedules.move import Move
 from sexton.schedules.parse import Kind, delay_in, kind_of, takes_anchor, zone_in
 
 KEEP: Any = msgspec.UNSET
+RESCHEDULED = "job.rescheduled"
 
 
 @command
@@ -61,7 +74,8 @@ async def edit(
     """Change some fields; null puts one back to its default. The anchor stays, unless it is given."""
     held = await hold(context, ref)
     _check_revision(held.job, expected_revision)
-    return await _change(context, held, read_changes(_editable(held.job.spec, changes), changes))
+    spec = read_changes(_editable(held.job.spec, changes), changes)
+    return await _change(context, held, spec, action="job.edited")
 
 
 @command
@@ -84,7 +98,8 @@ async def replace(
             return await view(context, number, fresh=True), True
         # Another transaction has just created a job of this name: that is the one to replace.
     _check_revision(held.job, expected_revision)
-    return await _change(context, held, _keeping_anchor(spec, held.job), app, declaration), False
+    spec = _keeping_anchor(spec, held.job)
+    return await _change(context, held, spec, app, declaration, action="job.replaced"), False
 
 
 @command
@@ -102,7 +117,7 @@ async def reschedule(
     if job.schedule.kind == Kind.ONCE:
         changes = {"schedule": iso(to)}
         spec = read_changes(_editable(job.spec, changes), changes)
-        return await _change(context, held, spec, moving=True)
+        return await _change(context, held, spec, action=RESCHEDULED, moving=True)
     next_at = job.schedule.next_after(held.now)
     if next_at is None:
         raise completed(ref)
@@ -111,7 +126,52 @@ async def reschedule(
     if to == next_at:
         return await view(context, job.id)
     move = Move(held.now, place_of(job.schedule, next_at, held.now), to)
-    return await _change(context, held, _editable(job.spec, {}), move=move)
+    return await _change(context, held, _editable(job.spec, {}), action=RESCHEDULED, move=move)
+
+
+async def relabel_all(
+    context: Context, jobs: Sequence[LockedJob], labels: Mapping[str, str | None]
+) -> list[Verdict]:
+    """Give locked jobs these labels beside those they have; a label that is None goes. It is an edit like any
+    other, of many jobs together."""
+    check_labels(labels)
+    after = {held.job.id: _relabelled(held.job.spec.labels, labels) for held in jobs}
+    changed = [
+        held
+        for held in jobs
+        if held.job.spec.labels != after[held.job.id] and len(after[held.job.id]) <= MOST_LABELS
+    ]
+    if changed:
+        now, changing = changed[0].now, numbers(changed)
+        await context.execute("jobs/keep_revision", job_ids=changing, now=now)
+        await move_timers(context, [held for held in changed if held.timer is not None], edits=1)
+        await context.execute(
+            "jobs/relabel",
+            job_ids=changing,
+            labels=[encoded(after[number]) if after[number] else None for number in changing],
+            revisions=[held.job.revision + 1 for held in changed],
+            now=now,
+        )
+        shown = after[changed[0].job.id] if len(changed) == 1 else labels
+        tell(
+            context,
+            "job.edited",
+            changed,
+            {"labels": shown},
+            before=lambda held: {"labels": held.job.spec.labels},
+        )
+    return [_labels_verdict(held, after[held.job.id]) for held in jobs]
+
+
+def _relabelled(before: Mapping[str, str], labels: Mapping[str, str | None]) -> dict[str, str]:
+    return {name: value for name, value in {**before, **labels}.items() if value is not None}
+
+
+def _labels_verdict(held: LockedJob, labels: Mapping[str, str]) -> Verdict:
+    if len(labels) > MOST_LABELS:
+        message, hint = f"job {held.ref} would have {len(labels)} labels", f"at most {MOST_LABELS}"
+        return InvalidField("too_many", message, field="labels", hint=hint)
+    return UNCHANGED if labels == held.job.spec.labels else DONE
 
 
 def is_same(job: StoredJob, spec: JobSpec, now: datetime) -> bool:
@@ -139,19 +199,23 @@ async def _change(
     app: str | None = KEEP,
     declaration: str | None = KEEP,
     *,
+    action: str,
     move: Move | None = None,
     moving: bool = False,
 ) -> JobView:
     """From one definition to another, if they differ. An occurrence that was moved stays moved, unless
     another `move` is given or the rule is another."""
     job = held.job
+    if spec.payload != job.spec.payload:
+        check_payload_size(context, spec.payload, held.payload_bytes)
     schedule, anchor = read_schedule(spec, held.now)
     schedule = _keeping_move(schedule, job) if move is None else schedule.moved(move)
     columns = job_columns(spec, schedule, anchor)
     columns["moved"] = None if schedule.move is None else encoded(schedule.move)
     columns["app"] = job.row["app"] if app is KEEP else app
     columns["declaration"] = job.row["declaration"] if declaration is KEEP else declaration
-    if not _same(job, columns):
+    changed = not _same(job, columns)
+    if changed:
         if columns["target"] != encoded(target_of(job.spec)):
             await check_handler(context, lane_of(spec))
         lane = await lane_id(context, lane_of(spec))
@@ -160,13 +224,40 @@ async def _change(
         moved = schedule.timing_key != _timing_key(job)
         # Fewer runs in all may complete the job here and now.
         close = moved or spec.max_runs != job.spec.max_runs
-        done = await account(context, held, close=close, moving=moving)
+        [done] = await account(context, [held], close=close, moving=moving)
         next_at, fired = _go_on(held, spec, schedule, done, moved)
-        await context.execute("jobs/keep_revision", job_id=job.id, now=held.now)
+        await context.execute("jobs/keep_revision", job_ids=[job.id], now=held.now)
         await _write(context, held, columns)
         await _edit_runs(context, job, spec, lane)
         await _place(context, held, spec, schedule, lane, next_at, fired)
-    return await view(context, job.id)
+    after = await view(context, job.id)
+    if changed:
+        _tell(context, action, held, after, columns)
+    return after
+
+
+def _tell(context: Context, action: str, held: LockedJob, after: JobView, columns: Mapping[str, Any]) -> None:
+    """For the audit."""
+    job = held.job
+    row = {**job.row, **columns}
+    states = [
+        {**msgspec.structs.asdict(each.spec), "app": each.row["app"], "declaration": each.row["declaration"]}
+        for each in (job, StoredJob(row))
+    ]
+    states[0]["status"], states[1]["status"] = job.status, after.status
+    if action == RESCHEDULED:
+        states[0]["next_run_at"] = None if held.timer is None else held.timer["scheduled_at"]
+        states[1]["next_run_at"] = after.next_run_at
+    before, now = states
+    context.changed(
+        action,
+        job.job_id,
+        after.name,
+        before=before,
+        after=now,
+        job_id=job.id,
+        detail={"revision": after.revision},
+    )
 
 
 def _timing_key(job: StoredJob) -> str | None:
@@ -244,7 +335,7 @@ async def _place(
     job = held.job
     if next_at is None:
         if held.timer is not None:
-            await context.execute("jobs/complete", job_id=job.id, now=held.now)
+            await context.execute("jobs/complete", job_ids=[job.id], now=held.now)
         return
     timer = timer_columns(spec, schedule, job.id, next_at, lane)
     if job.status == JobStatus.PAUSED:
@@ -260,7 +351,7 @@ async def _place(
         **timer,
     )
     if held.timer is None:
-        await set_status(context, held, JobStatus.ACTIVE)
+        await set_status(context, [held], JobStatus.ACTIVE)
 
 
 def _keeping_move(schedule: Schedule, job: StoredJob) -> Schedule:

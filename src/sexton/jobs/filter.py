@@ -31,6 +31,12 @@ class JobFilter:
         if self.status is not None and self.status not in tuple(JobStatus):
             hint = f"use {', '.join(JobStatus)}"
             raise InvalidField("bad_value", f"there is no status {self.status}", field="status", hint=hint)
+        for field in ("label", "name", "target", "app"):
+            if getattr(self, field) == "":
+                hint = f"give a {field}, or leave it out"
+                raise InvalidField(
+                    "empty", f"{field} is empty: it would leave nothing out", field=field, hint=hint
+                )
         label, has_value, value = (self.label or "").partition("=")
         beginning = self.name is not None and self.name.endswith("*")
         kind = self.target if self.target in kinds() else None

@@ -8,8 +8,23 @@ from typing import Any
 import msgspec
 
 from sexton.errors import InvalidField
+from sexton.postgres.transaction import Context
 
 LARGEST_PAYLOAD = 256 * 1024
+
+
+def check_payload_size(context: Context, payload: Any, limit: int | None, field: str = "payload") -> None:
+    """Refuse a payload that is larger than its namespace allows."""
+    if limit is None or payload is None:
+        return
+    size = len(encode_payload(payload, field).encode())
+    if size > limit:
+        raise InvalidField(
+            "payload_too_large",
+            f"the {field} has {size:,} bytes as JSON, and the namespace {context.namespace} allows {limit:,}",
+            field=field,
+            hint="store the data elsewhere and pass a reference, or ask an admin for a larger payload_bytes",
+        )
 
 
 def encode_payload(payload: Any, field: str = "payload") -> str:

@@ -7,17 +7,19 @@ disposition, and `next_at` is the first one after that. An occurrence is due at 
 job's jitter, and lateness is measured from there:
 
     up to `grace` late        it runs: slowness and failovers of our own must not make a job skip
-    later than that           it was missed, and `missed_window` decides
+    later than that, or       it was missed, and `missed_window` decides
+    overtaken by the next
                                 SKIP      recorded as missed
                                 RUN_ONCE  the latest one runs, the others are recorded as coalesced
                                 RUN_ALL   each runs, one after another, the newest `max_missed` of them;
                                           the rest is recorded as max_missed
     older than `catch_up`     never run, recorded as outside_catch_up (SKIP: as missed)
 
-Where an occurrence is still within its grace, RUN_ONCE coalesces what was missed before it into it. A job
-that repeats faster than its grace has several of them. While none is past it, each runs: the scheduler was
-only slow. After an outage the latest one runs, and the others are coalesced or, under SKIP, missed; RUN_ALL
-runs each. Long outages are counted, not listed: neighbouring skips of one reason become one range.
+A job that repeats faster than its grace has several occurrences within it. If none is later than `HICCUP`,
+each runs: the scheduler was only slow. After a longer standstill only the latest one is just late. The others
+were overtaken by it, which is to be missed: they must not all start at once. So RUN_ONCE coalesces into the
+latest one whatever came before it, and RUN_ALL runs each of them, one after another, and then the latest.
+Long outages are counted, not listed: neighbouring skips of one reason become one range.
 """
 
 from __future__ import annotations
@@ -39,6 +41,8 @@ from sexton.schedules.zone import WIDEST, Fold
 
 DAY = timedelta(days=1)
 MICROSECOND = timedelta(microseconds=1)
+# Up to this late nothing was missed, however often a job repeats: a failover takes 5.5 s.
+HICCUP = timedelta(seconds=10)
 # So long before the grace, occurrences are gone through one by one.
 NEAR = timedelta(minutes=5)
 
@@ -106,34 +110,37 @@ def plan(
     """Account for everything from `scheduled_at` up to now; `remaining` is what max_runs leaves."""
     skips = _Skips()
     to_run: deque[datetime] = deque()  # missed, but to be run: the latest one, or the newest `max_missed`
-    on_time: list[datetime] = []
+    just_late: list[datetime] = []
+    once = policy.missed_window is MissedWindow.RUN_ONCE
+
+    def miss(at: datetime) -> None:
+        if policy.missed_window is MissedWindow.SKIP:
+            skips.add(at, SkipReason.MISSED)
+        elif policy.catch_up is not None and now - at - jitter > policy.catch_up:
+            skips.add(at, SkipReason.OUTSIDE_CATCH_UP)
+        else:
+            to_run.append(at)
+            if len(to_run) > (1 if once else policy.max_missed):
+                skips.add(to_run.popleft(), SkipReason.COALESCED if once else SkipReason.MAX_MISSED)
+
     last = scheduled_at
     first = _count_old(schedule, policy, scheduled_at, now - jitter, skips)
     if first != scheduled_at:
         last = skips.ranges[-1].until_at or skips.ranges[-1].scheduled_at
     for at in () if first is None else _due(schedule, first, now - jitter):
         last = at
-        late = now - at - jitter
-        if late <= policy.grace:
-            on_time.append(at)
-        elif policy.missed_window is MissedWindow.SKIP:
-            skips.add(at, SkipReason.MISSED)
-        elif policy.catch_up is not None and late > policy.catch_up:
-            skips.add(at, SkipReason.OUTSIDE_CATCH_UP)
+        if now - at - jitter <= policy.grace:
+            just_late.append(at)
         else:
-            to_run.append(at)
-            once = policy.missed_window is MissedWindow.RUN_ONCE
-            if len(to_run) > (1 if once else policy.max_missed):
-                skips.add(to_run.popleft(), SkipReason.COALESCED if once else SkipReason.MAX_MISSED)
-    if policy.missed_window is MissedWindow.RUN_ONCE and on_time and to_run:
+            miss(at)
+    if now - scheduled_at - jitter > min(policy.grace, HICCUP):
+        for at in just_late[:-1]:
+            miss(at)
+        just_late = just_late[-1:]
+    if once and just_late and to_run:
         skips.add(to_run.popleft(), SkipReason.COALESCED)
-    if policy.missed_window is not MissedWindow.RUN_ALL and skips.ranges:
-        skipped = policy.missed_window is MissedWindow.SKIP
-        for at in on_time[:-1]:
-            skips.add(at, SkipReason.MISSED if skipped else SkipReason.COALESCED)
-        on_time = on_time[-1:]
     runs = [PlannedRun(at, Trigger.CATCH_UP, missed=True) for at in to_run]
-    runs += [PlannedRun(at, Trigger.SCHEDULE, missed=False) for at in on_time]
+    runs += [PlannedRun(at, Trigger.SCHEDULE, missed=False) for at in just_late]
     next_at = scheduled_at if scheduled_at > now - jitter else schedule.next_after(last)
     if remaining is not None and len(runs) >= remaining:
         runs, next_at = runs[:remaining], None

@@ -1,8 +1,8 @@
 """Queues: how many of their runs may go at a time and per second, and whether any may go at all.
 
 What people say about a queue is a row; workers read it when they look at their lanes, and are told of every
-change. Nothing that runs is stopped by a limit or a pause. All namespaces share the queues, as they share the
-workers.
+change. Nothing that runs is stopped by a limit or a pause. Each namespace has its own queues: two of one
+name have nothing in common.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from msgspec import UNSET
 from sexton.errors import InvalidField
 from sexton.jobs.spec import LimitChanges, Limits
 from sexton.model import LONGEST_QUEUE
-from sexton.postgres.transaction import NAMESPACE, Context, command
+from sexton.postgres.transaction import Context, command
 from sexton.refusal import about, check_text, not_found
 
 MOST = 1_000_000
@@ -39,7 +39,7 @@ class QueueView(msgspec.Struct, frozen=True, kw_only=True):
     paused: Annotated[bool, about("Whether nothing is taken from it.")] = False
     paused_at: Annotated[datetime | None, about("Since when.")] = None
     paused_reason: Annotated[str | None, about("Why, as given with the pause.")] = None
-    concurrency: Annotated[int | None, about("Runs at a time, in the whole cluster.")] = None
+    concurrency: Annotated[int | None, about("Runs of the namespace at a time, in the whole cluster.")] = None
     key_concurrency: Annotated[int | None, about("Runs at a time that share a `concurrency_key`.")] = None
     rate: Annotated[float | None, about("Starts per second, retries included.")] = None
     burst: Annotated[int | None, about("Starts at once after a pause.")] = None
@@ -71,10 +71,12 @@ async def change_limits(context: Context, name: str, changes: LimitChanges | Map
     """Change some limits of a queue; None removes one. They hold for what is claimed from now on."""
     check_text(name, "queue", LONGEST_QUEUE)
     given = changes if isinstance(changes, Mapping) else _plain(changes)
-    row = await context.fetchrow("jobs/lock_queue", namespace=NAMESPACE, name=name)
-    wanted = {field: given.get(field, row[field] if row else None) for field in RANGES}
+    row = await context.fetchrow("jobs/lock_queue", namespace=context.namespace, name=name)
+    before = {field: row[field] if row else None for field in RANGES}
+    wanted = {field: given.get(field, before[field]) for field in RANGES}
     check_limits(wanted)
-    await context.execute("jobs/set_queue", namespace=NAMESPACE, name=name, now=context.now, **wanted)
+    await context.execute("jobs/set_queue", namespace=context.namespace, name=name, now=context.now, **wanted)
+    context.changed("queue.limited", name, name, before=before, after=wanted)
     return await get_queue(context, name)
 
 
@@ -94,13 +96,23 @@ async def resume_queue(context: Context, name: str) -> QueueView:
 
 async def _set_paused(context: Context, name: str, paused: bool, reason: str | None) -> QueueView:
     check_text(name, "queue", LONGEST_QUEUE)
+    row = await context.fetchrow("jobs/lock_queue", namespace=context.namespace, name=name)
     await context.execute(
         "jobs/pause_queue",
-        namespace=NAMESPACE,
+        namespace=context.namespace,
         name=name,
         paused=paused,
         reason=reason,
         now=context.now,
+    )
+    was_paused, was_reason = (row["paused_at"] is not None, row["paused_reason"]) if row else (False, None)
+    context.changed(
+        "queue.paused" if paused else "queue.resumed",
+        name,
+        name,
+        before={"paused": was_paused, "paused_reason": was_reason},
+        after={"paused": paused, "paused_reason": reason},
+        reason=reason,
     )
     return await get_queue(context, name)
 
@@ -126,7 +138,7 @@ def _plain(limits: Limits | LimitChanges) -> dict[str, Any]:
 
 async def _queues(context: Context, name: str | None) -> list[QueueView]:
     rows = await context.fetch(
-        "jobs/list_queues", namespace=NAMESPACE, name=name, most=MOST_COUNTED, now=context.now
+        "jobs/list_queues", namespace=context.namespace, name=name, most=MOST_COUNTED, now=context.now
     )
     return [_view(row) for row in rows]
 

@@ -15,13 +15,14 @@ from sexton.clock import iso
 from sexton.errors import InvalidField, SextonError
 from sexton.jobs.change import find
 from sexton.jobs.filter import JobFilter
-from sexton.jobs.page import MOST_BYTES, MOST_ROWS, Number, Page, decode_cursor, encode_cursor
 from sexton.jobs.planning import after_pause, move_of
+from sexton.jobs.soonest import soonest
 from sexton.jobs.stored import StoredJob, fields_of, target_of
 from sexton.jobs.timing import make_schedule
 from sexton.jobs.view import JobView
 from sexton.model import JobStatus, MissedWindow, decode_id, encode_id
-from sexton.postgres.transaction import NAMESPACE, Context, query
+from sexton.postgres.page import MOST_BYTES, MOST_ROWS, Number, Page, decode_cursor, encode_cursor
+from sexton.postgres.transaction import Context, query
 from sexton.refusal import not_found
 from sexton.schedules import Schedule
 from sexton.schedules.zone import zone, zone_names
@@ -74,19 +75,18 @@ async def list_jobs(
         due_at, after = (
             (FIRST, 0) if cursor is None else decode_cursor(cursor, tuple[datetime | None, Number])
         )
-        filters["due_at"] = due_at
+        rows = await soonest(context, due_at, after, filters)
     else:
         after = 0 if cursor is None else decode_id("j", cursor)
         if after is None:
             hint = "pass on the cursor of the page before"
             raise InvalidField("bad_cursor", f"{cursor!r} is not a cursor", field="cursor", hint=hint)
-    async with context.open.transaction():
-        await context.open.execute("set local plan_cache_mode = force_custom_plan")
-        statement = "jobs/list_by_next_run" if by_next_run else "jobs/list"
-        rows = await context.fetch(statement, after=after, **filters)
-        sizes = accumulate(row["bytes"] for row in rows[:limit])
-        shown = rows[: max(1, sum(size <= MOST_BYTES for size in sizes))]
-        jobs = await views(context, [row["id"] for row in shown])
+        async with context.open.transaction():
+            await context.open.execute("set local plan_cache_mode = force_custom_plan")
+            rows = await context.fetch("jobs/list", after=after, **filters)
+    sizes = accumulate(row["bytes"] for row in rows[:limit])
+    shown = rows[: max(1, sum(size <= MOST_BYTES for size in sizes))]
+    jobs = await views(context, [row["id"] for row in shown])
     if len(rows) <= len(shown):
         return Page(jobs)
     last = shown[-1]
@@ -212,7 +212,7 @@ async def warnings_of(context: Context, job: JobView) -> list[str]:
 async def _limit_warnings(context: Context, job: JobView) -> list[str]:
     if job.concurrency_key is None:
         return []
-    if await context.fetchval("jobs/has_key_limit", namespace=NAMESPACE, queue=job.queue):
+    if await context.fetchval("jobs/has_key_limit", namespace=context.namespace, queue=job.queue):
         return []
     how = f"sexton queues set {quote(job.queue)} --key-concurrency 1"
     return [f"the queue {job.queue} has no key_concurrency: concurrency_key limits nothing ({how})"]
@@ -232,9 +232,16 @@ async def _worker_warnings(context: Context, target: Target) -> list[str]:
     need = target.need if target.kind.name == "handler" else None
     app, handler = (None, None) if need is None else split_name(need)
     row = await context.fetchrow(
-        "jobs/find_workers", handler=handler, app=app, target=target.lane, now=context.now
+        "jobs/find_workers",
+        namespace=context.namespace,
+        handler=handler,
+        app=app,
+        target=target.lane,
+        now=context.now,
     )
     assert row is not None
+    if row["running"] and not row["workers"]:
+        return [f"no worker serves the namespace {context.namespace}: runs stay pending until one does"]
     if need is not None and handler is not None and not row["having"]:
         of = "" if app is None else f" of the application {app}"
         return [

@@ -14,6 +14,7 @@ from sexton.targets.base import TargetJson
 
 TEN_YEARS = 10 * 366 * 86_400
 MONTH = 30 * 86_400
+MOST_LABELS = 64
 
 
 def choice(*values: str) -> Meta:
@@ -121,8 +122,8 @@ class JobSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
         Meta(
             ge=0,
             le=86_400,
-            description="Up to this late a time is just late, not missed. "
-            "If an outage was longer, only the latest of several such times runs, unless RUN_ALL runs each.",
+            description="Up to this late a time is just late, not missed. If the next time has come as well, "
+            "that holds up to 10 s only.",
         ),
     ] = 60
     overlap: Annotated[
@@ -159,7 +160,7 @@ class JobSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     labels: Annotated[
         dict[str, str],
         Meta(
-            max_length=64,
+            max_length=MOST_LABELS,
             description="Names and values of your own, to find jobs by.",
             examples=[{"team": "billing"}],
         ),

@@ -1,15 +1,27 @@
-"""Pause, resume, delete."""
+"""Pause, resume, delete: one job, or many that are locked together."""
 
 from __future__ import annotations
 
 import logging
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from sexton.errors import Conflict, InvalidField, NotFound, Unavailable
+from sexton.errors import Conflict, InvalidField, Unavailable
 from sexton.jobs.accounting import account
-from sexton.jobs.change import HORIZON_SECONDS, LockedJob, hold
+from sexton.jobs.change import (
+    DONE,
+    HORIZON_SECONDS,
+    UNCHANGED,
+    LockedJob,
+    Verdict,
+    accept,
+    hold,
+    hold_timers,
+    numbers,
+    tell,
+)
 from sexton.jobs.read import view
 from sexton.jobs.view import JobView
 from sexton.model import JobStatus, encode_id
@@ -18,7 +30,8 @@ from sexton.refusal import aware, check_text
 
 log = logging.getLogger("sexton")
 
-MOST_RESUMED = 100
+MOST_RESUMED = 1000
+OVER = "its pause is over"
 
 
 @command
@@ -26,15 +39,9 @@ async def pause(
     context: Context, ref: str, *, reason: str | None = None, until: datetime | None = None
 ) -> JobView:
     """Stop firing. Runs that have fired go on; what falls due from here on is recorded as paused."""
-    if reason is not None:
-        check_text(reason, "reason", 1000)
     held = await hold(context, ref)
-    if until is not None and aware(until, "until") <= held.now:
-        raise InvalidField("in_the_past", "until is over already", field="until", hint="give a later time")
-    if held.timer is None:
-        raise completed(ref)
-    if _still_paused(held) or await _move(context, held, paused=True):
-        await set_status(context, held, JobStatus.PAUSED, reason, until)
+    [verdict] = await pause_all(context, [held], reason=reason, until=until)
+    accept(verdict)
     return await view(context, held.job.id)
 
 
@@ -43,33 +50,70 @@ async def resume(context: Context, ref: str) -> JobView:
     """Go on. What fell due meanwhile is recorded as paused; a single time follows missed_window instead. So
     does what came after the end of a pause that had one."""
     held = await hold(context, ref)
-    if held.job.status == JobStatus.PAUSED:
-        if await _move(context, held, paused=False):
-            await set_status(context, held, JobStatus.ACTIVE)
-    elif held.timer is None:
-        raise completed(ref)
+    [verdict] = await resume_all(context, [held])
+    accept(verdict)
     return await view(context, held.job.id)
 
 
 async def resume_due(context: Context) -> int:
-    """Resume the jobs whose pause is over, each in a transaction of its own; how many there were. It takes at
+    """Resume the jobs whose pause is over, those of a namespace together; how many there were. It takes at
     most `MOST_RESUMED`."""
-    resumed = 0
+    by_namespace: dict[str, list[int]] = {}
     for row in await context.fetch("jobs/list_ended_pauses", now=context.now, limit=MOST_RESUMED):
-        job_id = encode_id("j", row["id"])
-        try:
-            await resume(replace(context, namespace=row["namespace"]), job_id)
-            resumed += 1
-        except (Conflict, NotFound):
-            continue  # It was completed or deleted meanwhile.
-        except Unavailable:
-            raise
-        except Exception as error:
-            # It must not keep the others from going on: it stays paused, and says why.
-            log.exception("%s cannot be resumed", job_id)
-            reason = f"it could not be resumed: {error}"[:1000]
-            await context.execute("jobs/stay_paused", job_id=row["id"], reason=reason)
+        by_namespace.setdefault(row["namespace"], []).append(row["id"])
+    resumed = 0
+    for namespace, ended in by_namespace.items():
+        resumed += await _resume_together(replace(context, namespace=namespace), ended)
     return resumed
+
+
+async def _resume_together(context: Context, ended: Sequence[int]) -> int:
+    try:
+        return await _resume_ended(replace(context, reason=OVER), ended)
+    except Unavailable:
+        raise
+    except Exception:
+        # One of them, at least, cannot be resumed: it is found when each is taken alone.
+        return sum([await _resume_alone(context, number) for number in ended])
+
+
+async def _resume_alone(context: Context, number: int) -> int:
+    """One that cannot be resumed must not keep the others from going on: it stays paused, and says why."""
+    try:
+        return await _resume_ended(replace(context, reason=OVER), [number])
+    except Unavailable:
+        raise
+    except Exception as error:
+        log.exception("%s cannot be resumed", encode_id("j", number))
+        reason = f"it could not be resumed: {error}"[:1000]
+        await _stay_paused(context, number, reason)
+        return 0
+
+
+@command
+async def _stay_paused(context: Context, number: int, reason: str) -> None:
+    """A pause that cannot end by itself lasts until a person ends it."""
+    row = await context.fetchrow("jobs/stay_paused", job_id=number, reason=reason)
+    if row is not None:
+        after = {"paused_until": None, "paused_reason": reason}
+        context.changed(
+            "job.kept_paused",
+            encode_id("j", number),
+            row["name"],
+            before={name: row[name] for name in after},
+            after=after,
+            job_id=number,
+            namespace=row["namespace"],
+        )
+
+
+@command
+async def _resume_ended(context: Context, ended: Sequence[int]) -> int:
+    """Those whose pause has been changed meanwhile are left alone."""
+    jobs = await hold_timers(context, await context.fetch("jobs/lock", job_ids=ended))
+    over = [held for held in jobs if held.job.status == JobStatus.PAUSED and not _still_paused(held)]
+    await resume_all(context, over)
+    return len(over)
 
 
 async def next_resumption(context: Context) -> float:
@@ -82,17 +126,68 @@ async def next_resumption(context: Context) -> float:
 async def delete(context: Context, ref: str, *, cancel_running: bool = False) -> None:
     """Free the name and remove the timer; cancel what waits, and with `cancel_running` what runs. The history
     stays. Deleting a deleted job by its id changes nothing."""
-    held = await hold(context, ref, deleted=True)
-    if held.job.status != JobStatus.DELETED:
-        await account(context, held, close=True)
-        await context.execute("jobs/delete", job_id=held.job.id, now=held.now)
-    await context.execute(
+    await delete_all(context, [await hold(context, ref, deleted=True)], cancel_running=cancel_running)
+
+
+async def pause_all(
+    context: Context, jobs: Sequence[LockedJob], *, reason: str | None = None, until: datetime | None = None
+) -> list[Verdict]:
+    """Pause locked jobs. A job that is paused already gets this reason and this end."""
+    if reason is not None:
+        check_text(reason, "reason", 1000)
+    if until is not None and aware(until, "until") <= jobs[0].now:
+        raise InvalidField("in_the_past", "until is over already", field="until", hint="give a later time")
+    live = [held for held in jobs if held.timer is not None]
+    ended = await move_timers(context, [held for held in live if not _still_paused(held)], JobStatus.PAUSED)
+    paused = [held for held in live if held.job.id not in ended and not _is_paused_so(held, reason, until)]
+    await set_status(context, paused, JobStatus.PAUSED, reason, until)
+    if paused:
+        after = {"status": "paused", "paused_reason": reason, "paused_until": until}
+        tell(context, "job.paused", paused, after, reason=reason)
+    done = ended | set(numbers(paused))
+    return [
+        completed(held.ref) if held.timer is None else DONE if held.job.id in done else UNCHANGED
+        for held in jobs
+    ]
+
+
+async def resume_all(context: Context, jobs: Sequence[LockedJob]) -> list[Verdict]:
+    """Resume locked jobs."""
+    paused = [held for held in jobs if held.job.status == JobStatus.PAUSED]
+    ended = await move_timers(context, paused, JobStatus.ACTIVE)
+    resumed = [held for held in paused if held.job.id not in ended]
+    await set_status(context, resumed, JobStatus.ACTIVE)
+    if resumed:
+        after = {"status": "active", "paused_reason": None, "paused_until": None}
+        tell(context, "job.resumed", resumed, after)
+    done = set(numbers(paused))
+    return [
+        DONE if held.job.id in done else completed(held.ref) if held.timer is None else UNCHANGED
+        for held in jobs
+    ]
+
+
+async def delete_all(
+    context: Context, jobs: Sequence[LockedJob], *, cancel_running: bool = False
+) -> list[Verdict]:
+    """Delete locked jobs."""
+    live = [held for held in jobs if held.job.status != JobStatus.DELETED]
+    if live:
+        await account(context, live, close=True)
+        await context.execute("jobs/delete", job_ids=numbers(live), now=live[0].now)
+    stopped = await context.fetchrow(
         "jobs/cancel_runs",
-        job_id=held.job.id,
+        job_ids=numbers(jobs),
         running=cancel_running,
         reason="the job was deleted",
         now=context.now,
     )
+    assert stopped is not None
+    told = jobs if any(stopped.values()) else live
+    if told:
+        detail = {"runs_cancelled": stopped["cancelled"], "runs_asked_to_stop": stopped["requested"]}
+        tell(context, "job.deleted", told, {"status": "deleted"}, detail=detail)
+    return [UNCHANGED if held.job.status == JobStatus.DELETED else DONE for held in jobs]
 
 
 def completed(ref: str) -> Conflict:
@@ -102,14 +197,52 @@ def completed(ref: str) -> Conflict:
 
 async def set_status(
     context: Context,
-    held: LockedJob,
+    jobs: Sequence[LockedJob],
     status: JobStatus,
     reason: str | None = None,
     until: datetime | None = None,
 ) -> None:
-    await context.execute(
-        "jobs/set_status", job_id=held.job.id, status=status.value, reason=reason, until=until, now=held.now
-    )
+    if jobs:
+        await context.execute(
+            "jobs/set_status",
+            job_ids=numbers(jobs),
+            status=status.value,
+            reason=reason,
+            until=until,
+            now=jobs[0].now,
+        )
+
+
+async def move_timers(
+    context: Context, jobs: Sequence[LockedJob], status: JobStatus | None = None, *, edits: int = 0
+) -> set[int]:
+    """Account for everything up to now, and move the timers to what is open, for jobs that get this status or
+    keep theirs; the revisions of the timers grow by `edits`. Where nothing is open, the job is completed: the
+    numbers of these."""
+    if not jobs:
+        return set()
+    accounted = zip(jobs, await account(context, jobs), strict=True)
+    places = [(held, done, done.next_at) for held, done in accounted if done.next_at is not None]
+    ended = set(numbers(jobs)) - {held.job.id for held, *_ in places}
+    if ended:
+        await context.execute("jobs/complete", job_ids=list(ended), now=jobs[0].now)
+        over = [held for held in jobs if held.job.id in ended]
+        tell(context, "job.completed", over, {"status": "completed"})
+    if places:
+        await context.execute(
+            "jobs/move_timers",
+            job_ids=[held.job.id for held, *_ in places],
+            scheduled=[at for *_, at in places],
+            due=[
+                None if (status or held.job.status) == JobStatus.PAUSED else at + held.job.jitter
+                for held, _, at in places
+            ],
+            fired_counts=[done.fired_count for _, done, _ in places],
+            edits=edits,
+            horizon_seconds=HORIZON_SECONDS,
+            now=jobs[0].now,
+        )
+    return ended
 
 
 def _still_paused(held: LockedJob) -> bool:
@@ -118,20 +251,6 @@ def _still_paused(held: LockedJob) -> bool:
     return held.job.status == JobStatus.PAUSED and (until is None or until > held.now)
 
 
-async def _move(context: Context, held: LockedJob, *, paused: bool) -> bool:
-    """Account for everything up to now, and move the timer to what is open. False: nothing is, and the job is
-    completed."""
-    done = await account(context, held)
-    if done.next_at is None:
-        await context.execute("jobs/complete", job_id=held.job.id, now=held.now)
-        return False
-    await context.execute(
-        "jobs/move_timer",
-        job_id=held.job.id,
-        scheduled_at=done.next_at,
-        due_at=None if paused else done.next_at + held.job.jitter,
-        fired_count=done.fired_count,
-        horizon_seconds=HORIZON_SECONDS,
-        now=held.now,
-    )
-    return True
+def _is_paused_so(held: LockedJob, reason: str | None, until: datetime | None) -> bool:
+    row = held.job.row
+    return _still_paused(held) and (row["paused_reason"], row["paused_until"]) == (reason, until)

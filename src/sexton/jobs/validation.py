@@ -24,7 +24,7 @@ from sexton.targets.table import check_dead_letter_target, check_target
 from sexton.targets.template import check_template
 
 # Jobs are found by their names in paths; these are taken there.
-WORDS_OF_PATHS = ("bulk", "by-name")
+WORDS_OF_PATHS = ("actions", "bulk", "by-name")
 
 # A job that is not made yet may get an id as long as this one.
 LARGEST_ID = 2**63 - 1
@@ -87,7 +87,7 @@ def _check(spec: JobSpec) -> JobSpec:
     if spec.dead_letter_target is not None:
         targets["dead_letter_target"] = check_dead_letter_target(spec.dead_letter_target).to_json()
     if spec.labels:
-        _check_labels(spec.labels)
+        check_labels(spec.labels)
     if spec.payload is not None:
         encode_payload(spec.payload)
     if spec.idempotency_key_template is not None:
@@ -135,7 +135,8 @@ def _check_name(name: str) -> None:
         )
 
 
-def _check_labels(labels: dict[str, str]) -> None:
+def check_labels(labels: Mapping[str, str | None]) -> None:
+    """Names and values of labels."""
     for name, value in labels.items():
         if not name.strip():
             raise InvalidField(

@@ -11,8 +11,7 @@ from sexton.jobs.spec import JobSpec
 
 
 class JobView(JobSpec, frozen=True, kw_only=True, omit_defaults=False):
-    """`next_run_at` is the nominal time of the next occurrence; null if there is none, and in a pause without
-    an end. `problem` says why it does not fire though it is active: its schedule cannot be computed."""
+    """A job as it is now: what was given for it, with every default, and where it stands."""
 
     job_id: Annotated[str, Meta(description="The job's id, `j_…`.")]
     status: Annotated[str, Meta(description="active, paused, completed or deleted.")]

@@ -24,3 +24,5 @@ BENCH = 7_390_011
 IDEMPOTENCY_KEY_SEED = 7_390
 #: Workers of one application join one after the other: the seed of the hash of its name.
 APPLICATION_SEED = 7_391
+#: Plans for one entity are made one after the other: the seed of the hash of the entity.
+CONTENT_ENTITY_SEED = 7_392

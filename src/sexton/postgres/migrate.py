@@ -1,4 +1,5 @@
-"""Numbered SQL files, each applied once, in order, in a transaction of its own.
+"""Numbered SQL files, each applied once, in order, in a transaction of its own. A product keeps its own in a
+folder `migrations/` of its package; the numbers are those of one sequence.
 
 A file that begins with `-- no transaction` is run outside one (CREATE INDEX CONCURRENTLY). An advisory lock
 keeps two runners apart; checksums keep an applied file from being changed afterwards.
@@ -15,11 +16,11 @@ import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import resources
 
 from sexton.errors import Conflict, Unavailable
 from sexton.postgres import locks
 from sexton.postgres.database import Connection, Database, in_schema
+from sexton.postgres.statement import folders
 
 NO_TRANSACTION = "-- no transaction"
 WORKS_FROM = re.compile(r"^-- works from: (\d+)$", re.MULTILINE)
@@ -47,10 +48,11 @@ class Migration:
 def migrations() -> list[Migration]:
     """All that this version of Sexton knows, in order."""
     found = []
-    for file in resources.files("sexton.postgres").joinpath("migrations").iterdir():
-        if file.name.endswith(".sql"):
-            number, _, name = file.name.removesuffix(".sql").partition("_")
-            found.append(Migration(int(number), name, file.read_text("utf-8")))
+    for folder in folders("migrations"):
+        for file in folder.iterdir():
+            if file.name.endswith(".sql"):
+                number, _, name = file.name.removesuffix(".sql").partition("_")
+                found.append(Migration(int(number), name, file.read_text("utf-8")))
     return sorted(found, key=lambda migration: migration.number)
 
 

@@ -54,9 +54,15 @@ async def make_missing(
 
 
 async def drop_old_partitions(
-    database: Database, connection: Connection, *, keep_days: int, now: datetime | None = None
+    database: Database,
+    connection: Connection,
+    *,
+    keep_days: int,
+    now: datetime | None = None,
+    drop: Callable[[str], Awaitable[None]] | None = None,
 ) -> list[str]:
-    """Detach and drop what is older than the retention; concurrently, so that no writer waits."""
+    """Detach and drop what is older than the retention; concurrently, so that no writer waits. `drop` drops a
+    table that is detached, on the connection, and whatever else belongs to that."""
     at = now or await connection.fetchval("select clock_timestamp()")
     oldest = at.astimezone(UTC).date() - timedelta(days=keep_days)
     dropped = []
@@ -65,17 +71,20 @@ async def drop_old_partitions(
             continue
         parent, name = f"{database.schema}.{row['parent']}", f"{database.schema}.{row['name']}"
 
-        async def detach(parent: str = parent, name: str = name, row: asyncpg.Record = row) -> int:
+        async def remove(parent: str = parent, name: str = name, row: asyncpg.Record = row) -> int:
             change = f"alter table {parent} detach partition {name}"
             if row["detaching"]:
                 await connection.execute(f"{change} finalize")
             elif not row["loose"]:
                 await connection.execute(f"{change} concurrently")
-            await connection.execute(f"drop table {name}")
+            if drop is None:
+                await connection.execute(f"drop table {name}")
+            else:
+                await drop(row["name"])
             return 1
 
         # Behind a pooler the timeout would stay with a backend that others use.
-        if await _with_short_lock(detach, None if database.pooled else connection):
+        if await _with_short_lock(remove, None if database.pooled else connection):
             dropped.append(row["name"])
             log.info("dropped %s: older than %s", row["name"], counted(keep_days, "day"))
     return dropped

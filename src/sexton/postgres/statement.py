@@ -1,4 +1,5 @@
-"""The statements of Sexton: files, one each, in `statements/`, in folders by subject.
+"""The statements of Sexton: files, one each, in `statements/`, in folders by subject. A product keeps its own
+in a folder `statements/` of its package.
 
 A statement names its parameters, as `:job_id`; they become positions when it is loaded, and a caller gives
 them by name. What several statements share is written once: a line `-- include: NAME` stands for
@@ -76,9 +77,16 @@ def load(name: str, folder: Traversable = STATEMENTS) -> Statement:
     return Statement.read(name, INCLUDE.sub(part, source))
 
 
-def load_all(folder: Traversable = STATEMENTS) -> dict[str, Statement]:
+def load_all() -> dict[str, Statement]:
     """Every statement by its name, such as `firing/fire`."""
-    return {name: load(name, folder) for name in names(folder)}
+    return {name: load(name, folder) for folder in folders("statements") for name in names(folder)}
+
+
+def folders(name: str) -> Iterator[Traversable]:
+    """The folders of this name in the packages of Sexton."""
+    for package in sorted(resources.files("sexton").iterdir(), key=lambda entry: entry.name):
+        if package.is_dir() and (found := package.joinpath(name)).is_dir():
+            yield found
 
 
 def names(folder: Traversable = STATEMENTS, prefix: str = "") -> Iterator[str]:

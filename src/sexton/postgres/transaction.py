@@ -2,18 +2,22 @@
 
     @command
     async def pause(context: Context, ref: str, *, reason: str | None = None) -> JobView:
-        row = await context.fetchrow("jobs/lock", job_id=…)
+        rows = await context.fetch("jobs/lock", job_ids=[…])
 
 A caller passes a `Context`. Without an open transaction the command runs in one of its own, and again after a
 deadlock. With one, such as that in which the answer to a request with an Idempotency-Key is stored, it runs
 inside it, in a savepoint. A command that raises leaves nothing behind.
+
+A command says what it has changed, and that is written to the audit at the end of the same transaction:
+
+        context.changed("job.paused", job_id, name, before={"status": "active"}, after={"status": "paused"})
 
 A `@query` only reads: it holds one connection for its statements, and no transaction.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import wraps
@@ -21,11 +25,20 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import asyncpg
 
-from sexton.postgres.database import Connection, Database
+from sexton.postgres.audit_entry import AuditEntry, Source, State, difference, multirange, state_text
+from sexton.postgres.database import Connection, Database, by_column
 from sexton.postgres.partitions import make_missing
 
 NAMESPACE = "default"
-SYSTEM = "system"
+#: In the audit: what all namespaces share.
+SHARED = "*"
+SYSTEM = "sexton"
+ITSELF = Source("sexton")
+ENTRY = AuditEntry.__slots__
+ENTRIES = (
+    "actions", "actors", "namespaces", "object_ids", "object_names", "job_ids", "job_ranges", "reasons",
+    "states_before", "states_after", "details",
+)  # fmt: skip
 TRIES = 5
 # Errors after which the same transaction can succeed.
 REPEATABLE = (
@@ -41,7 +54,8 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The first argument of every command: where it acts, in which namespace, for whom, and at which time.
+    """The first argument of every command: where it acts, in which namespace, for whom, and at which time;
+    and, for the audit, from where, on which request and why.
 
     `now` is None unless the caller sets the time, as tests do: the database's clock counts. `connection` is
     that of the open transaction, and None outside of one.
@@ -54,6 +68,11 @@ class Context:
     connection: Connection | None = None
     #: Whether a command has opened the transaction, and repeats it if history has no partition for a row.
     repeated: bool = False
+    source: Source = ITSELF
+    request_id: str | None = None
+    reason: str | None = None
+    #: What the open command has changed so far.
+    entries: list[AuditEntry] | None = None
 
     async def fetch(self, statement: str, /, **parameters: Any) -> list[asyncpg.Record]:
         return await self.database.fetch(statement, on=self.connection, **parameters)
@@ -77,6 +96,59 @@ class Context:
     async def time(self) -> datetime:
         """The time that counts."""
         return self.now or await self.database.time(self.open)
+
+    def changed(
+        self,
+        action: str,
+        object_id: str | None = None,
+        object_name: str | None = None,
+        *,
+        before: State | None = None,
+        after: State | None = None,
+        job_id: int | None = None,
+        jobs: Iterable[int] = (),
+        namespace: str | None = None,
+        actor: str | None = None,
+        reason: str | None = None,
+        detail: State | None = None,
+    ) -> None:
+        """For the audit: what this command has changed. Of two states only what differs is kept; if they are
+        alike and there is no `detail`, nothing was changed. A change of many jobs is one entry, with their
+        numbers in `jobs`. `namespace` is that of what was changed, if it is not the caller's; `SHARED`: no
+        namespace's own. `actor` is for one who was not known before, as at a sign-in."""
+        if self.entries is None:
+            raise RuntimeError("no command is open: call this from a @command")
+        if before is not None and after is not None:
+            before, after = difference(before, after)
+            if not before and not after and not detail:
+                return
+        self.entries.append(
+            AuditEntry(
+                action=action,
+                actor=actor or self.actor,
+                namespace=self.namespace if namespace is None else namespace,
+                object_id=object_id,
+                object_name=object_name,
+                job_id=job_id,
+                jobs=multirange(jobs),
+                reason=self.reason if reason is None else reason,
+                before=state_text(before),
+                after=state_text(after),
+                detail=state_text(detail),
+            )
+        )
+
+    async def write_entries(self) -> None:
+        """Write what was changed, in one statement."""
+        if self.entries:
+            await self.execute(
+                "audit/write",
+                now=self.now,
+                face=self.source.face,
+                address=self.source.address,
+                request_id=self.request_id,
+                **by_column(ENTRIES, ([getattr(entry, name) for name in ENTRY] for entry in self.entries)),
+            )
 
 
 Work = Callable[Concatenate[Context, Given], Awaitable[Result]]
@@ -102,20 +174,31 @@ def command(work: Work[Given, Result]) -> Command[Given, Result]:
 
     async def _alone(context: Context, /, *args: Given.args, **kwargs: Given.kwargs) -> Result:
         async with context.database.transaction() as connection:
-            return await work(replace(context, connection=connection, repeated=True), *args, **kwargs)
+            return await _recorded(replace(context, connection=connection, repeated=True), *args, **kwargs)
 
     async def _inside(
         context: Context, connection: Connection, /, *args: Given.args, **kwargs: Given.kwargs
     ) -> Result:
         try:
             async with connection.transaction():
-                return await work(context, *args, **kwargs)
+                return await _recorded(context, *args, **kwargs)
         except asyncpg.CheckViolationError as error:
             if context.repeated:
                 raise
             await make_missing(context.database, error, now=context.now)
         async with connection.transaction():
-            return await work(context, *args, **kwargs)
+            return await _recorded(context, *args, **kwargs)
+
+    async def _recorded(context: Context, /, *args: Given.args, **kwargs: Given.kwargs) -> Result:
+        """What a command inside another one has changed is written with the changes of that one, if it does
+        not raise."""
+        outer, own = context.entries, replace(context, entries=[])
+        result = await work(own, *args, **kwargs)
+        if outer is None:
+            await own.write_entries()
+        else:
+            outer += own.entries or ()
+        return result
 
     return run
 

@@ -51,7 +51,12 @@ class Calendar:
     """A named set of excluded days and ranges; with `only`, of the allowed ones.
 
     `dates` are days, `ranges` pairs of days (both included) or of times (the end excluded), `schedule` covers
-    every day on which it fires. All of them also as ISO-8601 text.
+    every day on which it fires. All of them also as ISO-8601 text. `roll` says where an excluded occurrence
+    goes: `skip` (it is left out), `next` or `previous` (to the nearest allowed day).
+
+        >>> closed = Calendar("closed", dates=("2026-12-25",))
+        >>> parse("@daily", exclude=[closed]).next_after(datetime(2026, 12, 24, 12, tzinfo=UTC)).day
+        26
     """
 
     name: str

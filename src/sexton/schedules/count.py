@@ -121,7 +121,7 @@ class _ByDay:
         while allowed is not None and allowed < end:
             if passed == skip:
                 return passed, allowed
-            budget.spend(3)
+            budget.spend(5)  # so much longer than another step takes
             number, stop = rule.days.count_in_month(allowed, end) if by_month else (1, allowed + 1)
             if passed + number > skip:
                 number, stop = 1, allowed + 1
@@ -146,7 +146,7 @@ class _BySet:
         counted = 0
         wall = self._rule.next(begin - 1, self._budget)
         while wall is not None and wall < end:
-            self._budget.spend()
+            self._budget.spend(2)
             chosen = self._rule.set_of(wall // DAY, self._budget)[2]
             place = bisect_left(chosen, wall)
             left = bisect_left(chosen, end) - place

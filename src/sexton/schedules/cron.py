@@ -155,7 +155,9 @@ class Cron(Rule):
                 "bad_macro",
                 f"unknown name {tokens[0].text!r}",
                 position=tokens[0].position,
-                hint=f"known: {known}",
+                hint="for once write 2026-12-24T18:00:00Z, or in 10m"
+                if name == "@once"
+                else f"known: {known}",
             )
         if len(tokens) > 1:
             raise ScheduleError(
@@ -366,6 +368,14 @@ class _FieldReader:
 
     def _hint(self, text: str) -> str:
         upper = text.upper()
+        if "~" in text:
+            low, _, high = text.partition("~")
+            within = f"H({low}-{high})" if low.isdigit() and high.isdigit() else "H"
+            return f"for a number of the job's own write {within} instead of {text}"
+        if self.spec is DAY_OF_WEEK and upper.startswith(("WEEKDAY", "WORKDAY", "WEEKEND")):
+            return f"write {'6,0' if upper.startswith('WEEKEND') else '1-5'}"
+        if self.spec is DAY_OF_WEEK and re.fullmatch("L[0-7]?", upper):
+            return f"for the last one of a month write for example {upper[1:] or 5}L"
         if self.spec.names:
             close = next(
                 (name for name in self.spec.names if len(upper) >= 2 and name.startswith(upper[:2])), None

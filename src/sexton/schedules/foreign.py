@@ -1,9 +1,10 @@
 """Schedules as other programs write them, turned into a text of our own where the meaning is certain.
 
-Read: `cron(…)`, `rate(…)` and `at(…)` of AWS, the repeating intervals of ISO 8601 (`R/start/PT15M`), and the
-calendar expressions of systemd (in `systemd`). Refused, with the line to write: a line of AWS without its
-`cron()`, a line of a crontab with its command, settings of crontabs and of systemd's timers, and a length of
-time without `every`.
+Read: `cron(…)`, `rate(…)` and `at(…)` of AWS, the repeating intervals of ISO 8601 (`R/start/PT15M`), a time
+with the zone behind it, and the calendar expressions of systemd (in `systemd`). Refused, with the line to
+write: a line of AWS without its `cron()`, a line of a crontab with its command, a line with a zone or a year
+behind it, settings of crontabs and of systemd's timers, a key and a value of a YAML file, seconds since 1970,
+a call of Celery, and a length of time without `every`.
 """
 
 from __future__ import annotations
@@ -20,13 +21,22 @@ from sexton.schedules.once import is_once, read_time
 from sexton.schedules.zone import zone_names
 
 # The last field of a line of AWS.
-YEARS = re.compile(r"[*?]|\*/[0-9]+|(?:19|20|21)[0-9]{2}(?:[-,/][0-9]+)*")
+YEAR = re.compile(r"(?:19|20|21)[0-9]{2}(?:[-,/][0-9]+)*")
+YEARS = re.compile(rf"[*?]|\*/[0-9]+|{YEAR.pattern}")
 
 # Settings that stand beside the times in a crontab.
 SETTING = re.compile(
     r"(MAILTO|MAILFROM|SHELL|PATH|HOME|LOGNAME|RANDOM_DELAY|START_HOURS_RANGE|CONTENT_TYPE)\s*=",
     re.IGNORECASE,
 )
+
+# What stands before a schedule in the files of other programs.
+KEY = re.compile(
+    r"(?:-\s*)?(cron|schedule|cron_?expression|schedule_?expression)\s*[:=]\s*(\S.*)", re.IGNORECASE
+)
+
+# The arguments of Celery's crontab() in their order, and where each stands in a line.
+CELERY = {"minute": 0, "hour": 1, "day_of_week": 4, "day_of_month": 2, "month_of_year": 3}
 
 # What can be a field of a cron line; anything else after the fields is a user or a command.
 FIELD = re.compile(rf"(?:[0-9*?/,#()LWH-]|{'|'.join([*DAYS, *MONTHS])})+", re.IGNORECASE)
@@ -64,6 +74,25 @@ def translate(text: str) -> Native | None:
         line = f"every {span[2]}"
         hint = f"write {line}" if _is_interval(line) else "write for example every 15m"
         raise _refuse(f"{span[1]}= counts from an event, not by the clock", hint)
+    if key := KEY.fullmatch(text):
+        value = key[2].strip("\"' ")
+        raise _refuse(f"{key[1]} is a key of a file, not a part of the schedule", f"write {value}")
+    if re.fullmatch(r"@?(?:[0-9]{10}|[0-9]{13})", text):
+        at = datetime.fromtimestamp(int(text.lstrip("@")[:10]), UTC)
+        raise _refuse(f"{text} is a number of seconds since 1970", f"write {at:%Y-%m-%dT%H:%M:%SZ}")
+    if re.fullmatch(r"@[0-9]{1,9}", text):
+        raise _refuse(f"{text} is a number of seconds without a unit", f"write every {int(text[1:])}s")
+    if re.match(r"@reboot\b", text, re.IGNORECASE):
+        raise _refuse(
+            "@reboot is when a machine starts, and no time of a schedule",
+            "let the machine start it; every day is @daily, every hour @hourly",
+        )
+    if call := re.fullmatch(r"crontab\((.*)\)", text, re.DOTALL):
+        raise _refuse("this is a call of Celery", _celery_cron(call[1]))
+    if (local := re.fullmatch(r"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+)\s+(\S+)", text)) and local[
+        2
+    ] in zone_names():
+        return Native(local[1], local[2])
     if systemd.is_calendar(text) and (not is_once(text) or text.split()[-1] in zone_names()):
         return Native(*systemd.read_calendar(text))
     return None
@@ -89,6 +118,13 @@ def refuse_lookalikes(text: str, *, seconds_last: bool) -> None:
             position=matches[5].start(),
             hint=f"write {line}" if _is_cron(line) else "write five fields, such as 0 9 * * 1-5",
         )
+    if len(tokens) == 6 and not seconds_last and YEAR.fullmatch(tokens[5]) and _is_cron(" ".join(tokens[:5])):
+        raise ScheduleError(
+            "bad_cron",
+            f"a year ({tokens[5]}) is not supported",
+            position=matches[5].start(),
+            hint=f"write {' '.join(tokens[:5])} and bound it with starts_at and ends_at",
+        )
     if len(tokens) == 7 and all(map(FIELD.fullmatch, tokens)):
         line = " ".join([*tokens[:5], weekdays_from_one(tokens[5]) or tokens[5]])
         raise ScheduleError(
@@ -105,6 +141,13 @@ def refuse_lookalikes(text: str, *, seconds_last: bool) -> None:
     end = next((place for place, token in enumerate(tokens) if not FIELD.fullmatch(token)), 0)
     if end not in (5, 6) or not _is_cron(" ".join(tokens[:end])):
         return
+    if len(tokens) == end + 1 and (zone := tokens[end].strip("()[]")) in zone_names():
+        raise ScheduleError(
+            "bad_cron",
+            f"the zone {zone} stands behind the fields",
+            position=matches[end].start(),
+            hint=f"write CRON_TZ={zone} {' '.join(tokens[:end])}, or give timezone",
+        )
     word = tokens[end].upper()
     if len(tokens) > 6 or not word.isalpha() or (len(word) > 3 and word[:2] not in {day[:2] for day in DAYS}):
         raise ScheduleError(
@@ -214,6 +257,19 @@ def _repeating(text: str) -> Native:
             else f"write R/{duration} and set an end with ends_at",
         )
     return Native(f"every {seconds}s", None, start)
+
+
+def _celery_cron(inside: str) -> str:
+    """What to write for a call; a day has to match both of its day fields, as no line can say."""
+    fields = ["*"] * 5
+    for number, argument in enumerate(re.findall(r"""(?:[^,"']|"[^"]*"|'[^']*')+""", inside)):
+        name, _, value = argument.rpartition("=")
+        place = CELERY.get(name.strip(), 5) if name else [*CELERY.values(), 5][min(number, 5)]
+        if place < 5:
+            fields[place] = value.strip(" \"'").replace(" ", "")
+    line = " ".join(fields)
+    both = fields[2] != "*" and fields[4] != "*"
+    return f"write {line}" if _is_cron(line) and not both else "write a line such as 0 9 * * 1-5"
 
 
 def _start_and_duration(pieces: list[str]) -> str:

@@ -13,8 +13,14 @@ from sexton.errors import ScheduleError
 from sexton.schedules.foreign import translate
 from sexton.schedules.lines import is_recurrence
 
-# A byte order mark, and spaces that look like a plain one. Each becomes a space, so that positions stay.
-SPACES = dict.fromkeys(map(ord, "\ufeff\u200b\u00a0\u2009\u202f"), " ")
+# A byte order mark, and what text editors and chats put for a space, a hyphen and a star. Each becomes the
+# plain character, so that positions stay.
+PLAIN = {
+    **dict.fromkeys(map(ord, "\ufeff\u200b\u00a0\u2009\u202f"), " "),
+    **dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2014\u2212"), "-"),
+    **dict.fromkeys(map(ord, "\u2217\uff0a\u204e"), "*"),
+}
+QUOTES = "\"'`\u2018\u2019\u201a\u201c\u201d\u201e\u00ab\u00bb"
 ZONE = re.compile(
     r"""\s*(?:CRON_TZ|TZ)\s*=\s*(?:(?P<quote>["'])(?P<quoted>[^"']+)(?P=quote)|(?P<plain>[^\s"']+))\s+""",
     re.IGNORECASE,
@@ -44,13 +50,13 @@ class Form:
 
 
 def read_form(text: str) -> Form:
-    plain = text.translate(SPACES)
+    plain = text.translate(PLAIN)
     if not is_recurrence(plain[_lead(plain) :]):
         plain = COMMENT.sub(lambda comment: " " * len(comment[0]), plain)
     prefix, lead = ZONE.match(plain), _lead(plain)
     named = (prefix["quoted"] or prefix["plain"]) if prefix else None
     body = plain[lead:].rstrip()
-    if len(body) > 2 and body[0] == body[-1] and body[0] in "\"'`":
+    if len(body) > 2 and body[0] in QUOTES and body[-1] in QUOTES:
         hint = f"write {body[1:-1].strip()}"
         raise ScheduleError("bad_text", "the schedule is in quotes", position=lead, hint=hint)
     native = translate(body)

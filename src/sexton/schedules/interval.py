@@ -102,12 +102,20 @@ def _read_units(text: str, position: int, word: str) -> int:
                 position=position + match.start(1),
                 hint=f"use smaller units, such as {word} 1h30m",
             )
+        if match[2] == "M" and not text.isupper():
+            raise ScheduleError(
+                "bad_interval",
+                "M may be minutes or months",
+                position=position + match.start(2) - added,
+                hint=f"write {word} {number}m for minutes, FREQ=MONTHLY for months",
+            )
         if unit not in UNITS:
             raise ScheduleError(
                 "bad_interval",
                 f"unknown unit {match[2]!r}" if unit else f"{number} has no unit",
                 position=position + match.start(2) - added,
-                hint=(word == "every" and _other_way(unit)) or f"use s, m, h, d or w, such as {word} 15m",
+                hint=(word == "every" and _other_way(unit, text[position + match.start(1) :]))
+                or f"use s, m, h, d or w, such as {word} 15m",
             )
         seconds += int(number[:15]) * UNITS[unit]
     if end == position or text[end:].strip():
@@ -122,8 +130,13 @@ def _read_units(text: str, position: int, word: str) -> int:
     return seconds
 
 
-def _other_way(unit: str) -> str | None:
+def _other_way(unit: str, rest: str) -> str | None:
     """How to write what is no length of time."""
+    if re.match("[0-9]{1,2}:[0-9]{2}", rest):
+        return "for a time of day write a cron line, such as 0 9 * * *"
+    if unit == "other":
+        last = rest.split()[-1].lower()
+        return f"write every 2{last[0] if last in UNITS else 'd'}"
     for day in words.DAY_NAMES:
         if len(unit) > 2 and f"{day.lower()}s".startswith(unit):
             return f"for a weekday write a cron line, such as 0 9 * * {day[:3].upper()}"

@@ -68,12 +68,16 @@ def read_time(text: str, field: str = "schedule") -> datetime:
             raise ValueError("not a date and a time")
         return datetime.fromisoformat(text)
     except ValueError as error:
+        why = "" if "isoformat" in str(error) else f": {error}"
+        hint = "write for example 2026-12-24T18:00:00Z, or 2026-12-24T18:00 with a timezone"
+        if named := re.fullmatch(r"(.+(?:Z|[+-][0-9:]+))\[[\w/+-]+\]", text):
+            hint = f"write {named[1]}"
         raise ScheduleError(
             "bad_time",
-            f"{text!r} is not an ISO-8601 time: {error}",
+            f"{text!r} is not an ISO-8601 time{why}",
             position=position,
             field=field,
-            hint="write for example 2026-12-24T18:00:00Z, or 2026-12-24T18:00 with a timezone",
+            hint=hint,
         ) from None
 
 

@@ -58,6 +58,9 @@ def parse(
     happens at clock changes. `starts_at` and `ends_at` are inclusive; naive times are wall times of the zone.
     `exclude` takes dates, ranges and calendars. `key` is what the `H` of cron hashes; `seconds="last"` reads
     six fields in croniter's order.
+
+        >>> parse("every 15m").kind
+        'interval'
     """
     _check_text(text)
     for field, value in (

@@ -34,7 +34,9 @@ EXCLUSION_STEPS = 10
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """One nominal time. `local` is what the rule says, even where the clock on the wall never showed it."""
+    """One nominal time: `at`, the instant; `local`, what the rule says, even where the clock on the wall
+    never showed it; a `note`, such as on a clock change; and `skipped`, why it does not fire: `dst_gap`,
+    `excluded` or `rescheduled`."""
 
     at: datetime
     local: datetime
@@ -70,9 +72,11 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """Made by `parse`. Equal `timing_key`s give equal answers."""
+    """Made by `parse`: when something happens. It never changes, and asks no clock."""
 
+    #: `cron`, `recurrence`, `interval` or `once`.
     kind: str
+    #: What was read.
     text: str
     options: Options
     mappings: tuple[Mapping, ...]
@@ -85,6 +89,7 @@ class Schedule:
     #: Plain sentences: where another reading of the text is likely. They do not change an answer.
     warnings: tuple[str, ...] = ()
     zone: Zone = field(init=False)
+    #: Schedules with equal keys give equal answers.
     timing_key: str = field(init=False)
     _low: int = field(init=False)
     _high: int | None = field(init=False)
@@ -113,22 +118,31 @@ class Schedule:
 
     @property
     def timezone(self) -> str:
+        """The name of its zone."""
         return self.options.timezone
 
     @property
     def anchor(self) -> datetime | None:
+        """Where intervals and recurrences without a start of their own begin; None if it was not given."""
         return self.options.anchor
 
     @property
     def gap(self) -> str:
+        """What happens to local times that do not exist, when clocks go forward: `after`, `shift`, `skip`."""
         return self.mappings[0].gap.value
 
     @property
     def fold(self) -> str:
+        """What happens to local times that exist twice, when clocks go back: `first`, `second` or `both`."""
         return self.mappings[0].fold.value
 
     def next_after(self, instant: datetime) -> datetime | None:
-        """The first occurrence strictly after an instant."""
+        """The first occurrence strictly after an instant; None if there is none.
+
+        >>> schedule = parse("0 9 * * 1", timezone="America/New_York")
+        >>> schedule.next_after(datetime(2026, 6, 2, tzinfo=UTC)).isoformat()
+        '2026-06-08T13:00:00+00:00'
+        """
         at = self._floor(_aware(instant, "instant"))
         if self._simple and at >= self._low:
             found = self.mappings[0].first_undisturbed(at, Budget())
@@ -138,8 +152,9 @@ class Schedule:
         return None if following is None else self._instant(following)
 
     def previous_before(self, instant: datetime) -> datetime | None:
-        """The last occurrence strictly before an instant. The search goes back ever further, then
-        narrows down what is left: since each step looks only at that, all of them together cost little."""
+        """The last occurrence strictly before an instant; None if there is none."""
+        # The search goes back ever further, then narrows down what is left: since each step looks only at
+        # that, all of them together cost little.
         last, rest = divmod(_aware(instant, "instant") - EPOCH - self.fraction, SECOND)
         if not rest:
             last -= 1
@@ -172,7 +187,12 @@ class Schedule:
         return self._instant(found)
 
     def between(self, start: datetime, end: datetime) -> Iterator[datetime]:
-        """Occurrences with start < t <= end."""
+        """The occurrences after `start`, up to and including `end`.
+
+        >>> week = datetime(2026, 6, 1, tzinfo=UTC), datetime(2026, 6, 8, tzinfo=UTC)
+        >>> [at.day for at in parse("0 12 * * 1-3").between(*week)]
+        [1, 2, 3]
+        """
         last = self._floor(_aware(end, "end"))
         budget = Budget(last=last + WIDEST)
         for at in self._fired(self._floor(_aware(start, "start")), budget):
@@ -207,7 +227,8 @@ class Schedule:
         return found
 
     def occurrences(self, start: datetime, end: datetime) -> Iterator[Occurrence]:
-        """As `between`, with notes, and with what a clock change, a calendar or a move took away."""
+        """As `between`, each as an `Occurrence`, with notes, and with what a clock change, a calendar or a
+        move took away."""
         last = self._floor(_aware(end, "end"))
         budget = Budget(last=last + WIDEST)
         fired: int | None = None
@@ -260,7 +281,11 @@ class Schedule:
         return self if move == self.move else replace(self, move=move)
 
     def explain(self) -> str:
-        """The schedule in English."""
+        """The schedule in English.
+
+        >>> parse("30 2 * * *", timezone="Europe/Berlin").explain()
+        'At 02:30 every day, Berlin time'
+        """
         return explain(self)
 
     def to_dict(self) -> dict[str, object]:

@@ -73,6 +73,12 @@ def of_dialects(rule: Cron, text: str, seconds: str | None, key: str | None) -> 
             f"the first of the six fields, {second.text}, is read as the seconds; croniter takes the last "
             f"one as the seconds and reads: {other} (for that give seconds=last, else seconds=first)"
         )
+    if six and seconds is None and (other := _year_last(text, key)):
+        line = " ".join(text.split()[:5])
+        found.append(
+            "the six fields are read with the seconds first; programs with the year last read: "
+            f"{other} (for that write {line})"
+        )
     return found
 
 
@@ -133,6 +139,18 @@ def _in_quartz(dow: Field) -> str | None:
     other = Cron.parse(f"0 0 * * {shifted}").fields[-1]
     same = (other.values, other.special) == (dow.values, dow.special)
     return None if same else words.days_of_week(other)
+
+
+def _year_last(text: str, key: str | None) -> str | None:
+    """What the line means without its last field, where that may well be any year: every hour of some months
+    is seldom meant."""
+    *_, hour, _, month, last = text.split()
+    if last != "*" or not hour.startswith("*") or month.startswith("*"):
+        return None
+    try:
+        return Cron.parse(text.rsplit(None, 1)[0], key=key).words()
+    except ScheduleError:
+        return None
 
 
 def _seconds_last(rule: Cron, text: str, key: str | None) -> str | None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TypeVar
 
@@ -28,10 +28,9 @@ from sexton.engine.scheduler.scheduler import Scheduler
 from sexton.engine.telemetry import Telemetry
 from sexton.engine.upkeep.sweeper import Sweeper
 from sexton.engine.worker.worker import Worker
-from sexton.jobs.page import MOST_ROWS
 from sexton.postgres.database import Database
+from sexton.postgres.page import MOST_ROWS
 from sexton.postgres.partitions import DAILY
-from sexton.postgres.transaction import Context
 from sexton.runs.read import ENDED, LIVE, list_runs
 from sexton.runs.view import RunView
 from sexton.testing.ahead import Ahead
@@ -52,6 +51,7 @@ STILL = {
     "horizon_seconds": 3e9,
     "catch_up_rate": 1e12,
     "queues": "*",
+    "namespaces": "*",
     "elector": "postgres",
     "queue_url": "postgres",
     "schema": "sexton",
@@ -124,8 +124,10 @@ class Engine:
     ) -> None:
         settings: Settings = app.settings
         self.app = app
-        self.database = watched
+        #: The database, for statements of your own: see `docs/testing.md`.
+        self.database: Database = watched
         self.clock = time
+        #: Every run that has ended so far, as a `RunView`.
         self.runs: list[RunView] = []
         self._own = database  # the same, for the engine itself
         self._watch = watch
@@ -138,9 +140,9 @@ class Engine:
             watched,
             settings,
             app.handlers,
-            app=app.application,
-            providers=app.providers,
-            listeners=app.listeners,
+            app=app._application,
+            providers=app._providers,
+            listeners=app._listeners,
             queue=WatchedQueue(database, watch),
             time=time,
             loops=["watcher"],
@@ -158,7 +160,7 @@ class Engine:
             for statement in ARRANGE:
                 await connection.execute(statement)
         await self._move(self.clock.at)
-        await self.app.declare(self.database)
+        await self.app._declare(self.database)
         await self._leadership.setup()
         await self._leadership.tick()
         await self._scheduler.setup()
@@ -172,6 +174,7 @@ class Engine:
 
     @property
     def now(self) -> datetime:
+        """The manual time."""
         return self.clock.at
 
     async def advance(self, to: datetime | None = None, **duration: float) -> list[RunView]:
@@ -202,7 +205,7 @@ class Engine:
 
     async def live(self) -> list[RunView]:
         """Runs that have not ended: those that wait for a retry, and those without a handler."""
-        context = Context(self.database, now=self.clock.at)
+        context = replace(self.app._context(self.database), now=self.clock.at)
         return (await list_runs(context, statuses=LIVE, limit=MOST_ROWS)).items
 
     async def _move(self, at: datetime) -> None:
@@ -253,8 +256,9 @@ class Engine:
         before = self._scheduler.fired + self._scheduler.caught_up.jobs
         self._scheduler._forget()
         for _ in range(MOST_ROUNDS):
-            if await self._scheduler.tick() > 0:
+            if await self._scheduler.tick() > 0 and not self._scheduler.counting:
                 break  # what was missed is planned in a thread, and may take several rounds
+            await self._scheduler.counted()
         return self._scheduler.fired + self._scheduler.caught_up.jobs - before
 
     async def _work(self) -> int:
@@ -286,7 +290,7 @@ class Engine:
         """Runs that ended since then, and were not told yet."""
         found: list[RunView] = []
         cursor: str | None = None
-        context = Context(self._own, now=self.clock.at)
+        context = replace(self.app._context(self._own), now=self.clock.at)
         while True:
             page = await list_runs(context, statuses=ENDED, cursor=cursor, limit=MOST_ROWS)
             found += [run for run in page.items if run.run_id not in self._seen]

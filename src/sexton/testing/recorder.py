@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sexton.targets.run import RunContext
+from sexton.targets.face import Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Recorder:
         self.calls: list[RecordedCall] = []
         self._ends = iter(ends)
 
-    async def __call__(self, run: RunContext) -> Any:
+    async def __call__(self, run: Run) -> Any:
         self.calls.append(
             RecordedCall(
                 run.job_name,

@@ -45,14 +45,35 @@ create table sexton.access_version (
 
 insert into sexton.access_version values (0);
 
--- Who has what: jobs, queues, secrets and keys belong to one.
+-- Who has what: jobs, queues, secrets and keys belong to one. Quotas are null where there is none.
 create table sexton.namespaces (
     name text collate "C" primary key,
     description text,
-    created_at timestamptz not null default clock_timestamp()
+    created_at timestamptz not null default clock_timestamp(),
+    jobs bigint check (jobs >= 0),
+    live_runs bigint check (live_runs > 0),
+    firings_per_second float8 check (firings_per_second > 0),
+    payload_bytes integer check (payload_bytes > 0),
+    history_days integer check (history_days > 0),
+    campaign_sends_per_day bigint check (campaign_sends_per_day >= 0),
+    history_begins date             -- what was recorded before is deleted, as history_days says
 );
 
 insert into sexton.namespaces (name) values ('default');
+
+-- What namespaces with a quota of jobs or of runs have used of it. What ends is not counted: `taken` grows with all that is
+-- made, and a count (`counted`, of a moment when `counted_taken` had been taken) says how much of it is left. So there
+-- are at most counted + taken - counted_taken, and what is made never exceeds a quota though many make it at once.
+create table sexton.meters (
+    namespace text collate "C" not null,
+    kind text not null check (kind in ('jobs', 'runs')),
+    taken bigint not null default 0,
+    counted bigint not null default 0,
+    counted_taken bigint not null default 0,
+    counted_at timestamptz not null default '-infinity',    -- -infinity: it was not counted yet
+    free_at timestamptz not null default '-infinity',       -- from when on the rate of firings is not used up
+    primary key (namespace, kind)
+) with (fillfactor = 50);
 
 -- What callers of the API show. The text of a key is not here, only its hash under the cluster's own key.
 create table sexton.keys (
@@ -70,6 +91,38 @@ create table sexton.keys (
 );
 
 create index keys_namespace on sexton.keys (namespace, id);
+
+-- Links that let a browser sign in once. The link itself is not here, only its hash under the cluster's own key.
+create table sexton.sign_in_links (
+    hash bytea primary key,
+    name text not null,                     -- the session gets what the maker of the link has
+    credential text not null,
+    key_id bigint,
+    grants jsonb not null,
+    created_at timestamptz not null default clock_timestamp(),
+    expires_at timestamptz not null
+);
+
+-- Who is signed in. The token in the cookie is not here, only its hash under the cluster's own key.
+create table sexton.sessions (
+    id bigint generated always as identity primary key,
+    hash bytea not null unique,
+    name text not null,                     -- of the principal, as the audit has it
+    credential text not null,               -- what told who it is; the sessions of one are ended together
+    key_id bigint,                          -- the API key it came from: it ends with that
+    grants jsonb not null,                  -- roles by namespace, *: all of them
+    method text not null check (method in ('openid', 'link')),
+    address text,
+    agent text,
+    user_id bigint,                         -- the user of this machine whose connections it is good for; null: any
+    created_at timestamptz not null default clock_timestamp(),
+    used_at timestamptz not null default clock_timestamp(),
+    expires_at timestamptz not null,
+    ended_at timestamptz
+);
+
+create index sessions_credential on sexton.sessions (credential, id) where ended_at is null;
+create index sessions_expires_at on sexton.sessions (expires_at);
 
 create sequence sexton.job_ids cache 100;
 create sequence sexton.run_ids cache 1000;
@@ -155,9 +208,6 @@ create table sexton.timers (
 
 create index timers_due on sexton.timers (shard, due_at);
 
--- For people who want to see what fires next. It costs firing about a fifteenth of its processor time.
-create index timers_next on sexton.timers (due_at, job_id);
-
 -- Jobs that are set aside because it cannot be worked out when they are due. Of another revision: it was mended.
 create table sexton.problems (
     job_id bigint primary key,
@@ -166,26 +216,27 @@ create table sexton.problems (
     since timestamptz not null default clock_timestamp()
 );
 
--- A queue together with what its runs need: a handler, or a kind of target and what of that kind (the broker of a
--- message, the program of a command). What a worker can claim by.
+-- A queue of a namespace together with what its runs need: a handler, or a kind of target and what of that kind (the broker
+-- of a message, the program of a command). What a worker can claim by.
 create table sexton.lanes (
     id integer generated always as identity primary key,
+    namespace text collate "C" not null default 'default',
     queue text not null,
     target text not null,       -- handler, http, message, celery, shell
     handler text not null default '',
     keyed boolean not null default false,   -- its runs have a concurrency key, those of other lanes have none
-    unique (queue, target, handler, keyed)
+    unique (namespace, queue, target, handler, keyed)
 );
 
 -- What people have said about a queue; one that is not here has no limits. A claim under limits locks the row,
 -- so that two workers never count the same free place.
 create table sexton.queues (
     id integer generated always as identity primary key,
-    namespace text not null default 'default',
+    namespace text collate "C" not null default 'default',
     name text not null,
     paused_at timestamptz,
     paused_reason text,
-    concurrency integer check (concurrency > 0),            -- runs at a time, in the whole cluster
+    concurrency integer check (concurrency > 0),            -- runs of its namespace at a time, in the whole cluster
     key_concurrency integer check (key_concurrency > 0),    -- of each concurrency key
     rate float8 check (rate > 0),                           -- starts per second
     burst integer check (burst > 0),                        -- and at once; null: as many as in a second, at least one
@@ -218,6 +269,7 @@ create table sexton.runs (
     not_before timestamptz,
     attempt smallint not null default 0,
     crashes smallint not null default 0,
+    company smallint not null default 0,    -- 0: above suspicion; else how many such may run together, see recording/reap
     claim integer not null default 0,
     node bigint,
     claimed_at timestamptz,
@@ -238,7 +290,7 @@ create index runs_job on sexton.runs (job_id, scheduled_at);
 create unique index runs_slot on sexton.runs (job_id, slot) where slot is not null;
 
 -- Few runs are in any of these: looking for them must not mean looking at all that wait.
-create index runs_suspect on sexton.runs (lane) where crashes >= 2;
+create index runs_suspect on sexton.runs (lane) where company > 0;
 create index runs_expiring on sexton.runs (expires_at) where expires_at is not null;
 create index runs_cancelling on sexton.runs (node) where cancel_requested_at is not null;
 create index runs_waiting on sexton.runs (deadline_at) where state = 'waiting';
@@ -333,6 +385,7 @@ create table sexton.dead (
 create index dead_undelivered on sexton.dead (next_delivery_at) where next_delivery_at is not null;
 create index dead_job on sexton.dead (job_id);
 create index dead_died on sexton.dead (died_at, run_id);
+create index dead_poison on sexton.dead (died_at) where reason = 'poison';
 
 -- The fence: written only by takeover and hand-over, never deleted; epochs never go back.
 create table sexton.shards (
@@ -353,16 +406,23 @@ create table sexton.nodes (
     handlers text[] not null default '{}',
     targets text[] not null default '{}',   -- what a worker serves beside handlers: http, message:redis, …
     queues text[] not null default '{}',
+    namespace text collate "C",             -- of the application
+    namespaces text[] not null default '{*}',   -- whose runs a worker claims; *: those of all
     state text not null default 'live',   -- live, draining, dead
     lease_until timestamptz not null,
     heartbeat_at timestamptz not null default clock_timestamp(),
     started_at timestamptz not null default clock_timestamp(),
     capacity integer not null default 0,
     running integer not null default 0,
+    -- Of a worker whose process was seen to end: the runs whose handlers had begun, the latest last (null: not known), how it
+    -- ended, and whether that was by its own code.
+    begun bigint[],
+    ended_by text,
+    own_end boolean not null default false,
     version text not null,
     zone_version text,          -- of the zone database that a scheduler plans with
     backend_pids integer[] not null default '{}',
-    detail jsonb not null default '{}'    -- how a scheduler is: elector, elector_ok, elector_error, skew_ms, wheel, fenced
+    detail jsonb not null default '{}'    -- how a scheduler is: elector, elector_ok, elector_error, skew_ms, wheel, fenced, fires, fired
 ) with (fillfactor = 50);
 
 -- Answers to requests with an Idempotency-Key, written in the transaction of their effect.
@@ -402,13 +462,72 @@ create table sexton.secrets (
     primary key (namespace, name)
 );
 
-create table sexton.audit (
+-- Who changed what. A change writes its rows into audit_pending, in its own transaction and without waiting for others. A
+-- scheduler moves what is committed into `audit`, in the order of a chain: each row has the hash of the one before. Rows of
+-- `audit` are never updated, and go only from the oldest end.
+create table sexton.audit_pending (
     at timestamptz not null default clock_timestamp(),
+    id bigint generated always as identity,
+    namespace text collate "C" not null,    -- *: what all of them share
     actor text not null,
-    action text not null,
-    job_id bigint,
-    run_id bigint,
-    detail jsonb
+    face text not null,         -- api, cli, console, python, sexton
+    address text,               -- of the caller; of Sexton itself, the node
+    request_id text,
+    reason text,
+    action text not null,       -- such as job.paused
+    object_id text,
+    object_name text,
+    job_id bigint,              -- the job that was changed, or whose run
+    jobs int8multirange,        -- instead, the jobs of a change of many
+    before json,                -- json keeps the text, which the hash is made of
+    after json,
+    detail json,
+    primary key (at, id)
 );
 
-create index audit_job on sexton.audit (job_id, at);
+create table sexton.audit (
+    sequence bigint primary key,
+    previous bytea not null,    -- the hash of the row before
+    hash bytea not null,
+    at timestamptz not null,
+    id bigint not null,
+    namespace text collate "C" not null,
+    actor text not null,
+    face text not null,
+    address text,
+    request_id text,
+    reason text,
+    action text not null,
+    object_id text,
+    object_name text,
+    job_id bigint,
+    jobs int8multirange,
+    before json,
+    after json,
+    detail json
+);
+
+create index audit_at on sexton.audit (at, id);
+create index audit_namespace on sexton.audit (namespace, at, id);
+create index audit_job on sexton.audit (job_id, at, id) where job_id is not null;
+create index audit_jobs on sexton.audit using gist (jobs) where jobs is not null;
+
+-- All of them; those that wait have no place in the chain yet.
+create view sexton.audit_entries as
+select sequence, previous, hash, at, id, namespace, actor, face, address, request_id, reason, action, object_id, object_name,
+       job_id, jobs, before, after, detail
+from sexton.audit
+union all
+select null, null, null, at, id, namespace, actor, face, address, request_id, reason, action, object_id, object_name,
+       job_id, jobs, before, after, detail
+from sexton.audit_pending;
+
+-- The end of the chain, and the last row that retention has removed: the chain begins behind it.
+create table sexton.audit_head (
+    sequence bigint not null,
+    hash bytea not null,
+    removed_sequence bigint not null,
+    removed_hash bytea not null
+);
+
+insert into sexton.audit_head values (0, '', 0, '');

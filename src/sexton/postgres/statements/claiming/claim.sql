@@ -21,7 +21,7 @@ picked as materialized (
             and run.priority = stretch.priority
             and run.state in ('pending', 'failed')
             and run.available_at <= (select now from moment)
-            and run.crashes < 2
+            and run.company = 0
         order by run.available_at
         limit :limit
         for update skip locked

@@ -13,7 +13,7 @@ picked as materialized (
             and run.lane = any (:lanes::integer[])
             and run.state in ('pending', 'failed')
             and run.available_at <= (select now from moment)
-            and run.crashes < 2
+            and run.company = 0
         for update skip locked
     ) as run
     where (select node.state from sexton.nodes as node where node.id = :node) = 'live'

@@ -7,5 +7,5 @@ where run.id = mine.id
     and run.state = 'running'
     and run.limited_by is null
     and lane.id = run.lane
-    and queue.namespace = 'default'
+    and queue.namespace = lane.namespace
     and queue.name = lane.queue

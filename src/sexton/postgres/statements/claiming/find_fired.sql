@@ -13,7 +13,7 @@ cross join lateral (
     offset 0
 ) as run
 join sexton.lanes as lane on lane.id = run.lane
-left join sexton.queues as queue on queue.namespace = 'default' and queue.name = lane.queue
+left join sexton.queues as queue on queue.namespace = lane.namespace and queue.name = lane.queue
 where queue.paused_at is null
     and queue.concurrency is null and queue.rate is null and (queue.key_concurrency is null or not lane.keyed)
 group by run.lane

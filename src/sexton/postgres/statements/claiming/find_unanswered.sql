@@ -1,16 +1,16 @@
 -- The runs that have waited for a worker for one of the :ages (in seconds) since a time (null: lately), by lane, and the
--- time of this look. At age 0 without those that were fired, for the firing has rung for them. At most :limit of a lane, a
+-- time of this look. At age 0 without those that were fired and could start at once, for the firing has rung for them. At most :limit of a lane, a
 -- priority and an age. On runs_claimable, each in a range of its own. Without queues that have limits or are paused, as in
 -- claiming/find_fired.
 with moment as materialized (select clock_timestamp() as now),
 unanswered as (
     select run.lane, array_agg(distinct run.id) as runs
     from sexton.lanes as lane
-    left join sexton.queues as queue on queue.namespace = 'default' and queue.name = lane.queue
+    left join sexton.queues as queue on queue.namespace = lane.namespace and queue.name = lane.queue
     cross join generate_series(0, 3) as level (priority)
     cross join unnest(:ages::float8[]) as age (seconds)
     cross join lateral (
-        select run.id, run.lane, run.trigger, run.claim, run.slot, run.crashes
+        select run.id, run.lane, run.trigger, run.claim, run.slot, run.company, run.available_at > run.due_at as delayed
         from sexton.runs as run
         where run.lane = lane.id
             and run.priority = level.priority
@@ -23,8 +23,8 @@ unanswered as (
     ) as run
     where queue.paused_at is null
         and queue.concurrency is null and queue.rate is null and (queue.key_concurrency is null or not lane.keyed)
-        and run.crashes < 2
-        and (age.seconds > 0 or run.trigger <> 'schedule' or run.claim > 0 or run.slot is not null)
+        and run.company = 0
+        and (age.seconds > 0 or run.trigger <> 'schedule' or run.claim > 0 or run.slot is not null or run.delayed)
     group by run.lane
 )
 select moment.now, unanswered.lane, unanswered.runs

@@ -9,7 +9,7 @@ where queue.id = any (array(
     select limited.id
     from unnest(:lanes::integer[]) as served (lane)
     join sexton.lanes as lane on lane.id = served.lane
-    join sexton.queues as limited on limited.namespace = 'default' and limited.name = lane.queue
+    join sexton.queues as limited on limited.namespace = lane.namespace and limited.name = lane.queue
 ))
 order by queue.id
 for no key update of queue

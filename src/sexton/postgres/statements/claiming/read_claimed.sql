@@ -1,5 +1,5 @@
 -- What a node has claimed under limits, with all that it takes to carry the runs out, as claiming/claim answers.
-select
+select run.company,
 -- include: claim_columns
 from unnest(:runs::bigint[]) as mine (id)
 join sexton.runs as run on run.id = mine.id

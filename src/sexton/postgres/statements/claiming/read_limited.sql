@@ -1,8 +1,9 @@
 -- What may be claimed from the lanes of a node (in the order given) under the limits of their queues, which are locked
 -- (claiming/lock_queues): a row for each stretch of runs, in the order in which they are served. The highest priority comes
 -- first within a queue, and within a priority one key after the other, from the one after that which was served last.
--- What is claimed is decided outside (share_out in limits.py). At most :limit runs of a queue are of interest; with :alone
--- only those that have crashed their worker twice. Expired and cancelled runs are left to the sweeper.
+-- What is claimed is decided outside (share_out in limits.py). At most :limit runs of a queue are of interest; with
+-- a :company only one suspect of a stretch, which may run beside as many others as it says (claiming/claim_suspects).
+-- Expired and cancelled runs are left to the sweeper.
 with recursive moment as materialized (select coalesce(:now::timestamptz, clock_timestamp()) as now),
 -- 1. The queues, and how much their limits leave: `tokens` of the rate, `places` of the concurrency (null: no such limit).
 -- What runs is counted in runs_limited.
@@ -19,12 +20,12 @@ counted as materialized (
             where run.limited_by = queue.id and run.state in ('running', 'waiting')
         ) end as places
     from (
-        select lane.queue, array_agg(lane.id order by wanted.place) as lanes, min(wanted.place) as place
+        select lane.namespace, lane.queue, array_agg(lane.id order by wanted.place) as lanes, min(wanted.place) as place
         from unnest(:lanes::integer[]) with ordinality as wanted (lane, place)
         join sexton.lanes as lane on lane.id = wanted.lane
-        group by lane.queue
+        group by lane.namespace, lane.queue
     ) as served
-    join sexton.queues as queue on queue.namespace = 'default' and queue.name = served.queue
+    join sexton.queues as queue on queue.namespace = served.namespace and queue.name = served.queue
     where queue.paused_at is null
         and (select node.state from sexton.nodes as node where node.id = :node) = 'live'
 ),
@@ -36,7 +37,7 @@ stretches as materialized (
             select lane.keyed and counted.key_concurrency is not null from sexton.lanes as lane where lane.id = served.lane
         ) as keyed,
         greatest(0, least(
-            case when :alone::boolean then 1 else :limit::integer end, counted.places, floor(counted.tokens + 1e-9)
+            case when :company::integer is not null then 1 else :limit::integer end, counted.places, floor(counted.tokens + 1e-9)
         ))::integer as room,
         row_number() over (order by counted.place, level.priority, served.place) as number
     from counted
@@ -49,7 +50,7 @@ stretches as materialized (
 walk (number, past_end, key, steps, found, free, runs) as (
     select stretch.number, false, stretch.key_place, 0, 0, 0, null::bigint[]
     from stretches as stretch
-    where stretch.keyed and not :alone::boolean
+    where stretch.keyed and :company::integer is null
     union all
     select walk.number, next.past_end, next.key, walk.steps + 1,
         walk.found + cardinality(there.runs), share.free, there.runs
@@ -100,7 +101,7 @@ walk (number, past_end, key, steps, found, free, runs) as (
             where run.lane = stretch.lane
                 and run.priority = stretch.priority
                 and run.concurrency_key = next.key
-                and run.crashes < 2
+                and run.company = 0
                 -- include: ready
             order by run.available_at
             limit greatest(0, least(share.free, stretch.room))
@@ -143,12 +144,12 @@ cross join lateral (
         from sexton.runs as run
         where run.lane = stretch.lane
             and run.priority = stretch.priority
-            and run.crashes < 2
+            and run.company = 0
             -- include: ready
         order by run.available_at
         limit stretch.room
     ), null, null, null
-    where not stretch.keyed and not :alone::boolean
+    where not stretch.keyed and :company::integer is null
     union all
     select array_agg(run.id), array_agg(case when stretch.keyed then run.concurrency_key end), array_agg(
         stretch.most - (
@@ -160,11 +161,11 @@ cross join lateral (
         )
     ), null
     from sexton.runs as run
-    where :alone::boolean
+    where :company::integer is not null
         and run.lane = stretch.lane
         and run.priority = stretch.priority
-        and run.crashes >= 2
+        and run.company > 0 and run.company >= :company::integer
         -- include: ready
-    having :alone::boolean
+    having :company::integer is not null
 ) as found
 order by stretch.number

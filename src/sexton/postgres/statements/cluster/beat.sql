@@ -1,12 +1,19 @@
 -- A scheduler's beat, once a second: the renewal, and which schedulers live and hold which shard. `state` is null if the node
--- was declared dead. A node that is draining or cannot reach its elector lives, but is no candidate to lead. While the
--- number of shards is being changed there are none to lead, and those beyond it are left over.
+-- was declared dead. A node that is draining, cannot reach its elector or cannot fire lives, but is no candidate to lead.
+-- `fired` is when each candidate last fired or, without anything due, could have. While the number of shards is being
+-- changed there are none to lead, and those beyond it are left over.
 with
 -- include: renewed
 living as materialized (
     select n.id, n.state, n.lease_until, n.detail
     from sexton.nodes n
     where 'scheduler' = any (n.roles) and n.state <> 'dead' and n.lease_until > clock_timestamp() and n.id <> :node
+),
+candidates as materialized (
+    select id, coalesce((detail ->> 'fired')::float8, 0) as fired
+    from living
+    where state = 'live' and coalesce((detail ->> 'elector_ok')::boolean, true)
+        and coalesce((detail ->> 'fires')::boolean, true)
 ),
 ours as materialized (
     select s.id, s.epoch, s.holder
@@ -19,10 +26,8 @@ ours as materialized (
 )
 select clock_timestamp() as now, (select state from renewed) as state,
        array(select id from living) as live,
-       array(
-           select id from living
-           where state = 'live' and coalesce((detail ->> 'elector_ok')::boolean, true)
-       ) as candidates,
+       array(select id from candidates order by id) as candidates,
+       array(select fired from candidates order by id) as fired,
        array(select distinct detail ->> 'elector' from living where detail ? 'elector') as electors,
        (select extract(epoch from min(lease_until) - clock_timestamp())::float8 from living) as next_end_seconds,
        array(select id from ours order by id) as shards,

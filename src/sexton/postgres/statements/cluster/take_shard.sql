@@ -1,10 +1,28 @@
 -- Take one shard: a new epoch, minted here and nowhere else, if its holder's lease is over or the elector's word is final.
--- :epoch is the one that was seen. The row lock waits for the old leader's open firing.
-update sexton.shards s
-set epoch = s.epoch + 1, holder = :node, taken_at = clock_timestamp()
-where s.id = :shard and s.epoch = :epoch
-  and (:final or not exists (
-      select from sexton.nodes n
-      where n.id = s.holder and n.id <> :node and n.state <> 'dead' and n.lease_until > clock_timestamp()
-  ))
-returning s.epoch
+-- :epoch is the one that was seen. The row lock waits for the old leader's open firing. If it was not handed over, the audit
+-- tells from which node it was taken.
+with before as materialized (
+    select s.holder, coalesce(n.name, s.holder::text) as name
+    from sexton.shards s
+    left join sexton.nodes n on n.id = s.holder
+    where s.id = :shard and s.epoch = :epoch
+),
+taken as (
+    update sexton.shards s
+    set epoch = s.epoch + 1, holder = :node, taken_at = clock_timestamp()
+    where s.id = :shard and s.epoch = :epoch
+      and (:final or not exists (
+          select from sexton.nodes n
+          where n.id = s.holder and n.id <> :node and n.state <> 'dead' and n.lease_until > clock_timestamp()
+      ))
+    returning s.epoch
+),
+noted as (
+    insert into sexton.audit_pending (namespace, actor, face, address, action, object_id, before, after)
+    select '*', 'sexton', 'sexton', n.name, 'shard.taken_over', :shard::smallint::text,
+           json_build_object('leader', before.name, 'epoch', taken.epoch - 1),
+           json_build_object('leader', n.name, 'epoch', taken.epoch)
+    from taken, before left join sexton.nodes n on n.id = :node
+    where before.holder <> :node
+)
+select epoch from taken

@@ -1,17 +1,29 @@
 -- Catch up in one transaction: each timer jumps to the future if it is still what the plan was made for; only then
 -- its missed runs go in, lowest priority and spread over time, and what was not run is recorded. Where all missed ones run
 -- (:run_chained), they run one after another whatever overlap says, and with them what is due now unless they may overlap.
+-- The quotas of their namespaces hold as in firing/fire_metered.
 -- Timers: :jobs, and for each :revisions, :scheduled, :due, :next_scheduled (null: it ends), :next_due, :run_counts.
 -- Runs: :run_jobs, and for each :run_scheduled, :run_due, :run_triggers, :run_missed, :run_available, :run_priorities
 -- (null: the job's), :run_chained. Skips: :skip_jobs, and for each :skip_scheduled, :skip_until, :skip_occurrences, :skip_reasons.
+-- :node is who does it, for the audit.
 with
 -- include: fence
+moment as materialized (select clock_timestamp() as now),
+due as materialized (
+    -- One for each run.
+    select r.job_id, lane.namespace
+    from unnest(:run_jobs::bigint[]) as r (job_id)
+    join sexton.timers t on t.job_id = r.job_id
+    join sexton.lanes lane on lane.id = t.lane
+),
+-- include: meters
 batch as materialized (
     select b.*
     from unnest(:jobs::bigint[], :revisions::integer[], :scheduled::timestamptz[], :due::timestamptz[],
                 :next_scheduled::timestamptz[], :next_due::timestamptz[], :run_counts::integer[])
          as b (job_id, revision, scheduled_at, due_at, next_at, next_due_at, runs), fence
     where fence.held
+      and b.job_id not in (select due.job_id from due where due.namespace in (select waiting.namespace from waiting))
 ),
 ending as materialized (
     -- Jobs before timers, as edits lock them.
@@ -41,17 +53,37 @@ held as materialized (
     union all
     select * from ended
 ),
+admitted as materialized (
+    -- The oldest first, so that of each job those that are refused are the last.
+    select placed.*, coalesce(placed.turn > placed.room, false) as refused,
+        greatest(
+            placed.starts_at, placed.next_at + (placed.turn / placed.rate - placed.second) * interval '1 second'
+        ) as available_at
+    from (
+        select h.job_id, h.revision, h.lane, coalesce(r.priority, h.priority) as priority, h.overlap, h.concurrency_key,
+               r.scheduled_at, r.due_at, r.trigger, r.missed, r.available_at as starts_at,
+               r.due_at + h.expires_seconds * interval '1 second' as expires_at,
+               r.chained and (h.overlap <> 0 or r.trigger = 'catch_up') as chained,
+               meters.namespace, meters.room, meters.rate, meters.second, meters.next_at,
+               row_number() over (partition by meters.namespace order by r.scheduled_at, h.job_id) as turn
+        from unnest(:run_jobs::bigint[], :run_scheduled::timestamptz[], :run_due::timestamptz[], :run_triggers::text[],
+                    :run_missed::boolean[], :run_available::timestamptz[], :run_priorities::smallint[],
+                    :run_chained::boolean[])
+             as r (job_id, scheduled_at, due_at, trigger, missed, available_at, priority, chained)
+        join held h on h.job_id = r.job_id
+        join sexton.lanes lane on lane.id = h.lane
+        left join meters on meters.namespace = lane.namespace
+    ) as placed
+),
+-- include: charged
 wanted as materialized (
-    select h.job_id, h.revision, h.lane, coalesce(r.priority, h.priority) as priority, h.overlap, h.concurrency_key,
-           r.scheduled_at, r.due_at, r.trigger, r.missed, r.available_at,
-           r.due_at + h.expires_seconds * interval '1 second' as expires_at,
-           row_number() over (partition by h.job_id order by r.scheduled_at) - 1 as place,
-           r.chained and (h.overlap <> 0 or r.trigger = 'catch_up') as chained
-    from unnest(:run_jobs::bigint[], :run_scheduled::timestamptz[], :run_due::timestamptz[], :run_triggers::text[],
-                :run_missed::boolean[], :run_available::timestamptz[], :run_priorities::smallint[],
-                :run_chained::boolean[])
-         as r (job_id, scheduled_at, due_at, trigger, missed, available_at, priority, chained)
-    join held h on h.job_id = r.job_id
+    select admitted.*, row_number() over (partition by job_id order by scheduled_at) - 1 as place
+    from admitted
+    where not refused
+),
+refused as (
+    insert into sexton.history (job_id, scheduled_at, status, reason, trigger, revision)
+    select job_id, scheduled_at, 'skipped', 'quota', trigger, revision from admitted where refused
 ),
 free as (
     insert into sexton.runs (job_id, lane, priority, available_at, scheduled_at, due_at, expires_at, revision, trigger, missed,
@@ -124,12 +156,24 @@ skipped as (
                 :skip_occurrences::integer[], :skip_reasons::text[])
          as s (job_id, scheduled_at, until_at, occurrences, reason)
     join held h on h.job_id = s.job_id
+),
+counted as materialized (
+    select (select count(*) from held) as moved,
+           (select count(*) from wanted where trigger = 'catch_up') as runs,
+           (select coalesce(sum(s.occurrences), 0)
+            from unnest(:skip_jobs::bigint[], :skip_occurrences::integer[]) as s (job_id, occurrences)
+            join held h on h.job_id = s.job_id) as skipped
+),
+noted as (
+    insert into sexton.audit_pending (namespace, actor, face, address, action, detail)
+    select '*', 'sexton', 'sexton', :node, 'jobs.caught_up',
+           json_build_object('jobs', moved, 'runs', runs, 'skipped', skipped)
+    from counted
+    where moved > 0
 )
-select fence.held, (select count(*) from held) as moved,
-       (select count(*) from wanted where trigger = 'catch_up') as runs,
-       (select coalesce(sum(s.occurrences), 0)
-        from unnest(:skip_jobs::bigint[], :skip_occurrences::integer[]) as s (job_id, occurrences)
-        join held h on h.job_id = s.job_id) as skipped,
+select fence.held, counted.moved, counted.runs, counted.skipped,
+       (select count(*) from admitted where refused) as refused,
+       array(select stale.namespace from stale) as stale,
        (select pg_notify('sexton_runs', '') where exists (select from wanted)),
        (select pg_notify('sexton_cancels', '') where exists (select from stopping))
-from fence
+from fence, counted

@@ -1,5 +1,5 @@
 -- Jobs that are set aside, with what it takes to try again: one that is over or was edited since has no schedule here.
-select problem.job_id, job.name, job.kind, job.schedule, job.timezone, job.anchor, job.options, job.moved, timer.scheduled_at,
+select problem.job_id, problem.problem, job.namespace, job.name, job.kind, job.schedule, job.timezone, job.anchor, job.options, job.moved, timer.scheduled_at,
        clock_timestamp() as now
 from sexton.problems as problem
 left join (sexton.jobs as job join sexton.timers as timer on timer.job_id = job.id)

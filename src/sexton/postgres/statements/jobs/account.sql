@@ -1,71 +1,102 @@
--- Record what was decided about occurrences of one job: runs, as its overlap allows, and skipped occurrences. The caller
--- has locked the job's row and its timer, and moves the timer in the same transaction. Missed ones run one after another if
--- :chained, as in firing/catch_up.
-with wanted as materialized (
-    select r.*, r.due_at + :expires_seconds::integer * interval '1 second' as expires_at,
-           row_number() over (order by r.scheduled_at) - 1 as place,
-           :chained::boolean and (:overlap::smallint <> 0 or r.trigger = 'catch_up') as chained
+-- Record what was decided about occurrences of jobs: runs, as their overlap allows, and skipped occurrences. The caller has
+-- locked the rows of the jobs and their timers, and moves the timers in the same transaction. Missed ones run one after another
+-- if :chained, as in firing/catch_up.
+-- Jobs: :jobs, and for each :revisions, :lanes, :overlaps, :chained, :expires_seconds, :concurrency_keys. Runs: :run_jobs, and for
+-- each :scheduled, :due, :triggers, :missed, :available, :priorities. Skips: :skip_jobs, and for each :skipped, :skipped_until,
+-- :skipped_occurrences, :skip_reasons.
+with job as materialized (
+    select *
     from unnest(
-        :scheduled::timestamptz[], :due::timestamptz[], :triggers::text[], :missed::boolean[], :available::timestamptz[],
-        :priorities::smallint[]
-    ) as r (scheduled_at, due_at, trigger, missed, available_at, priority)
+        :jobs::bigint[], :revisions::integer[], :lanes::integer[], :overlaps::smallint[], :chained::boolean[],
+        :expires_seconds::integer[], :concurrency_keys::text[]
+    ) as j (job_id, revision, lane, overlap, chained, expires_seconds, concurrency_key)
+),
+wanted as materialized (
+    select job.job_id, job.revision, job.lane, job.overlap, job.concurrency_key,
+           r.scheduled_at, r.due_at, r.trigger, r.missed, r.available_at, r.priority,
+           r.due_at + job.expires_seconds * interval '1 second' as expires_at,
+           row_number() over (partition by job.job_id order by r.scheduled_at) - 1 as place,
+           job.chained and (job.overlap <> 0 or r.trigger = 'catch_up') as chained
+    from unnest(
+        :run_jobs::bigint[], :scheduled::timestamptz[], :due::timestamptz[], :triggers::text[], :missed::boolean[],
+        :available::timestamptz[], :priorities::smallint[]
+    ) as r (job_id, scheduled_at, due_at, trigger, missed, available_at, priority)
+    join job on job.job_id = r.job_id
 ),
 free as (
     insert into sexton.runs (job_id, lane, priority, available_at, scheduled_at, due_at, expires_at, revision, trigger, missed,
                              concurrency_key)
-    select :job_id, :lane, priority, available_at, scheduled_at, due_at, expires_at, :revision, trigger, missed, :concurrency_key
+    select job_id, lane, priority, available_at, scheduled_at, due_at, expires_at, revision, trigger, missed, concurrency_key
     from wanted
-    where :overlap::smallint = 0 and not chained
+    where overlap = 0 and not chained
+    order by job_id, place
 ),
 live as (
     insert into sexton.runs
         (job_id, lane, priority, available_at, scheduled_at, due_at, expires_at, revision, trigger, missed, slot,
          concurrency_key)
-    select :job_id, :lane, priority, available_at, scheduled_at, due_at, expires_at, :revision, trigger, missed, 0, :concurrency_key
+    select job_id, lane, priority, available_at, scheduled_at, due_at, expires_at, revision, trigger, missed, 0, concurrency_key
     from wanted
-    where (:overlap::smallint <> 0 or chained) and place = 0
+    where (overlap <> 0 or chained) and place = 0
+    order by job_id
     on conflict (job_id, slot) where slot is not null do nothing
-    returning scheduled_at
+    returning job_id, scheduled_at
 ),
 chain as (
     insert into sexton.runs
         (job_id, lane, priority, available_at, not_before, scheduled_at, due_at, expires_at, revision, trigger, missed, slot,
          concurrency_key)
-    select :job_id, :lane, priority, 'infinity', available_at, scheduled_at, due_at, expires_at, :revision, trigger, missed,
-           coalesce(last.slot + 1, -2000000000) + place, :concurrency_key
+    select wanted.job_id, lane, priority, 'infinity'::timestamptz, available_at, scheduled_at, due_at, expires_at, revision,
+           trigger, missed, coalesce(last.slot + 1, -2000000000) + place, concurrency_key
     from wanted
-    cross join (select max(run.slot) as slot from sexton.runs as run where run.job_id = :job_id and run.slot < 0) as last
-    where chained and scheduled_at not in (select scheduled_at from live)
+    cross join lateral (
+        select max(run.slot) as slot from sexton.runs as run where run.job_id = wanted.job_id and run.slot < 0
+    ) as last
+    where chained and (wanted.job_id, scheduled_at) not in (select job_id, scheduled_at from live)
+    order by wanted.job_id, place
 ),
 queued as (
     insert into sexton.runs
         (job_id, lane, priority, available_at, scheduled_at, due_at, expires_at, revision, trigger, missed, slot,
          concurrency_key)
-    select :job_id, :lane, priority, 'infinity', scheduled_at, due_at, expires_at, :revision, trigger, missed, 1, :concurrency_key
+    select distinct on (job_id) job_id, lane, priority, 'infinity'::timestamptz, scheduled_at, due_at, expires_at, revision,
+           trigger, missed, 1, concurrency_key
     from wanted
-    where :overlap::smallint in (2, 3) and not chained and scheduled_at not in (select scheduled_at from live)
-    order by scheduled_at
-    limit 1
+    where overlap in (2, 3) and not chained and (job_id, scheduled_at) not in (select job_id, scheduled_at from live)
+    order by job_id, scheduled_at
     on conflict (job_id, slot) where slot is not null do nothing
-    returning scheduled_at
+    returning job_id, scheduled_at
 ),
 stopping as (
-    update sexton.runs
+    -- As in fire_special.
+    update sexton.runs as run
     set cancel_requested_at = :now, cancel_reason = 'the next occurrence is due'
-    where :overlap::smallint = 3 and job_id = :job_id and slot = 0 and cancel_requested_at is null
-      and trigger <> 'catch_up' and exists (select from wanted where scheduled_at not in (select scheduled_at from live))
+    where run.id = any (array(
+        select running.id
+        from wanted
+        join sexton.runs as running on running.job_id = wanted.job_id and running.slot = 0
+            and running.cancel_requested_at is null and running.trigger <> 'catch_up'
+        where wanted.overlap = 3
+          and (wanted.job_id, wanted.scheduled_at) not in (select job_id, scheduled_at from live)
+        for update of running skip locked
+    ))
+    returning 1
 ),
 overlapped as (
     insert into sexton.history (job_id, scheduled_at, status, reason, trigger, revision)
-    select :job_id, scheduled_at, 'skipped', 'overlap', trigger, :revision
+    select job_id, scheduled_at, 'skipped', 'overlap', trigger, revision
     from wanted
-    where :overlap::smallint <> 0 and not chained
-      and scheduled_at not in (select scheduled_at from live) and scheduled_at not in (select scheduled_at from queued)
+    where overlap <> 0 and not chained
+      and (job_id, scheduled_at) not in (select job_id, scheduled_at from live)
+      and (job_id, scheduled_at) not in (select job_id, scheduled_at from queued)
 ),
 skipped as (
     insert into sexton.history (job_id, scheduled_at, until_at, occurrences, status, reason, revision)
-    select :job_id, scheduled_at, until_at, occurrences, 'skipped', reason, :revision
-    from unnest(:skipped::timestamptz[], :skipped_until::timestamptz[], :skipped_occurrences::integer[], :skip_reasons::text[])
-         as s (scheduled_at, until_at, occurrences, reason)
+    select job.job_id, s.scheduled_at, s.until_at, s.occurrences, 'skipped', s.reason, job.revision
+    from unnest(:skip_jobs::bigint[], :skipped::timestamptz[], :skipped_until::timestamptz[], :skipped_occurrences::integer[],
+                :skip_reasons::text[])
+         as s (job_id, scheduled_at, until_at, occurrences, reason)
+    join job on job.job_id = s.job_id
 )
-select (select pg_notify('sexton_runs', :lane::integer::text) from wanted having count(*) > 0) is not null as fired
+select (select pg_notify('sexton_runs', min(lane)::text) from wanted having count(*) > 0),
+       (select pg_notify('sexton_cancels', '') where exists (select from stopping))

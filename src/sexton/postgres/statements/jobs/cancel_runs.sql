@@ -1,4 +1,4 @@
--- Cancel the runs of a job that wait for their turn. With `running`, also ask those that run to end; those that run outside
+-- Cancel the runs of jobs that wait for their turn. With `running`, also ask those that run to end; those that run outside
 -- and wait for a report end with these.
 with moment as materialized (select coalesce(:now::timestamptz, clock_timestamp()) as now),
 -- include: patience
@@ -6,7 +6,7 @@ found as materialized (
     select run.id, run.state, run.node
     from patience
     cross join sexton.runs as run
-    where run.job_id = :job_id
+    where run.job_id = any(:job_ids::bigint[])
     order by coalesce(run.slot, 0) <> 0, run.id
     for update of run
 ),

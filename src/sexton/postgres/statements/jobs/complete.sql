@@ -1,5 +1,5 @@
--- Complete a job that has no other occurrence: its timer goes.
-with ended as (delete from sexton.timers where job_id = :job_id)
+-- Complete jobs that have no other occurrence: their timers go.
+with ended as (delete from sexton.timers where job_id = any(:job_ids::bigint[]))
 update sexton.jobs
 set status = 'completed', completed_at = :now, paused_reason = null, paused_until = null, updated_at = :now
-where id = :job_id
+where id = any(:job_ids::bigint[])

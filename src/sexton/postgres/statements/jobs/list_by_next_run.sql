@@ -1,4 +1,4 @@
--- The same in the order in which they fire next, by the index timers_next: after a job with this time (null: it is paused) and id.
+-- The same in the order in which they fire next, after a job with this time (null: it is paused) and id; for filters that leave few.
 -- Paused ones come last; those that fire no more are left out.
 select id, coalesce(octet_length(payload::text), 0) + coalesce(octet_length(target::text), 0) as bytes,
        nullif(timer.due_at, 'infinity') as due_at

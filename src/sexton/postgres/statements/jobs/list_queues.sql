@@ -1,4 +1,4 @@
--- Queues that jobs have used or that have limits or a pause, by name, or the one of a name. What runs is counted only where
+-- Queues of a namespace that jobs have used or that have limits or a pause, by name, or the one of a name. What runs is counted only where
 -- there are limits, from the index that the limits go by; what waits is counted up to `most` per lane.
 select named.name, queue.paused_at, queue.paused_reason, queue.concurrency, queue.key_concurrency, queue.rate, queue.burst,
     case when queue.concurrency is not null or queue.key_concurrency is not null or queue.rate is not null then (
@@ -6,7 +6,7 @@ select named.name, queue.paused_at, queue.paused_reason, queue.concurrency, queu
     ) end as running,
     coalesce(backlog.waiting, 0)::bigint as waiting, backlog.oldest_available_at, backlog.lanes > 0 as used
 from (
-    select lane.queue as name from sexton.lanes as lane
+    select lane.queue as name from sexton.lanes as lane where lane.namespace = :namespace
     union
     select queue.name from sexton.queues as queue where queue.namespace = :namespace
 ) as named
@@ -25,7 +25,7 @@ cross join lateral (
             limit :most
         ) as due
     ) as there
-    where lane.queue = named.name
+    where lane.namespace = :namespace and lane.queue = named.name
 ) as backlog
 where :name::text is null or named.name = :name
 order by named.name

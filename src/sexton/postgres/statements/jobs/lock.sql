@@ -1,6 +1,7 @@
--- Lock a job's row until the transaction ends: the first lock of every change (jobs, then timers, then runs). The number of
--- shards cannot change meanwhile either.
+-- Lock the rows of jobs until the transaction ends, in the order of their ids: the first lock of every change (jobs, then timers,
+-- then runs). The number of shards cannot change meanwhile either.
 select job.*, pg_advisory_xact_lock_shared(sexton.shards_lock()) as kept
 from sexton.jobs as job
-where job.id = :job_id
+where job.id = any(:job_ids::bigint[])
+order by job.id
 for update of job

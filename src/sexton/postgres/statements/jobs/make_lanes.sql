@@ -1,11 +1,11 @@
 -- Make lanes that do not exist, in one order for all who make them at once. Workers are told once, when the transaction
 -- commits.
 with made as (
-    insert into sexton.lanes (queue, target, handler, keyed)
-    select queue, target, handler, keyed
+    insert into sexton.lanes (namespace, queue, target, handler, keyed)
+    select :namespace, queue, target, handler, keyed
     from unnest(:queues::text[], :targets::text[], :handlers::text[], :keyed::boolean[]) as wanted (queue, target, handler, keyed)
     order by queue, target, handler, keyed
-    on conflict (queue, target, handler, keyed) do nothing
+    on conflict (namespace, queue, target, handler, keyed) do nothing
     returning id
 )
 select pg_notify('sexton_lanes', max(id)::text) from made having count(*) > 0

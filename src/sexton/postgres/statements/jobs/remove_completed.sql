@@ -48,4 +48,4 @@ revisions as (
     delete from sexton.job_revisions as revision
     where revision.job_id = any (array(select id from deleted))
 )
-select (select count(*) from closed) + (select count(*) from removed)
+select (select count(*) from closed) as deleted, (select count(*) from removed) as removed

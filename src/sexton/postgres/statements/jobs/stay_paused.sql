@@ -1,2 +1,6 @@
--- A pause that cannot end by itself: its end is not waited for any more.
-update sexton.jobs set paused_until = null, paused_reason = :reason where id = :job_id and status = 'paused'
+-- A pause that cannot end by itself: its end is not waited for any more. What it was is returned.
+update sexton.jobs as job
+set paused_until = null, paused_reason = :reason
+from sexton.jobs as before
+where job.id = :job_id and job.status = 'paused' and before.id = job.id
+returning job.namespace, job.name, before.paused_until, before.paused_reason

@@ -1,5 +1,5 @@
 -- How much waits in each lane, counted up to :most per lane so that asking stays cheap.
-select l.queue, l.target, l.handler, sum(w.waiting)::bigint as waiting, min(w.oldest_available_at) as oldest_available_at
+select l.namespace, l.queue, l.target, l.handler, sum(w.waiting)::bigint as waiting, min(w.oldest_available_at) as oldest_available_at
 from sexton.lanes l
 cross join lateral (
     select count(*) as waiting, min(available_at) as oldest_available_at
@@ -11,6 +11,6 @@ cross join lateral (
     ) waiting_now
 ) w
 where w.waiting > 0
-group by l.queue, l.target, l.handler
+group by l.namespace, l.queue, l.target, l.handler
 order by sum(w.waiting) desc, min(l.id)
 limit 100

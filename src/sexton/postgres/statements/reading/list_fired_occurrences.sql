@@ -1,7 +1,7 @@
 -- Which occurrences of a job between :start and :end (both included) have live runs.
 select r.id as run_id, r.scheduled_at, r.trigger, r.state as status, r.missed, r.attempt, r.error, r.due_at, r.fired_at,
     r.claimed_at, r.deadline_at, nullif(r.available_at, 'infinity') as available_at, r.slot, r.lane, n.name as worker, r.node,
-    l.queue, l.target, l.handler,
+    l.namespace, l.queue, l.target, l.handler,
     case when r.slot <> 0 then (select b.id from sexton.runs b where b.job_id = r.job_id and b.slot = 0) end as blocker,
     r.concurrency_key
 from sexton.runs r

@@ -1,5 +1,5 @@
 -- Every process that is alive or was within the last hour.
-select n.id, n.name, n.roles, n.app, n.handlers, n.targets, n.queues,
+select n.id, n.name, n.roles, n.app, n.handlers, n.targets, n.queues, n.namespaces,
     case
         when n.state = 'dead' then case when n.detail ? 'stopped' then 'stopped' else 'dead' end
         when n.lease_until <= moment.now then 'expired'

@@ -2,7 +2,7 @@
 with moment as materialized (select coalesce(:now::timestamptz, clock_timestamp()) as now),
 -- include: patience
 found as materialized (
-    select run.id, run.state, run.node
+    select run.id, run.state, run.node, run.job_id, job.name
     from patience
     cross join sexton.runs as run
     join sexton.jobs as job on job.id = run.job_id and job.namespace = :namespace
@@ -28,5 +28,6 @@ ended as (
 -- include: promoted
 select
     case when found.state = 'running' then 'requested' else 'cancelled' end as outcome,
-    case when found.state = 'running' then pg_notify('sexton_cancels', found.node::text) end is null as waiting
+    case when found.state = 'running' then pg_notify('sexton_cancels', found.node::text) end is null as waiting,
+    found.state, found.job_id, found.name
 from found

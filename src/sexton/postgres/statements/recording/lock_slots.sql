@@ -1,2 +1,12 @@
--- The runs that count for a job's overlap, locked until the transaction ends.
-select id, slot, state from sexton.runs where job_id = :job_id and slot in (0, 1) order by slot for update
+-- The runs that count for the overlap of jobs, locked until the transaction ends, in the order in which everything locks runs.
+with
+-- include: patience
+held as materialized (
+    select run.id, run.job_id, run.slot
+    from patience
+    cross join sexton.runs as run
+    where run.job_id = any(:job_ids::bigint[]) and run.slot in (0, 1)
+    order by run.slot, run.id
+    for update of run
+)
+select id, job_id, slot from held

@@ -9,12 +9,14 @@ with taken as (
 made as (
     insert into sexton.runs (
         job_id, lane, priority, available_at, scheduled_at, due_at, revision, trigger, missed, idempotency_key, parent_run,
-        payload, concurrency_key
+        payload, concurrency_key, company
     )
     select taken.job_id, taken.lane, taken.priority, taken.available_at, taken.scheduled_at, taken.due_at, job.revision,
            'redrive', taken.missed, taken.key, taken.run_id, taken.payload,
            -- An edit while it ran may have left it in a lane of the other sort.
-           case when lane.keyed then coalesce(taken.concurrency_key, taken.job_id::text) end
+           case when lane.keyed then coalesce(taken.concurrency_key, taken.job_id::text) end,
+           -- What has ended its process may do it again.
+           case when taken.reason = 'poison' then 1 else 0 end
     from taken
     join sexton.lanes as lane on lane.id = taken.lane
     join sexton.jobs as job on job.id = taken.job_id

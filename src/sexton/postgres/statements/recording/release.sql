@@ -1,5 +1,6 @@
 -- Give runs of a node back as if they had not been claimed: the attempt is not charged, the claim number stays. :reasons
--- say why, where there is something to say; :delay puts all of them off by some seconds.
+-- say why, where there is something to say; :delay puts all of them off by some seconds, and a
+-- :company makes all of them suspects.
 with given as (
     update sexton.runs as run
     set state = case when run.attempt - 1 - run.crashes > 0 then 'failed' else 'pending' end,
@@ -8,7 +9,8 @@ with given as (
         node = null,
         claimed_at = null,
         deadline_at = null,
-        error = coalesce(held.reason, run.error)
+        error = coalesce(held.reason, run.error),
+        company = greatest(run.company, :company::smallint)
     from (
         select *
         from unnest(:runs::bigint[], :claims::integer[], :reasons::text[]) as held (id, claim, reason)

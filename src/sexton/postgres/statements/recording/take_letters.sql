@@ -1,10 +1,15 @@
 -- Lease dead letters that are due to be sent, for :lease_seconds: until then no other worker sends them. Letters without a
--- target are not looked at again. The target is that of the job, or of all jobs of its namespace.
+-- target are not looked at again. The target is that of the job, or of all jobs of its namespace. Of :namespaces only (null:
+-- of all): to send a letter is to see it, and the secrets of its target.
 with moment as materialized (select coalesce(:now::timestamptz, clock_timestamp()) as now),
 picked as materialized (
     select dead.run_id
     from sexton.dead as dead
     where dead.next_delivery_at <= (select now from moment)
+        and (
+            :namespaces::text[] is null
+            or dead.lane in (select lane.id from sexton.lanes as lane where lane.namespace = any (:namespaces::text[]))
+        )
     order by dead.next_delivery_at
     limit :limit
     for update skip locked

@@ -2,7 +2,10 @@
 -- claim gives to a worker, and `busy` where a run of theirs is in the way of the next one.
 select timer.job_id, timer.shard, timer.scheduled_at, timer.due_at, timer.fired_count, timer.max_runs, timer.lane,
     timer.priority, timer.overlap, timer.expires_seconds, timer.concurrency_key, timer.revision,
-    job.revision = timer.revision and lane.target = 'handler' as plain,
+    job.revision = timer.revision and lane.target = 'handler' and not exists (
+        select from sexton.namespaces as space
+        where space.name = lane.namespace and (space.live_runs is not null or space.firings_per_second is not null)
+    ) as plain,
     timer.overlap <> 0 and exists (select from sexton.runs as run where run.job_id = timer.job_id and run.slot is not null)
         as busy,
     job.name, job.kind, job.schedule, job.timezone, job.anchor, job.moved, job.target::text, job.options::text,

@@ -1,0 +1,67 @@
+"""Jobs in the order in which they fire next.
+
+An index on the times of all timers would cost every firing more than these pages are worth. So a page is
+merged from what comes next in each shard, which firing needs an index for anyway; and if few of those are
+meant, the jobs that are meant are found first, and sorted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+import asyncpg
+
+from sexton.postgres.database import LOCALLY_BY_KEY
+from sexton.postgres.transaction import Context
+
+# Timers that one statement looks at: those that come first in the shards; and, where more than that are due
+# at one instant, those that are read in the order of their jobs, at first and at most.
+ROWS = 5_000
+WALK = 1_000
+LONGEST_WALK = 64_000
+# So many were seen, and a page was not filled: what is meant is rare.
+MOST_SEEN = 2 * ROWS
+TICK = timedelta(microseconds=1)
+
+
+async def soonest(
+    context: Context, due_at: datetime | None, after: int, filters: Mapping[str, Any]
+) -> list[asyncpg.Record]:
+    """The next jobs after this time (None: of those that are paused) and id: as many as `filters` has for a
+    limit, if there are."""
+    found = await _from_timers(context, due_at, after, filters)
+    if found is None:
+        async with context.open.transaction():
+            await context.open.execute("set local plan_cache_mode = force_custom_plan")
+            found = await context.fetch("jobs/list_by_next_run", due_at=due_at, after=after, **filters)
+    return found
+
+
+async def _from_timers(
+    context: Context, due_at: datetime | None, after: int, filters: Mapping[str, Any]
+) -> list[asyncpg.Record] | None:
+    """None if too few of the timers that come next are meant."""
+    found: dict[int, asyncpg.Record] = {}
+    seen, walk = 0, WALK
+    async with context.open.transaction():
+        await context.open.execute(LOCALLY_BY_KEY)
+        while seen < MOST_SEEN:
+            rows = await context.fetch(
+                "jobs/list_soonest", due_at=due_at, after=after, rows=ROWS, walk=walk, **filters
+            )
+            for row in rows:
+                if row["id"] is not None:
+                    found.setdefault(row["id"], row)  # a timer that has moved meanwhile comes again
+            last = rows[0]
+            seen += last["seen"]
+            done = not last["more"] or (last["cut_at"] is None and last["walked_to"] is None)
+            if len(found) >= filters["limit"] or done:
+                return list(found.values())[: filters["limit"]]
+            if last["walked_to"] is not None:
+                due_at, after = last["cut_at"], last["walked_to"]
+                walk = min(8 * walk, LONGEST_WALK)
+            else:
+                due_at, after = last["cut_at"] + TICK, 0
+    return None

@@ -1,0 +1,1 @@
+delete from sexton.settings where name = :name

@@ -1,0 +1,15 @@
+-- Count the live runs of some namespaces, for their quotas. What is taken meanwhile stands beside the count: both are of one
+-- moment, so that the runs made since then are known. No firing waits for this.
+with counted as materialized (
+    select meter.namespace, meter.taken, count(run.id) as runs
+    from sexton.meters as meter
+    left join sexton.lanes as lane on lane.namespace = meter.namespace
+    left join sexton.runs as run on run.lane = lane.id
+    where meter.kind = 'runs' and meter.namespace = any (:namespaces::text[])
+    group by meter.namespace, meter.taken
+)
+update sexton.meters as meter
+set counted = counted.runs, counted_taken = counted.taken, counted_at = coalesce(:now::timestamptz, statement_timestamp())
+from counted
+where meter.namespace = counted.namespace and meter.kind = 'runs'
+returning meter.namespace
