@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from prometheus_client import generate_latest
 
 from sexton import Cancel, Retry, Run, Sexton, clock
 from sexton.app.fields import JobFields
@@ -53,6 +54,13 @@ class Seen:
 @pytest.fixture
 def app(database_url: str) -> Sexton:
     return Sexton(database_url, name="test")
+
+
+async def test_a_program_serves_the_metrics_itself_while_it_runs(app: Sexton) -> None:
+    with pytest.raises(Conflict, match="only while it runs"):
+        _ = app.metrics
+    async with app.running():
+        assert b"sexton_rings_received_total" in generate_latest(app.metrics)
 
 
 async def ended(app: Sexton, job: Any, status: str) -> Any:

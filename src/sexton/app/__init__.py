@@ -28,6 +28,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from prometheus_client import CollectorRegistry
+
 from sexton.app.commands import Commands
 from sexton.app.origin import origin_of
 from sexton.app.sync import SyncClient
@@ -38,7 +40,7 @@ from sexton.engine.loop import Loop
 from sexton.engine.node import Node
 from sexton.engine.process import run_to_end
 from sexton.engine.worker.isolation import Origin
-from sexton.errors import Unavailable
+from sexton.errors import Conflict, Unavailable
 from sexton.jobs import declare
 from sexton.postgres.database import Database, patiently
 from sexton.postgres.transaction import Context
@@ -80,6 +82,18 @@ class Sexton(Commands):
         takes what the coroutine of its name takes, and returns what that returns. `app.sync.close()` ends the
         thread that carries them out; the end of the program does, too."""
         return SyncClient(self)
+
+    @property
+    def metrics(self) -> CollectorRegistry:
+        """The Prometheus registry of this process while it runs, for a program that serves `/metrics` itself:
+        `prometheus_client.generate_latest(app.metrics)`."""
+        if self._node is None:
+            raise Conflict(
+                "not_running",
+                f"{self.name} has metrics only while it runs.",
+                hint="read app.metrics within app.running()",
+            )
+        return self._node.telemetry.registry
 
     def run(self) -> None:
         """Run scheduler and worker in this process until Ctrl-C or SIGTERM. Raises `Unavailable` if so many
