@@ -37,7 +37,7 @@ APPLICATION = {
     "Changing them": ("edit", "pause", "resume", "reschedule", "delete"),
     "Runs": ("run_now", "result", "backfill", "cancel_run"),
     "Many jobs": ("pause_many", "resume_many", "run_many", "label_many", "delete_many"),
-    "What it has": ("name", "jobs", "handlers", "settings", "sync"),
+    "What it has": ("name", "jobs", "handlers", "settings", "sync", "metrics"),
 }
 ATTRIBUTES = {
     "name": "What tells its jobs and handlers from those of other applications.",
