@@ -11,6 +11,9 @@ RUN_LOCK := requirements.lock
 SOURCES := $(wildcard src tests bench)
 WORKERS ?= auto
 
+# Without its cache of bytecode every process that a test starts compiles the whole of Sexton first, for a second.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help install up test test-servers chaos docs check format bench bench-engines lock clean
 
