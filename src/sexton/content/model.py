@@ -25,6 +25,26 @@ class EntityState(StrEnum):
     ARCHIVED = "archived"
 
 
+class OnFailure(StrEnum):
+    """What becomes of a release when an item fails for good."""
+
+    UNDO = "undo"
+    STOP = "stop"
+    CONTINUE = "continue"
+
+
+class NoticeEvent(StrEnum):
+    """What authors are told of."""
+
+    DONE = "done"
+    FAILED = "failed"
+    MISSED = "missed"
+    WILL_FAIL = "will_fail"
+
+
+#: The prefix of the ids of releases; those of actions begin with `c_`.
+RELEASE = "cr"
+
 #: The state in which an action leaves an entity.
 AFTER = {
     Action.PUBLISH: EntityState.PUBLISHED,

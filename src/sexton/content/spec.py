@@ -8,13 +8,14 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from sexton.content.model import Action
+from sexton.content.model import Action, NoticeEvent, OnFailure
 from sexton.refusal import about
 
 LONGEST_WORD = 64
 LONGEST_NAME = 200
 LONGEST_NOTE = 2000
 TEN_YEARS = 10 * 366 * 86_400
+MOST_ITEMS = 500
 
 EntityType = Annotated[
     str, Meta(min_length=1, max_length=LONGEST_WORD, description="What it is: post, product, banner, …")
@@ -54,6 +55,9 @@ Version = Annotated[
     about("Which version goes out. Default: the latest at that time."),
 ]
 MaxRetries = Annotated[int, Meta(ge=0, le=100, description="Tries after the first one.")]
+CatchUpSeconds = Annotated[
+    int, Meta(ge=0, le=TEN_YEARS, description="If it is missed by more than this, it is not done.")
+]
 Force = Annotated[bool, about("Plan it though it contradicts another plan.")]
 NeedsApproval = Annotated[bool, about("It does not go out unless it was approved.")]
 
@@ -72,9 +76,7 @@ class ScheduleSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     version: Version = None
     note: Note = None
     max_retries: MaxRetries = 3
-    catch_up_seconds: Annotated[
-        int, Meta(ge=0, le=TEN_YEARS, description="If it is missed by more than this, it is not done.")
-    ] = 86_400
+    catch_up_seconds: CatchUpSeconds = 86_400
     adapter: Adapter = "builtin"
     fold: Fold = None
     gap: Gap = None
@@ -120,6 +122,83 @@ class ScheduleMove(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     fold: Fold = None
     gap: Gap = None
     force: Force = False
+
+
+class ReleaseItemSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One action of a release."""
+
+    entity_type: EntityType
+    entity_id: EntityId
+    action: Annotated[Action, about("publish, unpublish or archive.")]
+    version: Version = None
+    note: Note = None
+
+
+ReleaseItems = Annotated[
+    list[ReleaseItemSpec],
+    Meta(min_length=1, max_length=MOST_ITEMS, description="The actions, in the order in which they go out."),
+]
+
+
+class ReleaseSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Actions that go out together."""
+
+    items: ReleaseItems
+    created_by: CreatedBy
+    local_time: LocalTime = None
+    timezone: Timezone = None
+    at: Instant = None
+    on_failure: Annotated[
+        OnFailure,
+        about(
+            "If an item fails for good: undo (what went out is undone), stop, or continue (with the others)."
+        ),
+    ] = OnFailure.UNDO
+    preflight_seconds: Annotated[
+        Annotated[int, Meta(ge=0, le=30 * 86_400)] | None,
+        about(
+            "So long before its time it is checked once more, and its author told; null: not checked then."
+        ),
+    ] = 3600
+    note: Note = None
+    max_retries: MaxRetries = 3
+    catch_up_seconds: CatchUpSeconds = 86_400
+    adapter: Adapter = "builtin"
+    fold: Fold = None
+    gap: Gap = None
+    needs_approval: NeedsApproval = False
+    force: Force = False
+
+
+class ReleaseMove(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """When it is to go out instead."""
+
+    local_time: LocalTime = None
+    timezone: Timezone = None
+    at: Instant = None
+    fold: Fold = None
+    gap: Gap = None
+    force: Force = False
+
+
+class ReleaseAddition(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Further actions of a release."""
+
+    items: ReleaseItems
+    force: Force = False
+
+
+class NoticeSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Where a namespace tells what became of its content."""
+
+    url: Annotated[str, Meta(max_length=2000, description="Where to: each notice is a signed POST.")]
+    secret: Annotated[
+        Annotated[str, Meta(max_length=LONGEST_NAME)] | None,
+        about("The name of the secret (`whsec_…`) that signs them. Default: that of the installation."),
+    ] = None
+    events: Annotated[
+        list[NoticeEvent], about("What is told of. Empty: all of done, failed, missed and will_fail.")
+    ] = []
 
 
 class EntitySpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

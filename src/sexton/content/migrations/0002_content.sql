@@ -32,10 +32,17 @@ create table sexton.content_schedules (
     open_for interval,          -- of what opens a window of a series: how long it is open, on the wall clock
     release_id bigint,
     place integer,              -- its place in the release
+    catch_up_seconds integer,   -- missed by more than this, it is not done; null: no limit
     -- The fence: which occurrence was begun, by which run; and up to which all is done.
     begun_at timestamptz,
     begun_run bigint,
-    done_at timestamptz
+    done_at timestamptz,
+    told_at timestamptz,        -- the occurrence whose failure the author was told of
+    -- Of an item of a release: what became of it, and how its entity was before.
+    result text check (result in ('changed', 'no_op', 'failed', 'skipped', 'undone', 'not_undone')),
+    error text,
+    state_before text,
+    version_before integer
 );
 
 create index content_schedules_entity on sexton.content_schedules (namespace, entity_type, entity_id, scheduled_at);
@@ -44,6 +51,52 @@ create index content_schedules_time on sexton.content_schedules (namespace, sche
 create index content_schedules_series on sexton.content_schedules (namespace, id) where recurrence_rule is not null;
 create index content_schedules_window on sexton.content_schedules (window_id) where window_id is not null;
 create index content_schedules_release on sexton.content_schedules (release_id, place) where release_id is not null;
+
+-- Actions that go out together: the items are rows of content_schedules without a job. The release is their fence.
+create table sexton.content_releases (
+    id bigint primary key,
+    namespace text collate "C" not null,
+    adapter text not null,
+    on_failure text not null check (on_failure in ('undo', 'stop', 'continue')),
+    preflight_seconds integer,  -- it is checked so long before its time
+    note text,
+    created_by text not null,
+    created_at timestamptz not null,
+    job_id bigint not null,
+    check_job_id bigint,        -- the job that checks it before its time
+    timezone text not null,
+    scheduled_at timestamptz not null,
+    max_retries integer not null,
+    catch_up_seconds integer not null,
+    revision integer not null default 1,
+    needs_approval boolean not null default false,
+    approved_by text,
+    approved_at timestamptz,
+    cancelled_by text,
+    cancelled_at timestamptz,
+    begun_run bigint,
+    done_at timestamptz,        -- all that was to be done is done
+    failed_at timestamptz,      -- an item failed for good: from here on nothing goes out, and on_failure is carried out
+    error text,
+    told_at timestamptz,
+    checked_at timestamptz,
+    findings jsonb
+);
+
+create index content_releases_time on sexton.content_releases (namespace, scheduled_at, id);
+create unique index content_releases_job on sexton.content_releases (job_id);
+create unique index content_releases_check on sexton.content_releases (check_job_id) where check_job_id is not null;
+
+-- Whom a namespace tells what became of its content.
+create table sexton.content_notices (
+    namespace text collate "C" primary key,
+    job_id bigint not null,     -- the job whose runs are the notices
+    url text not null,
+    secret text,                -- the name of the secret that signs them; null: that of the installation
+    events text[] not null,
+    set_by text not null,
+    set_at timestamptz not null
+);
 
 -- The adapter `builtin`.
 create table sexton.content_entities (
