@@ -61,6 +61,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     shell_user: str | None = None
     secret_key: str | None = None
     api_keys: str | None = None
+    api_rate: float = 200
     oidc_issuer: str | None = None
     oidc_client_id: str | None = None
     oidc_client_secret: str | None = None
@@ -248,7 +249,7 @@ _NUMBERS = (
     "http_breaker_seconds", "session_seconds",
 )  # fmt: skip
 
-_AT_LEAST_0 = ("grace_seconds", "http_per_host", "http_rate_per_host", "http_breaker_failures")
+_AT_LEAST_0 = ("api_rate", "grace_seconds", "http_per_host", "http_rate_per_host", "http_breaker_failures")
 
 _AT_MOST = {
     "shards": MOST_SHARDS,

@@ -48,6 +48,14 @@ async def test_headers_that_do_not_come_are_not_waited_for(database: Database, s
 
 
 @pytest.mark.asyncio
+@pytest.mark.parametrize("line", [b"x: " + b"y" * 70_000, b"x: y\r\n" * 12_000])
+async def test_headers_are_not_read_without_end(database: Database, line: bytes) -> None:
+    async with server(database) as port:
+        assert b" 200 " in await ask(port, HEAD + b"x: " + b"y" * 30_000 + b"\r\nConnection: close\r\n\r\n")
+        assert b" 400 " in await ask(port, HEAD + line)
+
+
+@pytest.mark.asyncio
 async def test_answers_are_sent_without_delay(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     """The listener of `sexton up` is made without the number of TCP, which asyncio looks at."""
     seen: list[int] = []

@@ -27,6 +27,7 @@ KEY: dict[str, Any] = {
     "expires_at": None,
     "revoked_at": None,
     "last_used_at": None,
+    "rate": None,
 }
 SHOWN = {**KEY, "key": "sxn_8Zq2LwR0v3kX9bTnY5cJ7mHdPa1sEu6f0RkT3b"}
 NAMESPACE: dict[str, Any] = {

@@ -27,6 +27,7 @@ from sexton.api import (
     targets,
 )
 from sexton.api.guard import RequestGuard
+from sexton.api.limiter import ANSWER_HEADERS
 from sexton.api.operation import SLASH, Operation, Process, Services
 from sexton.api.problems import answer_error
 from sexton.api.provider import open_provider
@@ -57,7 +58,8 @@ class App(Litestar):
                     await _answer_shortly(send, 204, {**granted, REQUEST_ID_HEADER: request_id})
                     return
             given = self.site.security_headers(asked.get("host", "")) | self.site.cross_origin_headers(origin)
-            send = _adding(given | {REQUEST_ID_HEADER: request_id}, send)
+            http["state"][ANSWER_HEADERS] = given = given | {REQUEST_ID_HEADER: request_id}
+            send = _adding(given, send)
         raw: bytes | None = http.get("raw_path")
         if raw and b"%2f" in raw.lower():
             parts = raw.partition(b"?")[0].decode("latin-1").split("/")
@@ -66,7 +68,7 @@ class App(Litestar):
 
 
 def _adding(given: Mapping[str, str], send: Any) -> Any:
-    """Add headers to an answer that does not have them."""
+    """Add headers to an answer that does not have them; those that are given by the time it begins."""
 
     async def sending(message: Any) -> None:
         if message["type"] == "http.response.start":

@@ -150,7 +150,7 @@ class RequestGuard:
             return session.principal
         if self._owner is not None:
             self._check_owner(self._owner, request)
-            return owner(f"user:{own_name()}", f"user:{own_user()}")
+            return owner(f"user:{own_name()}", f"user:{own_user()}", rate=0)
         if self.site.read_cookie(request, COOKIE) is not None:
             raise SextonError("bad_session", "this session has ended", hint="sign in again: /sign-in")
         return self._keys.refuse(header, address_of(request), signs_in=self._openid)

@@ -175,7 +175,7 @@ async def run_job(call: Call) -> Answer:
 
 
 @operation(
-    routes.BACKFILL_JOB, answer=trigger.Backfill, errors=(404, 409, 422),
+    routes.BACKFILL_JOB, heavy=True, answer=trigger.Backfill, errors=(404, 409, 422),
     example={"start": "2026-05-01T00:00:00Z", "end": "2026-05-31T23:59:59Z", "dry_run": True},
     answer_example=examples.BACKFILL,
 )  # fmt: skip
@@ -194,7 +194,13 @@ async def backfill_job(call: Call) -> Answer:
     return Answer(done)
 
 
-@operation(routes.PREVIEW_JOB, answer=previewing.Preview, errors=(404, 422), answer_example=examples.PREVIEW)
+@operation(
+    routes.PREVIEW_JOB,
+    heavy=True,
+    answer=previewing.Preview,
+    errors=(404, 422),
+    answer_example=examples.PREVIEW,
+)
 async def preview_job(call: Call) -> Answer:
     """When it fires next, with the local time, and what clock changes and excluded days take away."""
     query = call.query(PreviewQuery)
@@ -202,7 +208,7 @@ async def preview_job(call: Call) -> Answer:
 
 
 @operation(
-    routes.PREVIEW_SPEC, answer=previewing.Preview, errors=(422,),
+    routes.PREVIEW_SPEC, heavy=True, answer=previewing.Preview, errors=(422,),
     example={"schedule": "0 9 * * 1", "timezone": "America/New_York"}, answer_example=examples.PREVIEW,
 )  # fmt: skip
 async def preview_spec(call: Call) -> Answer:
@@ -245,7 +251,7 @@ async def list_job_occurrences(call: Call) -> Answer:
     return Answer(found, headers=headers)
 
 
-@operation(routes.EXPLAIN_JOB, answer=list[Why], errors=(404, 422), answer_example=examples.WHY)
+@operation(routes.EXPLAIN_JOB, heavy=True, answer=list[Why], errors=(404, 422), answer_example=examples.WHY)
 async def explain_job(call: Call) -> Answer:
     """One line each: fired on time or late, skipped because …, waiting because …, due in …"""
     query = call.query(WhyQuery)

@@ -98,7 +98,9 @@ def _content(schema: Any, example: Any) -> dict[str, Any]:
 
 
 def _errors(one: Operation) -> dict[str, Any]:
-    statuses = {*one.errors, *((422,) if one.query else ()), *((400, 413, 415) if one.body else ())}
+    statuses = {429, *one.errors, *((422,) if one.query else ()), *((400, 413, 415) if one.body else ())}
+    if not one.open and not one.tokened:
+        statuses |= {401, 403}
     return {
         str(status): {
             "description": HTTPStatus(status).phrase,

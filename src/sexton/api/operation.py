@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol, TypeVar
@@ -23,7 +24,9 @@ from prometheus_client import CollectorRegistry
 
 from sexton import clock
 from sexton.api.database_check import DatabaseCheck
-from sexton.api.guard import JSON_TYPES, RequestGuard, check_content_type
+from sexton.api.gate import Gate
+from sexton.api.guard import JSON_TYPES, RequestGuard, address_of, check_content_type
+from sexton.api.limiter import Limiter
 from sexton.api.replay import StoredAnswer, check_key, fingerprint, once
 from sexton.api.request_id import request_id_of
 from sexton.api.routes import AGENT, REASON_HEADER, Route
@@ -39,7 +42,7 @@ from sexton.refusal import UNREADABLE, bad_json, check_text, explained, refuse_n
 from sexton.runs.completion import RunTokens
 from sexton.security.failures import Failures
 from sexton.security.issuer import Issuer
-from sexton.security.principal import Principal
+from sexton.security.principal import ANYONE, Principal
 
 # Stands for a slash inside a job's name while the path is taken apart; no name contains it.
 SLASH = "\0"
@@ -94,6 +97,11 @@ class Services:
     issuer: Issuer | None = None
     #: Sign-ins that failed.
     sign_ins: Failures = field(default_factory=lambda: Failures(WRONG_SIGN_INS, MOST_WRONG_SIGN_INS))
+    gate: Gate = field(default_factory=Gate)
+
+    @cached_property
+    def limiter(self) -> Limiter:
+        return Limiter(self.settings)
 
     @cached_property
     def database_check(self) -> DatabaseCheck:
@@ -223,6 +231,8 @@ class Operation(Route):
     #: Whether its body is the form of a page, which has the token of the session in a field.
     form: bool = False
     lists: bool = False
+    #: Whether only some may be carried out at a time, as with lists.
+    heavy: bool = False
     errors: tuple[int, ...] = ()
     example: Any = None
     answer_example: Any = None
@@ -271,9 +281,13 @@ async def _respond(
         caller = await services.guard.check(
             request, tokened=operation.tokened, open_=operation.open, form=operation.form
         )
+        if not operation.tokened:
+            services.limiter.check(request, caller)
         namespace = await _authorised(operation, services, request, caller)
     except SextonError as error:
         services.count_denied(error.code)
+        if not request.state.trusted and error.code != "too_many_requests":
+            services.limiter.check(request, ANYONE)
         if operation.page and error.code in SIGNED_OUT and services.guard.site.origin_of(request):
             return _to_sign_in(request)
         raise
@@ -287,7 +301,11 @@ async def _respond(
     )
     call = Call(request, services, operation, context, caller)
     if operation.authorise is not None:
-        await operation.authorise(call)
+        try:
+            await operation.authorise(call)
+        except SextonError:
+            services.limiter.check(request, ANYONE)
+            raise
     call.check_path()
     if operation.query is None and call.parameters:
         name = next(iter(call.parameters))
@@ -302,12 +320,30 @@ async def _respond(
             check_content_type(request, operation.body_types)
     if operation.form:
         services.guard.check_csrf(request, call.form.get("csrf_token", ""))
+    if operation.lists or operation.heavy:
+        return await _respond_at_gate(call)
+    return await _carried_out(call)
+
+
+async def _respond_at_gate(call: Call) -> Response[Any]:
+    """A place is held until the answer is there; that of one which is sent as it is read, until its end."""
+    services, caller = call.services, call.caller.credential or address_of(call.request)
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(services.gate.place(caller))
+        if call.operation.lists and services.replica is not None:
+            return await _respond_from_replica(call, services.replica)
+        return await _carried_out(call, stack)
+
+
+async def _carried_out(call: Call, stack: AsyncExitStack | None = None) -> Response[Any]:
+    """`stack` ends with the answer."""
+    operation, request = call.operation, call.request
     key = request.headers.get("idempotency-key")
-    if operation.lists and services.replica is not None:
-        return await _respond_from_replica(call, services.replica)
     if key is None or operation.method != "POST" or operation.streams or not operation.kept:
         answer = await operation.handler(call)
         if isinstance(answer.body, AsyncIterator):
+            if stack is not None:
+                answer = replace(answer, body=_until_end(answer.body, stack.pop_all()))
             return _streamed(answer, operation, request.method)
         return _response(await _stored(operation, answer), operation, cookies=answer.cookies)
 
@@ -397,6 +433,12 @@ async def _encoded(body: Any) -> bytes:
 async def _stored(operation: Operation, answer: Answer) -> StoredAnswer:
     encoded = await _encoded(answer.body)
     return StoredAnswer(answer.status or operation.status, dict(answer.headers), encoded)
+
+
+async def _until_end(parts: AsyncIterator[bytes], stack: AsyncExitStack) -> AsyncIterator[bytes]:
+    async with stack:
+        async for part in parts:
+            yield part
 
 
 async def _nothing() -> AsyncIterator[bytes]:

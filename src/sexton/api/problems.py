@@ -45,6 +45,8 @@ STATUSES = {
     "payload_too_large": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     "too_many_keys": HTTPStatus.TOO_MANY_REQUESTS,
     "too_many_sign_ins": HTTPStatus.TOO_MANY_REQUESTS,
+    "too_many_requests": HTTPStatus.TOO_MANY_REQUESTS,
+    "too_many_lists": HTTPStatus.TOO_MANY_REQUESTS,
     "provider_unavailable": HTTPStatus.BAD_GATEWAY,
     "precondition_required": HTTPStatus.PRECONDITION_REQUIRED,
     "revision_conflict": HTTPStatus.PRECONDITION_FAILED,
@@ -107,6 +109,8 @@ def problem_of(error: SextonError, **more: Any) -> Response[bytes]:
         headers["WWW-Authenticate"] = "Bearer"
     if error.code in ("too_many_keys", "too_many_sign_ins"):
         headers["Retry-After"] = "60"
+    if error.code == "too_many_lists":
+        headers["Retry-After"] = "1"
     return problem(status_of(error), error.code, error.message, headers=headers, **known, **more)
 
 

@@ -34,6 +34,7 @@ log = logging.getLogger("sexton.api")
 Handler = Callable[[asyncio.AbstractEventLoop, dict[str, Any]], Any]
 
 HEADER_SECONDS = 10.0
+HEADER_BYTES = 64 * 1024
 # Between two pieces of a body.
 BODY_SECONDS = 30.0
 # For the caller to read something of its answer.
@@ -214,6 +215,7 @@ async def serving(application: Litestar, listener: socket.socket, **bounds: floa
         log_config=None,  # as Sexton logs
         access_log=False,
         server_header=False,
+        h11_max_incomplete_event_size=HEADER_BYTES,
         timeout_graceful_shutdown=STOP_SECONDS,
         backlog=ACCEPTED_AT_ONCE,
     )

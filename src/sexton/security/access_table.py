@@ -86,6 +86,7 @@ class AccessTable:
                     {row["namespace"]: Role(row["role"])},
                     row["id"],
                     credential=f"key:{row['id']}",
+                    rate=row["rate"],
                 ),
                 row["expires_at"],
             )

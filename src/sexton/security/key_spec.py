@@ -13,6 +13,7 @@ from sexton.security.role import Role
 
 LONGEST_NAME = 100
 LONGEST_OVERLAP = 30 * 86_400
+HIGHEST_RATE = 100_000
 
 
 class KeySpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -24,3 +25,7 @@ class KeySpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         str | None, about("Where it may do it; `*`: in all. Default: the namespace of the request.")
     ] = None
     expires_at: Annotated[datetime | None, about("When it ends. Default: never.")] = None
+    rate: Annotated[
+        Annotated[float, Meta(gt=0, le=HIGHEST_RATE)] | None,
+        about("Requests per second that it may send to each process. Default: the setting api_rate."),
+    ] = None

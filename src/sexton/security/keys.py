@@ -46,6 +46,9 @@ class KeyView(msgspec.Struct, frozen=True, kw_only=True):
     expires_at: Annotated[datetime | None, about("When it ends; null: never.")]
     revoked_at: Annotated[datetime | None, about("When it was revoked.")]
     last_used_at: Annotated[datetime | None, about("When it was used last, to the minute.")]
+    rate: Annotated[
+        float | None, about("Requests per second that it may send to each process; null: `api_rate`.")
+    ]
 
 
 class NewKey(KeyView, frozen=True, kw_only=True):
@@ -115,11 +118,17 @@ async def _create(context: Context, spec: KeySpec, pepper: bytes) -> NewKey:
         actor=context.actor,
         now=context.now,
         expires_at=spec.expires_at,
+        rate=spec.rate,
     )
     if row is None:
         raise not_found("namespace", namespace)
     made = NewKey(**_fields(row), key=text)
-    after = {"role": made.role, "beginning": made.beginning, "expires_at": made.expires_at}
+    after = {
+        "role": made.role,
+        "beginning": made.beginning,
+        "expires_at": made.expires_at,
+        "rate": made.rate,
+    }
     context.changed("key.created", made.key_id, made.name, after=after, namespace=namespace)
     return made
 
@@ -165,7 +174,7 @@ async def _rotate(
             field="key_id",
             hint="make a new one: sexton keys create",
         )
-    spec = KeySpec(name=old.name, role=old.role, namespace=old.namespace)
+    spec = KeySpec(name=old.name, role=old.role, namespace=old.namespace, rate=old.rate)
     return await _create(context, spec, pepper)
 
 

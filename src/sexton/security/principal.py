@@ -26,6 +26,8 @@ class Principal:
     session_id: int | None = None
     #: Through which face it calls, if the credential tells: a session is the console's.
     face: Face | None = None
+    #: Requests per second that it may send, if it has a limit of its own; 0: none.
+    rate: float | None = None
 
     def role_in(self, namespace: str) -> Role | None:
         """The role in a namespace; None: to this caller it does not exist."""
@@ -68,9 +70,9 @@ class Principal:
         )
 
 
-def owner(name: str, credential: str) -> Principal:
+def owner(name: str, credential: str, *, rate: float | None = None) -> Principal:
     """The user who runs the server, or the holder of a key of its configuration: may do everything."""
-    return Principal(name, {EVERY_NAMESPACE: Role.ADMIN}, credential=credential)
+    return Principal(name, {EVERY_NAMESPACE: Role.ADMIN}, credential=credential, rate=rate)
 
 
 #: Without a credential: for what needs none, or the token of a run instead.

@@ -87,7 +87,8 @@ create table sexton.keys (
     created_at timestamptz not null default clock_timestamp(),
     expires_at timestamptz,
     revoked_at timestamptz,
-    last_used_at timestamptz
+    last_used_at timestamptz,
+    rate float8                             -- requests per second; null: as many as others
 );
 
 create index keys_namespace on sexton.keys (namespace, id);

@@ -13,4 +13,4 @@ set revoked_at = case when :expires_at::timestamptz is null then coalesce(key.re
 from found
 where key.id = found.id
 returning key.id, key.namespace, key.name, key.role, key.beginning, key.created_by, key.created_at, key.expires_at, key.revoked_at,
-    key.last_used_at, found.expires_at as expired_at, found.revoked_at as ended_at
+    key.last_used_at, key.rate, found.expires_at as expired_at, found.revoked_at as ended_at

@@ -1,0 +1,83 @@
+"""How many expensive requests are carried out at a time: lists, previews and exports.
+
+They share the connections and the processor of the process with everything else. So there are fewer places
+for them than connections, and one caller never has all of them. What finds no place waits a while for one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from sexton.errors import SextonError
+
+# Of all callers, and of one. A process has ten connections for requests.
+PLACES, PLACES_OF_ONE = 6, 3
+WAIT_SECONDS = 10.0
+
+
+class Gate:
+    """Places for expensive requests."""
+
+    def __init__(
+        self, places: int = PLACES, of_one: int = PLACES_OF_ONE, wait_seconds: float = WAIT_SECONDS
+    ) -> None:
+        self._places = places
+        self._of_one = of_one
+        self._wait_seconds = wait_seconds
+        self._inside: Counter[str] = Counter()
+        self._waiting: deque[tuple[str, asyncio.Future[None]]] = deque()
+
+    @property
+    def taken(self) -> int:
+        return self._inside.total()
+
+    @property
+    def waiting(self) -> int:
+        return len(self._waiting)
+
+    @asynccontextmanager
+    async def place(self, caller: str) -> AsyncIterator[None]:
+        """Hold a place for the block. Raises `too_many_lists` if there was none for a while."""
+        if self._has_room(caller):
+            self._inside[caller] += 1
+        else:
+            await self._wait(caller)
+        try:
+            yield
+        finally:
+            self._leave(caller)
+
+    async def _wait(self, caller: str) -> None:
+        """The one who leaves gives its place to the first who may have it."""
+        mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append((caller, mine))
+        try:
+            await asyncio.wait_for(mine, self._wait_seconds)
+        except BaseException as error:
+            if mine.done() and not mine.cancelled():
+                self._leave(caller)  # it came at the last moment
+            if not isinstance(error, TimeoutError):
+                raise
+            raise SextonError(
+                "too_many_lists",
+                f"no place for another list or preview became free within {self._wait_seconds:g} s: "
+                f"{self._inside[caller]} of this caller are being read, {self.taken} in all",
+                hint=f"send at most {self._of_one} at a time, and ask for smaller pages",
+            ) from None
+        finally:
+            self._waiting = deque(each for each in self._waiting if each[1] is not mine)
+
+    def _leave(self, caller: str) -> None:
+        self._inside[caller] -= 1
+        if not self._inside[caller]:
+            del self._inside[caller]
+        for each, waiter in self._waiting:
+            if not waiter.done() and self._has_room(each):
+                self._inside[each] += 1
+                waiter.set_result(None)
+
+    def _has_room(self, caller: str) -> bool:
+        return self.taken < self._places and self._inside[caller] < self._of_one
