@@ -622,7 +622,7 @@ async def test_the_result_of_a_run_can_be_awaited(app: Sexton) -> None:
 
     job = await app.schedule(double, after=timedelta(days=1), payload={"number": 21})
     run = await app.run_now(job.job_id)
-    with pytest.raises(TimeoutError):
+    with pytest.raises(TimeoutError, match=f"the run {run} has not ended after 0 s"):
         await app.result(run, timeout=0)
     async with app.running():
         assert await app.result(run) == 42

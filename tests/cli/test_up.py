@@ -214,6 +214,7 @@ def test_up_and_down(running: Running, data: Path) -> None:
     )
     assert second.returncode == 0
     assert f"already running on {data}: process {running.process.pid}, {address}" in second.stdout
+    assert f"sexton stop --data {data}    stops it\n" in second.stdout
 
     assert running.interrupt() == 0
     assert running.children() == {}

@@ -52,6 +52,16 @@ def test_what_is_within_its_grace_runs_as_if_on_time() -> None:
         assert result.next_at == START + timedelta(minutes=1)
 
 
+@pytest.mark.parametrize("window", MissedWindow)
+def test_without_grace_a_second_is_on_time_all_the_same(window: MissedWindow) -> None:
+    """Else a job that skips what it missed would never run: each firing takes some milliseconds."""
+    without = policy(window, grace_seconds=0)
+    result = plan(EVERY_MINUTE, without, START, NO_JITTER, START + timedelta(seconds=1))
+    assert [(run.trigger, run.missed) for run in result.runs] == [(Trigger.SCHEDULE, False)]
+    result = plan(EVERY_MINUTE, without, START, NO_JITTER, START + timedelta(seconds=1.001))
+    assert [run.missed for run in result.runs] == ([] if window is MissedWindow.SKIP else [True])
+
+
 def test_skip_records_what_was_missed_as_one_range() -> None:
     result = plan(EVERY_MINUTE, policy("SKIP"), START, NO_JITTER, START + timedelta(minutes=10, seconds=30))
     assert minutes(result) == [10]  # 30 s late, within its grace; the one at 9 is 90 s late

@@ -257,8 +257,9 @@ class Commands(Declarations):
         return await self._call(trigger.run_now, self._ref(job), payload=payload)
 
     async def result(self, run_id: str, *, timeout: float | None = None) -> Any:
-        """Wait until a run has ended; what its handler returned. Raises `RunFailed` if it did not end in
-        success, `TimeoutError` if it has not ended after `timeout` seconds.
+        """Wait until a run has ended; what its handler returned, as JSON gives it back. Raises `RunFailed` if
+        it did not end in success, `TimeoutError` if it has not ended after `timeout` seconds. A value that
+        cannot be kept (more than 64 KiB, or no JSON) leaves `{"truncated": true, "note": …}` in its place.
 
             run_id = await app.run_now(report, payload={"customer": "acme"})
             try:
@@ -267,10 +268,15 @@ class Commands(Declarations):
                 print(error.status, error.error)
         """
         pause = FIRST_LOOK_SECONDS
-        async with asyncio.timeout(timeout), self.connected():
-            while (run := await self._call(get_run, run_number(run_id))).status in LIVE:
-                await clock.sleep(pause)
-                pause = min(2 * pause, LOOK_SECONDS)
+        try:
+            async with asyncio.timeout(timeout) as limit, self.connected():
+                while (run := await self._call(get_run, run_number(run_id))).status in LIVE:
+                    await clock.sleep(pause)
+                    pause = min(2 * pause, LOOK_SECONDS)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            raise TimeoutError(f"the run {run_id} has not ended after {timeout:g} s") from None
         if run.status != "success":
             raise RunFailed(run_id, run.status, run.error or run.reason)
         return run.result

@@ -17,6 +17,7 @@ from sexton.cli import DONE, NOT_DONE, REFUSED
 from sexton.config import Settings, load, misspelt
 from sexton.engine.logs import set_up_logging
 from sexton.errors import InvalidField, SextonError
+from sexton.postgres.server import default_data_directory
 from sexton.printable import printable
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def up(
         print(
             f"Sexton is already running{where}: process {other.pid}, {_where(other)}\n"
             f"  {command(other.address)} status    shows how it is\n"
-            f"  kill {other.pid}    stops it"
+            f"  {_stopping(other)}    stops it"
         )
     else:
         logging.getLogger("sexton").info("stopped")  # the terminal may be gone: a log bears that
@@ -144,6 +145,16 @@ def command(address: str | None = None) -> str:
     if address is None or address == "http://127.0.0.1:7390":
         return words
     return f"SEXTON_URL={shlex.quote(address)} {words}"
+
+
+def _stopping(running: Up) -> str:
+    """What to type to stop another `sexton up`."""
+    if running.data is None:
+        return f"kill {running.pid}"
+    usual = Path(os.environ.get("SEXTON_DATA") or default_data_directory()).expanduser().absolute()
+    return f"{command()} stop" + (
+        "" if running.data == usual else f" --data {shlex.quote(str(running.data))}"
+    )
 
 
 def explain(error: SextonError, database_url: str | None) -> None:

@@ -6,7 +6,8 @@
 disposition, and `next_at` is the first one after that. An occurrence is due at its scheduled time plus the
 job's jitter, and lateness is measured from there:
 
-    up to `grace` late        it runs: slowness and failovers of our own must not make a job skip
+    up to `grace` late, or    it runs: slowness and failovers of our own must not make a job skip
+    `ON_TIME`, if that is more
     later than that, or       it was missed, and `missed_window` decides
     overtaken by the next
                                 SKIP      recorded as missed
@@ -41,6 +42,8 @@ from sexton.schedules.zone import WIDEST, Fold
 
 DAY = timedelta(days=1)
 MICROSECOND = timedelta(microseconds=1)
+# Up to this late an occurrence is on time, however short its grace: no firing takes no time at all.
+ON_TIME = timedelta(seconds=1)
 # Up to this late nothing was missed, however often a job repeats: a failover takes 5.5 s.
 HICCUP = timedelta(seconds=10)
 # So long before the grace, occurrences are gone through one by one.
@@ -64,7 +67,12 @@ class MissedPolicy:
         catch_up = None if seconds is None else timedelta(seconds=seconds)
         if catch_up is None and window is MissedWindow.RUN_ALL:
             catch_up = DAY
-        return cls(window, spec.max_missed, catch_up, timedelta(seconds=spec.grace_seconds))
+        return cls(window, spec.max_missed, catch_up, grace_of(spec.grace_seconds))
+
+
+def grace_of(seconds: int) -> timedelta:
+    """How late an occurrence may be before it was missed."""
+    return max(timedelta(seconds=seconds), ON_TIME)
 
 
 @dataclass(frozen=True, slots=True)

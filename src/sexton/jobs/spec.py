@@ -122,8 +122,8 @@ class JobSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
         Meta(
             ge=0,
             le=86_400,
-            description="Up to this late a time is just late, not missed. If the next time has come as well, "
-            "that holds up to 10 s only.",
+            description="Up to this late a time is just late, not missed; a second always is. If the next "
+            "time has come as well, that holds up to 10 s only.",
         ),
     ] = 60
     overlap: Annotated[

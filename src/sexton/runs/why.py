@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from asyncpg import Record
 
 from sexton.clock import iso
+from sexton.jobs.planning import ON_TIME
 from sexton.jobs.read import view
 from sexton.jobs.stored import StoredJob
 from sexton.model import RunStatus, SkipReason, Trigger, encode_id
@@ -20,7 +21,6 @@ from sexton.runs.view import Why
 from sexton.runs.words import first_line, span
 from sexton.schedules import Schedule
 
-ON_TIME = timedelta(seconds=1)
 NOTHING = timedelta(0)
 SPARE = 20  # so many more occurrences are looked at than are shown
 

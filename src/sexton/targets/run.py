@@ -11,6 +11,7 @@ import traceback
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import msgspec
@@ -249,21 +250,20 @@ class RunContext:
 
     def _make_key(self) -> str:
         record, template = self._record, self.policy.idempotency_key_template
-        named = {
-            "job_id": record["job_id"],
-            "job_name": record["name"],
-            "scheduled_at": record["scheduled_at"],
-            "timezone": record["timezone"] or "UTC",
-            "payload": None if template is None else self.payload,
-        }
+        make = partial(
+            partial(manual_key, run_id=self.id) if record["trigger"] == Trigger.MANUAL else occurrence_key,
+            job_id=record["job_id"],
+            job_name=record["name"],
+            scheduled_at=record["scheduled_at"],
+            timezone=record["timezone"] or "UTC",
+            payload=None if template is None else self.payload,
+        )
         try:
-            if record["trigger"] == Trigger.MANUAL:
-                return manual_key(template, run_id=self.id, **named)
-            return occurrence_key(template, **named)
+            return make(template)
         except InvalidField as error:
             # Templates are checked with the job's payload; a run may have one of its own.
             log.warning("%r: %s; the default key is used", self, error)
-            return occurrence_key(None, **named)
+            return make(None)
 
     @property
     def cancelled(self) -> bool:

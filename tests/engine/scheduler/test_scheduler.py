@@ -344,6 +344,22 @@ async def test_what_was_missed_is_planned_not_fired(database: Database, stage: S
     assert len({run["not_before"] for run in runs[1:5]}) == 4
 
 
+async def test_what_fires_on_time_is_not_missed_however_short_its_grace(
+    database: Database, stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = await add_job(database, missed_window="SKIP", grace_seconds=0)
+    at = hour_before(await now(database))
+    await move_timer(database, job, at)
+    await stage.scheduler._connect()
+    await stage.scheduler._horizon.follow(stage.leadership.led, listening=True)
+    due = int(at.timestamp()) * 1_000_000
+    moment = due
+    monkeypatch.setattr(stage.scheduler, "_now", lambda: moment)
+    for late, missed in ((900_000, False), (1_100_000, True)):
+        moment = due + late
+        assert stage.scheduler._is_missed((job, due, due, 1, 0)) is missed
+
+
 @pytest.mark.parametrize("overlap", list(Overlap))
 async def test_what_is_caught_up_runs_one_after_another(
     database: Database, stage: Stage, overlap: Overlap

@@ -143,9 +143,10 @@ async def test_a_key_from_a_template_is_kept_with_the_run(store: Store, fails: b
         assert await store.value("select idempotency_key from sexton.dead") == keys[0]
 
 
-async def test_a_template_that_cannot_be_filled_gives_the_default_key(store: Store) -> None:
+@pytest.mark.parametrize("trigger", ["schedule", "manual"])
+async def test_a_template_that_cannot_be_filled_gives_the_default_key(store: Store, trigger: str) -> None:
     job = await store.job(payload={"n": 7}, idempotency_key_template="{{payload.n}}")
-    await store.run(job, payload='{"other": 1}')
+    number = await store.run(job, payload='{"other": 1}', trigger=trigger)
     keys = []
 
     async def work(run: Run) -> None:
@@ -153,7 +154,8 @@ async def test_a_template_that_cannot_be_filled_gives_the_default_key(store: Sto
 
     async with working(store.database, {"work": work}) as worker:
         await drained(worker)
-    assert keys == [f"{encode_id('j', job)}:{int(NOW.timestamp())}"]
+    ends = {"schedule": int(NOW.timestamp()), "manual": f"manual:{encode_id('r', number)}"}
+    assert keys == [f"{encode_id('j', job)}:{ends[trigger]}"]
 
 
 async def test_plain_functions_run_in_threads(store: Store) -> None:

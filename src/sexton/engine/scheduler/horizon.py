@@ -24,7 +24,7 @@ from sexton.config import Settings
 from sexton.engine.scheduler.due_batch import DueBatch
 from sexton.engine.scheduler.wheel import MICROSECONDS, Entries, Wheel
 from sexton.errors import SextonError
-from sexton.jobs.planning import schedule_of
+from sexton.jobs.planning import grace_of, schedule_of
 from sexton.jobs.spec import DEFAULTS
 from sexton.postgres.database import Database
 from sexton.schedules import Schedule
@@ -62,7 +62,7 @@ class Timing:
     they are SPECIAL, their runs are counted or must not overlap; if METERED, their namespace has a quota."""
 
     schedule: Schedule | None  # None if it takes none to say what comes next, or if there is a problem
-    grace: int
+    grace: int  # in microseconds
     special: int
     once: bool = False
     step: int | None = None  # of a plain interval, in microseconds
@@ -363,7 +363,8 @@ class Horizon:
     def _number(self, job: asyncpg.Record, key: tuple[UUID, int | None, int]) -> int:
         """A new timing. One-offs are all alike, for nothing comes after, and so are plain intervals of one
         length, though each has a timing key of its own: they must not fill the memory with schedules."""
-        grace, special = DEFAULTS.grace_seconds if key[1] is None else key[1], key[2]
+        grace = grace_of(DEFAULTS.grace_seconds if key[1] is None else key[1]) // MICROSECOND
+        special = key[2]
         once = job["kind"] == "once"
         step = _step(job)
         shared = (once, step, grace, special)

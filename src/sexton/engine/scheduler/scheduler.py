@@ -266,7 +266,7 @@ class Scheduler(Loop):
         that is more than slowness."""
         _, due, scheduled, _, number = row
         timing, late = self._horizon.timings[number], self._now() - due
-        if late > timing.grace * MICROSECONDS:
+        if late > timing.grace:
             return True
         following = timing.next_after(scheduled) if late > STANDSTILL else None
         return following is not None and following - scheduled <= late
