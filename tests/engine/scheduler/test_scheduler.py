@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 import asyncpg
+import msgspec
 import pytest
 import pytest_asyncio
 
@@ -24,8 +25,9 @@ from sexton.jobs.spread import jitter_of
 from sexton.jobs.state import pause
 from sexton.jobs.validation import read_spec
 from sexton.model import Overlap, decode_id
-from sexton.postgres.database import Database
+from sexton.postgres.database import BY_KEY, Database
 from sexton.postgres.transaction import Context
+from tests.plans import nodes
 from tests.scheduling import Stage, add_job, execute, fetch, hour_before, move_timer, now, runs_of, skips_of
 from tests.waiting import until
 
@@ -749,6 +751,38 @@ async def test_firing_uses_the_index(database: Database) -> None:
         where shard = any('{1}'::smallint[]) and due_at > '2000-01-01' and due_at <= now()""",
     )
     assert "timers_due" in "\n".join(row[0] for row in rows)
+
+
+async def test_a_firing_does_not_look_at_the_dead_versions_of_its_timer(
+    database: Database, stage: Stage
+) -> None:
+    """They cannot be removed while any transaction is open that is older than they are."""
+    job = await add_job(database)
+    await due_now(database, job)
+    await stage.scheduler._connect()
+    idle, firing = [await asyncpg.connect(database.url, server_settings=BY_KEY) for _ in range(2)]
+    try:
+        async with idle.transaction():
+            await idle.execute("select pg_current_xact_id()")
+            for _ in range(100):
+                await execute(database, "update sexton.timers set due_at = due_at - interval '1 ms'")
+            [timer] = await fetch(database, "select * from sexton.timers where job_id = $1", job)
+            times = {"scheduled": timer["scheduled_at"], "due": timer["due_at"]}
+            parameters = _firing(stage, job, following=timer["scheduled_at"] + timedelta(hours=1), **times)
+            statement, arguments = database.prepared("firing/fire", **parameters)
+            text = await firing.fetchval(
+                f"explain (analyze, buffers, timing off, format json) {statement}", *arguments
+            )
+    finally:
+        await firing.close()
+        await idle.close()
+    assert len(await runs_of(database, job)) == 1
+    [look] = [
+        node
+        for node in nodes(msgspec.json.decode(text)[0]["Plan"])
+        if node.get("Relation Name") == "timers" and node["Node Type"] == "Index Scan"
+    ]
+    assert look["Shared Hit Blocks"] + look["Shared Read Blocks"] <= 5, look
 
 
 def _firing(

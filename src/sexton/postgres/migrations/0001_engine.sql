@@ -190,8 +190,11 @@ create table sexton.job_revisions (
 
 -- The first unaccounted occurrence of every job that is neither completed nor deleted. due_at is scheduled_at
 -- plus the job's own jitter; infinity while the job is paused. What firing needs of the job stands here too.
+-- One row per job: who writes one has made the job, or has locked it. The key is that of firing, which knows job and due time.
+-- With `job_id` alone, each firing looked at every dead version of the row, and while a transaction is open somewhere, none of
+-- them goes: after 300 firings of 214 jobs a batch took 13 times as long.
 create table sexton.timers (
-    job_id bigint primary key,
+    job_id bigint not null,
     shard smallint not null,
     revision integer not null,
     timing_key uuid not null,
@@ -204,7 +207,8 @@ create table sexton.timers (
     overlap smallint not null default 0,
     expires_seconds integer,
     grace_seconds integer,      -- null: the default
-    concurrency_key text collate "C"    -- set if the lane is keyed
+    concurrency_key text collate "C",   -- set if the lane is keyed
+    primary key (job_id, due_at)
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05);
 
 create index timers_due on sexton.timers (shard, due_at);

@@ -8,7 +8,7 @@ due as materialized (
     select d.job_id, d.number, lane.namespace
     from fence
     cross join unnest(:jobs::text::bigint[], :groups::text::integer[]) as d (job_id, number)
-    join sexton.timers t on t.job_id = d.job_id
+    join sexton.timers t on t.job_id = d.job_id and t.due_at = (:due::timestamptz[])[d.number]
     join sexton.lanes lane on lane.id = t.lane
     where fence.held
 ),

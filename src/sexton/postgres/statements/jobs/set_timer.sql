@@ -1,21 +1,28 @@
--- Write a job's timer, or make it again if the job was completed; `due_at` is null if the job is paused. The scheduler is
--- told if it is due within `horizon_seconds`.
-with placed as (
+-- Write the timer of a job, or make it again if the job was completed; `due_at` is null if the job is paused. The caller has
+-- locked the job, so there is no other timer. The scheduler is told if it is due within `horizon_seconds`.
+with moved as (
+    update sexton.timers as timer
+    set revision = :revision, timing_key = :timing_key, scheduled_at = :scheduled_at,
+        due_at = coalesce(:due_at::timestamptz, 'infinity'), fired_count = :fired_count, max_runs = :max_runs, lane = :lane,
+        priority = :priority, overlap = :overlap, expires_seconds = :expires_seconds, grace_seconds = :grace_seconds,
+        concurrency_key = :concurrency_key
+    where timer.job_id = :job_id
+    returning timer.job_id
+),
+made as (
     insert into sexton.timers (
         job_id, shard, revision, timing_key, scheduled_at, due_at, fired_count, max_runs, lane, priority, overlap,
         expires_seconds, grace_seconds, concurrency_key
     )
-    values (
-        :job_id, :shard, :revision, :timing_key, :scheduled_at, coalesce(:due_at::timestamptz, 'infinity'), :fired_count,
+    select :job_id, :shard::smallint, :revision, :timing_key, :scheduled_at, coalesce(:due_at::timestamptz, 'infinity'), :fired_count,
         :max_runs, :lane, :priority, :overlap, :expires_seconds, :grace_seconds, :concurrency_key
-    )
-    on conflict (job_id) do update
-    set revision = excluded.revision, timing_key = excluded.timing_key, scheduled_at = excluded.scheduled_at,
-        due_at = excluded.due_at, fired_count = excluded.fired_count, max_runs = excluded.max_runs,
-        lane = excluded.lane, priority = excluded.priority, overlap = excluded.overlap,
-        expires_seconds = excluded.expires_seconds, grace_seconds = excluded.grace_seconds,
-        concurrency_key = excluded.concurrency_key
+    where not exists (select from moved)
     returning job_id
+),
+placed as (
+    select job_id from moved
+    union all
+    select job_id from made
 )
 select case when :due_at::timestamptz <= :now::timestamptz + :horizon_seconds::float8 * interval '1 second'
             then pg_notify('sexton_timers', :shard::smallint || ':' || job_id) end is null as later

@@ -6,7 +6,7 @@ ending as materialized (
     -- Jobs before timers, as edits lock them: what waits for an edit here does not hold what the edit needs next.
     select j.id
     from batch b
-    join sexton.timers t on t.job_id = b.job_id
+    join sexton.timers t on t.job_id = b.job_id and t.due_at = b.due_at
     join sexton.jobs j on j.id = b.job_id
     where b.may_end and (b.next_at is null or t.fired_count + 1 >= t.max_runs)
     order by j.id
