@@ -23,6 +23,7 @@ from sexton.engine.cluster.application import Application
 from sexton.engine.cluster.leadership import Leadership
 from sexton.engine.cluster.membership import Membership
 from sexton.engine.cluster.presence import Presence
+from sexton.engine.descriptors import Descriptors
 from sexton.engine.doorbells.choice import choose_broker
 from sexton.engine.doorbells.connection import BrokerConnection
 from sexton.engine.doorbells.ringer import Ringer
@@ -76,7 +77,7 @@ class Node:
         self.leadership: Leadership | None = None
         self.scheduler: Scheduler | None = None
         self.worker: Worker | None = None
-        self._loops: list[Loop] = []
+        self._loops: list[Loop] = [Descriptors()]
         # Not among the loops that must tick: without it, runs are only claimed later.
         self._ringer: Ringer | None = None
         if "scheduler" in roles:

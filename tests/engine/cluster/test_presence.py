@@ -37,7 +37,7 @@ def test_which_nodes_have_one(database: Database) -> None:
     def loops(*roles: str) -> list[str]:
         return [loop.name for loop in Node(Settings(), database, roles=roles).loops]
 
-    assert loops("api") == ["presence"]
+    assert loops("api") == ["descriptors", "presence"]
     assert "presence" in loops("api", "worker")
     assert "presence" not in loops("api", "scheduler")
     assert "presence" not in loops("worker")
