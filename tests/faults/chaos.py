@@ -17,6 +17,7 @@ import time
 from pathlib import Path
 
 from tests.faults import (  # noqa: F401 - they register
+    account_scenarios,
     database_scenarios,
     handler_scenarios,
     leader_scenarios,
@@ -88,6 +89,11 @@ class Chaos:
                 10.0,
                 cluster.figures["pause"],
             )
+        elif name == "large_catch_up":
+            self._target("a day missed by 200 one-second jobs: the worst lateness of the others", 2.0, fired)
+            self._target("resuming a job paused for 31 days: the answer", 2.0, cluster.figures["resume"])
+        elif name == "transaction_left_open":
+            self._target(f"{SCENARIOS[name].fault}: the worst lateness of a firing", 1.0, fired)
         elif name.startswith("postgres_"):
             seconds = throughput_seconds(cluster.ledger, cluster.marks)
             self._target(f"{SCENARIOS[name].fault}: 95 % of the throughput again", 30.0, seconds)

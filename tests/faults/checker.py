@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,8 +23,9 @@ from tests.faults.oracle import Rule, occurrences
 @dataclass(frozen=True, slots=True)
 class Job:
     """`since`: nothing is expected up to then. `effects`: its handler writes one row per success. `limit`: it
-    fires so many times. `lenient`: its policy lets occurrences be skipped; others have to fire them all, but
-    for those that a later one ran for after a standstill."""
+    fires so many times. `until`: nothing is expected after it. `lenient`: its policy, or what is done to it,
+    lets occurrences be skipped; others have to fire them all, but for those that a later one ran for after a
+    standstill."""
 
     id: int
     name: str
@@ -33,11 +34,13 @@ class Job:
     effects: bool = False
     limit: int | None = None
     lenient: bool = False
+    until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Fired:
-    """A run; `status` is `live` as long as it has not ended."""
+    """A run; `status` is `live` as long as it has not ended. Its number may be that of another run, which a
+    failover has lost: together with `fired_at` it cannot recur."""
 
     run: int
     job: int
@@ -65,8 +68,10 @@ class Line:
     """What a handler wrote down: that it began, or that it is about to return."""
 
     run: int
+    fired_at: datetime
     claim: int
     process: int
+    job: int
     scheduled_at: datetime
     event: Literal["start", "end"]
     at: datetime
@@ -139,6 +144,7 @@ def _dispositions(ledger: Ledger, until: datetime, report: Report) -> None:
     for job in ledger.jobs:
         # Beyond `until` nothing has to be there yet, but what is there has to be an occurrence.
         last = max([until, *(at for of, at in runs if of == job.id)])
+        last = last if job.until is None else min(last, job.until)
         expected = list(occurrences(job.rule, job.since, last))[: job.limit]
         report.expected += sum(at <= until for at in expected)
         for at in expected:
@@ -200,26 +206,32 @@ def _runs(ledger: Ledger, until: datetime, report: Report) -> None:
 
 def _executions(ledger: Ledger, report: Report) -> None:
     """What handlers did: under each claim once, not early, and the last claim is the one that counts."""
-    for (run, claim, event), times in Counter((at.run, at.claim, at.event) for at in ledger.lines).items():
+    noted = Counter((line.run, line.fired_at, line.claim, line.event) for line in ledger.lines)
+    for (run, _, claim, event), times in noted.items():
         if times > 1:
             report.doubled.append(f"run {run}, claim {claim}: {times} times {event}")
     for line in ledger.lines:
         if line.at < line.scheduled_at:
             ahead = (line.scheduled_at - line.at).total_seconds()
             report.early.append(f"run {line.run} was carried out {ahead:.6f} s before its time")
-    latest: dict[int, int] = defaultdict(int)
+    latest: dict[tuple[int, datetime], int] = defaultdict(int)
     for line in ledger.lines:
-        latest[line.run] = max(latest[line.run], line.claim)
-    ends = {(line.run, line.claim): line.process for line in ledger.lines if line.event == "end"}
+        latest[line.run, line.fired_at] = max(latest[line.run, line.fired_at], line.claim)
+    ends = {(line.run, line.fired_at, line.claim): line for line in ledger.lines if line.event == "end"}
     for run_ in (run for run in ledger.fired if run.status == "success"):
         process = None if run_.node is None else ledger.processes.get(run_.node)
-        if run_.claim < latest[run_.run]:
-            report.stale.append(
-                f"run {run_.run}: claim {run_.claim} finished it after {latest[run_.run]} began"
-            )
-        elif (run_.run, run_.claim) not in ends:
+        newest = latest[run_.run, run_.fired_at]
+        end = ends.get((run_.run, run_.fired_at, run_.claim))
+        if run_.claim < newest:
+            report.stale.append(f"run {run_.run}: claim {run_.claim} finished it after {newest} began")
+        elif end is None:
             report.stale.append(f"run {run_.run}: a success, but no handler came to its end")
-        elif process is not None and process != ends[run_.run, run_.claim]:
+        elif (end.job, end.scheduled_at) != (run_.job, run_.scheduled_at):
+            report.stale.append(
+                f"run {run_.run} of job {run_.job} at {_show(run_.scheduled_at)}: carried out as one of "
+                f"job {end.job} at {_show(end.scheduled_at)}"
+            )
+        elif process is not None and process != end.process:
             report.stale.append(
                 f"run {run_.run}: finished by process {process}, which had not carried it out"
             )
@@ -249,15 +261,19 @@ from sexton.history where run_id is null
 """
 
 
-async def read_ledger(connection: asyncpg.Connection[Any], jobs: Sequence[Job], lines: Path) -> Ledger:
-    """As it stands: all of it at the same instant, the log of the handlers after it."""
+async def read_ledger(
+    connection: asyncpg.Connection[Any], jobs: Sequence[Job], lines: Path, apart: Collection[int] = ()
+) -> Ledger:
+    """As it stands: all of it at the same instant, the log of the handlers after it. Without what is of the
+    jobs `apart`."""
     async with connection.transaction(isolation="repeatable_read", readonly=True):
-        fired = [Fired(*row) for row in await connection.fetch(RUNS)]
-        skipped = [Skipped(*row) for row in await connection.fetch(SKIPS)]
+        fired = [Fired(*row) for row in await connection.fetch(RUNS) if row["job_id"] not in apart]
+        skipped = [Skipped(*row) for row in await connection.fetch(SKIPS) if row["job_id"] not in apart]
         effects = [(row[0], row[1]) for row in await connection.fetch("select * from effects")]
         nodes = await connection.fetch("select id, name from sexton.nodes")
     processes = {row["id"]: int(row["name"].split(":")[-2]) for row in nodes}
-    return Ledger(list(jobs), fired, skipped, list(read_lines(lines)), effects, processes)
+    written = [line for line in read_lines(lines) if line.job not in apart]
+    return Ledger(list(jobs), fired, skipped, written, effects, processes)
 
 
 def read_lines(directory: Path) -> Iterator[Line]:
@@ -266,8 +282,10 @@ def read_lines(directory: Path) -> Iterator[Line]:
             said = json.loads(text)
             yield Line(
                 said["run"],
+                datetime.fromisoformat(said["fired_at"]),
                 said["claim"],
                 said["process"],
+                said["job"],
                 datetime.fromisoformat(said["scheduled_at"]),
                 said["event"],
                 datetime.fromtimestamp(said["at"], UTC),

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
 import signal
 import subprocess
+from http.client import HTTPConnection
 
 from tests.faults import handlers
 from tests.faults.harness import Cluster, Member
 from tests.faults.scenarios import scenario
+from tests.waiting import PATIENCE
 
 
 @scenario("handlers that raise what asyncio cannot carry", workers=1, queues="default")
@@ -98,6 +101,40 @@ async def hung_threads(cluster: Cluster) -> None:
     assert up.said("takes no more runs"), cluster.said()
     assert up.said("worker 1 has asked to be replaced"), cluster.said()
     assert await cluster.value("select count(*) from sexton.attempts where outcome = 'crashed'") == 0
+
+
+@scenario("a worker without file descriptors", workers=1, queues="default")
+async def worker_without_descriptors(cluster: Cluster) -> None:
+    """It is not ready, and says why. What needs none goes on; when there are some again, so does the rest."""
+    worker = await cluster.start("worker", queues="few")
+    neighbour = await cluster.add_job("neighbour", "every 1s", queue="few")
+    ran = "select exists (select from sexton.history where job_id = $1 and started_at > $2)"
+    # It stays open, for no other connection can be accepted without descriptors.
+    asking = HTTPConnection("127.0.0.1", worker.port, timeout=PATIENCE)
+    for _ in range(cluster.scale.rounds):
+        await cluster.until_true(ran, neighbour.id, await cluster.now())
+        await cluster.until(lambda: answers(asking, 200), "the worker is ready")
+        before = resource.prlimit(worker.process.pid, resource.RLIMIT_NOFILE)
+        resource.prlimit(worker.process.pid, resource.RLIMIT_NOFILE, (3, before[1]))
+        await cluster.until(lambda: answers(asking, 503), "the worker is not ready")
+        assert worker.said("cannot open a file or a connection"), cluster.said()
+        await cluster.until_true(ran, neighbour.id, await cluster.now())
+        await cluster.mark()
+        resource.prlimit(worker.process.pid, resource.RLIMIT_NOFILE, before)
+        await cluster.until(lambda: answers(asking, 200), "the worker is ready again")
+    asking.close()
+
+
+async def answers(asking: HTTPConnection, status: int) -> bool:
+    """Whether readiness is so; asked on a connection that stays open."""
+
+    def ask() -> int:
+        asking.request("GET", "/readyz")
+        with asking.getresponse() as answer:
+            answer.read()
+            return answer.status
+
+    return await asyncio.to_thread(ask) == status
 
 
 @scenario("handlers that end their process, beside healthy ones", workers=1, queues="default")

@@ -234,8 +234,10 @@ async def lose_way(how: str) -> None:
 def note(run: Run, event: str) -> None:
     line = {
         "run": run._attempt.id,
+        "fired_at": run._attempt.fired_at.isoformat(),
         "claim": run._attempt.claim,
         "process": os.getpid(),
+        "job": run._attempt.job,
         "scheduled_at": run.scheduled_at.isoformat(),
         "event": event,
         "at": time.time(),

@@ -88,7 +88,7 @@ class Member:
         self.roles = roles
         self.proxies = proxies
         self.log = log
-        self._port = port
+        self.port = port
 
     def __repr__(self) -> str:
         return f"{self.roles} {self.process.pid}"
@@ -125,7 +125,7 @@ class Member:
 
     async def readiness(self) -> int | None:
         """The status of its /readyz; None while it does not answer."""
-        url = f"http://127.0.0.1:{self._port}/readyz"
+        url = f"http://127.0.0.1:{self.port}/readyz"
         try:
             with await asyncio.to_thread(urllib.request.urlopen, url, timeout=10) as answer:
                 return int(answer.status)
@@ -138,7 +138,7 @@ class Member:
         """Ask its api; the status and the headers."""
         data = None if body is None else json.dumps(body).encode()
         headers = {} if body is None else {"Content-Type": "application/json"}
-        request = urllib.request.Request(f"http://127.0.0.1:{self._port}{path}", data, headers, method=method)
+        request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", data, headers, method=method)
 
         def ask() -> tuple[int, Mapping[str, str]]:
             try:
@@ -152,7 +152,7 @@ class Member:
 
     async def metric(self, name: str) -> float:
         """From its /metrics."""
-        url = f"http://127.0.0.1:{self._port}/metrics"
+        url = f"http://127.0.0.1:{self.port}/metrics"
         text = await asyncio.to_thread(lambda: urllib.request.urlopen(url, timeout=10).read().decode())
         return sum(float(line.split()[-1]) for line in text.splitlines() if line.split()[:1] == [name])
 
@@ -166,6 +166,8 @@ class Cluster:
         self.name = name
         self.members: list[Member] = []
         self.jobs: list[Job] = []
+        #: Jobs whose occurrences a scenario accounts for by itself.
+        self.apart: set[int] = set()
         self.figures: dict[str, float] = {}
         self.random = random.Random(name)
         self.marks: list[datetime] = []
@@ -267,9 +269,22 @@ class Cluster:
 
     async def add_job(self, name: str, schedule: str, **fields: Any) -> Job:
         """One more, of a kind of its own."""
+        [job] = await self.add_more([(name, schedule, fields)])
+        return job
+
+    async def add_more(self, specs: Sequence[tuple[str, str, Mapping[str, Any]]]) -> list[Job]:
+        """Several (name, schedule, fields), each of a kind of its own."""
         begin = (await self.now()).replace(microsecond=0) + timedelta(seconds=1)
-        await self._create([_spec(name, schedule, begin, fields)], begin)
-        return self.jobs[-1]
+        before = len(self.jobs)
+        await self._create([_spec(name, text, begin, fields) for name, text, fields in specs], begin)
+        return self.jobs[before:]
+
+    async def add_apart(self, specs: Sequence[tuple[str, str, Mapping[str, Any]]]) -> list[int]:
+        """Those that the checker leaves to the scenario; their ids."""
+        made = [job.id for job in await self.add_more(specs)]
+        del self.jobs[-len(made) :]
+        self.apart.update(made)
+        return made
 
     async def _create(self, rows: list[dict[str, Any]], begin: datetime) -> None:
         database = await Database.open(self.server.database_url(self.name), size=1)
@@ -470,7 +485,7 @@ class Cluster:
             )
         connection = await asyncpg.connect(self.server.database_url(self.name))
         try:
-            self.ledger = await read_ledger(connection, self.jobs, self._lines)
+            self.ledger = await read_ledger(connection, self.jobs, self._lines, self.apart)
         finally:
             await connection.close()
         return check(self.ledger, until)

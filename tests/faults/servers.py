@@ -73,6 +73,10 @@ class ReplicatedServer(Server):
         await asyncio.to_thread(self.pair.fail_over)
         self._private = self.pair.primary
 
+    async def cut_replica_off(self) -> None:
+        """What is acknowledged from now on is lost in a failover."""
+        await asyncio.to_thread(self.pair.cut_replica_off)
+
     async def replicate_synchronously(self) -> None:
         """What is acknowledged has reached the replica."""
         await asyncio.to_thread(

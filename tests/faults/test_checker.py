@@ -31,8 +31,8 @@ def good() -> Ledger:
                 continue
             run = 100 * job.id + int((at - BEGAN).total_seconds())
             ledger.fired.append(Fired(run, job.id, at, at + LATE, "success", at + 2 * LATE, 1, 7))
-            ledger.lines.append(Line(run, 1, 100, at, "start", at + 2 * LATE))
-            ledger.lines.append(Line(run, 1, 100, at, "end", at + 3 * LATE))
+            ledger.lines.append(Line(run, at + LATE, 1, 100, job.id, at, "start", at + 2 * LATE))
+            ledger.lines.append(Line(run, at + LATE, 1, 100, job.id, at, "end", at + 3 * LATE))
             if job.effects:
                 ledger.effects.append((job.id, at))
     ledger.skipped.append(Skipped(TOCK, *gap, 3, "coalesced"))
@@ -53,12 +53,33 @@ def test_after_a_standstill_a_later_one_may_run_for_the_others() -> None:
     gone, following = ticks[3:6], ticks[6]
     times = [run.scheduled_at for run in gone]
     ledger.fired = [run for run in ledger.fired if run not in gone]
-    ledger.fired[ledger.fired.index(following)] = replace(
-        following, fired_at=times[0] + timedelta(seconds=16)
-    )
-    ledger.lines = [line for line in ledger.lines if line.run not in {run.run for run in gone}]
+    late = times[0] + timedelta(seconds=16)
+    ledger.fired[ledger.fired.index(following)] = replace(following, fired_at=late)
+    ledger.lines = [
+        replace(line, fired_at=late) if line.run == following.run else line
+        for line in ledger.lines
+        if line.run not in {run.run for run in gone}
+    ]
     ledger.effects = [(job, at) for job, at in ledger.effects if at not in times]
     ledger.skipped.append(Skipped(TICK, times[0], times[-1], 3, "coalesced"))
+    assert check(ledger, UNTIL).findings == {}
+
+
+def test_a_run_that_a_failover_lost_may_have_had_the_same_number() -> None:
+    """Its handler was carried out, and nothing else is left of it."""
+    ledger = good()
+    for line in ledger.lines[6:8]:
+        ledger.lines.append(replace(line, fired_at=line.fired_at - LATE, job=TOCK))
+    assert check(ledger, UNTIL).findings == {}
+
+
+def test_nothing_is_expected_of_a_job_after_its_end() -> None:
+    ledger = good()
+    gone = [run for run in ledger.fired if run.job == TICK][-3:]
+    ledger.jobs[0] = replace(ledger.jobs[0], until=gone[0].scheduled_at - LATE)
+    assert any("is no occurrence" in text for text in check(ledger, UNTIL).doubled)
+    ledger.fired = [run for run in ledger.fired if run not in gone]
+    ledger.effects = ledger.effects[:-3]
     assert check(ledger, UNTIL).findings == {}
 
 
@@ -144,6 +165,16 @@ def finish_unseen(ledger: Ledger) -> None:
     del ledger.lines[7]
 
 
+def finish_with_what_was_lost(ledger: Ledger) -> None:
+    """Only the run of that number that a failover has lost came to its end, a while before."""
+    line = ledger.lines[7]
+    ledger.lines[7] = replace(line, fired_at=line.fired_at - timedelta(milliseconds=1))
+
+
+def finish_for_another_job(ledger: Ledger) -> None:
+    ledger.lines[7] = replace(ledger.lines[7], job=TOCK)
+
+
 def leave_open(ledger: Ledger) -> None:
     ledger.fired[-1] = replace(ledger.fired[-1], status="live")
 
@@ -169,6 +200,8 @@ def leave_open(ledger: Ledger) -> None:
         (finish_with_old_claim, "stale"),
         (finish_as_another, "stale"),
         (finish_unseen, "stale"),
+        (finish_with_what_was_lost, "stale"),
+        (finish_for_another_job, "stale"),
         (leave_open, "unfinished"),
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.faults import (  # noqa: F401 - they register
+    account_scenarios,
     database_scenarios,
     handler_scenarios,
     leader_scenarios,

@@ -69,6 +69,18 @@ class Pair:
         while server.running():
             clock.block(0.05)
 
+    def cut_replica_off(self) -> None:
+        """What is committed from now on does not reach it. It has all that was committed before."""
+        reached = self.run(self.primary, "select pg_current_wal_lsn()")
+        self._wait_for(self.replica, f"select pg_last_wal_replay_lsn() >= '{reached}'")
+        self.run(self.replica, "alter system set primary_conninfo = ''")
+        self.run(self.replica, "select pg_reload_conf()")
+        self._wait_for(self.replica, "select not exists (select from pg_stat_wal_receiver)")
+
+    def _wait_for(self, server: PrivateServer, statement: str) -> None:
+        while self.run(server, statement) != "t":
+            clock.block(0.05)
+
     def fail_over(self) -> None:
         """The primary is gone, and the replica takes its place."""
         self.end(self.primary, signal.SIGQUIT)
