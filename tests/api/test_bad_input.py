@@ -13,6 +13,8 @@ from urllib.parse import quote
 
 import msgspec
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from msgspec import inspect
 
 from sexton.api.application import operations
@@ -21,7 +23,7 @@ from sexton.config import Settings
 from sexton.engine.telemetry import Telemetry
 from sexton.errors import InvalidField
 from sexton.postgres.database import Database
-from sexton.postgres.page import Number, decode_cursor, encode_cursor
+from sexton.postgres.page import Number, decode_cursor, encode_cursor, number_in_cursor
 from sexton.refusal import types_at
 from sexton.security.access import WRONG_KEYS
 from tests.api.conftest import Api, serve
@@ -104,6 +106,20 @@ def test_a_cursor_that_was_not_given_out_is_refused(bad: str) -> None:
     with pytest.raises(InvalidField) as refused:
         decode_cursor(bad, tuple[Number])
     assert refused.value.code == "bad_cursor"
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    text=st.text(max_size=40) | st.binary(max_size=40).map(lambda raw: base64.urlsafe_b64encode(raw).decode())
+)
+def test_any_text_as_a_cursor_is_refused_or_names_a_place(text: str) -> None:
+    refusals = []
+    for read in (lambda: decode_cursor(text, tuple[Number]), lambda: number_in_cursor(text, "j")):
+        try:
+            read()
+        except InvalidField as refused:
+            refusals.append((refused.code, refused.field))
+    assert set(refusals) <= {("bad_cursor", "cursor")}
 
 
 @pytest.mark.asyncio

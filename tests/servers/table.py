@@ -314,6 +314,11 @@ def start_oidc(place: Place) -> str:
     return f"http://127.0.0.1:{port}"
 
 
+def offer_schemathesis(place: Place) -> str:
+    """No server: the folder with its packages, which tests run in a process of their own."""
+    return str(place.programs.absolute() / "schemathesis")
+
+
 SERVERS = (
     Server(
         "redis",
@@ -408,5 +413,13 @@ SERVERS = (
         ready=lambda address: says(
             address, b"GET /.well-known/openid-configuration HTTP/1.0\r\n\r\n", b"200 OK"
         ),
+    ),
+    Server(
+        "schemathesis",
+        "SEXTON_TEST_SCHEMATHESIS",
+        offer_schemathesis,
+        programs=(str(Path(".servers/schemathesis/schemathesis").absolute()),),
+        wheels=("schemathesis",),
+        ready=lambda _address: True,
     ),
 )

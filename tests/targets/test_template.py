@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from sexton.errors import InvalidField
 from sexton.model import encode_id
@@ -95,3 +97,32 @@ def test_what_could_not_be_filled_in_is_refused(template: str, message: str) -> 
         check_template(template, {"list": []})
     assert caught.value.field == "idempotency_key_template"
     assert caught.value.hint
+
+
+PIECES = st.lists(
+    st.text(max_size=20)
+    | st.sampled_from(
+        ["{{", "}}", "{{payload.a}}", "{{payload.b.0}}", "{{payload.b.9}}", "{{hour}}", "{{x}}"]
+    ),
+    max_size=8,
+).map("".join)
+PAYLOADS = st.recursive(
+    st.none() | st.booleans() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=9),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("ab"), inner, max_size=2),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(template=PIECES, payload=PAYLOADS)
+def test_any_template_is_refused_at_once_or_can_be_filled_in(template: str, payload: Any) -> None:
+    refusal: InvalidField | None = None
+    try:
+        check_template(template, payload)
+    except InvalidField as refused:
+        refusal = refused
+    if refusal is None:
+        assert "{{" not in key(template, payload=payload) or "{{" in str(payload)
+    else:
+        assert refusal.field == "idempotency_key_template"
+        assert refusal.hint

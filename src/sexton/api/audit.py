@@ -55,6 +55,7 @@ async def list_audit(call: Call) -> Answer:
 
 @operation(
     routes.EXPORT_AUDIT, heavy=True, answer=str, errors=(404, 422), media_type="application/x-ndjson",
+    other_answers={"text/csv": "entry_id,sequence,action\na_2k,84,job.paused\n"},
     answer_example='{"entry_id": "a_2k", "sequence": 84, "action": "job.paused"}\n',
 )  # fmt: skip
 async def export_audit(call: Call) -> Answer:

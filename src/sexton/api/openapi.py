@@ -72,8 +72,10 @@ def _target(schemas: Sequence[dict[str, Any]], components: dict[str, Any]) -> di
 def _operation(one: Operation, known: dict[str, Any]) -> dict[str, Any]:
     answer: dict[str, Any] = {"description": HTTPStatus(one.status).phrase}
     if one.answer is not None:
+        schema = known[_key(one.answer)]
         answer["content"] = {
-            one.media_type.partition(";")[0]: _content(known[_key(one.answer)], one.answer_example)
+            one.media_type.partition(";")[0]: _content(schema, one.answer_example),
+            **{other: _content(schema, example) for other, example in one.other_answers.items()},
         }
     described: dict[str, Any] = {
         "operationId": one.name,
@@ -98,9 +100,6 @@ def _content(schema: Any, example: Any) -> dict[str, Any]:
 
 
 def _errors(one: Operation) -> dict[str, Any]:
-    statuses = {429, *one.errors, *((422,) if one.query else ()), *((400, 413, 415) if one.body else ())}
-    if not one.open and not one.tokened:
-        statuses |= {401, 403}
     return {
         str(status): {
             "description": HTTPStatus(status).phrase,
@@ -120,8 +119,20 @@ def _errors(one: Operation) -> dict[str, Any]:
                 }
             },
         }
-        for status in sorted(statuses)
+        for status in sorted(_refusals(one))
     }
+
+
+def _refusals(one: Operation) -> set[int]:
+    """What it says itself, and what stands before every operation: credentials, headers, rates, the body."""
+    found = {429, *one.errors}
+    if not one.open:
+        found |= {401, 403, 404, 422, 503}
+    if one.method == "POST":
+        found.add(409)  # an Idempotency-Key that was used for another request
+    if one.body is not None:
+        found |= {400, 413, 415, 422}
+    return found
 
 
 def _path_parameters(one: Operation) -> Iterable[dict[str, Any]]:

@@ -222,6 +222,8 @@ class Operation(Route):
     #: The type of the answer; None where there is none.
     answer: Any = None
     media_type: str = JSON
+    #: The media types that it can be asked for instead, with an example of each.
+    other_answers: Mapping[str, str] = field(default_factory=dict)
     body_types: tuple[str, ...] = JSON_TYPES
     #: What checks the token of a run, which authorises the call instead of an API key.
     authorise: Callable[[Call], Awaitable[None]] | None = None

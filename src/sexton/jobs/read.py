@@ -20,8 +20,16 @@ from sexton.jobs.soonest import soonest
 from sexton.jobs.stored import StoredJob, fields_of, target_of
 from sexton.jobs.timing import make_schedule
 from sexton.jobs.view import JobView
-from sexton.model import JobStatus, MissedWindow, decode_id, encode_id
-from sexton.postgres.page import MOST_BYTES, MOST_ROWS, Number, Page, decode_cursor, encode_cursor
+from sexton.model import JobStatus, MissedWindow, encode_id
+from sexton.postgres.page import (
+    MOST_BYTES,
+    MOST_ROWS,
+    Number,
+    Page,
+    decode_cursor,
+    encode_cursor,
+    number_in_cursor,
+)
 from sexton.postgres.transaction import Context, query
 from sexton.refusal import not_found
 from sexton.schedules import Schedule
@@ -77,10 +85,7 @@ async def list_jobs(
         )
         rows = await soonest(context, due_at, after, filters)
     else:
-        after = 0 if cursor is None else decode_id("j", cursor)
-        if after is None:
-            hint = "pass on the cursor of the page before"
-            raise InvalidField("bad_cursor", f"{cursor!r} is not a cursor", field="cursor", hint=hint)
+        after = 0 if cursor is None else number_in_cursor(cursor, "j")
         async with context.open.transaction():
             await context.open.execute("set local plan_cache_mode = force_custom_plan")
             rows = await context.fetch("jobs/list", after=after, **filters)

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Meta
 
 from sexton.errors import InvalidField
+from sexton.model import decode_id
 from sexton.refusal import aware
 
 MOST_ROWS = 1000
@@ -61,9 +62,21 @@ def decode_cursor(cursor: str, *forms: Any) -> tuple[Any, ...]:
                 aware(part, "cursor")
         return place
     except (msgspec.MsgspecError, binascii.Error, UnicodeError, ValueError, InvalidField) as error:
-        raise InvalidField(
-            "bad_cursor",
-            "this cursor is not one that was given out",
-            field="cursor",
-            hint='follow the Link header with rel="next"',
-        ) from error
+        raise _not_given_out("cursor") from error
+
+
+def number_in_cursor(cursor: str, prefix: str, field: str = "cursor") -> int:
+    """The number in a cursor that is the id of the last row shown."""
+    number = decode_id(prefix, cursor)
+    if number is None:
+        raise _not_given_out(field)
+    return number
+
+
+def _not_given_out(field: str) -> InvalidField:
+    return InvalidField(
+        "bad_cursor",
+        "this cursor is not one that was given out",
+        field=field,
+        hint='follow the Link header with rel="next"; in Python, pass on the cursor of the page before',
+    )

@@ -18,7 +18,8 @@ from sexton.jobs.change import UNCHANGED, LockedJob, Verdict, hold_timers
 from sexton.jobs.filter import JobFilter
 from sexton.jobs.read import list_jobs
 from sexton.jobs.tally import MOST_NAMED, Refusal, SampledJob, Tally
-from sexton.model import JobStatus, decode_id, encode_id
+from sexton.model import JobStatus, encode_id
+from sexton.postgres.page import number_in_cursor
 from sexton.postgres.transaction import Context, command, query
 from sexton.printable import counted
 
@@ -133,18 +134,10 @@ async def _count(
 def _range(context: Context, chosen: JobFilter, after: str | None, through: str | None) -> dict[str, object]:
     return {
         "namespace": context.namespace,
-        "after": 0 if after is None else _number(after, "after"),
-        "through": None if through is None else _number(through, "through"),
+        "after": 0 if after is None else number_in_cursor(after, "j", "after"),
+        "through": None if through is None else number_in_cursor(through, "j", "through"),
         **chosen.parameters(),
     }
-
-
-def _number(job_id: str, field: str) -> int:
-    number = decode_id("j", job_id)
-    if number is None:
-        hint = "give the cursor or through of the answer before"
-        raise InvalidField("bad_cursor", f"{job_id!r} is not the id of a job", field=field, hint=hint)
-    return number
 
 
 def _unreadable(held: LockedJob) -> SextonError | None:

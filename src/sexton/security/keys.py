@@ -20,6 +20,7 @@ from asyncpg import Record
 from sexton.errors import InvalidField
 from sexton.model import decode_id, encode_id
 from sexton.postgres.database import Database
+from sexton.postgres.page import number_in_cursor
 from sexton.postgres.transaction import Context, command
 from sexton.refusal import about, check_text, not_found
 from sexton.security.key_spec import LONGEST_NAME, KeySpec
@@ -140,7 +141,7 @@ async def list_keys(
     rows = await context.fetch(
         "access/list_keys",
         namespace=EVERY_NAMESPACE if cluster else context.namespace,
-        after=_number(after) if after is not None else 0,
+        after=0 if after is None else number_in_cursor(after, "k"),
         limit=limit,
     )
     return [KeyView(**_fields(row)) for row in rows]

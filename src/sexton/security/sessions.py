@@ -19,6 +19,7 @@ from asyncpg import Record
 from sexton.config import Settings
 from sexton.errors import SextonError
 from sexton.model import decode_id, encode_id
+from sexton.postgres.page import number_in_cursor
 from sexton.postgres.transaction import SHARED, Context, command
 from sexton.refusal import about, not_found
 from sexton.security.keys import read_pepper
@@ -179,7 +180,7 @@ async def list_sessions(
         "access/list_sessions",
         credential=None if every else caller.credential,
         idle_seconds=settings.session_idle_seconds,
-        before=FIRST if before is None else _number(before),
+        before=FIRST if before is None else number_in_cursor(before, "s"),
         limit=limit,
         now=context.now,
     )
