@@ -28,7 +28,7 @@ WORKER = os.environ.get("PYTEST_XDIST_WORKER", "main")
 SHARED = f"sexton_test_{WORKER}"
 NUMBERS = count(1)
 
-# Whoever a failed test has left behind is cut off first.
+# Sessions that a failed test has left behind are cut off first.
 EMPTY = """
 select pg_terminate_backend(pid) from pg_stat_activity
 where datname = current_database() and pid <> pg_backend_pid();

@@ -365,7 +365,7 @@ async def test_a_payload_that_is_no_arguments_is_refused_and_fails_for_good(app:
     assert "payload.customer: expected str, got int" in run.error
 
 
-def test_a_setting_that_nobody_knows_is_refused_at_once() -> None:
+def test_an_unknown_setting_is_refused_at_once() -> None:
     with pytest.raises(InvalidField, match="did you mean concurrency") as caught:
         Sexton(name="x", concurency=5)
     assert caught.value.field == "concurency"

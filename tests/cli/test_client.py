@@ -60,7 +60,7 @@ def test_a_path_has_its_parameters_quoted() -> None:
     assert path_of(routes.CANCEL_RUN, "a/b c") == "/api/v1/runs/a%2Fb%20c/cancel"
 
 
-def test_nobody_there() -> None:
+def test_nothing_answers() -> None:
     with pytest.raises(Unavailable) as refused, Client("http://127.0.0.1:1") as client:
         client.get("/jobs")
     assert refused.value.code == "not_running"

@@ -12,7 +12,7 @@ import pytest
 from cyclopts import App, Parameter
 from msgspec import Meta
 
-from sexton.api.routes import Query, Route
+from sexton.api.route import Query, Route
 from sexton.cli import command as module
 from sexton.cli.command import Ask, command
 from sexton.errors import InvalidField

@@ -1,5 +1,5 @@
-"""Real servers with TLS, client certificates and passwords: queues, targets and electors reach them, whoever
-lacks something does not, and nobody tells the password."""
+"""Real servers with TLS, client certificates and passwords: queues, targets and electors reach them, a client
+that lacks something does not, and no message tells the password."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def broker(url: str) -> Broker:
 
 
 def told(caplog: pytest.LogCaptureFixture, *errors: str) -> None:
-    """That nobody said the password, in whichever way it is written."""
+    """That no message has the password, in whichever way it is written."""
     for text in (caplog.text, *errors):
         assert PASSWORD not in text
         assert quote(PASSWORD, safe="") not in text
@@ -206,7 +206,7 @@ async def test_electors(
 
 
 async def make_user(server: Secured) -> None:
-    """The one who may do everything, without whom etcd asks nobody for a password; and ours."""
+    """The one who may do everything, without whom etcd asks no client for a password; and ours."""
     files = server.authority
     key = files.client.read_bytes()
     place = server.bare.rpartition("@")[2]

@@ -1,4 +1,4 @@
-"""Edits and firings lock shards, jobs, timers and runs in this order, so that nobody waits in a ring."""
+"""Edits and firings lock shards, jobs, timers and runs in this order, so that no two wait for each other."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def due_now(database: Database, job: int, seconds: int = 1) -> None:
 
 
 async def blocked_by(database: Database, connection: Connection) -> None:
-    """Wait until somebody waits for a lock that this connection holds."""
+    """Wait until another session waits for a lock that this connection holds."""
     pid = connection.get_server_pid()
     async with asyncio.timeout(PATIENCE):
         while not await fetch(
@@ -81,7 +81,7 @@ async def test_the_last_firing_waits_for_an_edit_without_holding_what_the_edit_n
     assert len(await runs_of(database, job)) == 1
 
 
-async def test_what_somebody_holds_is_left_out_and_the_others_fire(database: Database, stage: Stage) -> None:
+async def test_locked_jobs_are_left_out_and_the_others_fire(database: Database, stage: Stage) -> None:
     """An edit that takes long holds up its own job, not those of the same batch."""
     jobs = [await add_job(database, name=f"job-{number}", max_runs=1) for number in range(3)]
     for job in jobs:
@@ -115,11 +115,12 @@ async def running_once(database: Database, stage: Stage, place: Any, **fields: A
 
 
 @pytest.mark.parametrize("place", [in_its_grace, missed])
-async def test_a_firing_that_cancels_waits_for_nobody_who_holds_a_run(
+async def test_a_firing_that_cancels_does_not_wait_for_locked_runs(
     database: Database, stage: Stage, place: Any
 ) -> None:
-    """Whoever ends a batch of runs locks them in some order. A firing that asks the same runs to end could
-    wait in a ring with it; so it leaves out those that are held, and the sweeper asks them if they go on."""
+    """A worker that ends a batch of runs locks them in some order. A firing that asks the same runs to end
+    could wait in a ring with it; so it leaves out those that are held, and the sweeper asks them if they go
+    on."""
     jobs = await running_once(database, stage, place, overlap="CANCEL_RUNNING")
     async with database.transaction() as ending:
         await ending.fetch("select from sexton.runs where job_id = $1 for update", jobs[1])
@@ -187,7 +188,7 @@ ENDERS: dict[str, Ender] = {
 async def test_a_deletion_and_a_batch_of_outcomes_lock_runs_in_one_order(
     database: Database, monkeypatch: pytest.MonkeyPatch, ender: str
 ) -> None:
-    """Both come as far as the run in the middle, which somebody holds; then each must be able to go on."""
+    """Both come as far as the run in the middle, which is locked; then each must be able to go on."""
     monkeypatch.setattr("sexton.postgres.transaction.TRIES", 1)
     job = await add_job(database)
     rows = await fetch(
@@ -279,7 +280,7 @@ async def test_who_is_stopped_with_runs_locked_does_not_keep_them(database: Data
 async def test_who_is_stopped_in_the_middle_of_a_firing_does_not_keep_its_jobs(
     database: Database, stage: Stage
 ) -> None:
-    """What is held by somebody is fired around it in a transaction of several statements."""
+    """What is locked is fired around in a transaction of several statements."""
     await stage.scheduler._connect()
     assert stage.scheduler._connection is not None
     assert await stage.scheduler._connection.fetchval(IDLE) == "12s"

@@ -46,7 +46,7 @@ async def switchover_behind_one_address(cluster: Cluster) -> None:
 
 @scenario("a failover: the machine of the primary is gone, and its replica is promoted", hosts=2)
 async def failover(cluster: Cluster) -> None:
-    """Packets to the lost machine are swallowed, so that nobody is told that it is gone."""
+    """Packets to the lost machine are swallowed, so that no client is told that it is gone."""
     await pair_of(cluster).replicate_synchronously()
     await cluster.turn(1)
     for member in cluster.members:

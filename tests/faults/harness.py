@@ -356,7 +356,7 @@ class Cluster:
 
     async def leader(self) -> Member:
         """One that leads something, and lives."""
-        await self.until(lambda: self._has_leader(), "somebody leads")
+        await self.until(lambda: self._has_leader(), "a node leads")
         return self.random.choice([member for member in await self.leaders() if member.alive])
 
     async def _has_leader(self) -> bool:

@@ -42,7 +42,7 @@ async def leader_without_descriptors(cluster: Cluster) -> None:
 
 @scenario("no scheduler can fire for a while, while their leases are renewed")
 async def no_firings_at_all(cluster: Cluster) -> None:
-    """Once all of them know it, no one is there to give the shards to, so everybody keeps them. The first
+    """Once all of them know it, no one is there to give the shards to, so each node keeps its own. The first
     one to notice may still give its shards to the next."""
     epochs = "select array_agg(epoch order by id) from sexton.shards"
     schedulers = cluster.living("scheduler")

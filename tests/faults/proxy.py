@@ -81,7 +81,7 @@ class Proxy:
         self.delay_seconds = seconds
 
     def black_hole(self) -> None:
-        """Nothing arrives any more, and nobody is told."""
+        """Nothing arrives any more, and no side is told."""
         self.mode = "black_hole"
         self._flowing.clear()
 

@@ -308,9 +308,9 @@ async def answers_lost(cluster: Cluster) -> None:
         await cluster.recovered()
 
 
-@scenario("the database unreachable for everybody for longer than every lease")
+@scenario("the database unreachable for all nodes for longer than every lease")
 async def database_away(cluster: Cluster) -> None:
-    """Live workers keep their runs, and nobody is charged with a crash."""
+    """Live workers keep their runs, and no run is charged with a crash."""
     away = cluster.scale.worker_lease * 2
     long = await cluster.add_job("long", "every 2s", overlap="SKIP", payload=away + 2)
     await cluster.until_true(

@@ -42,7 +42,7 @@ async def test_it_passes_everything_on(connection: Connection) -> None:
     assert await connection.fetchval("select repeat('x', 1000000) || $1", "!") == "x" * 1_000_000 + "!"
 
 
-async def test_a_black_hole_keeps_everything_and_tells_nobody(proxy: Proxy, connection: Connection) -> None:
+async def test_a_black_hole_keeps_everything_and_tells_nothing(proxy: Proxy, connection: Connection) -> None:
     proxy.black_hole()
     asked = asyncio.create_task(connection.fetchval("select 1"))
     with pytest.raises(TimeoutError):

@@ -211,7 +211,7 @@ async def test_a_handler_that_no_live_worker_has_is_warned_of(database: Database
     assert "no worker is running" in later.warnings[0]
 
 
-async def test_what_a_body_names_and_nobody_fills_in_is_warned_of(database: Database) -> None:
+async def test_a_warning_names_what_a_body_wants_and_no_run_has(database: Database) -> None:
     url = "http://127.0.0.1/x"
     body = "{{run_id}} {{ payload.customer }} {{schedueld_at}} {{payload}}"
     job = await make(database, name="odd", target={"http": {"url": url, "body": body}})

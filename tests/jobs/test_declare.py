@@ -48,7 +48,7 @@ async def test_declared_jobs_are_made_once_and_left_alone(database: Database) ->
     await edit(Context(database, now=NOW), "a", {"priority": 0})
     again = await declare(Context(database, now=NOW + MINUTE / 2), "shop", jobs("a", "b"))
     assert (again.created, again.changed, again.paused) == ([], [], [])
-    # What somebody has changed by hand stays.
+    # What was changed by hand stays.
     assert (await get(Context(database), "a")).priority == 0
 
 

@@ -105,7 +105,7 @@ async def test_what_was_due_fires_under_the_old_definition(database: Database) -
     assert [(run["scheduled_at"], run["priority"]) for run in found] == [(at(2), 1)]
     assert await history(database, job) == [(at(1), None, 1, "skipped", "coalesced")]
     assert shown.next_run_at == datetime(2026, 6, 4, 9, tzinfo=UTC)
-    # Nobody has claimed it yet: it will run as the job is now.
+    # No worker has claimed it yet: it will run as the job is now.
     assert found[0]["revision"] == 2
 
 

@@ -1,4 +1,4 @@
-"""Whoever has something to record and finds no partition for it makes one, and loses nothing."""
+"""A process that has something to record and finds no partition for it makes one, and loses nothing."""
 
 from __future__ import annotations
 

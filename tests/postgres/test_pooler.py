@@ -159,7 +159,7 @@ async def test_jobs_are_made_fired_executed_and_finished(pooled: Pooled) -> None
             await clock.sleep(0.05)
         while not (nodes := await _nodes(app)):
             await clock.sleep(0.05)
-        # A process number that the pooler made up could be anybody's.
+        # A process number that the pooler made up could belong to any process.
         assert nodes == [[]]
 
 

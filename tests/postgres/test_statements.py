@@ -114,7 +114,7 @@ async def test_runs_to_be_run_alone_are_found_among_many(store: Store, analyze_f
     assert sum(ways.values()) <= 2
 
 
-async def test_reaping_reads_nothing_while_nobody_has_died(store: Store) -> None:
+async def test_reaping_reads_nothing_while_no_worker_has_died(store: Store) -> None:
     await fill(store, analyze_first=False)
     await store.node()
     ways = await read(store.database, "recording/reap", {}, now=NOW, limit=5000, harmless=[])

@@ -261,7 +261,7 @@ async def test_why_at_a_time_shows_that_one_or_its_neighbours(database: Database
     assert [each.text for each in ahead] == ["due in 1 h 1 min"]
 
 
-async def test_nobody_fires_without_a_scheduler(database: Database) -> None:
+async def test_nothing_fires_without_a_scheduler(database: Database) -> None:
     job = await make_job(database)
     await set_timer(database, job, NOON)
     (line, *_) = await why(Context(database, now=NOON + 2 * MINUTE), job, ahead=0)

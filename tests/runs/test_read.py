@@ -105,7 +105,7 @@ async def test_filters(database: Database, filters: dict[str, Any], runs: list[i
     assert [run_number(each.run_id) if each.run_id else 0 for each in found] == runs
 
 
-async def test_a_cursor_of_somebody_else_is_refused(database: Database) -> None:
+async def test_a_cursor_of_another_list_is_refused(database: Database) -> None:
     for cursor in ("nonsense", "WzEsMl0", "eyJhIjoxfQ", "%%"):
         with pytest.raises(InvalidField) as refused:
             await list_runs(Context(database), cursor=cursor)
@@ -161,9 +161,9 @@ async def test_what_is_not_there(database: Database) -> None:
     with pytest.raises(NotFound) as missing:
         await get_run(Context(database), 12345)
     assert missing.value.code == "run_not_found"
-    with pytest.raises(NotFound) as nobody:
+    with pytest.raises(NotFound) as missing:
         await find(Context(database), "nobody")
-    assert nobody.value.code == "job_not_found"
+    assert missing.value.code == "job_not_found"
 
 
 async def test_a_job_is_found_by_id_and_by_name(database: Database) -> None:

@@ -113,7 +113,7 @@ def test_cronsim_in_utc(question: Question) -> None:
 
 @pytest.mark.parametrize(("zone", "year"), PLAIN_ZONES)
 def test_cronsim_over_clock_changes(zone: str, year: int) -> None:
-    """Debian's reading, by somebody else: running rules follow the clock, fixed ones come once."""
+    """Debian's reading, by another library: running rules follow the clock, fixed ones come once."""
     plain = re.compile(r"\d{1,2}|\*|\*/[1-9]\d?")
 
     @settings(max_examples=times(40))

@@ -58,7 +58,7 @@ def test_to_a_time_of_the_rule() -> None:
 
 
 def test_to_a_day_that_is_excluded() -> None:
-    """Whoever moves it there means it."""
+    """The caller who moves it there means it."""
     schedule = parse("0 9 * * *", exclude=["2026-06-04", "2026-06-05"])
     there = DAY + timedelta(days=1, hours=12)
     moved = schedule.moved(Move(DAY, DAY + timedelta(hours=9), there))

@@ -20,7 +20,7 @@ KEYS = {
     "shard", "shards", "key_id", "schedule_id", "window_id",
 }  # fmt: skip
 
-UPKEEP = "keeps the whole cluster going, whoever owns what"
+UPKEEP = "keeps the whole cluster going, for all namespaces"
 FIGURE = "a figure of the whole cluster: its callers need a role in all namespaces"
 SECRET = "found by the hash of a secret that only its holder has"
 APART = {

@@ -144,7 +144,7 @@ async def test_headers_of_proxies_do_not_tell_who_asks(database: Database) -> No
 
 @pytest.mark.asyncio
 async def test_without_keys_nothing_is_answered_through_a_proxy(database: Database) -> None:
-    """The connection is the proxy's, whoever asks."""
+    """The connection is the proxy's, for every caller."""
     async with serve(database, Settings()) as api:
         for name in FORWARDED:
             reply = await api("GET", "/jobs", headers={name: "10.0.0.1"})

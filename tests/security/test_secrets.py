@@ -1,4 +1,4 @@
-"""Secrets: kept encrypted, found by name, told to nobody."""
+"""Secrets: kept encrypted, found by name, never told."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from sexton.errors import InvalidField, NotFound
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
 from sexton.security import secrets
+from sexton.security.binding import Binding, Use
+from sexton.security.mask import MASK
 from sexton.security.placeholder import SecretRef
-from sexton.security.secrets import Binding, SecretError, Secrets, Use
+from sexton.security.secrets import SecretError, Secrets
 from tests.seeding import Store
 
 
@@ -125,10 +127,10 @@ async def test_a_secret_is_masked_however_it_is_written(database: Database, said
     found = Secrets(database, mine)
     await found.value("token")
     masked = found.mask(said)
-    assert secrets.MASK in masked
+    assert MASK in masked
     assert not any(part in masked for part in ("cüd", "u00fcd", "u00FCd", "C3%BC", "c3%bc", "xbc"))
     for encoded in re.findall(r"Basic (.+)", masked):
-        assert len(encoded.replace(secrets.MASK, "")) < 10
+        assert len(encoded.replace(MASK, "")) < 10
 
 
 def test_a_binding_says_where_a_secret_may_go() -> None:

@@ -19,7 +19,7 @@ from types import FrameType
 from sexton import clock
 from tests import second_try
 from tests.servers.installation import install
-from tests.servers.place import Place
+from tests.servers.sandbox import Sandbox
 from tests.servers.table import SERVERS, Server
 
 PROGRAMS = Path(".servers")
@@ -38,8 +38,8 @@ def main(arguments: Sequence[str]) -> int:
         started = [
             (server, *_start(server, folder, stack)) for server in chosen if server.name not in missing
         ]
-        for server, place, address in started:
-            why = address if place is None else _wait(server, place, address)
+        for server, sandbox, address in started:
+            why = address if sandbox is None else _wait(server, sandbox, address)
             if why:
                 missing[server.name] = why
             else:
@@ -65,23 +65,23 @@ def _read(arguments: Sequence[str]) -> tuple[set[str], list[str]]:
     return names, rest[2:]
 
 
-def _start(server: Server, folder: Path, stack: ExitStack) -> tuple[Place | None, str]:
-    """Its place and its address; or nothing, and why it could not be started."""
+def _start(server: Server, folder: Path, stack: ExitStack) -> tuple[Sandbox | None, str]:
+    """Its sandbox and its address; or nothing, and why it could not be started."""
     own = folder / server.name
     own.mkdir()
-    place = Place(own, PROGRAMS)
-    stack.callback(place.close)
+    sandbox = Sandbox(own, PROGRAMS)
+    stack.callback(sandbox.close)
     try:
-        return place, server.start(place)
+        return sandbox, server.start(sandbox)
     except Exception as error:
         return None, f"it could not be started: {error}"
 
 
-def _wait(server: Server, place: Place, address: str) -> str | None:
+def _wait(server: Server, sandbox: Sandbox, address: str) -> str | None:
     """Until it is ready; why it is not."""
     end = clock.monotonic() + START_SECONDS
     while clock.monotonic() < end:
-        if why := place.failed():
+        if why := sandbox.failed():
             return why
         if server.ready(address):
             print(f"{server.name}: {address}", flush=True)

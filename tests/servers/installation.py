@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tests.servers.place import node, program
+from tests.servers.sandbox import node, program
 from tests.servers.table import Server
 
 POLICY = "/usr/sbin/policy-rc.d"

@@ -1,6 +1,6 @@
 """The servers that tests may need, one entry each: what to install, how to start it, when it is ready.
 
-To add one: write a function that starts it in a `Place` and returns its address, and an entry in `SERVERS`.
+To add one: write a function that starts it in a `Sandbox` and returns its address, and an entry in `SERVERS`.
 Tests get the address with `tests.servers.address`, by the name of the variable, and are marked `servers`.
 """
 
@@ -22,7 +22,7 @@ from sexton.errors import Unavailable
 from sexton.postgres.account import Account
 from sexton.postgres.cluster import INITDB, ROLE
 from sexton.postgres.server import private_server
-from tests.servers.place import Place, free_port, node
+from tests.servers.sandbox import Sandbox, free_port, node
 
 POSTGRESQL = "/usr/lib/postgresql/*/bin/postgres"
 # The first message of a client; PostgreSQL lets it in once it is ready.
@@ -36,7 +36,7 @@ class Server:
 
     name: str
     variable: str
-    start: Callable[[Place], str]
+    start: Callable[[Sandbox], str]
     programs: tuple[str, ...]
     packages: tuple[str, ...] = ()
     wheels: tuple[str, ...] = ()
@@ -45,7 +45,7 @@ class Server:
 
 
 def accepts(address: str) -> bool:
-    """Whether somebody accepts connections at the first host and port of a URL."""
+    """Whether a server accepts connections at the first host and port of a URL."""
     parts = urlsplit(address.replace("[", "").split(",")[0])
     try:
         socket.create_connection((parts.hostname or "127.0.0.1", parts.port or 0), timeout=1).close()
@@ -65,27 +65,27 @@ def says(address: str, question: bytes, answer: bytes) -> bool:
         return False
 
 
-def start_redis(place: Place) -> str:
+def start_redis(sandbox: Sandbox) -> str:
     port = free_port()
-    place.run(
-        ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", place.folder]
+    sandbox.run(
+        ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", sandbox.folder]
     )
     return f"redis://127.0.0.1:{port}/0"
 
 
-def start_etcd(place: Place) -> str:
+def start_etcd(sandbox: Sandbox) -> str:
     clients = f"http://127.0.0.1:{free_port()}"
-    run_etcd(place, clients)
+    run_etcd(sandbox, clients)
     return clients.replace("http:", "etcd:")
 
 
-def run_etcd(place: Place, clients: str, *more: str) -> None:
+def run_etcd(sandbox: Sandbox, clients: str, *more: str) -> None:
     peers = f"http://127.0.0.1:{free_port()}"
-    place.run(
+    sandbox.run(
         [
             "etcd",
             *more,
-            f"--data-dir={place.folder / 'data'}",
+            f"--data-dir={sandbox.folder / 'data'}",
             f"--listen-client-urls={clients}",
             f"--advertise-client-urls={clients}",
             f"--listen-peer-urls={peers}",
@@ -96,21 +96,21 @@ def run_etcd(place: Place, clients: str, *more: str) -> None:
     )
 
 
-def start_zookeeper(place: Place) -> str:
+def start_zookeeper(sandbox: Sandbox) -> str:
     """Short ticks: a session may end after two of them."""
     port = free_port()
-    configuration = place.write(
+    configuration = sandbox.write(
         "zoo.cfg",
-        f"tickTime=250\ndataDir={place.folder}\nclientPortAddress=127.0.0.1\nclientPort={port}\n"
+        f"tickTime=250\ndataDir={sandbox.folder}\nclientPortAddress=127.0.0.1\nclientPort={port}\n"
         "maxClientCnxns=0\nadmin.enableServer=false\n4lw.commands.whitelist=ruok\n",
     )
-    place.write("log4j.properties", "log4j.rootLogger=OFF\n")
-    place.run(
+    sandbox.write("log4j.properties", "log4j.rootLogger=OFF\n")
+    sandbox.run(
         [
             "java",
             "-Xmx128m",
             "-cp",
-            f"{place.folder}:/usr/share/java/zookeeper.jar",
+            f"{sandbox.folder}:/usr/share/java/zookeeper.jar",
             "org.apache.zookeeper.server.quorum.QuorumPeerMain",
             configuration,
         ]
@@ -118,12 +118,12 @@ def start_zookeeper(place: Place) -> str:
     return f"zookeeper://127.0.0.1:{port}"
 
 
-def start_postgresql(place: Place) -> str:
+def start_postgresql(sandbox: Sandbox) -> str:
     """The newest that Debian has; the private PostgreSQL of the other tests is of another version."""
     newest = max(Path("/").glob(POSTGRESQL[1:]), key=lambda program: int(program.parts[-3])).parent
     if int(newest.parts[-2]) < 14:
         raise RuntimeError(f"it is of version {newest.parts[-2]}; Sexton needs 14 or newer")
-    port, cluster = free_port(), place.folder / "data"
+    port, cluster = free_port(), sandbox.folder / "data"
     account = Account.for_server(cluster)
     cluster.mkdir(mode=0o700)
     account.own(cluster)
@@ -131,7 +131,7 @@ def start_postgresql(place: Place) -> str:
     if made.returncode != 0:
         raise RuntimeError(made.stdout.decode(errors="replace").strip())
     other = ["--reuid", str(account.uid), "--regid", str(account.gid), "--clear-groups"]
-    place.run(
+    sandbox.run(
         [
             *(["setpriv", *other, "--pdeathsig", "KILL", "--"] if account.other else []),
             *(newest / "postgres", "-D", cluster, "-c", "listen_addresses=127.0.0.1", "-p", str(port)),
@@ -141,9 +141,9 @@ def start_postgresql(place: Place) -> str:
     return f"postgresql://{ROLE}@127.0.0.1:{port}/postgres"
 
 
-def start_pgbouncer(place: Place) -> str:
+def start_pgbouncer(sandbox: Sandbox) -> str:
     """In transaction mode, in front of a PostgreSQL of its own. It refuses to run as root."""
-    postgres = urlsplit(place.stack.enter_context(private_server(place.folder / "postgres")))
+    postgres = urlsplit(sandbox.stack.enter_context(private_server(sandbox.folder / "postgres")))
     where = parse_qs(postgres.query)
     folder, port = where["host"][0], free_port()
     user = postgres.username or "postgres"
@@ -160,56 +160,56 @@ def start_pgbouncer(place: Place) -> str:
         settings["user"] = Path(folder).owner()
     lines = "\n".join(f"{name} = {value}" for name, value in settings.items())
     target = f"host={folder} port={where.get('port', ['5432'])[0]} user={user}"
-    configuration = place.write("pgbouncer.ini", f"[databases]\n* = {target}\n\n[pgbouncer]\n{lines}\n")
-    place.folder.chmod(0o755)
-    place.run(["pgbouncer", configuration])
+    configuration = sandbox.write("pgbouncer.ini", f"[databases]\n* = {target}\n\n[pgbouncer]\n{lines}\n")
+    sandbox.folder.chmod(0o755)
+    sandbox.run(["pgbouncer", configuration])
     return f"postgresql://{user}@127.0.0.1:{port}{postgres.path}?sslmode=disable"
 
 
-def start_mosquitto(place: Place) -> str:
+def start_mosquitto(sandbox: Sandbox) -> str:
     port = free_port()
     # It leaves root's rights on its own: its folder must be readable for its user.
-    configuration = place.write("mosquitto.conf", f"listener {port} 127.0.0.1\nallow_anonymous true\n")
-    place.run(["mosquitto", "-c", configuration])
+    configuration = sandbox.write("mosquitto.conf", f"listener {port} 127.0.0.1\nallow_anonymous true\n")
+    sandbox.run(["mosquitto", "-c", configuration])
     return f"mqtt://127.0.0.1:{port}"
 
 
-def start_rabbitmq(place: Place) -> str:
+def start_rabbitmq(sandbox: Sandbox) -> str:
     port = free_port()
-    run_rabbitmq(place, port, {"RABBITMQ_NODE_IP_ADDRESS": "127.0.0.1", "RABBITMQ_NODE_PORT": str(port)})
+    run_rabbitmq(sandbox, port, {"RABBITMQ_NODE_IP_ADDRESS": "127.0.0.1", "RABBITMQ_NODE_PORT": str(port)})
     return f"amqp://guest:guest@127.0.0.1:{port}/"
 
 
-def run_rabbitmq(place: Place, port: int, more: Mapping[str, str]) -> None:
+def run_rabbitmq(sandbox: Sandbox, port: int, more: Mapping[str, str]) -> None:
     """With a port mapper of its own, which otherwise would stay."""
     distribution, mapper = free_port(), free_port()
     environment = {
-        "HOME": str(place.folder),
+        "HOME": str(sandbox.folder),
         "ERL_EPMD_PORT": str(mapper),
         "ERL_EPMD_ADDRESS": "127.0.0.1",
         "RABBITMQ_NODENAME": f"sexton{port}@localhost",
         "RABBITMQ_DIST_PORT": str(distribution),
-        "RABBITMQ_MNESIA_BASE": str(place.folder / "data"),
-        "RABBITMQ_LOG_BASE": str(place.folder / "logs"),
-        "RABBITMQ_ENABLED_PLUGINS_FILE": str(place.write("plugins", "[].\n")),
+        "RABBITMQ_MNESIA_BASE": str(sandbox.folder / "data"),
+        "RABBITMQ_LOG_BASE": str(sandbox.folder / "logs"),
+        "RABBITMQ_ENABLED_PLUGINS_FILE": str(sandbox.write("plugins", "[].\n")),
         "RABBITMQ_CONF_ENV_FILE": "/dev/null",
-        "RABBITMQ_CONFIG_FILE": str(place.folder / "none"),
+        "RABBITMQ_CONFIG_FILE": str(sandbox.folder / "none"),
         **more,
     }
-    place.run(["epmd", "-port", str(mapper), "-address", "127.0.0.1"], environment)
-    place.run(["/usr/lib/rabbitmq/bin/rabbitmq-server"], environment)
+    sandbox.run(["epmd", "-port", str(mapper), "-address", "127.0.0.1"], environment)
+    sandbox.run(["/usr/lib/rabbitmq/bin/rabbitmq-server"], environment)
 
 
-def start_nats(place: Place) -> str:
+def start_nats(sandbox: Sandbox) -> str:
     port = free_port()
-    place.run(["nats-server", "-a", "127.0.0.1", "-p", str(port), "-js", "-sd", place.folder / "data"])
+    sandbox.run(["nats-server", "-a", "127.0.0.1", "-p", str(port), "-js", "-sd", sandbox.folder / "data"])
     return f"nats://127.0.0.1:{port}"
 
 
-def start_kafka(place: Place) -> str:
+def start_kafka(sandbox: Sandbox) -> str:
     """librdkafka's mock cluster: the protocol of Kafka without a broker behind it."""
-    told = place.folder / "address"
-    script = place.write(
+    told = sandbox.folder / "address"
+    script = sandbox.write(
         "kafka.py",
         "import pathlib, signal, sys\n"
         "from confluent_kafka import Producer\n"
@@ -220,23 +220,23 @@ def start_kafka(place: Place) -> str:
         "path.with_suffix('.new').rename(path)\n"
         "signal.pause()\n",
     )
-    place.run([sys.executable, script, told], {"PYTHONPATH": str(place.programs.absolute() / "kafka")})
+    sandbox.run([sys.executable, script, told], {"PYTHONPATH": str(sandbox.programs.absolute() / "kafka")})
     end = clock.monotonic() + 60
     while not told.exists():
-        if (why := place.failed()) or clock.monotonic() > end:
+        if (why := sandbox.failed()) or clock.monotonic() > end:
             raise RuntimeError(why or "it does not say where it is")
         clock.block(0.05)
     return told.read_text("utf-8")
 
 
-def start_kafka_groups(place: Place) -> str:
+def start_kafka_groups(sandbox: Sandbox) -> str:
     """SeaweedFS behind its Kafka gateway, which knows groups of several consumers.
 
     It tells its clients port 9093 whatever it listens on, so it gets an address of its own among the many of
-    the loopback. It makes no topics unless somebody answers for a schema registry.
+    the loopback. It makes no topics unless a server answers for a schema registry.
     """
     master, volume, filer, broker, registry = (str(free_port()) for _ in range(5))
-    script = place.write(
+    script = sandbox.write(
         "registry.py",
         "import http.server, sys\n"
         "class Registry(http.server.BaseHTTPRequestHandler):\n"
@@ -247,20 +247,20 @@ def start_kafka_groups(place: Place) -> str:
         "        self.wfile.write(b'[]')\n"
         "http.server.HTTPServer(('127.0.0.1', int(sys.argv[1])), Registry).serve_forever()\n",
     )
-    place.run([sys.executable, script, registry])
-    data = place.folder / "data"
+    sandbox.run([sys.executable, script, registry])
+    data = sandbox.folder / "data"
     data.mkdir(exist_ok=True)
     grpc = str(free_port())
-    place.run(
+    sandbox.run(
         [
             "weed", "-logtostderr", "server", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", f"-dir={data}",
             f"-master.port={master}", f"-master.port.grpc={grpc}", "-master.volumeSizeLimitMB=64",
             "-master.telemetry=false", f"-volume.port={volume}", f"-volume.port.grpc={free_port()}",
             "-filer", f"-filer.port={filer}", f"-filer.port.grpc={free_port()}",
-            f"-filer.localSocket={place.folder / 'filer.sock'}", "-mq.broker", f"-mq.broker.port={broker}",
+            f"-filer.localSocket={sandbox.folder / 'filer.sock'}", "-mq.broker", f"-mq.broker.port={broker}",
         ]
     )  # fmt: skip
-    server = place.process
+    server = sandbox.process
     host = f"127.{random.randint(1, 254)}.{random.randint(0, 254)}.{random.randint(1, 254)}"
     gateway = [
         "weed", "-logtostderr", "mq.kafka.gateway", f"-ip={host}", f"-ip.bind={host}", "-port=9093",
@@ -269,10 +269,10 @@ def start_kafka_groups(place: Place) -> str:
     end = clock.monotonic() + 60
     while not accepts(f"tcp://{host}:9093"):
         # What it stands before may take a while to come up, and then it gives up.
-        if place.process is server or place.failed():
-            place.run(gateway)
+        if sandbox.process is server or sandbox.failed():
+            sandbox.run(gateway)
         if clock.monotonic() > end:
-            raise RuntimeError(place.failed() or "it does not come up")
+            raise RuntimeError(sandbox.failed() or "it does not come up")
         clock.block(0.5)
     return f"kafka://{host}:9093?partitions=4"
 
@@ -296,21 +296,21 @@ def takes_messages(url: str) -> bool:
     return accepts(url) and asyncio.run(publish())
 
 
-def start_sqs(place: Place) -> str:
+def start_sqs(sandbox: Sandbox) -> str:
     port = free_port()
-    place.run(
+    sandbox.run(
         [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)],
-        {"PYTHONPATH": str(place.programs.absolute() / "sqs")},
+        {"PYTHONPATH": str(sandbox.programs.absolute() / "sqs")},
     )
     return f"http://key:secret@127.0.0.1:{port}?region=eu-central-1"
 
 
-def start_oidc(place: Place) -> str:
+def start_oidc(sandbox: Sandbox) -> str:
     """A certified provider of OpenID Connect, with its own login form."""
-    port, folder = free_port(), place.programs.absolute() / "oidc"
+    port, folder = free_port(), sandbox.programs.absolute() / "oidc"
     script = folder / "provider.mjs"  # beside the modules that it imports
     script.write_bytes(Path(__file__).with_name("provider.mjs").read_bytes())
-    place.run([node(place.programs), script, str(port)])
+    sandbox.run([node(sandbox.programs), script, str(port)])
     return f"http://127.0.0.1:{port}"
 
 

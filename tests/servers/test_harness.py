@@ -11,7 +11,7 @@ import pytest
 from tests.servers import __main__ as harness
 from tests.servers import installation
 from tests.servers.address import address
-from tests.servers.place import Place, free_port
+from tests.servers.sandbox import Sandbox, free_port
 from tests.servers.table import SERVERS, Server, accepts, says
 
 ECHO = """
@@ -33,21 +33,21 @@ exec(open(sys.argv[2]).read())
 """
 
 
-def start_echo(place: Place) -> str:
+def start_echo(sandbox: Sandbox) -> str:
     port = free_port()
-    place.run([sys.executable, place.write("echo.py", ECHO), str(port)])
+    sandbox.run([sys.executable, sandbox.write("echo.py", ECHO), str(port)])
     return f"echo://127.0.0.1:{port}"
 
 
-def start_parent(place: Place) -> str:
+def start_parent(sandbox: Sandbox) -> str:
     port = free_port()
-    script = place.write("echo.py", ECHO)
-    place.run([sys.executable, place.write("parent.py", PARENT), str(port), script])
+    script = sandbox.write("echo.py", ECHO)
+    sandbox.run([sys.executable, sandbox.write("parent.py", PARENT), str(port), script])
     return f"echo://127.0.0.1:{port}"
 
 
-def start_nothing(place: Place) -> str:
-    place.run([sys.executable, "-c", "print('out of order'); raise SystemExit(3)"])
+def start_nothing(sandbox: Sandbox) -> str:
+    sandbox.run([sys.executable, "-c", "print('out of order'); raise SystemExit(3)"])
     return f"nothing://127.0.0.1:{free_port()}"
 
 
@@ -69,37 +69,37 @@ def test_every_entry_has_a_name_and_a_variable_of_its_own() -> None:
 
 
 def test_a_server_runs_until_its_place_is_closed(tmp_path: Path) -> None:
-    place = Place(tmp_path, tmp_path)
-    url = start_echo(place)
-    assert harness._wait(GOOD, place, url) is None
+    sandbox = Sandbox(tmp_path, tmp_path)
+    url = start_echo(sandbox)
+    assert harness._wait(GOOD, sandbox, url) is None
     assert says(url, b"hello", b"hello")
-    assert place.failed() is None
-    place.close()
-    assert place.process is not None
-    assert place.process.returncode == -signal.SIGTERM
+    assert sandbox.failed() is None
+    sandbox.close()
+    assert sandbox.process is not None
+    assert sandbox.process.returncode == -signal.SIGTERM
     assert not accepts(url)
 
 
 def test_a_server_is_gone_when_its_children_are(tmp_path: Path) -> None:
-    place = Place(tmp_path, tmp_path)
-    url = start_parent(place)
-    assert harness._wait(GOOD, place, url) is None
-    place.close()
+    sandbox = Sandbox(tmp_path, tmp_path)
+    url = start_parent(sandbox)
+    assert harness._wait(GOOD, sandbox, url) is None
+    sandbox.close()
     assert not accepts(url)
 
 
 def test_a_frozen_server_does_not_answer(tmp_path: Path) -> None:
-    place = Place(tmp_path, tmp_path)
-    url = start_echo(place)
-    assert harness._wait(GOOD, place, url) is None
-    assert place.process is not None
-    state = Path(f"/proc/{place.process.pid}/stat")
+    sandbox = Sandbox(tmp_path, tmp_path)
+    url = start_echo(sandbox)
+    assert harness._wait(GOOD, sandbox, url) is None
+    assert sandbox.process is not None
+    state = Path(f"/proc/{sandbox.process.pid}/stat")
     for _ in range(100):
-        place.freeze()
+        sandbox.freeze()
         assert state.read_text("utf-8").rpartition(")")[2].split()[0] == "T"
-        place.thaw()
+        sandbox.thaw()
     assert says(url, b"hello", b"hello")
-    place.close()
+    sandbox.close()
 
 
 def test_all_but_what_is_missing_is_handed_to_the_tests(

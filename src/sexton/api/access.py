@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from sexton.api import routes
+from sexton.api import access_routes as routes
+from sexton.api.access_routes import KeysQuery, RotateRequest
 from sexton.api.operation import Answer, Call, operation
-from sexton.api.routes import KeysQuery, RotateRequest
 from sexton.refusal import not_found
 from sexton.security import keys, namespaces
 from sexton.security.key_spec import KeySpec

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Any
 
-from sexton.api import routes
+from sexton.api import access_routes as routes
+from sexton.api.access_routes import AuditExportQuery, AuditPageQuery, AuditQuery, ChangesQuery
 from sexton.api.operation import Answer, Call, operation
-from sexton.api.routes import AuditExportQuery, AuditPageQuery, AuditQuery, ChangesQuery
 from sexton.jobs.change import find
 from sexton.model import decode_id
 from sexton.refusal import aware

@@ -7,7 +7,7 @@ from typing import Any
 from sexton.api import content_routes as routes
 from sexton.api.content_routes import ApproveRequest, CancelContentRequest, SchedulesQuery
 from sexton.api.operation import Answer, Call, operation
-from sexton.api.routes import PREFIX
+from sexton.api.route import PREFIX
 from sexton.content import entity, read, schedule, window
 from sexton.content.entity import EntityView
 from sexton.content.model import Entity

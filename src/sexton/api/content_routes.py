@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from sexton.api.routes import Cursor, Limit, Query, Route
+from sexton.api.route import Cursor, Limit, Query, Route
 from sexton.content.spec import EntitySpec, ScheduleMove, ScheduleSpec, WindowSpec
 from sexton.refusal import about
 from sexton.security.role import Role

@@ -11,8 +11,8 @@ from msgspec import Meta
 from sexton import clock
 from sexton.api import examples, routes
 from sexton.api.operation import Answer, Call, operation
+from sexton.api.route import PREFIX
 from sexton.api.routes import (
-    PREFIX,
     BackfillRequest,
     DeleteQuery,
     JobRunsQuery,

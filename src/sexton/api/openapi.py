@@ -13,7 +13,7 @@ from sexton import __version__
 from sexton.api import examples
 from sexton.api.operation import Operation
 from sexton.api.problems import MEDIA_TYPE, Problem
-from sexton.api.routes import PATH_PARAMETERS, REASON_HEADER
+from sexton.api.route import PATH_PARAMETERS, REASON_HEADER
 from sexton.targets.run import TOKEN_HEADER
 from sexton.targets.table import kinds
 

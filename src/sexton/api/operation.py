@@ -29,7 +29,7 @@ from sexton.api.guard import JSON_TYPES, RequestGuard, address_of, check_content
 from sexton.api.limiter import Limiter
 from sexton.api.replay import StoredAnswer, check_key, fingerprint, once
 from sexton.api.request_id import request_id_of
-from sexton.api.routes import AGENT, REASON_HEADER, Route
+from sexton.api.route import AGENT, REASON_HEADER, Route
 from sexton.config import Settings
 from sexton.engine.loop import Vital
 from sexton.engine.telemetry import Telemetry

@@ -11,7 +11,7 @@ from typing import Any
 
 from sexton.api import html, openapi
 from sexton.api.operation import Answer, Call, Operation, operation
-from sexton.api.routes import Route
+from sexton.api.route import Route
 from sexton.engine.cluster.status import get_cluster
 from sexton.errors import Unavailable
 from sexton.security.role import Role

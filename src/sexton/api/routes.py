@@ -6,77 +6,21 @@ server or the database: importing those takes longer than a command may.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from sexton.api.route import Cursor, Limit, Query, Route
 from sexton.jobs.spec import JobSpec, LimitChanges, Limits
-from sexton.security.key_spec import LONGEST_OVERLAP, KeySpec
-from sexton.security.namespace_spec import NamespaceSpec
-from sexton.security.quota_spec import QuotaChanges
 from sexton.security.role import Role
 from sexton.targets.base import LONGEST_TRIAL
-
-PREFIX = "/api/v1"
-#: Why something is changed, for the audit.
-REASON_HEADER = "Sexton-Reason"
-#: How the command line calls itself.
-AGENT = "sexton/"
-
-Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
-
-PATH_PARAMETERS = {
-    "job": "The job's id, `j_…`, or its name.",
-    "run": "The run's id, `r_…`.",
-    "name": "The job's name.",
-    "node": "The node's id, `n_…`, its process or its machine.",
-    "queue": "The queue's name.",
-    "key": "The key's id, `k_…`.",
-    "namespace": "The namespace's name.",
-    "schedule": "The id of the planned action, `c_…`.",
-    "entity_type": "What the entity is: post, product, …",
-    "entity_id": "Which one of its type.",
-    "session": "The session's id, `s_…`.",
-}
-
-
-class Query(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """What may follow the `?`. Anything else is refused."""
-
-
-@dataclass(frozen=True)
-class Route:
-    """`role` is what the caller must have in the namespace of the call, or, with `cluster`, in all of them;
-    None: any caller with a credential may ask, and with `open` everyone. `query` and `body` are types, None
-    where there is nothing. `root`: the path stands alone, without the prefix of the API."""
-
-    method: Method
-    path: str
-    tag: str
-    summary: str
-    role: Role | None
-    query: type[Query] | None = None
-    body: Any = None
-    body_optional: bool = False
-    root: bool = False
-    cluster: bool = False
-    open: bool = False
-
-    @property
-    def template(self) -> str:
-        """The whole path, as OpenAPI writes it."""
-        return self.path if self.root else PREFIX + self.path
-
 
 Rate = Annotated[
     Annotated[float, Meta(ge=0.001, le=100_000)] | None,
     Meta(description="How many per second are let go. Default: all at once."),
 ]
-Limit = Annotated[int, Meta(ge=1, le=1000, description="How many rows at most.")]
-Cursor = Annotated[str | None, Meta(description='Where to go on: from the `Link` header with rel="next".')]
 Statuses = Annotated[
     str | None,
     Meta(description="Only these: pending, running, failed, waiting, success, dead, cancelled, expired, "
@@ -487,115 +431,6 @@ class TrialRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
 
 
 SEND_TEST = Route("POST", "/targets/test", "targets", "Send a test", Role.EDITOR, body=TrialRequest)
-
-
-# Who may do what
-
-
-class KeysQuery(Query, frozen=True, kw_only=True):
-    every: Annotated[bool, Meta(description="Those of all namespaces.")] = False
-    limit: Limit = 100
-    cursor: Cursor = None
-
-
-class RotateRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How long both keys are good."""
-
-    overlap_seconds: Annotated[
-        int, Meta(ge=0, le=LONGEST_OVERLAP, description="How long the old key goes on.")
-    ] = 86_400
-
-
-CREATE_KEY = Route("POST", "/keys", "access", "Make an API key", Role.ADMIN, body=KeySpec)
-LIST_KEYS = Route("GET", "/keys", "access", "List API keys", Role.ADMIN, query=KeysQuery)
-REVOKE_KEY = Route("DELETE", "/keys/{key}", "access", "Revoke an API key", Role.ADMIN)
-ROTATE_KEY = Route(
-    "POST", "/keys/{key}/rotate", "access", "Rotate an API key", Role.ADMIN,
-    body=RotateRequest, body_optional=True,
-)  # fmt: skip
-CREATE_NAMESPACE = Route(
-    "POST", "/namespaces", "access", "Make a namespace", Role.ADMIN, body=NamespaceSpec, cluster=True
-)
-LIST_NAMESPACES = Route("GET", "/namespaces", "access", "List namespaces", Role.VIEWER)
-GET_NAMESPACE = Route("GET", "/namespaces/{namespace}", "access", "Show a namespace", Role.VIEWER)
-CHANGE_NAMESPACE = Route(
-    "PATCH",
-    "/namespaces/{namespace}",
-    "access",
-    "Change some quotas of a namespace",
-    Role.ADMIN,
-    body=QuotaChanges,
-    cluster=True,
-)
-
-
-# People
-
-
-class SessionsQuery(Query, frozen=True, kw_only=True):
-    every: Annotated[bool, Meta(description="Those of all people; needs the role admin everywhere.")] = False
-    limit: Limit = 100
-    cursor: Cursor = None
-
-
-class EndSessionsQuery(Query, frozen=True, kw_only=True):
-    name: Annotated[
-        str | None,
-        Meta(description="Those of the person with this name instead; needs the role admin everywhere."),
-    ] = None
-
-
-GET_SESSION = Route("GET", "/session", "people", "Tell who I am", None)
-END_SESSION = Route("DELETE", "/session", "people", "Sign out", None)
-LIST_SESSIONS = Route("GET", "/sessions", "people", "List my sessions", None, query=SessionsQuery)
-END_SESSIONS = Route("DELETE", "/sessions", "people", "Sign out everywhere", None, query=EndSessionsQuery)
-END_ONE_SESSION = Route("DELETE", "/sessions/{session}", "people", "End one of my sessions", None)
-MAKE_LINK = Route("POST", "/links", "people", "Make a sign-in link", None)
-
-
-# The audit
-
-
-class AuditQuery(Query, frozen=True, kw_only=True):
-    """Which entries, of those that the caller may see."""
-
-    actor: Annotated[str | None, Meta(description="Only changes by: `key:deploy`, `user:ada`, `sexton`.")] = (
-        None
-    )
-    action: Annotated[
-        str | None, Meta(description="Only such changes: `job.paused`, or `job.*` for all of jobs.")
-    ] = None
-    object: Annotated[
-        str | None, Meta(description="Only changes of this job, run, queue, key, …: its id or name.")
-    ] = None
-    job: Annotated[
-        str | None, Meta(description="Only changes of this job, its runs among them: its id or name.")
-    ] = None
-    request_id: Annotated[str | None, Meta(description="Only changes by this request.")] = None
-    since: Annotated[datetime | None, Meta(description="Only changes from this instant on.")] = None
-    until: Annotated[datetime | None, Meta(description="Only changes before this instant.")] = None
-    every: Annotated[bool, Meta(description="Those of all namespaces.")] = False
-
-
-class AuditPageQuery(AuditQuery, frozen=True, kw_only=True):
-    limit: Limit = 100
-    cursor: Cursor = None
-
-
-class AuditExportQuery(AuditQuery, frozen=True, kw_only=True):
-    format: Annotated[Literal["jsonl", "csv"], Meta(description="JSON lines, or CSV.")] = "jsonl"
-
-
-class ChangesQuery(Query, frozen=True, kw_only=True):
-    limit: Limit = 100
-    cursor: Cursor = None
-
-
-LIST_AUDIT = Route("GET", "/audit", "audit", "List changes", Role.EDITOR, query=AuditPageQuery)
-EXPORT_AUDIT = Route("GET", "/audit/export", "audit", "Export changes", Role.EDITOR, query=AuditExportQuery)
-LIST_JOB_CHANGES = Route(
-    "GET", "/jobs/{job}/changes", "audit", "List a job's changes", Role.VIEWER, query=ChangesQuery
-)
 
 
 # The system

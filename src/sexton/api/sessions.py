@@ -7,10 +7,10 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from sexton.api import routes
+from sexton.api import access_routes as routes
+from sexton.api.access_routes import EndSessionsQuery, SessionsQuery
 from sexton.api.guard import COOKIE
 from sexton.api.operation import Answer, Call, operation
-from sexton.api.routes import EndSessionsQuery, SessionsQuery
 from sexton.errors import InvalidField
 from sexton.model import encode_id
 from sexton.refusal import about, not_found

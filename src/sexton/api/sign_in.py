@@ -29,7 +29,7 @@ from sexton.api import html
 from sexton.api.assets import assets
 from sexton.api.guard import COOKIE, address_of
 from sexton.api.operation import HTML, Answer, Call, Operation, operation
-from sexton.api.routes import Query, Route
+from sexton.api.route import Query, Route
 from sexton.api.sessions import sign_out as sign_out_session
 from sexton.errors import NotFound, SextonError
 from sexton.model import encode_id

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from sexton.api import routes
+from sexton.api import access_routes as routes
 from sexton.cli import DONE
 from sexton.cli.command import Ask, command
 from sexton.cli.output import Table, console, write

@@ -25,7 +25,7 @@ from sexton import __version__
 from sexton.errors import Conflict, InvalidField, NotFound, ScheduleError, SextonError, Unavailable
 
 if TYPE_CHECKING:
-    from sexton.api.routes import Route
+    from sexton.api.route import Route
 
 PREFIX = "/api/v1"
 DEFAULT_URL = "http://127.0.0.1:7390"

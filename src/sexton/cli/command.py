@@ -23,7 +23,7 @@ import msgspec
 from cyclopts import Parameter
 from msgspec import inspect as types
 
-from sexton.api.routes import PATH_PARAMETERS, Route
+from sexton.api.route import PATH_PARAMETERS, Route
 from sexton.cli import DONE
 from sexton.cli.client import Client, path_of
 from sexton.cli.output import write_json

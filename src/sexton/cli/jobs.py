@@ -16,34 +16,33 @@ import msgspec
 from cyclopts import Parameter
 from msgspec import inspect as types
 
-from sexton import clock
 from sexton.api import routes
 from sexton.cli import DONE, NOT_DONE, many
 from sexton.cli.client import path_of
 from sexton.cli.command import Ask, command, type_of
-from sexton.cli.output import RefusedError, Table, console, cut, paragraph, write, write_json
-from sexton.cli.plain import warn
+from sexton.cli.job_output import (
+    follow_runs,
+    show_all,
+    show_backfill,
+    show_made,
+    show_next,
+    show_paused,
+    show_rescheduled,
+    show_resumed,
+)
+from sexton.cli.output import RefusedError, console, paragraph, write, write_json
 from sexton.cli.remote import (
-    POLL_SECONDS,
-    STYLES,
     Yes,
     confirm,
     instant,
-    note_of,
     pair,
     read_json,
     read_json_file,
-    seconds,
-    short_time,
-    took,
 )
 from sexton.errors import InvalidField, NotFound, ScheduleError, Unavailable
 from sexton.jobs.spec import JobSpec
-from sexton.printable import counted
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from sexton.cli.client import Client
 
 
@@ -124,8 +123,8 @@ def add(
     if ask.json:
         write_json(job)
     else:
-        _show_made(job)
-    return _follow(ask.client, job, ask.json) if follow else DONE
+        show_made(job)
+    return follow_runs(ask.client, job, ask.json) if follow else DONE
 
 
 @command(routes.EDIT_JOB)
@@ -153,7 +152,7 @@ def edit(
     if ask.json:
         write_json(changed)
     else:
-        _show_made(changed)
+        show_made(changed)
     return DONE
 
 
@@ -166,13 +165,13 @@ def list_(
     ] = "created",
 ) -> int:
     """List jobs."""
-    return ask.shown(partial(_show_all, some=len(ask.given) > 1), sort=f"{sort}_at")
+    return ask.shown(partial(show_all, some=len(ask.given) > 1), sort=f"{sort}_at")
 
 
 @command(routes.PREVIEW_JOB, defaults={"count": 5})
 def next_(ask: Ask) -> int:
     """Show when a job fires next."""
-    return ask.shown(_show_next)
+    return ask.shown(show_next)
 
 
 @command(routes.PAUSE_JOB, chosen=routes.ActionFilter)
@@ -185,7 +184,7 @@ def pause(ask: Ask, job: Job = None, /, *, dry_run: many.DryRun = False, yes: Ye
     one = many.named(ask, job, dry_run=dry_run)
     if one is None:
         return many.act(ask, "pause", yes=yes, dry_run=dry_run, **ask.given)
-    return replace(ask, path=(one,)).shown(_show_paused)
+    return replace(ask, path=(one,)).shown(show_paused)
 
 
 @command(routes.RESUME_JOB, chosen=routes.ActionFilter)
@@ -198,7 +197,7 @@ def resume(ask: Ask, job: Job = None, /, *, dry_run: many.DryRun = False, yes: Y
     one = many.named(ask, job, dry_run=dry_run)
     if one is None:
         return many.act(ask, "resume", yes=yes, dry_run=dry_run)
-    return replace(ask, path=(one,)).shown(_show_resumed)
+    return replace(ask, path=(one,)).shown(show_resumed)
 
 
 @command(routes.ACT_ON_JOBS, without=routes.ActionRequest.__struct_fields__, chosen=routes.ActionFilter)
@@ -255,7 +254,7 @@ def reschedule(
     if ("at" in ask.given) == (in_ is not None):
         raise InvalidField("missing_field", "give one of --at and --in", field="at", hint="such as --in 10m")
     at = f"in {in_}" if in_ is not None else _moment(ask.given["at"])
-    return ask.shown(_show_rescheduled, at=at)
+    return ask.shown(show_rescheduled, at=at)
 
 
 @command(routes.RUN_JOB, chosen=routes.ActionFilter)
@@ -291,7 +290,7 @@ def run(
 @command(routes.BACKFILL_JOB, names={"start": "--from", "end": "--to"}, defaults={"end": "now"})
 def backfill(ask: Ask) -> int:
     """Run the occurrences of a range in the past."""
-    return ask.shown(_show_backfill)
+    return ask.shown(show_backfill)
 
 
 @command(routes.DELETE_JOB, chosen=routes.ActionFilter)
@@ -397,112 +396,3 @@ def _http(
     if given:
         raise InvalidField("bad_target", "there is no --http URL", field="http", hint="add --http URL")
     return None
-
-
-def _show_made(job: dict[str, Any]) -> None:
-    write(
-        console(), f"{job['name']} ({job['job_id']}) fires next at {short_time(job['next_run_at'])}", "bold"
-    )
-    warn(job)
-
-
-def _show_all(jobs: list[dict[str, Any]], *, some: bool) -> None:
-    out = console()
-    if not jobs:
-        none = "No jobs. Make one: sexton jobs add hello --schedule 'every 10s' --handler sexton.log"
-        write(out, "No such jobs." if some else none)
-        return
-    table = Table("name", "id", "status", "schedule", "next", "last", elastic=("name", "schedule"))
-    for job in jobs:
-        schedule = job["schedule"].replace("\n", " ")
-        table.add(
-            job["name"], job["job_id"], job["status"], schedule,
-            short_time(job["next_run_at"]), job["last_outcome"] or "-",
-            note=job.get("problem") and f"set aside: {job['problem']}",
-            style="" if job["status"] == "active" else STYLES.get(job["status"], ""),
-        )  # fmt: skip
-    table.print(out)
-
-
-def _show_next(found: dict[str, Any]) -> None:
-    out = console()
-    paragraph(out, found["explanation"], "bold")
-    warn(found)
-    if not found["occurrences"]:
-        write(out, "It does not fire any more.")
-        return
-    table = Table("local time", "UTC", "")
-    for each in found["occurrences"]:
-        style = "dim" if each["skipped"] else ""
-        table.add(
-            each["local"], "-" if each["skipped"] else each["scheduled_at"], each["skipped"] or "",
-            note=each["note"], style=style,
-        )  # fmt: skip
-    table.print(out)
-
-
-def _show_paused(found: dict[str, Any]) -> None:
-    until = f" until {short_time(found['paused_until'])}" if found["paused_until"] else ""
-    write(console(), f"{found['name']} is paused{until}")
-    warn(found)
-
-
-def _show_resumed(found: dict[str, Any]) -> None:
-    write(console(), f"{found['name']} fires next at {short_time(found['next_run_at'])}")
-    warn(found)
-
-
-def _show_rescheduled(found: dict[str, Any]) -> None:
-    origin = f" instead of {short_time(found['moved_from'])}" if found["moved_from"] else ""
-    write(console(), f"{found['name']} fires next at {short_time(found['next_run_at'])}{origin}")
-    warn(found)
-
-
-def _show_backfill(found: dict[str, Any]) -> None:
-    out = console()
-    for at in found["scheduled_at"][:20]:
-        write(out, at)
-    if len(found["scheduled_at"]) > 20:
-        write(out, f"… and {len(found['scheduled_at']) - 20} more", "dim")
-    runs = counted(len(found["scheduled_at"]), "run")
-    verb = "would be made" if found["dry_run"] else "on the way"
-    left = (
-        f"; {len(found['left_out'])} left out, they have a run or fire by themselves"
-        if found["left_out"]
-        else ""
-    )
-    write(out, f"{runs} {verb}{left}")
-    warn(found)
-
-
-def _follow(client: Client, job: dict[str, Any], as_json: bool) -> int:
-    """Show runs as they end, until the job is over, or until Ctrl-C."""
-    out = console()
-    seen: set[str] = set()
-    while True:
-        try:
-            runs = client.ask(routes.LIST_JOB_RUNS, job["job_id"], limit=100)
-            status = client.ask(routes.GET_JOB, job["job_id"])["status"]
-        except Unavailable as error:
-            write(console(error=True), f"{error.message}; trying again", "yellow")
-            clock.block(4 * POLL_SECONDS)
-            continue
-        live = [run for run in runs if run["finished_at"] is None]
-        for run in sorted(runs, key=lambda each: each["finished_at"] or ""):
-            if run["finished_at"] is not None and run["run_id"] not in seen:
-                seen.add(run["run_id"])
-                _show_line(out, run, as_json)
-        if status in ("completed", "deleted") and not live:
-            return DONE
-        clock.block(POLL_SECONDS)
-
-
-def _show_line(out: Console, run: dict[str, Any], as_json: bool) -> None:
-    if as_json:
-        write_json(run)
-        return
-    result = "" if run["result"] is None else f"  {cut(json_.dumps(run['result'], ensure_ascii=False), 60)}"
-    note = f"  {note_of(run)}" if note_of(run) else ""
-    text = f"{short_time(run['scheduled_at'])}  {run['run_id']}  {run['status']}"
-    text += f"  late {seconds(run['late_seconds'])}"
-    write(out, f"{text}  took {seconds(took(run))}{result}{note}", STYLES.get(run["status"], ""))

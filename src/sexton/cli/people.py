@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from sexton.api import routes
+from sexton.api import access_routes as routes
 from sexton.cli import DONE
 from sexton.cli.command import Ask, command
 from sexton.cli.output import Table, console, write, write_json

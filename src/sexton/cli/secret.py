@@ -20,6 +20,7 @@ from sexton.errors import InvalidField
 from sexton.postgres.transaction import Context
 from sexton.printable import counted
 from sexton.security import secrets
+from sexton.security.binding import Binding, check_binding, hosts_of
 from sexton.targets.http.step import rotate_signing_secret, signing_secret
 from sexton.targets.table import kinds
 
@@ -52,7 +53,7 @@ def set_(
     binding = _binding(name, value, host or [], kind or [], anywhere)
 
     async def work(context: Context, settings: Settings) -> bool:
-        secrets.check_binding(binding, kinds())
+        check_binding(binding, kinds())
         return await secrets.keep(
             context, await secrets.with_own_key(context, settings), name, value, binding
         )
@@ -77,7 +78,7 @@ def list_(*, database_url: DatabaseUrl = None, data: Data = None, json: Json = F
         table = Table("secret", "for", "made", "changed", elastic=("secret", "for"))
         for each in found:
             times = (short_time(iso(each[when])) for when in ("created_at", "updated_at"))
-            table.add(each["name"], str(secrets.Binding(each["hosts"], each["kinds"])), *times)
+            table.add(each["name"], str(Binding(each["hosts"], each["kinds"])), *times)
         table.print(console())
     return DONE
 
@@ -193,10 +194,10 @@ def rotate(
     return _show(rotated, json)
 
 
-def _binding(name: str, value: str, hosts: list[str], kinds: list[str], anywhere: bool) -> secrets.Binding:
+def _binding(name: str, value: str, hosts: list[str], kinds: list[str], anywhere: bool) -> Binding:
     """Where a secret may go must be said, unless it is an address that says so itself."""
     if not hosts and not anywhere and "://" in value and "shell" not in kinds:
-        hosts = [each for each in secrets.hosts_of(value) if each]
+        hosts = [each for each in hosts_of(value) if each]
     if not hosts and not anywhere and "shell" not in kinds:
         raise InvalidField(
             "no_host",
@@ -205,7 +206,7 @@ def _binding(name: str, value: str, hosts: list[str], kinds: list[str], anywhere
             hint="name who may get it: --host crm.example.com, or --kind shell for commands; "
             "--anywhere lets any job send it to any host",
         )
-    return secrets.Binding(tuple(hosts), tuple(kinds))
+    return Binding(tuple(hosts), tuple(kinds))
 
 
 async def _signing_secret(context: Context, settings: Settings) -> Any:

@@ -13,7 +13,8 @@ is likely.
 """
 
 from sexton.schedules.calendar import Calendar
+from sexton.schedules.occurrence import Occurrence
 from sexton.schedules.parse import parse
-from sexton.schedules.schedule import Occurrence, Schedule, next_after_many
+from sexton.schedules.schedule import Schedule, next_after_many
 
 __all__ = ["Calendar", "Occurrence", "Schedule", "next_after_many", "parse"]

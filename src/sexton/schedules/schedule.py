@@ -21,6 +21,7 @@ from sexton.errors import ScheduleError
 from sexton.schedules.calendar import Calendar, Roll, Rolled
 from sexton.schedules.explanation import explain
 from sexton.schedules.move import Move
+from sexton.schedules.occurrence import Occurrence, change_note
 from sexton.schedules.wall import DAY, FIRST_WALL, LAST_WALL, STEPS, Budget, Rule
 from sexton.schedules.zone import EPOCH, WIDEST, Change, Fold, Gap, Hit, Mapping, Zone, zone
 
@@ -30,18 +31,6 @@ NOTHING: frozenset[int] = frozenset()
 
 # What an exclusion costs: asking the calendar, and continuing after it.
 EXCLUSION_STEPS = 10
-
-
-@dataclass(frozen=True, slots=True)
-class Occurrence:
-    """One nominal time: `at`, the instant; `local`, what the rule says, even where the clock on the wall
-    never showed it; a `note`, such as on a clock change; and `skipped`, why it does not fire: `dst_gap`,
-    `excluded` or `rescheduled`."""
-
-    at: datetime
-    local: datetime
-    note: str | None = None
-    skipped: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -428,9 +417,7 @@ class Schedule:
         note = None
         if hit.change is not None:
             actual, local = local, self.zone.local(hit).replace(microsecond=at.microsecond)
-            note = _CHANGE_NOTES[hit.change].format(
-                nominal=_time(local), day=f"{local:%Y-%m-%d}", actual=_time(actual)
-            )
+            note = change_note(hit.change, local, actual)
         elif skipped == "rescheduled":
             note = "its run was moved"
         elif self.move is not None and at == self.move.to:
@@ -483,18 +470,6 @@ def next_after_many(schedules: Sequence[Schedule], instant: datetime) -> list[da
         if schedule.timing_key not in answers:
             answers[schedule.timing_key] = schedule.next_after(instant)
     return [answers[schedule.timing_key] for schedule in schedules]
-
-
-_CHANGE_NOTES = {
-    Change.MOVED: "{nominal} does not exist on {day}: moved to {actual}",
-    Change.SKIPPED: "{nominal} does not exist on {day}: skipped",
-    Change.FIRST_OF_TWO: "{nominal} happens twice on {day}: this is the first",
-    Change.SECOND_OF_TWO: "{nominal} happens twice on {day}: this is the second",
-}
-
-
-def _time(when: datetime) -> str:
-    return f"{when:%H:%M:%S}".removesuffix(":00")
 
 
 def _iso(instant: datetime | None) -> str | None:

@@ -13,16 +13,13 @@ from __future__ import annotations
 
 import base64
 import binascii
-import html
 import json
 import logging
 import os
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, quote_plus, unquote, urlsplit
+from urllib.parse import quote
 
 import msgspec
 from cryptography.exceptions import InvalidTag
@@ -35,6 +32,8 @@ from sexton.postgres.database import Connection, Database
 from sexton.postgres.server import default_data_directory
 from sexton.postgres.transaction import NAMESPACE, SHARED, Context, command
 from sexton.refusal import not_found
+from sexton.security.binding import ANYWHERE, NOWHERE, Binding, Use, hosts_of
+from sexton.security.mask import Mask
 from sexton.security.placeholder import PLACEHOLDER, SecretRef, check_secret_name
 from sexton.security.private_file import make_private_file
 
@@ -46,75 +45,10 @@ KEY_BYTES = 32
 NONCE_BYTES = 12
 LARGEST = 64 * 1024
 KEPT_SECONDS = 30.0
-MASK = "•••"
-# Shorter texts are too likely to stand for something else.
-SHORTEST_MASKED = 4
-# A text that was cut may end, or begin, in the middle of a secret.
-SHORTEST_CUT = 6
-CUT = "…"
-# What encodings of URLs and JSON put for a character; others write its digits in the other case.
-ENCODED = re.compile(r"%[0-9A-F]{2}|\\u[0-9a-f]{4}")
-URL_SAFE = str.maketrans("+/", "-_")
-HOST = re.compile(r"(\*\.)?[A-Za-z0-9_]([A-Za-z0-9_.:-]{0,251}[A-Za-z0-9_])?")
 
 
 class SecretError(SextonError):
     """A secret that cannot be read: it does not exist, or there is no key, or another key."""
-
-
-@dataclass(frozen=True, slots=True)
-class Use:
-    """What a secret is wanted for: a kind of target, the hosts that get it, and whose job wants it."""
-
-    kind: str = ""
-    hosts: tuple[str, ...] = ()
-    namespace: str = NAMESPACE
-
-
-@dataclass(frozen=True, slots=True)
-class Binding:
-    """Where a secret may go. Without hosts, to any; without kinds, with any kind of target."""
-
-    hosts: tuple[str, ...] = ()
-    kinds: tuple[str, ...] = ()
-
-    def allows(self, use: Use) -> bool:
-        """A command can send what it knows to any host: a secret that has hosts is for shell only by name."""
-        if self.kinds and use.kind not in self.kinds:
-            return False
-        if not self.hosts or (use.kind == "shell" and "shell" in self.kinds):
-            return True
-        return bool(use.hosts) and all(map(self._names, use.hosts))
-
-    def __str__(self) -> str:
-        parts = [f"hosts {', '.join(self.hosts)}"] if self.hosts else []
-        parts += [f"targets of the kind {', '.join(self.kinds)}"] if self.kinds else []
-        return " and ".join(parts) or "any host"
-
-    def authenticated(self, namespace: str, name: str) -> bytes:
-        return json.dumps([namespace, name, self.hosts, self.kinds]).encode()
-
-    def _names(self, host: str) -> bool:
-        host = host.lower().removesuffix(".")
-        return any(
-            host.endswith(each[1:]) if each.startswith("*.") else host == each
-            for each in map(str.lower, self.hosts)
-        )
-
-
-ANYWHERE = Binding()
-NOWHERE = Use()
-
-
-def hosts_of(url: str) -> tuple[str, ...]:
-    """The hosts of an address; of several with commas, each. An address of SQS has a region instead."""
-    try:
-        parts = urlsplit(url)
-        servers = parts.netloc.rpartition("@")[2].split(",")
-        hosts = tuple((urlsplit(f"//{server}").hostname or "") for server in servers)
-    except ValueError:
-        return ("",)
-    return tuple(f"sqs.{host}.amazonaws.com" for host in hosts) if parts.scheme == "sqs" else hosts
 
 
 class Secrets:
@@ -126,7 +60,7 @@ class Secrets:
         self._namespaces = settings.namespace_names()
         self._cipher: AESGCM | None = None
         self._values: dict[tuple[str, str], tuple[str, Binding, float]] = {}
-        self._masked: dict[str, None] = {}
+        self._mask = Mask()
 
     async def reveal(self, text: str | SecretRef, use: Use = NOWHERE) -> str:
         """The text with its secrets in their places."""
@@ -180,72 +114,21 @@ class Secrets:
         binding = Binding(tuple(row["hosts"]), tuple(row["kinds"]))
         value = decrypt(self._key(), namespace, name, binding, row["value"])
         self._values[namespace, name] = (value, binding, now)
-        self._remember(value)
+        self._mask.remember(value)
         return value, binding
 
     def mask(self, text: str) -> str:
         """The text without any secret that was revealed here, and without the parts of one at its ends."""
-        for value in self._masked:
-            if value in text:
-                text = text.replace(value, MASK)
-        end = CUT if text.endswith(CUT) else ""
-        body = text.removesuffix(end)
-        for value in self._masked:
-            body = _without_cut(body, value)
-        return body + end
+        return self._mask.text(text)
 
     def mask_all(self, value: Any) -> Any:
         """The same for every text inside a JSON value."""
-        if not self._masked:
-            return value
-        match value:
-            case str():
-                return self.mask(value)
-            case list():
-                return [self.mask_all(item) for item in value]
-            case dict():
-                return {self.mask(str(name)): self.mask_all(item) for name, item in value.items()}
-        return value
-
-    def _remember(self, value: str) -> None:
-        """Mask also the parts of an address, and other spellings: the errors of clients quote those."""
-        parts = [value, *value.splitlines()]
-        if "://" in value:
-            try:
-                split = urlsplit(value)
-                parts += [split.password or "", split.netloc.rpartition("@")[0], split.query]
-            except ValueError:
-                pass
-        for part in parts:
-            for way in _spellings(part):
-                if len(way) >= SHORTEST_MASKED:
-                    self._masked.setdefault(way)
-        # The longest first: a part of a secret must not break up the whole.
-        self._masked = dict.fromkeys(sorted(self._masked, key=len, reverse=True))
+        return self._mask.value(value)
 
     def _key(self) -> AESGCM:
         if self._cipher is None:
             self._cipher = AESGCM(read_key(self._source))
         return self._cipher
-
-
-def _without_cut(text: str, secret: str) -> str:
-    """The text without the beginning of the secret at its end, and without its end at the beginning."""
-    first, last = secret[:SHORTEST_CUT], secret[-SHORTEST_CUT:]
-    if len(secret) <= SHORTEST_CUT:
-        return text
-    at = text.find(first, max(0, len(text) - len(secret)))
-    while at >= 0:
-        if secret.startswith(text[at:]):
-            text = text[:at] + MASK
-            break
-        at = text.find(first, at + 1)
-    at = text.rfind(last, 0, len(secret))
-    while at >= 0:
-        if secret.endswith(text[: at + SHORTEST_CUT]):
-            return MASK + text[at + SHORTEST_CUT :]
-        at = text.rfind(last, 0, at + SHORTEST_CUT - 1)
-    return text
 
 
 def _require(name: str, binding: Binding, use: Use) -> None:
@@ -257,51 +140,6 @@ def _require(name: str, binding: Binding, use: Use) -> None:
             f"with {wanted}",
             hint=f"set it again with the hosts that may get it: sexton secret set {name} --host HOST",
         )
-
-
-def _spellings(text: str) -> Iterable[str]:
-    """How the errors and answers of services quote a text."""
-    for way in (text, unquote(text)):
-        data = way.encode()
-        yield way
-        for encoded in (quote(way, safe=""), quote(way), quote_plus(way)):
-            yield from (encoded, ENCODED.sub(lambda found: found[0].lower(), encoded))
-        for escaped in (json.dumps(way)[1:-1], json.dumps(way, ensure_ascii=False)[1:-1]):
-            for each in (escaped, ENCODED.sub(lambda found: found[0].upper().replace("U", "u"), escaped)):
-                yield from (each, each.replace("/", "\\/"))
-        yield from (html.escape(way), html.escape(way, quote=False), repr(way)[1:-1], repr(data)[2:-1])
-        if len(data) > SHORTEST_CUT:
-            yield from _in_base64(data)
-
-
-def _in_base64(data: bytes) -> Iterable[str]:
-    """As a part of a longer text that is encoded, such as `user:password`: the characters that come from the
-    data alone, wherever it begins."""
-    for before, mixed in ((0, 0), (1, 2), (2, 3)):
-        whole = base64.b64encode(b"\0" * before + data)[mixed : (before + len(data)) * 8 // 6].decode()
-        yield from (whole, whole.translate(URL_SAFE))
-
-
-def check_binding(binding: Binding, kinds: Iterable[str]) -> Binding:
-    """Refuse hosts and kinds that cannot be."""
-    known = list(kinds)
-    for host in binding.hosts:
-        if not HOST.fullmatch(host):
-            raise InvalidField(
-                "bad_host",
-                f"{host!r} is not a host",
-                field="host",
-                hint="write crm.example.com, or *.example.com for all below it; no scheme, no port",
-            )
-    for kind in binding.kinds:
-        if kind not in known:
-            raise InvalidField(
-                "bad_kind",
-                f"there is no kind of target {kind!r}",
-                field="kind",
-                hint=f"use {', '.join(known)}",
-            )
-    return binding
 
 
 @command

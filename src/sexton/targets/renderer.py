@@ -10,8 +10,9 @@ import msgspec
 from sexton.errors import SextonError, Unavailable
 from sexton.model import Cancel, Failure, Outcome, Success
 from sexton.postgres.database import Database
+from sexton.security.binding import NOWHERE, Use, hosts_of
 from sexton.security.placeholder import SecretRef
-from sexton.security.secrets import NOWHERE, SecretError, Secrets, Use, hosts_of
+from sexton.security.secrets import SecretError, Secrets
 from sexton.targets.base import Refused
 from sexton.targets.run import RunContext, Step, describe
 from sexton.targets.template import fill, names_wall_clock

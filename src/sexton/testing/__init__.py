@@ -256,9 +256,9 @@ class Engine:
         before = self._scheduler.fired + self._scheduler.caught_up.jobs
         self._scheduler._forget()
         for _ in range(MOST_ROUNDS):
-            if await self._scheduler.tick() > 0 and not self._scheduler.counting:
+            if await self._scheduler.tick() > 0 and not self._scheduler.live_count.running:
                 break  # what was missed is planned in a thread, and may take several rounds
-            await self._scheduler.counted()
+            await self._scheduler.live_count.wait()
         return self._scheduler.fired + self._scheduler.caught_up.jobs - before
 
     async def _work(self) -> int:

@@ -64,7 +64,7 @@ async def test_a_name_that_was_given_is_not_for_a_file_of_that_name(database: Da
 @pytest.mark.parametrize(
     "end", ["update sexton.nodes set state = 'dead'", "update sexton.nodes set lease_until = now()"]
 )
-async def test_one_that_is_gone_is_in_nobodys_way(database: Database, end: str) -> None:
+async def test_one_that_is_gone_does_not_block_the_name(database: Database, end: str) -> None:
     await worker("/a/main.py").join(database)
     await execute(database, end)
     assert await worker("/b/main.py").join(database)

@@ -63,7 +63,7 @@ def test_who_is_meant(ref: str, ids: list[str]) -> None:
 
 
 @pytest.mark.parametrize("ref", ["", "n_9", "db-1", "web-1:2"])
-def test_nobody_is_meant(ref: str) -> None:
+def test_no_node_is_meant(ref: str) -> None:
     with pytest.raises(NotFound) as refused:
         meant(NODES, ref)
     assert refused.value.code == "node_not_found"

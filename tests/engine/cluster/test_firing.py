@@ -109,7 +109,7 @@ def test_alone_it_is_believed_again_at_once(at: At) -> None:
 
 
 def test_behind_a_pooler_an_answer_may_take_a_lease(at: At) -> None:
-    """Nobody sees there whether PostgreSQL works on it."""
+    """There the client cannot see whether PostgreSQL works on it."""
     firing = Firing(4, blind=True)
     at(100)
     firing.began()

@@ -151,7 +151,7 @@ async def test_what_can_never_work_is_raised_when_it_is_opened(moody: Moody, gua
     assert not guard.health.ok
 
 
-def test_a_shard_is_free_if_nobody_else_who_lives_leads_it() -> None:
+def test_a_shard_is_free_if_no_other_live_node_leads_it() -> None:
     assert VIEW.free(0)
     assert not VIEW.free(1)
     assert View(node=7, holders={1: 7}, live=frozenset({7})).free(1)

@@ -55,7 +55,7 @@ async def test_a_dead_nodes_shards_are_taken_with_new_epochs(database: Database)
     assert (first.leadership.shards_lost, first.leadership.fenced) == (4, 0)
 
 
-async def test_nobody_takes_what_a_live_node_holds(database: Database) -> None:
+async def test_no_node_takes_what_a_live_node_holds(database: Database) -> None:
     await Stage(database).lead()
     assert await take(database, epoch=1, final=False) is None
 

@@ -1,4 +1,4 @@
-"""Another number of shards: nothing is lost or doubled, whoever fires and creates meanwhile."""
+"""Another number of shards: nothing is lost or doubled while others fire and create."""
 
 from __future__ import annotations
 
@@ -235,7 +235,7 @@ asyncio.run(main())
 
 @pytest.mark.parametrize(("point", "shards"), [("give theirs up", 4), ("timers looked at", 4), ("after", 8)])
 async def test_one_that_is_killed_can_be_run_again(own: Database, point: str, shards: int) -> None:
-    """Whenever it was: nothing is fired twice or never, and nobody has to wait for the pause to run out."""
+    """Whenever it was: nothing is fired twice or never, and no node has to wait for the pause to run out."""
     jobs = [await add_job(own, name=f"job-{number}") for number in range(8)]
     for job in jobs:
         await move_timer(own, job, hour_before(await now(own)))
@@ -259,7 +259,7 @@ async def test_the_same_number_and_impossible_ones(own: Database) -> None:
             await reshard(Context(own), shards)
 
 
-async def test_the_sweeper_mends_timers_that_nobody_leads(database: Database) -> None:
+async def test_the_sweeper_mends_timers_without_a_leader(database: Database) -> None:
     job = await add_job(database)
     await execute(database, "update sexton.timers set shard = 77")
     sweeper = Sweeper(database, Settings(), Telemetry(), steady=lambda: False)

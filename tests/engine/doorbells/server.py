@@ -1,4 +1,4 @@
-"""A server of a test module's own, that can be stopped and started again at the same place."""
+"""A server of a test module's own, that can be stopped and started again at the same address."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 
 from sexton import clock
 from tests.servers.__main__ import PROGRAMS, START_SECONDS
-from tests.servers.place import Place
+from tests.servers.sandbox import Sandbox
 from tests.servers.table import SERVERS, Server
 
 
-class Restartable(Place):
+class Restartable(Sandbox):
     """Remembers how its server was started."""
 
     def __init__(self, folder: Path, programs: Path) -> None:
@@ -31,31 +31,31 @@ class Restartable(Place):
 class OwnServer:
     """An entry of the table, or one like it, in a folder of its own."""
 
-    def __init__(self, entry: Server, place: Restartable) -> None:
+    def __init__(self, entry: Server, sandbox: Restartable) -> None:
         self._entry = entry
-        self._place = place
-        self.url = self._entry.start(place)
+        self._sandbox = sandbox
+        self.url = self._entry.start(sandbox)
         self._wait()
 
     def stop(self) -> None:
-        self._place.close()
+        self._sandbox.close()
 
     def start(self) -> None:
         """From the main thread: the server ends with the thread that has started it."""
-        self._place.run_again()
+        self._sandbox.run_again()
         self._wait()
 
     def freeze(self) -> None:
         """It neither answers nor ends."""
-        self._place.freeze()
+        self._sandbox.freeze()
 
     def thaw(self) -> None:
-        self._place.thaw()
+        self._sandbox.thaw()
 
     def _wait(self) -> None:
         end = clock.monotonic() + START_SECONDS
         while not self._entry.ready(self.url):
-            why = self._place.failed()
+            why = self._sandbox.failed()
             assert not why, why
             assert clock.monotonic() < end, f"{self._entry.name} was not ready in time"
             clock.block(0.05)

@@ -1,4 +1,4 @@
-"""Firing under the quotas of namespaces: within them, accounted for, and nobody else is late."""
+"""Firing under the quotas of namespaces: within them, accounted for, and no other namespace is late."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ async def settle(stage: Stage) -> None:
     """Rounds until nothing is due any more, however many counts that takes."""
     due = "select from sexton.timers where due_at <= clock_timestamp()"
     while await stage.round() == 0 or await fetch(stage.database, due):
-        await stage.scheduler.counted()
+        await stage.scheduler.live_count.wait()
 
 
 async def available(database: Database, namespace: str = "a") -> list[datetime]:
@@ -167,7 +167,7 @@ async def test_a_count_that_is_fresh_is_believed(database: Database, stage: Stag
     await due_now(database, jobs[1:])
     reread(stage)
     await stage.round()
-    assert not stage.scheduler.counting
+    assert not stage.scheduler.live_count.running
     assert [reason for _, reason, _ in await skips_of(database, jobs[1])] == ["quota"]
 
 

@@ -1,4 +1,4 @@
-"""A job whose schedule cannot be computed is set aside alone, and everybody who asks is told."""
+"""A job whose schedule cannot be computed is set aside alone, and every face says so."""
 
 from __future__ import annotations
 

@@ -179,7 +179,7 @@ async def test_a_broken_address_keeps_no_other_letter(
     assert "redis" in ((await get_dead(Context(database), run)).delivery_error or "")
 
 
-async def test_nothing_of_it_is_scanned_while_nobody_dies(database: Database) -> None:
+async def test_nothing_of_it_is_scanned_while_no_run_dies(database: Database) -> None:
     store = Store(database)
     rows = await store.fetch(
         """explain select run_id from sexton.dead where next_delivery_at <= now()

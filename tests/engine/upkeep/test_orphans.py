@@ -1,4 +1,4 @@
-"""A run that was queued at the very moment its predecessor ended: nobody promoted it, so the sweeper does."""
+"""A run that was queued at the very moment its predecessor ended, and not promoted: the sweeper does it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def due_now(database: Database, stage: Stage, job: int, seconds: int) -> N
 
 
 async def make_orphan(database: Database, stage: Stage) -> tuple[int, asyncpg.Record]:
-    """A firing queues a run while the one before it is alive; that one ends and finds nobody to promote, for
+    """A firing queues a run while the one before it is alive; that one ends and finds no run to promote, for
     the firing is not committed yet."""
     job = await add_job(database, overlap="QUEUE_ONE")
     await due_now(database, stage, job, 2)

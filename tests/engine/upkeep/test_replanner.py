@@ -431,9 +431,7 @@ async def test_what_a_node_that_is_behind_plans_is_mended(database: Database) ->
     assert (await zone_row(database))["moved"] == 2
 
 
-async def test_a_timer_that_somebody_holds_is_waited_for(
-    database: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_locked_timer_is_waited_for(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     await record(database, shifted(1))
     job = await under_old_rules(database)
     before, _ = await place(database, job)

@@ -65,7 +65,7 @@ def sweeper(store: Store, *, steady: bool = True, at: datetime = NOW) -> Sweeper
 async def died(
     store: Store, begun: list[int] | None, how: str | None = "exit code 3", own: bool = True
 ) -> int:
-    """A worker that died holding runs: which had begun, and how it ended. None: nobody has seen it."""
+    """A worker that died holding runs: which had begun, and how it ended. None: no parent has seen it."""
     node = await store.node(lease_until=NOW - timedelta(seconds=1), state="dead")
     await store.execute(
         "update sexton.nodes set running = 1, begun = $2, ended_by = $3, own_end = $4 where id = $1",
@@ -126,7 +126,7 @@ async def test_a_process_that_ended_itself_makes_suspects_of_what_had_begun(stor
 
 @pytest.mark.parametrize("begun", [True, False])
 async def test_what_was_killed_from_outside_is_suspected_at_the_third_time(store: Store, begun: bool) -> None:
-    """Also if nobody has seen how it ended, and which of its runs had begun."""
+    """Also if no parent has seen how it ended, and which of its runs had begun."""
     runs = [await held(store, crashes=crashes, attempt=crashes + 1) for crashes in (0, 1, 2, 2)]
     how = ("signal 9 (SIGKILL)", False) if begun else (None, False)
     await takes(store, await died(store, runs if begun else None, *how), *runs)
@@ -196,7 +196,7 @@ async def test_the_next_poison_of_a_job_takes_one_crash(store: Store) -> None:
     assert await store.statuses() == {first: "dead", second: "dead"}
 
 
-async def test_a_worker_that_left_in_good_order_charges_nobody(store: Store) -> None:
+async def test_a_worker_that_left_in_good_order_charges_no_run(store: Store) -> None:
     """Though it could not record or give back all that it had."""
     node = await store.node()
     run = await held(store, node=node)
@@ -235,8 +235,8 @@ async def test_the_poison_of_a_queue_of_one_lets_the_next_run_go(store: Store) -
     assert (live["slot"], live["available_at"]) == (0, NOW)
 
 
-async def test_who_has_not_renewed_steadily_declares_nobody_dead(store: Store) -> None:
-    """After an outage of the database every lease has ended, and nobody is dead."""
+async def test_a_sweeper_that_has_not_renewed_steadily_declares_no_node_dead(store: Store) -> None:
+    """After an outage of the database every lease has ended, and no node is dead."""
     run, node = await running_on_a_dead_worker(store)
     await sweeper(store, steady=False).tick()
     assert (await store.live(run))["state"] == "running"
@@ -260,7 +260,7 @@ async def test_a_claim_that_was_under_way_when_its_node_died_is_found(store: Sto
 
 
 async def test_a_node_declared_dead_long_ago_still_loses_its_runs(store: Store) -> None:
-    """Whoever declared it dead died before it could take the runs back."""
+    """The sweeper that declared it dead died before it could take the runs back."""
     node = await store.node(lease_until=NOW - timedelta(seconds=1))
     run = await store.run(state="running", node=node, claim=1, attempt=1)
     await store.database.execute("cluster/declare_dead", now=NOW)
@@ -268,7 +268,7 @@ async def test_a_node_declared_dead_long_ago_still_loses_its_runs(store: Store) 
     await sweeper(store, at=day_later).tick()
     assert (await store.live(run))["state"] == "pending"
     await sweeper(store, at=day_later).tick()
-    # It holds nothing any more: nobody has to look at it again.
+    # It holds nothing any more: no sweeper has to look at it again.
     assert await store.value("select running from sexton.nodes where id = $1", node) == 0
 
 
@@ -335,7 +335,7 @@ async def test_a_worker_stopped_before_commit_does_not_keep_its_run(store: Store
     await queue.close()
 
 
-async def test_runs_that_nobody_serves_expire(store: Store) -> None:
+async def test_runs_that_no_worker_serves_expire(store: Store) -> None:
     over, fresh = await store.run(expires_at=NOW), await store.run(expires_at=LATER)
     asked = await store.run(cancel_requested_at=NOW, cancel_reason="no", available_at=LATER)
     node = await store.node(lease_until=LATER)

@@ -192,7 +192,7 @@ async def test_nothing_ends_the_heartbeat(store: Store, monkeypatch: pytest.Monk
         async def renew(connection: Any) -> None:
             if not failed.is_set():
                 failed.set()
-                raise ValueError("nobody thought of this")
+                raise ValueError("an error that no code expects")
             await real(connection)
 
         monkeypatch.setattr(heartbeat, "_renew", renew)

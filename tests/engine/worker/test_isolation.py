@@ -205,7 +205,7 @@ async def test_further_processes_are_for_suspects_that_wait_too_long(
         task.cancel()
 
 
-async def test_one_that_does_not_leave_is_killed_and_charges_nobody(
+async def test_one_that_does_not_leave_is_killed_and_charges_no_run(
     store: Store, isolation: Isolation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "STOP_SECONDS", 0)

@@ -18,7 +18,8 @@ from sexton.jobs.spec import Limits
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
 from sexton.runs.read import get_run
-from sexton.security.secrets import SecretError, Secrets, Use, keep, new_key
+from sexton.security.binding import Use
+from sexton.security.secrets import SecretError, Secrets, keep, new_key
 from sexton.targets.face import Run
 from tests.seeding import NOW, QUIET, Store, settled, working
 

@@ -247,12 +247,12 @@ async def test_a_handler_can_cancel_its_run(store: Store) -> None:
     run = await store.run()
 
     async def work(run: Run) -> Cancel:
-        return Cancel("nobody needs it")
+        return Cancel("not needed")
 
     async with working(store.database, {"work": work}) as worker:
         await drained(worker)
     ended = await store.history(run)
-    assert (ended["status"], ended["reason"]) == ("cancelled", "nobody needs it")
+    assert (ended["status"], ended["reason"]) == ("cancelled", "not needed")
 
 
 async def test_an_attempt_over_its_time_is_stopped(store: Store) -> None:

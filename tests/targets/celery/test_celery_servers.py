@@ -48,7 +48,7 @@ def fail(*args, **kwargs):
 
 
 class Shop:
-    """An application of somebody else's, with a worker that runs."""
+    """A foreign application, with a worker that runs."""
 
     def __init__(self, broker: str, url: str, results: str, queue: str, log: Path) -> None:
         self.broker, self.url, self.results, self.queue, self.log = broker, url, results, queue, log

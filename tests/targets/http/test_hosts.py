@@ -28,7 +28,7 @@ def time(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 async def ask(hosts: Hosts, status: int | None = 200, origin: str = ORIGIN) -> None:
-    """One request; None: nobody answers."""
+    """One request; None: there is no answer."""
     async with hosts.admit(origin) as permit:
         if status is None:
             permit.failed()
@@ -116,7 +116,7 @@ async def test_no_more_than_so_many_at_a_time(monkeypatch: pytest.MonkeyPatch) -
     await ask(hosts)
 
 
-async def test_whoever_waits_gets_the_next_place() -> None:
+async def test_a_waiting_request_gets_the_next_place() -> None:
     hosts = Hosts(Settings(http_per_host=1))
     order: list[int] = []
 

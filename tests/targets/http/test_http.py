@@ -217,7 +217,7 @@ async def test_a_long_answer_is_cut(store: Store, service: Service) -> None:
     assert (result["status"], result["truncated"], len(result["body"])) == (200, True, 16_384)
 
 
-async def test_nobody_there_is_tried_again(store: Store) -> None:
+async def test_a_refused_connection_is_tried_again(store: Store) -> None:
     run = await send(store, {"url": "http://127.0.0.1:1/"})
     live = await store.live(run)
     assert live["state"] == "failed"

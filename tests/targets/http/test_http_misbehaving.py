@@ -23,7 +23,8 @@ from sexton.errors import InvalidField
 from sexton.jobs.validation import read_spec
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
-from sexton.security.secrets import Binding, keep, new_key
+from sexton.security.binding import Binding
+from sexton.security.secrets import keep, new_key
 from tests.seeding import (
     NOW,
     QUIET,
@@ -224,7 +225,7 @@ async def test_a_body_that_grows_out_of_hand_is_not_made(store: Store) -> None:
     assert (await store.history(run))["reason"] == "permanent"
 
 
-async def test_a_certificate_that_nobody_vouches_for_is_tried_again(store: Store, tmp_path: Path) -> None:
+async def test_a_certificate_of_an_unknown_authority_is_tried_again(store: Store, tmp_path: Path) -> None:
     async with serving(tls=make_authority(tmp_path).context()) as service:
         [run] = await send(store, {"url": service.url})
         assert service.requests == []

@@ -304,7 +304,7 @@ async def test_a_wrong_password_is_permanent_and_not_told(database: Database) ->
         ("sqs", "SEXTON_TEST_SQS_URL", "NonExistentQueue"),
     ],
 )
-async def test_where_nobody_takes_messages_yet_they_are_tried_again(
+async def test_messages_without_a_taker_are_tried_again(
     database: Database, broker: str, variable: str, said: str
 ) -> None:
     target = {"message": {"broker": broker, "url": address(variable), "topic": f"t-{uuid4().hex}"}}

@@ -27,9 +27,9 @@ from sexton.engine.scheduler import catch_up
 from sexton.engine.scheduler.catch_up import CaughtUp
 from sexton.engine.scheduler.due_batch import DueBatch
 from sexton.engine.scheduler.horizon import METERED, MICROSECOND, PLAIN, Horizon, instant
+from sexton.engine.scheduler.live_count import LiveCount
 from sexton.engine.scheduler.set_aside import SetAside
 from sexton.engine.scheduler.wheel import MICROSECONDS
-from sexton.errors import Unavailable
 from sexton.jobs.accounting import reserve
 from sexton.jobs.planning import HICCUP
 from sexton.postgres.audit_entry import Source
@@ -99,8 +99,7 @@ class Scheduler(Loop):
         self._limit: asyncio.Timeout | None = None
         #: Occurrences that were skipped because their namespace had no room among its live runs.
         self.over_quota = 0
-        self._counting: asyncio.Task[None] | None = None
-        self._fresh: set[str] = set()
+        self.live_count = LiveCount(database, self.wake)
         self.listening: Callable[[], bool] = lambda: True
         # Called after every firing with its jobs, groups and scheduled times, as the statement takes them,
         # and the number of jobs.
@@ -137,7 +136,7 @@ class Scheduler(Loop):
             raise unavailable(error) from error
 
     async def teardown(self) -> None:
-        await self.counted()
+        await self.live_count.wait()
         if self._connection is not None:
             self._connection.terminate()
             self._connection = None
@@ -300,12 +299,12 @@ class Scheduler(Loop):
         if any(special):
             statement, parameters["may_end"] = "firing/fire_special", special
         if metered:
-            statement, parameters["fresh"] = "firing/fire_metered", self._take_fresh()
+            statement, parameters["fresh"] = "firing/fire_metered", self.live_count.take_fresh()
         row = None if self._expects_locked(batch.jobs) else await self._send(statement, **parameters)
         row = row or await self._fire_free(statement, batch.jobs, numbers, parameters)
         if metered:
             self.over_quota += row["refused"]
-            self._count_live(row["stale"])
+            self.live_count.start(row["stale"])
         if row["fired"] and self.on_fired is not None:
             self.on_fired(parameters["jobs"], parameters["groups"], parameters["scheduled"], row["fired"])
         if not row["held"]:
@@ -394,41 +393,6 @@ class Scheduler(Loop):
         self._leadership.wake()
         self._forget()
 
-    # Quotas
-
-    def _count_live(self, namespaces: Sequence[str]) -> None:
-        """Count the live runs of these namespaces, beside the firing: it may mean to look at all runs. What
-        waits for it is tried again meanwhile."""
-        if not namespaces or self._counting is not None:
-            return
-
-        async def count() -> None:
-            try:
-                await self._database.execute("firing/count_live", namespaces=list(namespaces), now=None)
-                self._fresh.update(namespaces)
-            except (Unavailable, asyncpg.PostgresError) as error:
-                log.warning("the live runs of %s cannot be counted: %s", ", ".join(namespaces), error)
-            finally:
-                self._counting = None
-                self.wake()
-
-        self._counting = asyncio.create_task(count(), name="counting live runs")
-
-    def _take_fresh(self) -> list[str]:
-        """The namespaces that were counted since the last attempt: however long ago that is by now, the next
-        one goes by it."""
-        fresh, self._fresh = list(self._fresh), set()
-        return fresh
-
-    @property
-    def counting(self) -> bool:
-        return self._counting is not None
-
-    async def counted(self) -> None:
-        """Wait for a count that is under way."""
-        if self._counting is not None:
-            await asyncio.wait((self._counting,))
-
     # Catching up
 
     async def _catch_up(self) -> None:
@@ -485,7 +449,7 @@ class Scheduler(Loop):
         fence: dict[str, Any] = {
             **self._fence(batch),
             "node": self._leadership.membership.name,
-            "fresh": self._take_fresh(),
+            "fresh": self.live_count.take_fresh(),
         }
         starts = list(await reserve(self._context(), missed))
         answer = None
@@ -501,7 +465,7 @@ class Scheduler(Loop):
             self._fenced(batch)
             return
         self.over_quota += answer["refused"]
-        self._count_live(answer["stale"])
+        self.live_count.start(answer["stale"])
         for counted in (self.caught_up, self._telling):
             counted.add(answer, starts)
         await self._horizon.read_again(batch)

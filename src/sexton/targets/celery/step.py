@@ -26,7 +26,7 @@ from sexton.model import (
     Outcome,
     Success,
 )
-from sexton.security.secrets import Use
+from sexton.security.binding import Use
 from sexton.targets.base import TargetServices
 from sexton.targets.celery.kind import CeleryTarget
 from sexton.targets.message.brokers.base import Message

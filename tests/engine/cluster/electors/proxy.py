@@ -28,7 +28,7 @@ class Proxy:
         self._server.close()
 
     def pause(self) -> None:
-        """Nothing arrives any more, and nobody is told."""
+        """Nothing arrives any more, and no side is told."""
         self._open.clear()
 
     async def cut(self) -> None:

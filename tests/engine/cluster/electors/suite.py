@@ -179,7 +179,7 @@ class ElectorSuite(ABC):
         first, second, third = await cluster.running(3)
         assert sum(len(node.led) for node in (first, second, third)) == SHARDS
 
-    async def test_nobody_else_can_hold_what_is_held(self, cluster: Cluster) -> None:
+    async def test_no_other_node_can_hold_what_is_held(self, cluster: Cluster) -> None:
         [holder] = await cluster.running(1, **SLOW)
         await holder.stand_still()  # it would hand over what the other should lead
         rival = await cluster.node(**SLOW)
@@ -187,7 +187,7 @@ class ElectorSuite(ABC):
         view = await view_of(rival)
         assert await rival.elector.renew(view) == set()
         assert await rival.elector.acquire(view.epochs, view) == set()
-        await rival.elector.release(view.epochs)  # of somebody else's: changes nothing
+        await rival.elector.release(view.epochs)  # of another node: changes nothing
         await rival.leadership._take(view, set(), set(view.epochs))
         assert rival.led == {}
         assert await holder.elector.renew(await view_of(holder)) == set(range(SHARDS))
@@ -240,7 +240,7 @@ class ElectorSuite(ABC):
         epochs = await cluster.epochs()
         assert all(epochs[shard] > epoch for shard, epoch in lost.items())
 
-    async def test_when_it_is_down_nobody_leads_until_it_is_back(self, cluster: Cluster) -> None:
+    async def test_when_it_is_down_no_node_leads_until_it_is_back(self, cluster: Cluster) -> None:
         nodes = await cluster.running(2)
         epochs = await cluster.epochs()
         for node in nodes:
@@ -260,7 +260,7 @@ class ElectorSuite(ABC):
         assert all(node.leadership.elector_health.ok for node in nodes)
         assert all(epoch >= epochs[shard] for shard, epoch in (await cluster.epochs()).items())
 
-    async def test_epochs_only_grow_whoever_holds(self, cluster: Cluster) -> None:
+    async def test_epochs_only_grow_from_holder_to_holder(self, cluster: Cluster) -> None:
         [stays] = await cluster.running(1, **SLOW)
         seen = [await cluster.epochs()]
         for _ in range(2):

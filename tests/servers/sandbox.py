@@ -18,7 +18,7 @@ PATIENCE = 10.0
 OLDEST_NODE = 20
 
 
-class Place:
+class Sandbox:
     """Made for one server by the session. What is started or entered here is stopped with it."""
 
     def __init__(self, folder: Path, programs: Path) -> None:

@@ -1,0 +1,65 @@
+"""A route: method, path, query and body of an operation. `routes` lists those of the engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from sexton.security.role import Role
+
+PREFIX = "/api/v1"
+#: Why something is changed, for the audit.
+REASON_HEADER = "Sexton-Reason"
+#: How the command line calls itself.
+AGENT = "sexton/"
+
+Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+
+PATH_PARAMETERS = {
+    "job": "The job's id, `j_…`, or its name.",
+    "run": "The run's id, `r_…`.",
+    "name": "The job's name.",
+    "node": "The node's id, `n_…`, its process or its machine.",
+    "queue": "The queue's name.",
+    "key": "The key's id, `k_…`.",
+    "namespace": "The namespace's name.",
+    "schedule": "The id of the planned action, `c_…`.",
+    "entity_type": "What the entity is: post, product, …",
+    "entity_id": "Which one of its type.",
+    "session": "The session's id, `s_…`.",
+}
+
+
+class Query(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """What may follow the `?`. Anything else is refused."""
+
+
+@dataclass(frozen=True)
+class Route:
+    """`role` is what the caller must have in the namespace of the call, or, with `cluster`, in all of them;
+    None: any caller with a credential may ask, and with `open` everyone. `query` and `body` are types, None
+    where there is nothing. `root`: the path stands alone, without the prefix of the API."""
+
+    method: Method
+    path: str
+    tag: str
+    summary: str
+    role: Role | None
+    query: type[Query] | None = None
+    body: Any = None
+    body_optional: bool = False
+    root: bool = False
+    cluster: bool = False
+    open: bool = False
+
+    @property
+    def template(self) -> str:
+        """The whole path, as OpenAPI writes it."""
+        return self.path if self.root else PREFIX + self.path
+
+
+Limit = Annotated[int, Meta(ge=1, le=1000, description="How many rows at most.")]
+Cursor = Annotated[str | None, Meta(description='Where to go on: from the `Link` header with rel="next".')]
