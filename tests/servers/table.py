@@ -314,9 +314,9 @@ def start_oidc(sandbox: Sandbox) -> str:
     return f"http://127.0.0.1:{port}"
 
 
-def offer_schemathesis(place: Place) -> str:
+def offer_schemathesis(sandbox: Sandbox) -> str:
     """No server: the folder with its packages, which tests run in a process of their own."""
-    return str(place.programs.absolute() / "schemathesis")
+    return str(sandbox.programs.absolute() / "schemathesis")
 
 
 SERVERS = (
