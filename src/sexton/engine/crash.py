@@ -22,6 +22,9 @@ POINTS = {
     "fire.after": "a firing is committed, and the scheduler knows it",
     "wake.before": "a worker has been woken, and has not claimed yet",
     "claim.after": "a worker has claimed runs, and has not started them",
+    "step.begun": "a target has noted what it is about to do, and has not done it",
+    "step.acted": "a target has acted, and has not noted it",
+    "step.noted": "a target has noted what it did, and there is more to do",
     "finish.before": "a worker is about to record outcomes",
     "finish.after": "outcomes are recorded, and the worker knows it",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 from uuid import uuid4
@@ -55,7 +56,7 @@ class Detached:
         if len(self.lines) < MOST_LINES:
             self.lines.append(message)
 
-    def transaction(self, run: RunContext, result: Any) -> AbstractAsyncContextManager[Connection]:
+    def transaction(self, done: Mapping[RunContext, Any]) -> AbstractAsyncContextManager[Connection]:
         raise InvalidField("no_run", "there is no run to finish", field="target", hint="run the job instead")
 
     async def token(self, run: RunContext) -> str:

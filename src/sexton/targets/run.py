@@ -83,7 +83,10 @@ class Feedback(Protocol):
 
     def log(self, run: RunContext, level: str, message: str) -> None: ...
 
-    def transaction(self, run: RunContext, result: Any) -> AbstractAsyncContextManager[Connection]: ...
+    def transaction(self, done: Mapping[RunContext, Any]) -> AbstractAsyncContextManager[Connection]:
+        """A transaction that ends with the success of these runs, each with its result. What is in `done`
+        counts when the block ends."""
+        ...
 
     async def token(self, run: RunContext) -> str: ...
 
@@ -295,7 +298,12 @@ class RunContext:
     def transaction(self, result: Any = None) -> AbstractAsyncContextManager[Connection]:
         """A transaction that ends with the success of the run. If it was lost to another worker, everything
         is rolled back and `LeaseLost` raised."""
-        return self._feedback.transaction(self, result)
+        return self._feedback.transaction({self: result})
+
+    def shared_transaction(self, done: Mapping[RunContext, Any]) -> AbstractAsyncContextManager[Connection]:
+        """The same for several runs of this worker: those in `done` when the block ends. If one of them was
+        lost, everything is rolled back."""
+        return self._feedback.transaction(done)
 
 
 class _Done:

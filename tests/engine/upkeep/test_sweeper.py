@@ -321,7 +321,7 @@ async def test_a_worker_stopped_before_commit_does_not_keep_its_run(store: Store
 
     async def handler() -> None:
         async with queue.lent() as connection, connection.transaction():
-            assert await queue.finish_in(connection, node, done, now=NOW)
+            assert await queue.finish_in(connection, node, done, now=NOW) == set()
             await store.database.execute("cluster/declare_dead", now=NOW)
             timeout = "idle_in_transaction_session_timeout"
             assert await connection.fetchval(f"show {timeout}") == "15s"

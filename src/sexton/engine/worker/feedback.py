@@ -10,7 +10,7 @@ import asyncio
 import logging
 import threading
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from functools import partial
@@ -22,6 +22,7 @@ from sexton import clock
 from sexton.engine.worker.queue import CUT_OFF, REFUSALS, RunQueue
 from sexton.engine.worker.state import WorkerState
 from sexton.errors import LeaseLost
+from sexton.model import encode_id
 from sexton.postgres.database import Connection, Database
 from sexton.postgres.transaction import Context
 from sexton.runs import completion
@@ -99,47 +100,57 @@ class WorkerFeedback:
         return completion.token_of(self._report_key, run.id, run.claim, run.fired_at)
 
     @asynccontextmanager
-    async def transaction(self, run: RunContext, result: Any) -> AsyncIterator[Connection]:
+    async def transaction(self, done: Mapping[RunContext, Any]) -> AsyncIterator[Connection]:
         node = self._state.node
-        if node is None or run.stop == "lost":
-            raise LeaseLost(run.run_id)
+        if node is None:
+            raise LeaseLost(next((run.run_id for run in done), "in hand"))
+        _refuse_lost(done)
         async with self._queue.lent() as connection:
             transaction = connection.transaction()
             await transaction.start()
             try:
                 yield connection
+                _refuse_lost(done)
             except BaseException:
                 await transaction.rollback()
                 raise
-            # A cancellation must not leave open whether the run was finished.
-            committing = asyncio.ensure_future(self._commit(run, node, connection, transaction, result))
+            # A cancellation must not leave open whether the runs were finished.
+            committing = asyncio.ensure_future(self._commit(done, node, connection, transaction))
             try:
                 await asyncio.shield(committing)
             except asyncio.CancelledError:
                 await asyncio.wait([committing])
-            done = committing.result()
-            run.committed = True
-            self._state.audience.done({run.id: run}, done, set())
+            recorded = committing.result()
+            for run in done:
+                run.committed = True
+            self._state.audience.done({run.id: run for run in done}, recorded, set())
 
     async def _commit(
-        self, run: RunContext, node: int, connection: Connection, transaction: Any, result: Any
+        self, done: Mapping[RunContext, Any], node: int, connection: Connection, transaction: Any
     ) -> Successes:
+        state, recorded = self._state, Successes()
+        if not done:
+            await transaction.commit()
+            return recorded
         await self.write()
-        state, done, began = self._state, Successes(), self.database_seconds(run.started)
-        done.add(run, began, self.database_seconds(clock.monotonic()), encode_result(result))
-        if not await self._queue.finish_in(connection, node, done, now=state.now()):
+        finished = self.database_seconds(clock.monotonic())
+        for run, result in done.items():
+            recorded.add(run, self.database_seconds(run.started), finished, encode_result(result))
+        if lost := await self._queue.finish_in(connection, node, recorded, now=state.now()):
             await transaction.rollback()
-            state.count_lost({run.id})
-            raise LeaseLost(run.run_id)
+            state.count_lost(lost)
+            raise LeaseLost(encode_id("r", min(lost)))
         try:
             await transaction.commit()
         except CUT_OFF:
-            since = datetime.fromtimestamp(began - 60, UTC)
+            since = datetime.fromtimestamp(min(recorded.started) - 60, UTC)
             if (now := state.now()) is not None:
                 since = min(since, now)
-            if run.id not in await self._queue.recorded(node, [(run.id, run.claim, run.job)], since):
+            claims = [(run.id, run.claim, run.job) for run in done]
+            # Either all are recorded, or none is.
+            if not await self._queue.recorded(node, claims[:1], since):
                 raise
-        return done
+        return recorded
 
     # For the worker.
 
@@ -197,3 +208,9 @@ class WorkerFeedback:
                 return
             for row in rows:
                 await self._each(write, node, [row])
+
+
+def _refuse_lost(runs: Iterable[RunContext]) -> None:
+    for run in runs:
+        if run.stop == "lost":
+            raise LeaseLost(run.run_id)

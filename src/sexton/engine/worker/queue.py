@@ -266,15 +266,15 @@ class RunQueue:
 
     async def finish_in(
         self, connection: Connection, node: int, done: Successes, *, now: datetime | None = None
-    ) -> bool:
-        """The success of one run in a transaction of its handler's; whether the node still held it."""
+    ) -> set[int]:
+        """The success of runs in a transaction of their handler's; those that the node held no more."""
         await connection.execute(
             f"set local idle_in_transaction_session_timeout = {round(COMMIT_SECONDS * 1000)}"
         )
         [row] = await self._database.fetch(
             "recording/finish", on=connection, node=node, now=now, **done.parameters()
         )
-        return bool(row["recorded"] == 1)
+        return set() if row["recorded"] == len(done) else set(done.runs) - set(row["ids"] or ())
 
     async def end(self, node: int, rows: Sequence[End], *, now: datetime | None = None) -> set[int]:
         """Dead and cancelled runs."""
