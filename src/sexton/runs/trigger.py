@@ -49,16 +49,30 @@ async def run_all(
     context: Context, jobs: Sequence[LockedJob], *, payload: Any = msgspec.UNSET
 ) -> list[Verdict]:
     """Run each of the locked jobs once, now: the ids of the runs, or why there is none."""
-    own = None if payload is msgspec.UNSET else encode_payload(payload)
+    given = {} if payload is msgspec.UNSET else {"payload": payload}
+    return await _run(context, jobs, [payload] * len(jobs), given)
+
+
+@command
+async def run_each(context: Context, ref: str, payloads: Sequence[Any]) -> list[Verdict]:
+    """Run a job now, once with each of these payloads: the ids of the runs, or why there is none."""
+    held = await hold(context, ref)
+    return await _run(context, [held] * len(payloads), payloads, {"runs": len(payloads)})
+
+
+async def _run(
+    context: Context, jobs: Sequence[LockedJob], payloads: Sequence[Any], told: Mapping[str, Any]
+) -> list[Verdict]:
+    own = [None if payload is msgspec.UNSET else encode_payload(payload) for payload in payloads]
     taken = await _taken_slots(context, jobs)
     ids = await context.fetchval("recording/next_run_ids", count=len(jobs))
     made: list[Verdict] = []
     runs: list[_ManualRun] = []
-    for held, run_id in zip(jobs, ids, strict=True):
+    for held, run_id, payload, text in zip(jobs, ids, payloads, own, strict=True):
         try:
             if payload is not msgspec.UNSET:
                 check_payload_size(context, payload, held.payload_bytes)
-            runs.append(_manual_run(held, run_id, taken.get(held.job.id, {}), payload))
+            runs.append(_manual_run(held, run_id, taken.get(held.job.id, {}), payload, text))
             made.append(encode_id("r", run_id))
         except SextonError as error:
             made.append(error)
@@ -87,13 +101,13 @@ async def run_all(
         slots=[run.slot for run in runs],
         keys=[run.key for run in runs],
         concurrency_keys=[run.concurrency_key for run in runs],
-        payload=own,
+        payloads=[run.payload for run in runs],
         now=jobs[0].now,
     )
     ids = [encode_id("r", run.run_id) for run in runs]
     detail = {"run_id": ids[0]} if len(ids) == 1 else {"first_run_id": ids[0], "last_run_id": ids[-1]}
-    given = {} if payload is msgspec.UNSET else {"payload": payload}
-    tell(context, "job.run", [run.held for run in runs], {}, detail={**detail, **given})
+    different = {run.held.job.id: run.held for run in runs}
+    tell(context, "job.run", list(different.values()), {}, detail={**detail, **told})
     return made
 
 
@@ -211,6 +225,7 @@ class _ManualRun(NamedTuple):
     slot: int | None
     key: str
     concurrency_key: str | None
+    payload: str | None
 
     @property
     def stops(self) -> bool:
@@ -218,7 +233,9 @@ class _ManualRun(NamedTuple):
         return self.slot == 1 and self.held.job.spec.overlap is Overlap.CANCEL_RUNNING
 
 
-def _manual_run(held: LockedJob, run_id: int, taken: Mapping[int, int], payload: Any) -> _ManualRun:
+def _manual_run(
+    held: LockedJob, run_id: int, taken: Mapping[int, int], payload: Any, text: str | None
+) -> _ManualRun:
     job, spec = held.job, held.job.spec
     key = manual_key(
         spec.idempotency_key_template,
@@ -229,9 +246,8 @@ def _manual_run(held: LockedJob, run_id: int, taken: Mapping[int, int], payload:
         run_id=run_id,
         payload=spec.payload if payload is msgspec.UNSET else payload,
     )
-    return _ManualRun(
-        held, run_id, _slot(spec.overlap, taken), key, concurrency_key_of(spec, job.id, payload)
-    )
+    concurrency_key = concurrency_key_of(spec, job.id, payload)
+    return _ManualRun(held, run_id, _slot(spec.overlap, taken), key, concurrency_key, text)
 
 
 async def _taken_slots(context: Context, jobs: Sequence[LockedJob]) -> dict[int, dict[int, int]]:
