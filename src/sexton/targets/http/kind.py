@@ -73,6 +73,10 @@ class HttpTarget(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
         about("sync, or async: the service answers 202 and reports later how it went."),
     ] = "sync"
     wait_seconds: WaitSeconds = None
+    sign_with: Annotated[
+        Annotated[str, Meta(min_length=1, max_length=200)] | None,
+        about("The name of the secret (`whsec_…`) that signs it. Default: that of the installation."),
+    ] = None
 
 
 class HttpKind(TargetKind[HttpTarget]):

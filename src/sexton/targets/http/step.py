@@ -96,7 +96,7 @@ class OpenHttp:
             for path in filter(None, (target.tls.cert, target.tls.key, target.tls.ca) if target.tls else ()):
                 self._outbound.guard.check_file(path, "target.http.tls")
             body = render(target, run)
-            headers = request_headers(target, run, body, await self._signing_secrets())
+            headers = request_headers(target, run, body, await self._signing_secrets(target, run))
             if target.mode == "async":
                 headers[TOKEN_HEADER] = await run.token()
             reply = await self._outbound.send(
@@ -151,7 +151,15 @@ class OpenHttp:
             return Wait(target.wait_seconds or run.policy.timeout_seconds)
         return judge(target, reply)
 
-    async def _signing_secrets(self) -> list[bytes]:
+    async def _signing_secrets(self, target: HttpTarget, run: RunContext) -> list[bytes]:
+        if target.sign_with is not None:
+            use = await self._renderer.use(run, "http", target.url)
+            value = await self._renderer.secrets.value(target.sign_with, use)
+            try:
+                return read_secrets(value)
+            except ValueError:
+                text = f"the secret {target.sign_with} is not whsec_ and base64"
+                raise SecretError("bad_secret", text) from None
         if clock.monotonic() - self._secrets_at > SECRET_SECONDS:
             self._secrets = read_secrets(await signing_secret(self._database, self._key))
             self._secrets_at = clock.monotonic()
