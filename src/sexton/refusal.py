@@ -29,6 +29,7 @@ THINGS = {
     "namespace": ("namespace_not_found", "see: sexton namespaces list"),
     "key": ("key_not_found", "see: sexton keys list"),
     "planned action": ("schedule_not_found", "see: sexton content list"),
+    "release": ("release_not_found", "see: sexton content release list"),
     "entity": ("entity_not_found", "see: sexton content entities"),
     "session": ("session_not_found", "see: sexton sessions list"),
     "page": ("no_such_path", "/docs lists every path"),

@@ -108,6 +108,32 @@ WINDOW = {
     "entity_type": "post", "entity_id": "1", "starts": "2099-03-02 09:00", "ends": "2099-03-02 17:00",
     "timezone": "Europe/Berlin", "created_by": "ann",
 }  # fmt: skip
+RELEASE = {
+    "items": [{"entity_type": "post", "entity_id": "1", "action": "publish"}], "created_by": "ann",
+    "at": "2099-03-02T09:00:00Z", "needs_approval": True,
+}  # fmt: skip
+
+
+def released(what: str, body: Any = None) -> Case:
+    """A call on a release, which is there."""
+
+    async def make(api: Api, store: Store) -> Call:
+        made = await api("POST", "/content/releases", RELEASE)
+        assert made.status == 201, made.content
+        shown = made.json()
+        item = shown["items"][0]["schedule_id"]
+        return f"/content/releases/{shown['release_id']}/{what}".format(item=item), body
+
+    return make
+
+
+async def told(api: Api, store: Store) -> Call:
+    made = await api("PUT", "/content/notices", NOTICES)
+    assert made.status == 200, made.content
+    return "/content/notices", None
+
+
+NOTICES = {"url": "https://hooks.example/content"}
 BACKFILL = {"start": "2026-05-01T00:00:00Z", "end": "2026-05-01T03:00:00Z"}
 CASES: dict[str, Case] = {
     "create_job": plain("/jobs", {**HOURLY, "name": "other"}),
@@ -147,6 +173,18 @@ CASES: dict[str, Case] = {
     "run_content": planned("run"),
     "approve_content": planned("approve"),
     "create_window": plain("/content/windows", WINDOW),
+    "create_release": plain("/content/releases", RELEASE),
+    "reschedule_release": released("reschedule", {"at": "2099-03-03T09:00:00Z"}),
+    "cancel_release": released("cancel"),
+    "run_release": released("run"),
+    "approve_release": released("approve"),
+    "check_release": released("check"),
+    "add_release_items": released(
+        "items", {"items": [{"entity_type": "post", "entity_id": "2", "action": "archive"}]}
+    ),
+    "remove_release_item": released("items/{item}"),
+    "set_notices": plain("/content/notices", NOTICES),
+    "remove_notices": told,
     "put_entity": plain("/content/entities/post/1", {"body": {"title": "Spring"}}),
 }
 # What is not a change by people.

@@ -9,11 +9,21 @@ import pytest
 import pytest_asyncio
 
 from sexton import Sexton
+from sexton.content.adapters.table import adapters
 from sexton.postgres.transaction import Context
 from sexton.testing import Engine
 from sexton.testing import engine as start_engine
+from tests.content.shelf import Shelf
 
 START = datetime(2027, 3, 1, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def shelf(monkeypatch: pytest.MonkeyPatch) -> Shelf:
+    """An adapter `shelf`. A test names it first: the worker says at its start which adapters it has."""
+    made = Shelf()
+    monkeypatch.setitem(adapters(), "shelf", made.adapter())
+    return made
 
 
 @pytest_asyncio.fixture

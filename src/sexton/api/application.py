@@ -15,6 +15,7 @@ from sexton.api import (
     audit,
     bulk,
     content,
+    content_releases,
     dead,
     jobs,
     pages,
@@ -138,6 +139,7 @@ def operations() -> tuple[Operation, ...]:
         *access.OPERATIONS,
         *sessions.OPERATIONS,
         *content.OPERATIONS,
+        *content_releases.OPERATIONS,
         *audit.OPERATIONS,
         *system.OPERATIONS,
     )

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import asyncpg
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
 
 from sexton.clock import iso
 from sexton.content.adapters.table import adapters
-from sexton.content.model import Action, Entity, EntityState, Standing
+from sexton.content.model import RELEASE, Action, Entity, EntityState, Standing
 from sexton.content.plan import PlannedAction
+from sexton.content.timeline import coming, times_of
 from sexton.errors import Conflict
 from sexton.model import encode_id
 from sexton.postgres import locks
 from sexton.postgres.transaction import Context
-
-MOST_PLANS = 1000
 
 
 class ContradictingPlans(Conflict):
@@ -36,34 +37,59 @@ async def hold_entity(context: Context, entity: Entity) -> None:
     )
 
 
-async def check_conflicts(context: Context, plan: PlannedAction, *, besides: int | None = None) -> None:
-    """Refuse a plan that contradicts the others for its entity; `besides` is the action that it replaces."""
-    rows = await context.fetch(
-        "content/list_pending",
-        namespace=context.namespace,
-        entity_type=plan.entity.type,
-        entity_id=plan.entity.id,
-        limit=MOST_PLANS,
-    )
-    others = [row for row in rows if row["id"] != besides and row["window_id"] != (besides or -1)]
-    at = plan.moment.at
-    for row in others:
-        if row["at"] == at:
-            raise _contradiction(row, f"{row['action']} of {plan.entity} is planned for the same instant")
-        if row["at"] < at and row["action"] == Action.ARCHIVE and plan.action != Action.ARCHIVE:
-            raise _contradiction(row, f"{plan.entity} is to be archived before, {iso(row['at'])}")
-        if plan.action == Action.ARCHIVE and row["at"] > at and row["action"] != Action.ARCHIVE:
-            raise _contradiction(
-                row, f"{row['action']} of {plan.entity} is planned after it, {iso(row['at'])}"
-            )
-    if plan.action == Action.UNPUBLISH:
-        before = [row for row in others if row["at"] < at]
-        if not any(row["action"] == Action.PUBLISH for row in before):
-            standing = await _standing(context, plan)
-            if standing is not None and standing.state != EntityState.PUBLISHED:
-                raise ContradictingPlans(
-                    f"{plan.entity} is not published, and no publication is planned before {iso(at)}"
+async def check_conflicts(
+    context: Context,
+    plan: PlannedAction,
+    *,
+    besides: int | None = None,
+    release: int | None = None,
+    also: Sequence[tuple[datetime, Action]] = (),
+) -> None:
+    """Refuse a plan that contradicts the others for its entity. `besides` is the action, `release` the
+    release that it replaces; `also` is what it does beside its own times. Series are followed for a year."""
+    others = await coming(context, plan.entity, besides=besides, release=release)
+    times = [*times_of(plan, await context.time()), *also]
+    if needs_publication(plan, others, times):
+        refuse_unpublished(plan, await _standing(context, plan))
+
+
+def needs_publication(
+    plan: PlannedAction,
+    others: Sequence[Mapping[str, Any]],
+    times: Sequence[tuple[datetime, Action]] | None = None,
+) -> bool:
+    """Whether an entity has to be published now for a plan to make sense; raises `ContradictingPlans` if one
+    of the `others`, each with `id`, `action` and `at`, contradicts what it does at its `times`: once, if they
+    are not given."""
+    entity, times = plan.entity, [(plan.moment.at, plan.action)] if times is None else times
+    by_instant = {row["at"]: row for row in others}
+    archived = min((row["at"] for row in others if row["action"] == Action.ARCHIVE), default=None)
+    for at, action in times:
+        if (row := by_instant.get(at)) is not None:
+            raise contradiction(row, f"{row['action']} of {entity} is planned for the same instant")
+        if action != Action.ARCHIVE:
+            if archived is not None and archived < at:
+                raise contradiction(
+                    by_instant[archived], f"{entity} is to be archived before, {iso(archived)}"
                 )
+            continue
+        later = (row for row in others if row["at"] > at and row["action"] != Action.ARCHIVE)
+        if (after := next(later, None)) is not None:
+            raise contradiction(
+                after, f"{after['action']} of {entity} is planned after it, {iso(after['at'])}"
+            )
+    ends = [at for at, action in times if action == Action.UNPUBLISH]
+    starts = [at for at, action in times if action == Action.PUBLISH]
+    starts += [row["at"] for row in others if row["action"] == Action.PUBLISH]
+    return bool(ends) and min(starts, default=max(ends)) >= min(ends)
+
+
+def refuse_unpublished(plan: PlannedAction, standing: Standing | None) -> None:
+    """An entity that is known not to be published cannot be unpublished."""
+    if standing is not None and standing.state != EntityState.PUBLISHED:
+        raise ContradictingPlans(
+            f"{plan.entity} is not published, and no publication is planned before {iso(plan.moment.at)}"
+        )
 
 
 async def _standing(context: Context, plan: PlannedAction) -> Standing | None:
@@ -74,6 +100,10 @@ async def _standing(context: Context, plan: PlannedAction) -> Standing | None:
     return (await adapter().state(context, [plan.entity])).get(plan.entity)
 
 
-def _contradiction(row: asyncpg.Record, message: str) -> ContradictingPlans:
+def contradiction(row: Mapping[str, Any], message: str) -> ContradictingPlans:
+    """An import names the line of the other plan, if that is not made yet."""
+    if (line := row.get("line")) is not None:
+        return ContradictingPlans(f"{message} (line {line})")
     schedule_id = encode_id("c", row["id"])
-    return ContradictingPlans(f"{message} ({schedule_id})", schedule_id)
+    within = f" of {encode_id(RELEASE, row['release_id'])}" if row.get("release_id") else ""
+    return ContradictingPlans(f"{message} ({schedule_id}{within})", schedule_id)

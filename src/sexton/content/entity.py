@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from sexton.content.model import Entity
+from sexton.content.model import RELEASE, Entity
 from sexton.content.read import ScheduleView, views
 from sexton.content.spec import EntitySpec
 from sexton.errors import InvalidField
@@ -108,7 +108,7 @@ async def get_entity(context: Context, entity: Entity) -> EntityView:
                 version=each["version"],
                 by=each["actor"],
                 schedule_id=each["schedule_id"] and encode_id("c", each["schedule_id"]),
-                release_id=each["release_id"] and encode_id("c", each["release_id"]),
+                release_id=each["release_id"] and encode_id(RELEASE, each["release_id"]),
                 run_id=each["run_id"] and encode_id("r", each["run_id"]),
             )
             for each in changes

@@ -1,46 +1,48 @@
-"""Carrying an action out: does it still stand, what must come before it, and then the adapter.
+"""Carrying actions out: do they still stand, what must come before them, and then the adapter.
 
-Everything is decided under the lock of the action's row. With an adapter that writes in PostgreSQL, the
-decision, the change and the end of the run are one transaction. With another one, the row says that the
-occurrence was begun before the adapter is asked: from then on it can be neither moved nor called off.
+Everything is decided under the locks of the actions' rows. With an adapter that writes in PostgreSQL, the
+decisions, the changes and the ends of all runs that the worker has in hand are one transaction. With another
+one, the row says that the occurrence was begun before the adapter is asked: from then on it can be neither
+moved nor called off.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import asyncpg
 import msgspec
 
-from sexton.content import window
+from sexton.content import release_execution, window
 from sexton.content.adapters.base import Adapter, NotPossible
 from sexton.content.adapters.table import adapters
-from sexton.content.model import Action, Applied, ContentChange, Entity
+from sexton.content.gathering import Gathering
+from sexton.content.model import MISSED, Action, Applied, ContentChange, Entity, Left, NoticeEvent, NotYet
+from sexton.content.notice import ContentNotice, notice_of, tell, tell_once
 from sexton.content.spec import ContentTarget
+from sexton.content.together import apply_all
+from sexton.engine import crash
 from sexton.model import Cancel, Failure, Outcome, Snooze, Success, Trigger, decode_id
 from sexton.postgres.transaction import Context
+from sexton.runs.retry import tries
 from sexton.targets.base import TargetServices
-from sexton.targets.run import RunContext, Step
+from sexton.targets.run import RunContext, Step, describe
 
 ACTOR = "sexton"
 # How long an action waits before it looks again whether those before it are done.
 WAIT_SECONDS = 1.0
-
-
-class Left(Exception):
-    """The action is not carried out, and why."""
-
-
-class NotYet(Exception):
-    """Another action on the entity comes first."""
+# Up to this late an action is just late, not missed.
+GRACE = timedelta(seconds=60)
 
 
 @dataclass(frozen=True, slots=True)
 class StandingAction:
-    """An action that stands: its row, and the change that it asks for."""
+    """An action that stands: its run, its row, and the change that it asks for."""
 
+    run: RunContext
     row: asyncpg.Record
     change: ContentChange
 
@@ -51,22 +53,23 @@ class OpenContent:
     def __init__(self, services: TargetServices) -> None:
         self._services = services
         self._adapters: dict[str, Adapter] = {}
+        self._gatherings: dict[str, Gathering] = {}
 
     def step(self, spec: ContentTarget) -> Step | None:
         if spec.adapter not in adapters():
             return None
         adapter = self._adapter(spec.adapter)
-        carry_out = self._inside if adapter.transactional else self._outside
 
         async def step(run: RunContext) -> Outcome:
-            try:
-                return await carry_out(adapter, run)
-            except NotYet:
-                return Snooze(WAIT_SECONDS)
-            except Left as why:
-                return Cancel(str(why))
-            except NotPossible as why:
-                return Failure(str(why), permanent=True)
+            payload = run.payload if isinstance(run.payload, dict) else {}
+            database = self._services.database
+            if "release" in payload:
+                return await release_execution.carry_out(database, adapter, run)
+            if "check" in payload:
+                return await release_execution.check_before_time(database, adapter, run)
+            if adapter.transactional:
+                return await self._gatherings[spec.adapter].carry_out(run)
+            return await self._outside(adapter, run)
 
         return step
 
@@ -76,58 +79,161 @@ class OpenContent:
 
     def _adapter(self, name: str) -> Adapter:
         if name not in self._adapters:
-            self._adapters[name] = adapters()[name]()
+            adapter = self._adapters[name] = adapters()[name]()
+
+            async def together(runs: Sequence[RunContext]) -> Sequence[Outcome]:
+                return await self._inside(adapter, runs)
+
+            self._gatherings[name] = Gathering(together)
         return self._adapters[name]
 
-    async def _inside(self, adapter: Adapter, run: RunContext) -> Outcome:
-        result: dict[str, Any] = {}
-        async with run.transaction(result) as connection:
+    async def _inside(self, adapter: Adapter, runs: Sequence[RunContext]) -> Sequence[Outcome]:
+        done: dict[RunContext, Any] = {}
+        batch = _Batch()
+        async with runs[0].shared_transaction(done) as connection:
             context = Context(self._services.database, actor=ACTOR, connection=connection)
-            standing = await _stand(context, run)
-            context = replace(context, namespace=standing.change.namespace)
-            applied = await adapter.apply(context, standing.change)
-            await _settle(context, run, standing, applied)
-            result.update(msgspec.to_builtins(applied))
-        return Success(result)
+            await batch.stand(context, runs)
+            for namespace in sorted({each.change.namespace for each in batch.standing}):
+                own = replace(context, namespace=namespace)
+                chosen = [each for each in batch.standing if each.change.namespace == namespace]
+                applied = await apply_all(adapter, own, [each.change for each in chosen])
+                went = [
+                    (each, what)
+                    for each, what in zip(chosen, applied, strict=True)
+                    if isinstance(what, Applied)
+                ]
+                for each, what in zip(chosen, applied, strict=True):
+                    if isinstance(what, NotPossible):
+                        batch.failed(each, str(what))
+                if went:
+                    await _settle(own, went)
+                done |= {each.run: msgspec.to_builtins(what) for each, what in went}
+            await batch.tell(context)
+            crash.point("step.acted")
+        crash.point("step.noted")
+        return [Success(done[run]) if run in done else batch.outcomes[run] for run in runs]
 
     async def _outside(self, adapter: Adapter, run: RunContext) -> Outcome:
         database = self._services.database
+        batch = _Batch()
         async with database.transaction() as connection:
             context = Context(database, actor=ACTOR, connection=connection)
-            standing = await _stand(context, run)
-            await context.execute(
-                "content/begin", schedule_id=standing.row["id"], scheduled_at=run.scheduled_at, run_id=run.id
-            )
+            await batch.stand(context, [run])
+            for each in batch.standing:
+                await context.execute(
+                    "content/begin", schedule_id=each.row["id"], scheduled_at=run.scheduled_at, run_id=run.id
+                )
+            await batch.tell(context)
+        if not batch.standing:
+            return batch.outcomes[run]
+        [standing] = batch.standing
+        if _done_by(run, standing.row):
+            return Success()
+        crash.point("step.begun")
         context = Context(database, namespace=standing.change.namespace, actor=ACTOR)
-        applied = await adapter.apply(context, standing.change)
+        try:
+            applied = await adapter.apply(context, standing.change)
+        except NotPossible as why:
+            await self._failed(standing, str(why))
+            return Failure(str(why), permanent=True)
+        except Exception as error:
+            if tries(run) > run.policy.max_retries:
+                await self._failed(standing, describe(error).partition("\n")[0])
+            raise
+        crash.point("step.acted")
         async with database.transaction() as connection:
-            await _settle(replace(context, connection=connection), run, standing, applied)
+            await _settle(replace(context, connection=connection), [(standing, applied)])
+        crash.point("step.noted")
         return Success(msgspec.to_builtins(applied))
 
+    async def _failed(self, standing: StandingAction, why: str) -> None:
+        """It is given up: tell its author before the run ends."""
+        database, batch = self._services.database, _Batch()
+        batch.failed(standing, why)
+        async with database.transaction() as connection:
+            await batch.tell(Context(database, actor=ACTOR, connection=connection))
 
-async def _stand(context: Context, run: RunContext) -> StandingAction:
-    """Lock the action that a run is of. Raises `Left` if it does not stand any more, `NotYet` if another one
-    on the entity comes first."""
-    row = await context.fetchrow("content/lock_of_run", schedule_id=_number(run), job_id=run.job)
-    if row is None:
-        raise Left("the action is not planned any more")
-    context = replace(context, namespace=row["namespace"])
+
+class _Batch:
+    """What is decided about runs that are carried out together."""
+
+    def __init__(self) -> None:
+        self.standing: list[StandingAction] = []
+        self.outcomes: dict[RunContext, Outcome] = {}
+        self._notices: list[tuple[str, ContentNotice]] = []
+
+    async def stand(self, context: Context, runs: Sequence[RunContext]) -> None:
+        """Lock the actions of runs, and decide which stand, in the order of their times."""
+        numbers = {run: _number(run) for run in runs}
+        known = [run for run in runs if numbers[run] is not None]
+        rows = await context.fetch(
+            "content/lock_of_runs",
+            schedules=[numbers[run] for run in known],
+            jobs=[run.job for run in known],
+        )
+        locked = {(row["id"], row["job_id"]): row for row in rows}
+        around = await context.fetch(
+            "content/read_around",
+            runs=[run.id for run in known],
+            schedules=[numbers[run] for run in known],
+            at=[run.scheduled_at for run in known],
+        )
+        by_run = {row["run_id"]: row for row in around}
+        ended: set[int] = set()
+        seen: set[int] = set()
+        for run in sorted(runs, key=lambda run: (run.scheduled_at, numbers[run] or 0)):
+            row = locked.get((numbers[run], run.job))
+            if row is None:
+                self.outcomes[run] = Cancel("the action is not planned any more")
+                continue
+            try:
+                if row["id"] in seen:
+                    raise NotYet
+                seen.add(row["id"])
+                change = _decide(row, run, by_run[run.id], ended, seen)
+                self.standing.append(StandingAction(run, row, change))
+            except NotYet:
+                self.outcomes[run] = Snooze(WAIT_SECONDS)
+                continue
+            except Left as why:
+                self.outcomes[run] = Cancel(str(why))
+                if str(why) == MISSED:
+                    self._keep_notice(row, run, NoticeEvent.MISSED, MISSED)
+            ended.add(row["id"])
+
+    def failed(self, standing: StandingAction, why: str) -> None:
+        self.outcomes[standing.run] = Failure(why, permanent=True)
+        self._keep_notice(standing.row, standing.run, NoticeEvent.FAILED, why)
+
+    def _keep_notice(self, row: asyncpg.Record, run: RunContext, event: NoticeEvent, error: str) -> None:
+        notice = notice_of(event, row, run.scheduled_at, run_id=run.id, error=error)
+        self._notices.append((row["namespace"], notice))
+
+    async def tell(self, context: Context) -> None:
+        """Of what was not carried out, once."""
+        for namespace in sorted({each for each, _ in self._notices}):
+            own = [notice for each, notice in self._notices if each == namespace]
+            await tell_once(replace(context, namespace=namespace), own)
+
+
+def _decide(
+    row: asyncpg.Record, run: RunContext, around: asyncpg.Record, ended: set[int], seen: set[int]
+) -> ContentChange:
+    """Whether an action stands. Raises `Left` if it does not, `NotYet` if another one on the entity comes
+    first. `ended` are those of the batch that have been decided, `seen` all that came before it."""
     manual = run.trigger == Trigger.MANUAL
     if row["cancelled_at"] is not None:
         raise Left(f"it was called off by {row['cancelled_by']}")
     if not manual:
         _check_time(row, run.scheduled_at)
-        if await _waits(context, row, run.scheduled_at):
+        if set(around["earlier"] or ()) - ended:
             raise NotYet
+        window.check(row, around, run.scheduled_at, seen)
+        if _missed(row["catch_up_seconds"], run, around["now"]):
+            raise Left(MISSED)
     if row["needs_approval"] and row["approved_at"] is None:
         raise Left("it was not approved")
-    if row["window_id"] is not None and not manual:
-        why, seconds = await window.check(context, row, run.scheduled_at)
-        if why is not None:
-            raise Left(why)
-        if seconds is not None:
-            raise NotYet
-    change = ContentChange(
+    return ContentChange(
         namespace=row["namespace"],
         entity=Entity(row["entity_type"], row["entity_id"]),
         action=Action(row["action"]),
@@ -136,7 +242,12 @@ async def _stand(context: Context, run: RunContext) -> StandingAction:
         scheduled_at=run.scheduled_at,
         actor=row["created_by"],
     )
-    return StandingAction(row, change)
+
+
+def _done_by(run: RunContext, row: asyncpg.Record) -> bool:
+    """Whether this run has done it, and comes again only because its end was not recorded."""
+    done_at = row["done_at"]
+    return row["begun_run"] == run.id and done_at is not None and bool(done_at >= run.scheduled_at)
 
 
 def _check_time(row: asyncpg.Record, scheduled_at: datetime) -> None:
@@ -149,44 +260,35 @@ def _check_time(row: asyncpg.Record, scheduled_at: datetime) -> None:
         raise Left("it was moved to another time")
 
 
-async def _waits(context: Context, row: asyncpg.Record, scheduled_at: datetime) -> bool:
-    """Whether an earlier action on the entity has not ended."""
-    found = await context.fetchval(
-        "content/find_before",
-        namespace=context.namespace,
-        entity_type=row["entity_type"],
-        entity_id=row["entity_id"],
-        schedule_id=row["id"],
-        scheduled_at=scheduled_at,
-    )
-    return found is not None
+def _missed(catch_up_seconds: int | None, run: RunContext, now: datetime) -> bool:
+    """Whether its first attempt comes too late."""
+    if catch_up_seconds is None or tries(run) > 1:
+        return False
+    return now - run.scheduled_at > max(GRACE, timedelta(seconds=catch_up_seconds))
 
 
-async def _settle(context: Context, run: RunContext, standing: StandingAction, applied: Applied) -> None:
-    """Record what was done, and open what closes the window."""
-    row, change = standing.row, standing.change
+async def _settle(context: Context, went: Sequence[tuple[StandingAction, Applied]]) -> None:
+    """Record what was done, plan what closes windows, and tell the authors."""
     await context.execute(
         "content/settle",
-        schedule_id=row["id"],
-        scheduled_at=run.scheduled_at,
-        namespace=change.namespace,
-        entity_type=change.entity.type,
-        entity_id=change.entity.id,
-        action=change.action.value,
-        state_before=applied.state_before,
-        state_after=applied.state_after,
-        version=applied.version,
-        changed=applied.effect == "changed",
-        run_id=run.id,
-        actor=change.actor,
+        schedules=[each.row["id"] for each, _ in went],
+        at=[each.run.scheduled_at for each, _ in went],
+        runs=[each.run.id for each, _ in went],
+        changed=[applied.effect == "changed" for _, applied in went],
+        states_before=[applied.state_before for _, applied in went],
+        states_after=[applied.state_after for _, applied in went],
+        versions=[applied.version for _, applied in went],
     )
-    if row["open_for"] is not None:
-        await window.plan_close(context, row, run.scheduled_at)
+    for each, _ in went:
+        if each.row["open_for"] is not None:
+            await window.plan_close(context, each.row, each.run.scheduled_at)
+    notices = [
+        notice_of(NoticeEvent.DONE, each.row, each.run.scheduled_at, run_id=each.run.id, applied=applied)
+        for each, applied in went
+    ]
+    await tell(context, notices)
 
 
-def _number(run: RunContext) -> int:
+def _number(run: RunContext) -> int | None:
     payload = run.payload if isinstance(run.payload, dict) else {}
-    number = decode_id("c", str(payload.get("schedule", "")))
-    if number is None:
-        raise NotPossible("the payload names no action")
-    return number
+    return decode_id("c", str(payload.get("schedule", "")))

@@ -42,6 +42,17 @@ class NoticeEvent(StrEnum):
     WILL_FAIL = "will_fail"
 
 
+class Left(Exception):
+    """An action is not carried out, and why."""
+
+
+class NotYet(Exception):
+    """Another action comes first."""
+
+
+#: Why an action is left that comes later than its catch_up_seconds allow.
+MISSED = "missed, outside the catch-up window"
+
 #: The prefix of the ids of releases; those of actions begin with `c_`.
 RELEASE = "cr"
 

@@ -93,6 +93,15 @@ def later_on_the_wall(moment: Moment, wall: timedelta, place: Zone) -> datetime:
     return EPOCH + timedelta(seconds=seconds)
 
 
+def end_of_window(opened_at: datetime, open_for: timedelta, timezone: str) -> Moment:
+    """When a window ends that was opened then and is open so long on the wall clock."""
+    place = find_zone(timezone)
+    opened = Moment(opened_at, local_of(opened_at, place), place.name)
+    # A clock change must not turn a window around.
+    end = max(later_on_the_wall(opened, open_for, place), opened_at + timedelta(seconds=1))
+    return Moment(end, local_of(end, place), place.name)
+
+
 def local_of(at: datetime, place: Zone) -> datetime:
     """What the wall clock shows, without its zone."""
     info: tzinfo = place.info

@@ -71,6 +71,9 @@ async def insert(context: Context, plan: PlannedAction, *, past: bool = False) -
         window_id=number if plan.opens_window else plan.window_id,
         opened_at=plan.opened_at,
         open_for=plan.open_for,
+        release_id=None,
+        place=None,
+        catch_up_seconds=plan.catch_up_seconds,
         now=context.now,
     )
     after = {
@@ -106,7 +109,6 @@ def job_of(plan: PlannedAction, number: int, *, past: bool = False) -> JobSpec:
         retry_backoff=Backoff.EXPONENTIAL,
         retry_base_seconds=FIRST_RETRY_SECONDS,
         missed_window=MissedWindow.RUN_ONCE if plan.rule is not None or past else None,
-        catch_up_seconds=plan.catch_up_seconds,
         keep_completed_seconds=KEEP_SECONDS,
         description=f"{plan.action} {plan.entity}",
         owner=plan.created_by[:200],

@@ -18,7 +18,7 @@ from typing import Annotated, Any
 import asyncpg
 import msgspec
 
-from sexton.content.model import Action
+from sexton.content.model import MISSED, RELEASE, Action
 from sexton.content.moment import display
 from sexton.errors import SextonError
 from sexton.jobs.stored import StoredJob
@@ -36,7 +36,15 @@ STATUS_OF_RUN = {
     "expired": "skipped",
     "skipped": "skipped",
 }
-MISSED = "missed, outside the catch-up window"
+# Of an item of a release, once it has been tried.
+STATUS_OF_ITEM = {
+    "changed": "done",
+    "no_op": "done",
+    "failed": "failed",
+    "skipped": "skipped",
+    "undone": "skipped",
+    "not_undone": "done",
+}
 
 
 class ScheduleView(msgspec.Struct, frozen=True, kw_only=True):
@@ -133,7 +141,7 @@ def _show(row: asyncpg.Record) -> ScheduleView:
         adapter=row["adapter"],
         retry_count=max(0, (row["attempt"] or 1) - 1),
         max_retries=_option(row, "max_retries", 3),
-        catch_up_seconds=_option(row, "catch_up_seconds", None),
+        catch_up_seconds=row["catch_up_seconds"],
         last_error=error,
         note=row["note"],
         created_by=row["created_by"],
@@ -145,7 +153,7 @@ def _show(row: asyncpg.Record) -> ScheduleView:
         cancelled_by=row["cancelled_by"],
         cancelled_at=row["cancelled_at"],
         window_id=row["window_id"] and encode_id("c", row["window_id"]),
-        release_id=row["release_id"] and encode_id("c", row["release_id"]),
+        release_id=row["release_id"] and encode_id(RELEASE, row["release_id"]),
         job_id=row["job_id"] and encode_id("j", row["job_id"]),
         revision=row["revision"],
     )
@@ -153,7 +161,9 @@ def _show(row: asyncpg.Record) -> ScheduleView:
 
 def _status(row: asyncpg.Record, more: bool) -> tuple[str, str | None]:
     """The state, and what is to be said of the latest occurrence."""
-    error = row["error"] or row["reason"]
+    if row["result"] is not None:
+        return STATUS_OF_ITEM[row["result"]], row["item_error"]
+    error = row["latest_error"] or row["latest_reason"]
     if error == "outside_catch_up":
         error = MISSED
     if row["cancelled_at"] is not None:

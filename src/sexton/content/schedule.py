@@ -173,7 +173,7 @@ async def _move(
         note=row["note"],
         created_by=row["created_by"],
         max_retries=shown.max_retries,
-        catch_up_seconds=shown.catch_up_seconds,
+        catch_up_seconds=row["catch_up_seconds"],
         needs_approval=row["needs_approval"],
     )
     await hold_entity(context, entity)

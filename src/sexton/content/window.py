@@ -6,13 +6,14 @@ planned when it is opened, in the same transaction, so it never comes first and 
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from collections.abc import Collection
+from datetime import datetime
 
 import asyncpg
 
 from sexton.content.conflict import check_conflicts, hold_entity
-from sexton.content.model import Action, Entity
-from sexton.content.moment import Moment, find_zone, later_on_the_wall, local_of, read_moment, rule_of
+from sexton.content.model import Action, Entity, Left, NotYet
+from sexton.content.moment import Moment, end_of_window, read_moment, rule_of
 from sexton.content.plan import PlannedAction, insert
 from sexton.content.read import ScheduleView, WindowView, view
 from sexton.content.spec import WindowSpec
@@ -49,7 +50,8 @@ async def create_window(context: Context, spec: WindowSpec) -> WindowView:
     )
     await hold_entity(context, entity)
     if not spec.force:
-        await check_conflicts(context, opening)
+        also = [] if series else [(ends.at, Action.UNPUBLISH)]
+        await check_conflicts(context, opening, also=also)
     number = await insert(context, opening)
     if not series:
         await insert(context, _closing(opening, number, ends, None))
@@ -83,43 +85,33 @@ def _closing(
     )
 
 
-async def check(
-    context: Context, row: asyncpg.Record, scheduled_at: datetime
-) -> tuple[str | None, float | None]:
-    """Whether one end of a window may be carried out: why not, or how long to wait."""
-    now = await context.time()
+def check(row: asyncpg.Record, around: asyncpg.Record, scheduled_at: datetime, seen: Collection[int]) -> None:
+    """Whether one end of a window may be carried out: raises `Left` if not, `NotYet` if what opens it has not
+    ended. `seen` are the actions that are carried out with it, before it."""
+    if row["window_id"] is None:
+        return
     if row["window_id"] == row["id"]:
-        end = await _end_of(context, row, scheduled_at)
-        return ("the window was over before it could be opened", None) if end and end <= now else (None, None)
-    opened = await context.fetchrow(
-        "content/read_opening", window_id=row["window_id"], opened_at=row["opened_at"]
-    )
-    if opened is None:
-        return "the window is not planned any more", None
-    if opened["done_at"] is not None and opened["done_at"] >= opened["opened_at"]:
-        return None, None
-    if opened["cancelled_at"] is not None:
-        return "the window was called off", None
-    if opened["live"]:
-        return None, 1.0
-    return "the window was not opened", None
-
-
-async def _end_of(context: Context, row: asyncpg.Record, scheduled_at: datetime) -> datetime | None:
-    """When the window of an occurrence ends."""
-    if row["open_for"] is not None:
-        return end_of_occurrence(row, scheduled_at).at
-    at: datetime | None = await context.fetchval("content/find_closing_time", window_id=row["id"])
-    return at
-
-
-def end_of_occurrence(row: asyncpg.Record, scheduled_at: datetime) -> Moment:
-    place = find_zone(row["timezone"])
-    opened = Moment(scheduled_at, local_of(scheduled_at, place), place.name)
-    end = later_on_the_wall(opened, row["open_for"], place)
-    # A clock change must not turn a window around.
-    end = max(end, scheduled_at + timedelta(seconds=1))
-    return Moment(end, local_of(end, place), place.name)
+        series = row["open_for"] is not None
+        end = (
+            end_of_window(scheduled_at, row["open_for"], row["timezone"]).at
+            if series
+            else around["closing_at"]
+        )
+        if end is not None and end <= around["now"]:
+            raise Left("the window was over before it could be opened")
+        return
+    if not around["opening_found"]:
+        raise Left("the window is not planned any more")
+    if row["window_id"] in seen:
+        raise NotYet
+    done_at = around["opening_done_at"]
+    if done_at is not None and done_at >= around["opened_at"]:
+        return
+    if around["opening_cancelled_at"] is not None:
+        raise Left("the window was called off")
+    if around["opening_live"]:
+        raise NotYet
+    raise Left("the window was not opened")
 
 
 @command
@@ -138,5 +130,5 @@ async def plan_close(context: Context, row: asyncpg.Record, scheduled_at: dateti
         catch_up_seconds=None,
         needs_approval=False,
     )
-    ends = end_of_occurrence(row, scheduled_at)
+    ends = end_of_window(scheduled_at, row["open_for"], row["timezone"])
     await insert(context, _closing(opening, row["id"], ends, scheduled_at), past=True)

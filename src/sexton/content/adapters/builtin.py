@@ -6,6 +6,9 @@ The change of an entity, the record of it and the end of its run are one transac
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import asyncpg
 
 from sexton.content.adapters.base import Adapter, NotPossible
 from sexton.content.model import (
@@ -31,39 +34,52 @@ class BuiltinAdapter(Adapter):
             types=[entity.type for entity in entities],
             ids=[entity.id for entity in entities],
         )
-        return {
-            Entity(row["entity_type"], row["entity_id"]): Standing(
-                EntityState(row["state"]), row["published_version"], row["latest_version"]
-            )
-            for row in rows
-        }
+        return {Entity(row["entity_type"], row["entity_id"]): _standing(row) for row in rows}
 
     async def apply(self, context: Context, change: ContentChange) -> Applied:
-        row = await context.fetchrow(
-            "content/lock_entity",
-            namespace=change.namespace,
-            entity_type=change.entity.type,
-            entity_id=change.entity.id,
+        [made] = await self.apply_all(context, [change])
+        if isinstance(made, NotPossible):
+            raise made
+        return made
+
+    async def apply_all(
+        self, context: Context, changes: Sequence[ContentChange]
+    ) -> list[Applied | NotPossible]:
+        """Changes of one namespace, one after another; of those that cannot be made, why."""
+        entities = sorted({change.entity for change in changes})
+        namespace = changes[0].namespace
+        rows = await context.fetch(
+            "content/lock_entities",
+            namespace=namespace,
+            types=[entity.type for entity in entities],
+            ids=[entity.id for entity in entities],
         )
-        if row is None:
-            raise NotPossible(f"there is no {change.entity}")
-        before = EntityState(row["state"])
-        version = self._version(change, row["latest_version"], row["published_version"])
-        after = AFTER[change.action]
-        if before == after and (after != EntityState.PUBLISHED or version == row["published_version"]):
-            return Applied(effect="no_op", state_before=before, state_after=after, version=version)
-        if before == EntityState.ARCHIVED:
-            raise NotPossible(f"{change.entity} is archived")
-        await context.execute(
-            "content/set_state",
-            namespace=change.namespace,
-            entity_type=change.entity.type,
-            entity_id=change.entity.id,
-            state=after.value,
-            version=version,
-            now=context.now,
-        )
-        return Applied(effect="changed", state_before=before, state_after=after, version=version)
+        known = {Entity(row["entity_type"], row["entity_id"]): _standing(row) for row in rows}
+        before = dict(known)
+        made: list[Applied | NotPossible] = []
+        for change in changes:
+            try:
+                applied = _apply(change, known.get(change.entity))
+            except NotPossible as why:
+                made.append(why)
+                continue
+            made.append(applied)
+            state = EntityState(applied.state_after or "")
+            known[change.entity] = replace(
+                known[change.entity], state=state, published_version=applied.version
+            )
+        changed = [entity for entity in known if known[entity] != before[entity]]
+        if changed:
+            await context.execute(
+                "content/set_states",
+                namespace=namespace,
+                types=[entity.type for entity in changed],
+                ids=[entity.id for entity in changed],
+                states=[known[entity].state.value for entity in changed],
+                versions=[known[entity].published_version for entity in changed],
+                now=context.now,
+            )
+        return made
 
     async def check(self, context: Context, changes: Sequence[ContentChange]) -> list[ContentFinding]:
         known = await self.state(context, [change.entity for change in changes])
@@ -82,12 +98,30 @@ class BuiltinAdapter(Adapter):
     async def close(self) -> None:
         """Nothing was opened."""
 
-    def _version(self, change: ContentChange, latest: int, published: int | None) -> int | None:
-        """The version that is out afterwards."""
-        if change.action != Action.PUBLISH:
-            return published
-        if change.version is None:
-            return latest
-        if change.version > latest:
-            raise NotPossible(f"{change.entity} has no version {change.version}")
-        return change.version
+
+def _standing(row: asyncpg.Record) -> Standing:
+    return Standing(EntityState(row["state"]), row["published_version"], row["latest_version"])
+
+
+def _apply(change: ContentChange, standing: Standing | None) -> Applied:
+    if standing is None:
+        raise NotPossible(f"there is no {change.entity}")
+    before, after = standing.state, AFTER[change.action]
+    version = _version(change, standing)
+    if before == after and (after != EntityState.PUBLISHED or version == standing.published_version):
+        return Applied(effect="no_op", state_before=before, state_after=after, version=version)
+    if before == EntityState.ARCHIVED:
+        raise NotPossible(f"{change.entity} is archived")
+    return Applied(effect="changed", state_before=before, state_after=after, version=version)
+
+
+def _version(change: ContentChange, standing: Standing) -> int | None:
+    """The version that is out afterwards."""
+    latest = standing.latest_version or 0
+    if change.action != Action.PUBLISH:
+        return standing.published_version
+    if change.version is None:
+        return latest
+    if change.version > latest:
+        raise NotPossible(f"{change.entity} has no version {change.version}")
+    return change.version

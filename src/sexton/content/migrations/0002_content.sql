@@ -15,7 +15,7 @@ create table sexton.content_schedules (
     note text,
     created_by text not null,
     created_at timestamptz not null,
-    job_id bigint,              -- null: an item of a release
+    job_id bigint not null,     -- of an item of a release: the job of the release
     timezone text not null,
     recurrence_rule text,
     scheduled_at timestamptz not null,  -- of a single action: its time. Of a series: its first
@@ -46,13 +46,13 @@ create table sexton.content_schedules (
 );
 
 create index content_schedules_entity on sexton.content_schedules (namespace, entity_type, entity_id, scheduled_at);
-create unique index content_schedules_job on sexton.content_schedules (job_id) where job_id is not null;
+create unique index content_schedules_job on sexton.content_schedules (job_id) where release_id is null;
 create index content_schedules_time on sexton.content_schedules (namespace, scheduled_at, id) where recurrence_rule is null;
 create index content_schedules_series on sexton.content_schedules (namespace, id) where recurrence_rule is not null;
 create index content_schedules_window on sexton.content_schedules (window_id) where window_id is not null;
 create index content_schedules_release on sexton.content_schedules (release_id, place) where release_id is not null;
 
--- Actions that go out together: the items are rows of content_schedules without a job. The release is their fence.
+-- Actions that go out together: the items are rows of content_schedules with its job. The release is their fence.
 create table sexton.content_releases (
     id bigint primary key,
     namespace text collate "C" not null,

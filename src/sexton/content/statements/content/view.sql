@@ -1,10 +1,10 @@
 -- Planned actions with what their jobs say: the timer, the live run, and how the latest occurrence ended.
-select plan.*, timer.scheduled_at as timer_at,
+select plan.*, plan.error as item_error, timer.scheduled_at as timer_at,
        job.schedule as job_schedule, job.timezone as job_timezone, job.kind as job_kind, job.anchor as job_anchor,
        job.name as job_name, job.options as job_options, job.moved as job_moved, job.target as job_target,
        job.payload as job_payload, job.labels as job_labels, job.description as job_description, job.owner as job_owner,
        live.state as live_state, live.error as live_error,
-       latest.status as latest_status, latest.scheduled_at as latest_at, latest.reason, latest.error,
+       latest.status as latest_status, latest.scheduled_at as latest_at, latest.reason as latest_reason, latest.error as latest_error,
        coalesce(live.attempt, latest.attempt) as attempt, done.finished_at as executed_at
 from sexton.content_schedules as plan
 left join sexton.jobs as job on job.id = plan.job_id

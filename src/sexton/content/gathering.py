@@ -1,0 +1,86 @@
+"""Runs that are carried out together: those that a worker has in hand at the same time share a transaction.
+
+While one batch is written, the next one gathers; nothing waits for company. If a batch fails, each of its
+runs is carried out alone, so that none fails for the sake of another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+
+from sexton.model import Outcome
+from sexton.targets.run import RunContext
+
+MOST_TOGETHER = 500
+
+Work = Callable[[Sequence[RunContext]], Awaitable[Sequence[Outcome]]]
+Waiting = tuple[RunContext, asyncio.Future[Outcome]]
+
+
+class Gathering:
+    """`work` carries runs out, and gives the outcome of each in their order."""
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
+        self._waiting: list[Waiting] = []
+        self._task: asyncio.Task[None] | None = None
+
+    async def carry_out(self, run: RunContext) -> Outcome:
+        future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        waiting = (run, future)
+        self._waiting.append(waiting)
+        if self._task is None:
+            self._task = asyncio.create_task(self._go_on())
+        try:
+            return await asyncio.shield(future)
+        except asyncio.CancelledError:
+            if waiting in self._waiting:
+                self._waiting.remove(waiting)
+                raise
+            # It is under way with others: whether it was committed must be known.
+            await asyncio.wait([future])
+            if run.committed:
+                return future.result()
+            raise
+
+    async def _go_on(self) -> None:
+        try:
+            # Runs that were claimed together begin in the same turn of the loop.
+            await _turn()
+            while self._waiting:
+                batch, self._waiting = self._waiting[:MOST_TOGETHER], self._waiting[MOST_TOGETHER:]
+                await self._carry_out(batch)
+        finally:
+            self._task = None
+            for _, future in self._waiting:
+                future.cancel()
+
+    async def _carry_out(self, batch: Sequence[Waiting]) -> None:
+        try:
+            outcomes = await self._work([run for run, _ in batch])
+        except Exception as error:
+            if len(batch) > 1:
+                for each in batch:
+                    await self._carry_out([each])
+            else:
+                _end(batch[0][1], error)
+            return
+        for (_, future), outcome in zip(batch, outcomes, strict=True):
+            if not future.done():
+                future.set_result(outcome)
+
+
+async def _turn() -> None:
+    """Let what is ready in the loop go first."""
+    loop = asyncio.get_running_loop()
+    turn = loop.create_future()
+    loop.call_soon(turn.set_result, None)
+    await turn
+
+
+def _end(future: asyncio.Future[Outcome], error: Exception) -> None:
+    if not future.done():
+        future.set_exception(error)
+        # The run may have been stopped: then its step does not look at it.
+        future.exception()

@@ -1,0 +1,94 @@
+"""The check of a release before its time: what would go wrong if it went out as things are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import asyncpg
+import msgspec
+
+from sexton.content.adapters.base import Adapter
+from sexton.content.conflict import ContradictingPlans, check_conflicts
+from sexton.content.model import Action, ContentChange, Entity, NoticeEvent
+from sexton.content.moment import read_moment
+from sexton.content.notice import release_notice, tell
+from sexton.content.plan import PlannedAction
+from sexton.postgres.transaction import Context
+from sexton.refusal import about
+
+
+class ReleaseFinding(msgspec.Struct, frozen=True, kw_only=True):
+    """What would go wrong with a release."""
+
+    code: Annotated[
+        str, about("What it is: no_entity, no_version, archived, content_conflict, not_approved, …")
+    ]
+    message: Annotated[str, about("In words.")]
+    content_id: Annotated[
+        str | None, about("The entity, `type/id`; null: it concerns the whole release.")
+    ] = None
+
+
+async def find_faults(
+    context: Context, adapter: Adapter, row: asyncpg.Record, items: Sequence[asyncpg.Record]
+) -> list[ReleaseFinding]:
+    """What the adapter knows, what contradicts other plans, and whether it is approved."""
+    changes = [
+        ContentChange(
+            namespace=row["namespace"],
+            entity=Entity(item["entity_type"], item["entity_id"]),
+            action=Action(item["action"]),
+            version=item["version"],
+            key="",
+            scheduled_at=row["scheduled_at"],
+            actor=row["created_by"],
+        )
+        for item in items
+    ]
+    found = [
+        ReleaseFinding(code=each.code, message=each.message, content_id=str(each.entity))
+        for each in (await adapter.check(context, changes) if changes else [])
+    ]
+    for item in items:
+        try:
+            await check_conflicts(context, plan_of_item(row, item), release=row["id"])
+        except ContradictingPlans as why:
+            content_id = f"{item['entity_type']}/{item['entity_id']}"
+            found.append(ReleaseFinding(code=why.code, message=why.message, content_id=content_id))
+    if row["needs_approval"] and row["approved_at"] is None:
+        found.append(ReleaseFinding(code="not_approved", message="it is not approved yet"))
+    return found
+
+
+async def keep_findings(
+    context: Context, row: asyncpg.Record, findings: Sequence[ReleaseFinding], *, told: bool
+) -> None:
+    """With the release; and tell its author if it would fail."""
+    listed: list[dict[str, Any]] = msgspec.to_builtins(findings)
+    await context.execute(
+        "content/set_findings",
+        release_id=row["id"],
+        namespace=context.namespace,
+        findings=msgspec.json.encode(listed).decode(),
+        now=context.now,
+    )
+    if told and findings:
+        await tell(context, [release_notice(NoticeEvent.WILL_FAIL, row, findings=listed)])
+
+
+def plan_of_item(row: asyncpg.Record, item: asyncpg.Record) -> PlannedAction:
+    """An item of a release as an action of its own, to be compared with other plans."""
+    return PlannedAction(
+        entity=Entity(item["entity_type"], item["entity_id"]),
+        action=Action(item["action"]),
+        moment=read_moment(None, row["scheduled_at"], row["timezone"]),
+        rule=None,
+        adapter=row["adapter"],
+        version=item["version"],
+        note=None,
+        created_by=row["created_by"],
+        max_retries=row["max_retries"],
+        catch_up_seconds=row["catch_up_seconds"],
+        needs_approval=row["needs_approval"],
+    )

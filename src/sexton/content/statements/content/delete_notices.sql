@@ -1,0 +1,1 @@
+delete from sexton.content_notices where namespace = :namespace

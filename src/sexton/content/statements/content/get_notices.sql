@@ -1,0 +1,1 @@
+select * from sexton.content_notices where namespace = :namespace

@@ -1,0 +1,9 @@
+select id, scheduled_at
+from sexton.content_releases
+where namespace = :namespace
+    and (:created_by::text is null or created_by = :created_by)
+    and (:start::timestamptz is null or scheduled_at >= :start)
+    and (:end::timestamptz is null or scheduled_at <= :end)
+    and (scheduled_at, id) > (:after_at, :after_id)
+order by scheduled_at, id
+limit :limit

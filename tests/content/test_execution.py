@@ -1,0 +1,84 @@
+"""Carrying actions out: many together, in order for each entity, and tried again where it failed."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from sexton.content.entity import get_entity, put_entity
+from sexton.content.model import Action, Entity
+from sexton.content.read import view
+from sexton.content.schedule import cancel, create_schedule
+from sexton.content.spec import EntitySpec, ScheduleSpec
+from sexton.model import decode_id
+from sexton.postgres.transaction import Context
+from sexton.testing import Engine
+from tests.content.shelf import Shelf
+
+AT = datetime(2027, 3, 2, 8, tzinfo=UTC)
+
+
+def plan(number: int, action: Action = Action.PUBLISH, **fields: Any) -> ScheduleSpec:
+    given: dict[str, Any] = {"at": AT, "force": True, "created_by": "ann"}
+    return ScheduleSpec(entity_type="post", entity_id=number, action=action, **{**given, **fields})
+
+
+async def test_actions_at_one_instant_go_out_together_in_the_order_of_their_making(
+    context: Context, engine: Engine
+) -> None:
+    for number in range(10):
+        await put_entity(context, Entity("post", str(number)), EntitySpec(body={}))
+        for action in (Action.PUBLISH, Action.UNPUBLISH, Action.PUBLISH):
+            await create_schedule(context, plan(number, action))
+    await create_schedule(context, plan(99))  # there is no such post
+    runs = await engine.advance(to=AT)
+    assert sorted(run.status for run in runs) == ["dead"] + ["success"] * 30
+    for number in range(10):
+        history = (await get_entity(context, Entity("post", str(number)))).history
+        assert [change.action for change in history] == ["publish", "unpublish", "publish"]
+
+
+async def test_what_failed_is_tried_again_after_one_two_and_four_minutes(
+    shelf: Shelf, context: Context, engine: Engine
+) -> None:
+    shelf.put("1", "2")
+    shelf.failing |= {Entity("post", "1"): 3, Entity("post", "2"): 9}
+    first = await create_schedule(context, plan(1, adapter="shelf"))
+    second = await create_schedule(context, plan(2, adapter="shelf"))
+    for minutes, left in ((0, 2), (1, 1), (3, 0)):
+        await engine.advance(to=AT + timedelta(minutes=minutes))
+        assert shelf.failing[Entity("post", "1")] == left
+    await engine.advance(to=AT + timedelta(minutes=6, seconds=59))
+    shown = await view(context, decode_id("c", first.schedule_id) or 0)
+    assert (shown.status, shown.retry_count, shelf.state("1")) == ("processing", 2, "draft")
+    await engine.advance(seconds=1)
+    assert shelf.state("1") == "published"
+    failed = await view(context, decode_id("c", second.schedule_id) or 0)
+    assert failed.status == "failed"
+    assert "post/2 cannot be reached" in (failed.last_error or "")
+
+
+async def test_what_waits_for_another_try_can_be_called_off(
+    shelf: Shelf, context: Context, engine: Engine
+) -> None:
+    shelf.put("1")
+    shelf.failing[Entity("post", "1")] = 1
+    made = await create_schedule(context, plan(1, adapter="shelf"))
+    await engine.advance(to=AT)
+    assert (await cancel(context, made.schedule_id)).status == "cancelled"
+    await engine.advance(days=1)
+    assert shelf.made == []
+
+
+@pytest.mark.parametrize("seconds", [0, 3600])
+async def test_late_by_less_than_the_catch_up_it_goes_out_late(
+    context: Context, engine: Engine, seconds: int
+) -> None:
+    await put_entity(context, Entity("post", "1"), EntitySpec(body={}))
+    await create_schedule(context, plan(1, catch_up_seconds=seconds))
+    await engine.advance(to=AT - timedelta(minutes=1))
+    await engine.outage(minutes=2 if seconds == 0 else 60)
+    found = await get_entity(context, Entity("post", "1"))
+    assert found.state == "published"

@@ -1,0 +1,121 @@
+"""Authors are told: what went out, failed, was missed, or will fail; signed, once, and never lost."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+import pytest
+
+from sexton.content.entity import put_entity
+from sexton.content.model import Action, Entity, NoticeEvent
+from sexton.content.notice import get_notices, remove_notices, set_notices
+from sexton.content.release import create_release
+from sexton.content.schedule import create_schedule
+from sexton.content.spec import EntitySpec, NoticeSpec, ReleaseItemSpec, ReleaseSpec, ScheduleSpec
+from sexton.engine import crash
+from sexton.errors import InvalidField, LeaseLost
+from sexton.postgres.transaction import Context
+from sexton.testing import Engine
+from tests.content.shelf import Shelf
+
+AT = datetime(2027, 3, 2, 8, tzinfo=UTC)
+NOWHERE = "http://127.0.0.1:9/hook"
+
+
+def plan(number: str, **fields: Any) -> ScheduleSpec:
+    given: dict[str, Any] = {
+        "entity_type": "post", "entity_id": number, "action": Action.PUBLISH, "created_by": "ann", "at": AT,
+    }  # fmt: skip
+    return ScheduleSpec(**{**given, **fields})
+
+
+async def notices(engine: Engine) -> list[tuple[str, str, str | None]]:
+    """Type, what it is about, and the error, of each notice that was made."""
+    async with engine.database.connection() as connection:
+        rows = await connection.fetch(
+            """
+            select payload -> 'data' as data, payload ->> 'type' as type from (
+                select payload, id from sexton.runs where trigger = 'manual'
+                union all select payload, run_id from sexton.history where trigger = 'manual'
+            ) as made
+            order by id
+            """
+        )
+    found = [(row["type"], msgspec.json.decode(row["data"])) for row in rows]
+    return [(kind, data.get("content_id") or data["release_id"], data.get("error")) for kind, data in found]
+
+
+async def test_what_went_out_what_failed_and_what_was_missed(context: Context, engine: Engine) -> None:
+    await set_notices(context, NoticeSpec(url=NOWHERE))
+    await put_entity(context, Entity("post", "1"), EntitySpec(body={}))
+    await create_schedule(context, plan("1"))
+    await create_schedule(context, plan("2"))
+    await create_schedule(context, plan("3", catch_up_seconds=60, at=AT + timedelta(hours=1)))
+    await engine.advance(to=AT)
+    await engine.outage(days=1)
+    assert sorted(await notices(engine)) == [
+        ("content.done", "post/1", None),
+        ("content.failed", "post/2", "there is no post/2"),
+        ("content.missed", "post/3", "missed, outside the catch-up window"),
+    ]
+
+
+async def test_only_what_was_asked_for_and_nothing_any_more(context: Context, engine: Engine) -> None:
+    shown = await set_notices(context, NoticeSpec(url=NOWHERE, events=[NoticeEvent.FAILED]))
+    assert (shown.url, shown.events) == (NOWHERE, [NoticeEvent.FAILED])
+    again = await set_notices(context, NoticeSpec(url=NOWHERE + "2", events=[NoticeEvent.FAILED]))
+    assert again.job_id == shown.job_id
+    await put_entity(context, Entity("post", "1"), EntitySpec(body={}))
+    await create_schedule(context, plan("1"))
+    await engine.advance(to=AT)
+    assert await notices(engine) == []
+    await remove_notices(context)
+    assert (await get_notices(context)).url is None
+    await create_schedule(context, plan("2", at=AT + timedelta(hours=1)))
+    await engine.advance(hours=2)
+    assert await notices(engine) == []
+
+
+async def test_a_release_that_will_fail_is_told_of_before_its_time(context: Context, engine: Engine) -> None:
+    await set_notices(context, NoticeSpec(url=NOWHERE))
+    item = ReleaseItemSpec(entity_type="post", entity_id="9", action=Action.PUBLISH)
+    made = await create_release(context, ReleaseSpec(items=[item], created_by="ann", at=AT))
+    assert await notices(engine) == [("content.will_fail", made.release_id, None)]
+    await engine.advance(to=AT - timedelta(hours=1))
+    assert await notices(engine) == [("content.will_fail", made.release_id, None)] * 2
+    await engine.advance(to=AT)
+    failed = ("content.failed", made.release_id, "1 of 1 items failed: there is no post/9")
+    assert (await notices(engine))[2:] == [failed]
+
+
+@pytest.mark.parametrize("point", ["step.begun", "step.acted", "step.noted"])
+async def test_a_crash_neither_loses_a_notice_nor_sends_it_twice(
+    shelf: Shelf, context: Context, engine: Engine, monkeypatch: pytest.MonkeyPatch, point: str
+) -> None:
+    await set_notices(context, NoticeSpec(url=NOWHERE))
+    shelf.put("1")
+    shelf.impossible.add(Entity("post", "2"))
+    await create_schedule(context, plan("1", adapter="shelf"))
+    await create_schedule(context, plan("2", adapter="shelf"))
+    crashed: list[str] = []
+
+    def die(name: str) -> None:
+        if name == point and len(crashed) < 2:
+            crashed.append(name)
+            raise LeaseLost("r_1")
+
+    monkeypatch.setattr(crash, "point", die)
+    await engine.advance(to=AT + timedelta(minutes=1))
+    assert sorted(await notices(engine)) == [
+        ("content.done", "post/1", None),
+        ("content.failed", "post/2", "post/2 is stuck"),
+    ]
+    assert len(shelf.made) == 1
+    assert crashed
+
+
+async def test_an_address_that_is_none_is_refused(context: Context, engine: Engine) -> None:
+    with pytest.raises(InvalidField, match="http"):
+        await set_notices(context, NoticeSpec(url="nowhere"))
