@@ -18,8 +18,8 @@ def descriptor() -> Iterator[int]:
 
 
 def begin(runs: BegunRuns, run: int) -> int:
-    cell = runs.cell()
-    runs.cells[cell] = runs.cells[LATEST] = run
+    cell = runs.cells[LATEST] = runs.cell()
+    runs.cells[cell] = run
     return cell
 
 
@@ -41,6 +41,15 @@ def test_the_run_that_began_last_is_named_last_unless_it_has_ended(descriptor: i
     last = begin(runs, 1)
     runs.cells[last] = 0
     assert take_begun(descriptor) == Begun(7, [5, 9])
+
+
+def test_a_run_that_takes_over_the_cell_of_the_one_before_is_the_latest(descriptor: int) -> None:
+    runs = BegunRuns(2, descriptor)
+    runs.cells[NODE] = 7
+    begin(runs, 9)
+    cell = begin(runs, 4)
+    runs.cells[cell] = 5
+    assert take_begun(descriptor) == Begun(7, [9, 5])
 
 
 def test_a_process_that_was_no_node_has_left_nothing(descriptor: int) -> None:

@@ -1,8 +1,8 @@
 """Which runs had begun when a process died: a small memory that its parent shares.
 
-A worker writes the id of a run there when the handler begins, and wipes it when the handler has ended: two
-writes to memory, no statement. Should the process die, however that was, its parent still has the memory.
-`docs/design/0009-crashes.md` tells why.
+A worker writes the id of a run there when the handler begins. It wipes it when the handler has ended, or
+writes that of the next one over it: a write to memory or two, no statement. Should the process die, however
+that was, its parent still has the memory. `docs/design/0009-crashes.md` tells why.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import tempfile
 from array import array
 from dataclasses import dataclass
 
-# The cells of 8 bytes at the beginning: the node, and the run that began last; and one for runs beyond those
-# that there is a cell for.
+# The cells of 8 bytes at the beginning: the node, and the number of the cell whose run began last; and one
+# for runs beyond those that there is a cell for.
 NODE, LATEST, SPARE = range(3)
 FIRST_CELL = 3
 CELL_BYTES = 8
@@ -71,6 +71,6 @@ def take_begun(descriptor: int) -> Begun | None:
     os.ftruncate(descriptor, 0)
     if len(cells) < FIRST_CELL or not cells[NODE]:
         return None
-    latest = cells[LATEST]
+    latest = cells[cells[LATEST]]
     runs = {run for run in cells[FIRST_CELL:] if run}
     return Begun(cells[NODE], [*sorted(runs - {latest}), *({latest} & runs)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
+from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
@@ -24,7 +25,15 @@ class Detached:
     def __init__(self) -> None:
         self.lines: list[str] = []
 
-    def run(self, target: str, payload: Any, seconds: float, **columns: Any) -> RunContext:
+    def run(
+        self,
+        target: str,
+        payload: Any,
+        seconds: float,
+        *,
+        scheduled_at: datetime | None = None,
+        **columns: Any,
+    ) -> RunContext:
         """As a claim brings one, with its target as JSON, and with ids that no run has unless given."""
         now = clock.now()
         record: Any = {
@@ -34,7 +43,7 @@ class Detached:
             "claim": 1,
             "attempt": 1,
             "crashes": 0,
-            "scheduled_at": now,
+            "scheduled_seconds": (scheduled_at or now).timestamp(),
             "due_seconds": now.timestamp(),
             "trigger": "manual",
             "missed": False,

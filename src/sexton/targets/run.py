@@ -177,14 +177,12 @@ class RunContext:
     @property
     def scheduled_at(self) -> datetime:
         """The nominal time."""
-        at: datetime = self._record["scheduled_at"]
-        return at
+        return datetime.fromtimestamp(self._record["scheduled_seconds"], UTC)
 
     @property
     def fired_at(self) -> datetime:
         """When the run was made."""
-        at: datetime = self._record["fired_at"]
-        return at
+        return datetime.fromtimestamp(self._record["fired_seconds"], UTC)
 
     @property
     def trigger(self) -> Trigger:
@@ -257,7 +255,7 @@ class RunContext:
             partial(manual_key, run_id=self.id) if record["trigger"] == Trigger.MANUAL else occurrence_key,
             job_id=record["job_id"],
             job_name=record["name"],
-            scheduled_at=record["scheduled_at"],
+            scheduled_at=self.scheduled_at,
             timezone=record["timezone"] or "UTC",
             payload=None if template is None else self.payload,
         )

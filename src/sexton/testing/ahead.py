@@ -17,7 +17,7 @@ import heapq
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import asyncpg
@@ -74,7 +74,8 @@ class ComingJob:
             "claim": 1,
             "attempt": 1,
             "crashes": 0,
-            "scheduled_at": self.scheduled_at,
+            "scheduled_seconds": self.scheduled_at.timestamp(),
+            "fired_seconds": self.due_at.timestamp(),
             "due_seconds": self.due_at.timestamp(),
             "trigger": Trigger.SCHEDULE.value,
             "missed": False,
@@ -250,7 +251,7 @@ class _Stretch:
             counts=_counts(jobs, instants),
             runs=[run["id"] for run, _ in runs],
             run_jobs=[run["job_id"] for run, _ in runs],
-            run_scheduled=[run["scheduled_at"] for run, _ in runs],
+            run_scheduled=[datetime.fromtimestamp(run["scheduled_seconds"], UTC) for run, _ in runs],
             run_due=[at for _, at in runs],
             **CLAIM_DEFAULTS,
         )

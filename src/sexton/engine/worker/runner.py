@@ -74,9 +74,9 @@ class Runner:
             return
         state.telemetry.claimed.inc(len(rows))
         ids = [row["id"] for row in rows]
-        state.highest_run = max(state.highest_run, *ids)
-        if again := state.held().intersection(ids):
+        if min(ids) <= state.highest_run and (again := state.held().intersection(ids)):
             rows = self._without_recurring(rows, again, batch)
+        state.highest_run = max(state.highest_run, *ids)
         if state.suspicious:
             rows = self._without_suspicious(rows, batch)
         if not state.backlog:
@@ -167,10 +167,11 @@ class Runner:
         state, left = self._state, REUSE_LIMIT
         backlog, running = state.backlog, state.running
         begun = state.begun
-        cell = begun.cell()
+        cell = begun.cells[LATEST] = begun.cell()
         while True:
             run.started = clock.monotonic()
-            begun.cells[cell] = begun.cells[LATEST] = run.id
+            # As long as no handler waits, this cell stays the latest, and the next run takes it over.
+            begun.cells[cell] = run.id
             try:
                 outcome = await execute(run, step)
             except GeneratorExit as error:
@@ -179,7 +180,6 @@ class Runner:
                 if not self._loop.is_running():
                     raise
                 outcome = ended_by(run, error)
-            begun.cells[cell] = 0
             if not run.ended:
                 self._collect(run, outcome)
             left -= 1
@@ -190,6 +190,7 @@ class Runner:
             run, step = backlog.popleft()
             running[run.id] = run
             run.task = task
+        begun.cells[cell] = 0
         begun.free.append(cell)
         self.launch()
 
