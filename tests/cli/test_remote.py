@@ -255,6 +255,7 @@ def test_a_job_is_edited(sexton: Sexton, tmp_path: Path, monkeypatch: pytest.Mon
     assert told == ["0 9 * * *", "12", {"team": "x"}, 2, "ops"]
     assert "bad_value" in sexton("jobs", "edit", "a", "--set", "priority", "--json").out
     assert sexton("jobs", "edit", "a", "--set", "schedule=0 99 * * *").code == 2
+    assert "expected int, got str" in sexton("jobs", "edit", "a", "--set", "priority=high").err
 
     monkeypatch.delenv("VISUAL", raising=False)
     monkeypatch.setenv("EDITOR", "sed -i -e s/ops/dev/ -e /description/d")

@@ -7,6 +7,7 @@ import os
 import shlex
 import subprocess
 import tempfile
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -347,9 +348,14 @@ def _change(text: str) -> tuple[str, Any]:
     name = name.replace("-", "_")
     if value == "null":
         return name, None
-    if name in FIELDS and not isinstance(type_of(FIELDS[name].type)[0], TEXTS):
-        return name, read_json(value, f"set {name}")
-    return name, value
+    kind = type_of(FIELDS[name].type)[0] if name in FIELDS else None
+    if kind is None or isinstance(kind, TEXTS):
+        return name, value
+    if isinstance(kind, types.IntType):
+        with suppress(ValueError):
+            return name, int(value)
+        return name, value  # it is refused with what the field takes
+    return name, read_json(value, f"set {name}")
 
 
 def _edited(job: dict[str, Any]) -> dict[str, Any]:
