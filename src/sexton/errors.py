@@ -98,7 +98,7 @@ class NotFound(SextonError):
 
 
 class Conflict(SextonError):
-    """It clashes with what is there."""
+    """The request clashes with what is there."""
 
 
 class NameTaken(Conflict):

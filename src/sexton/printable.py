@@ -23,7 +23,7 @@ def counted(number: float, thing: str, things: str | None = None) -> str:
 
 
 def printable(text: str) -> str:
-    """The same with a replacement character for each control; lines and tabs stay."""
+    """The text with a replacement character for each control character; line ends and tabs stay."""
     return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text)
 
 

@@ -80,7 +80,7 @@ async def list_keys(call: Call) -> Answer:
 
 @operation(routes.REVOKE_KEY, answer=KeyView, errors=(404,), answer_example=KEY)
 async def revoke_key(call: Call) -> Answer:
-    """It is refused by every process within two seconds. Revoking it again changes nothing."""
+    """Every process refuses the key within two seconds. Revoking it again changes nothing."""
     revoked = await keys.revoke_key(call.context, call.path("key"), cluster=_everywhere(call))
     call.services.guard.access_changed()
     return Answer(revoked)
@@ -114,7 +114,7 @@ async def create_namespace(call: Call) -> Answer:
 
 @operation(routes.LIST_NAMESPACES, answer=list[NamespaceView], answer_example=[NAMESPACE])
 async def list_namespaces(call: Call) -> Answer:
-    """Those that the caller may see, by name."""
+    """The namespaces that the caller may see, by name."""
     only = None if call.caller.everywhere() else call.caller.grants
     return Answer(await namespaces.list_namespaces(call.context, only))
 

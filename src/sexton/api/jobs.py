@@ -117,7 +117,7 @@ async def put_job(call: Call) -> Answer:
 
 @operation(routes.DELETE_JOB, status=204, errors=(404, 422))
 async def delete_job(call: Call) -> Answer:
-    """It fires no more, its name is free, runs that wait are cancelled; running ones finish, unless
+    """The job fires no more, its name is free, waiting runs are cancelled; running ones finish, unless
     `cancel_running` is true. Its history stays."""
     query = call.query(DeleteQuery)
     await state.delete(call.context, call.path("job"), cancel_running=query.cancel_running)

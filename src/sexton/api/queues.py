@@ -29,13 +29,13 @@ EXAMPLE: dict[str, Any] = {
 
 @operation(routes.LIST_QUEUES, answer=list[QueueView], answer_example=[EXAMPLE])
 async def list_queues(call: Call) -> Answer:
-    """Those that jobs have used or that have limits, by name, with what waits in them."""
+    """The queues that jobs have used or that have limits, by name, with what waits in them."""
     return Answer(await limits.list_queues(call.context))
 
 
 @operation(routes.GET_QUEUE, answer=QueueView, errors=(404,), answer_example=EXAMPLE)
 async def get_queue(call: Call) -> Answer:
-    """Its limits, whether it is paused, and what waits in it."""
+    """The limits of a queue, whether it is paused, and what waits in it."""
     return Answer(await limits.get_queue(call.context, call.path("queue")))
 
 

@@ -298,7 +298,7 @@ class FailRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class HeartbeatRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """That a run is still being worked on."""
+    """A sign that a run is still being worked on."""
 
     seconds: Annotated[
         Seconds | None,

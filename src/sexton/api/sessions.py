@@ -111,7 +111,7 @@ async def end_session(call: Call) -> Answer:
 
 @operation(routes.LIST_SESSIONS, answer=list[SessionView], errors=(401, 403), answer_example=[SESSION])
 async def list_sessions(call: Call) -> Answer:
-    """Those of the caller's own that have not ended, the latest first. Sessions that began with a link belong
+    """The caller's own sessions that have not ended, the latest first. Sessions that began with a link belong
     to the key, or to the user, that made the link."""
     query = call.query(SessionsQuery)
     if query.every:

@@ -62,9 +62,9 @@ async def get_cluster(call: Call) -> Answer:
     answer_example={"at": examples.CLUSTER["at"], "nodes": examples.DRAINING, "warnings": []},
 )  # fmt: skip
 async def drain_node(call: Call) -> Answer:
-    """It hands its shards over, takes no more runs and finishes those it has; `undo` lets it go on. The node
-    is named by its id, or its process by name, by `host:pid`, by a beginning of it that only one has, or all
-    of a machine by its host."""
+    """The node hands its shards over, takes no more runs and finishes those it has; `undo` lets it go on. The
+    caller names it by its id, or its process by name, by `host:pid`, by a beginning of it that only one has,
+    or all of a machine by its host."""
     wish = call.json(DrainRequest, optional=True)
     return Answer(await drain(call.context, call.path("node"), undo=wish.undo))
 

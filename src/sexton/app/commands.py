@@ -401,7 +401,7 @@ class Commands(Declarations):
             return await command(context, *args, **kwargs)
 
     def _context(self, database: Database) -> Context:
-        """Its commands act in its own namespace, and in the name of the caller that `acting` names."""
+        """Commands act in the application's namespace, and in the name of the caller that `acting` names."""
         caller = self._acting.get() or Acting()
         return Context(
             database,

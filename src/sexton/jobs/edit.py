@@ -315,7 +315,7 @@ async def _edit_runs(context: Context, job: StoredJob, spec: JobSpec, lane: int)
 
 
 async def _own_concurrency_keys(context: Context, job_id: int, spec: JobSpec) -> dict[int, str | None]:
-    """Those of waiting runs with a payload of their own."""
+    """The concurrency keys of waiting runs that have a payload of their own, by run."""
     if spec.concurrency_key is None:
         return {}
     rows = await context.fetch("jobs/lock_own_payloads", job_id=job_id)

@@ -278,7 +278,7 @@ class _Skips:
     def add(
         self, at: datetime, reason: SkipReason, until: datetime | None = None, occurrences: int = 1
     ) -> None:
-        """One, or so many of them up to `until`."""
+        """Record one skipped occurrence, or so many of them up to `until`."""
         if self.ranges and self.ranges[-1].reason is reason:
             first = self.ranges[-1]
             self.ranges[-1] = PlannedSkip(

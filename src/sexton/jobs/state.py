@@ -109,7 +109,7 @@ async def _stay_paused(context: Context, number: int, reason: str) -> None:
 
 @command
 async def _resume_ended(context: Context, ended: Sequence[int]) -> int:
-    """Those whose pause has been changed meanwhile are left alone."""
+    """Resume these jobs, except those whose pause has been changed meanwhile."""
     jobs = await hold_timers(context, await context.fetch("jobs/lock", job_ids=ended))
     over = [held for held in jobs if held.job.status == JobStatus.PAUSED and not _still_paused(held)]
     await resume_all(context, over)

@@ -84,8 +84,8 @@ def concurrency_key_of(spec: JobSpec, job_id: int, payload: Any = msgspec.UNSET)
 
 
 def concurrency_key_of_run(spec: JobSpec, job_id: int, payload: Any) -> str | None:
-    """That of a run with a payload of its own, made before this definition: if the payload lacks what the key
-    is made from, the run has the job's."""
+    """The concurrency key of a run with a payload of its own, made before this definition: if the payload
+    lacks what the key is made from, the run has the job's."""
     try:
         return concurrency_key_of(spec, job_id, payload)
     except InvalidField:

@@ -22,7 +22,7 @@ INITDB = ("--username", ROLE, "--auth", "trust", "--encoding", "UTF8", "--locale
 
 
 def has_cluster(cluster: Path) -> bool:
-    """Whether there is one; something else in its place is refused."""
+    """Whether the directory holds a PostgreSQL cluster. One that holds something else is refused."""
     if (cluster / "PG_VERSION").exists():
         return True
     if cluster.exists() and any(cluster.iterdir()):

@@ -57,7 +57,7 @@ def migrations() -> list[Migration]:
 
 
 async def pending(database: Database, known: Sequence[Migration] | None = None) -> list[Migration]:
-    """Those of the known steps that have not been applied; refuses a database whose tables are too new for
+    """The known steps that have not been applied. Refuses a database whose tables are too new for
     them, or that was migrated with other files."""
     async with database.connection() as connection:
         return await _pending(database, connection, migrations() if known is None else known)

@@ -173,7 +173,7 @@ class PrivateServer:
         raise failure(f"The private PostgreSQL in {self.data} did not start", self._said(), self.data)
 
     def _socket_directory(self, account: Account) -> Path:
-        """The one used before, if it is still ours alone, or a new one."""
+        """The directory that was used before, if no other user can enter it, or a new one."""
         record = self.data / "socket"
         with contextlib.suppress(OSError, ValueError):
             directory = Path(record.read_text(encoding="utf-8").strip())

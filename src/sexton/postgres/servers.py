@@ -71,7 +71,7 @@ class NotPrimaryError(ConnectionError):
 
 
 class Servers:
-    """Those of an address. `primary`: only the one that can be written to is taken, else any of them."""
+    """The servers of an address. `primary`: take only the one that can be written to, else any."""
 
     def __init__(self, url: str, *, primary: bool = True) -> None:
         self._url = url

@@ -243,7 +243,7 @@ def _ended(row: Record) -> RunView:
 
 
 def _late(due_at: datetime, started: datetime | None, fired: datetime | None, attempt: int) -> float | None:
-    """That of the first attempt; where a later one has taken its place, that of the firing."""
+    """How late the first attempt began; where a later one has taken its place, how late the run was fired."""
     moment = started if attempt <= 1 else fired
     return None if moment is None else max(0.0, round((moment - due_at).total_seconds(), 3))
 

@@ -277,7 +277,7 @@ def _slot(overlap: Overlap, taken: Mapping[int, int]) -> int | None:
 
 
 async def _lanes(context: Context, jobs: Sequence[LockedJob]) -> list[int]:
-    """Those of their timers; a job that fires no more has none."""
+    """The lanes of the jobs' timers; a job that fires no more has none."""
     missing = {lane_of(held.job.spec) for held in jobs if held.timer is None}
     found = await lane_ids(context, missing) if missing else {}
     return [

@@ -102,7 +102,7 @@ class Calendar:
         return cls(name, tuple(dates), tuple(ranges), None, only, roll, tuple(events))
 
     def described(self) -> list[str]:
-        """Its name; without one, its days and ranges as ISO-8601 text."""
+        """The calendar's name; without one, its days and ranges as ISO-8601 text."""
         if self.name:
             return [self.name]
         ranges = [f"{start.isoformat()}/{end.isoformat()}" for start, end in self.ranges]  # type: ignore[union-attr]
@@ -210,7 +210,7 @@ class Calendar:
         return max(min(starts, default=LAST_WALL), at + 1)
 
     def _schedules(self) -> list[Schedule]:
-        """Those whose nominal times begin a covered day."""
+        """The schedules whose nominal times begin a covered day."""
         events = [event.schedule for event in self.events]
         return events if self.schedule is None else [self.schedule, *events]
 

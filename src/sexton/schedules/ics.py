@@ -110,7 +110,7 @@ def _in_days(lines: RecurrenceText) -> RecurrenceText:
 
 
 def _lines(entry: Entry, names: tuple[str, ...]) -> list[str]:
-    """Its content lines of these names, unfolded."""
+    """The content lines of an entry that have these names, unfolded."""
     return [str(line) for line in entry.content_lines() if re.split("[:;]", line)[0].upper() in names]
 
 

@@ -56,7 +56,7 @@ class Line(NamedTuple):
 
 
 def is_recurrence(text: str) -> bool:
-    """Whether a text begins as one, or has a line of one further down."""
+    """Whether a text begins as a recurrence, or has a line of one further down."""
     return bool(
         re.match(rf"(?:{NAMES})[:;]|[A-Z-]+=", text, re.IGNORECASE)
         or re.search(r"^[ \t]*(?:DTSTART|RRULE)[:;]", text, re.IGNORECASE | re.MULTILINE)

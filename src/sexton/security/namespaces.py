@@ -50,7 +50,7 @@ async def create_namespace(context: Context, spec: NamespaceSpec) -> NamespaceVi
 
 
 async def list_namespaces(context: Context, only: Iterable[str] | None = None) -> list[NamespaceView]:
-    """Those that there are, or `only` some of them."""
+    """All namespaces, or `only` some of them."""
     rows = await context.fetch("access/list_namespaces", names=None if only is None else list(only))
     return [_view(row) for row in rows]
 

@@ -59,7 +59,7 @@ class Detached:
         return run
 
     def progress(self, run: RunContext, fraction: float, text: str | None) -> None:
-        """It is not kept."""
+        """Progress is not kept."""
 
     def log(self, run: RunContext, level: str, message: str) -> None:
         if len(self.lines) < MOST_LINES:

@@ -44,7 +44,7 @@ class Provider:
 
 
 class Providers(Mapping[Any, Provider]):
-    """Those of an application, by the type that they make."""
+    """The providers of an application, by the type that they make."""
 
     def __init__(self, known: Mapping[Any, Provider] | None = None) -> None:
         self._known: dict[Any, Provider] = {**(known or {})}
@@ -145,8 +145,8 @@ class Resources:
         self._held: dict[Any, _Held] = {}
 
     async def get(self, kind: Any) -> Any:
-        """It, made now if it has not been made yet. Raises `ProviderFailed`; the next one who asks tries
-        again. If the caller is cancelled, it is made nevertheless: others may be waiting for it."""
+        """The resource of a type, made now if it has not been made yet. Raises `ProviderFailed`; the next
+        caller tries again. If the caller is cancelled, it is made nevertheless: others may wait for it."""
         if kind in self.values:
             return self.values[kind]
         held = self._held.get(kind)

@@ -53,7 +53,8 @@ class Renderer:
         return Use(kind, hosts, namespace=await self.namespace(run))
 
     async def namespace(self, run: RunContext) -> str:
-        """That of the run's job, which never changes. A claim does not read it: few targets have secrets."""
+        """The namespace of the run's job, which never changes. A claim does not read it, as few
+        targets have secrets."""
         if run.namespace is not None:
             return run.namespace
         if run.job not in self._namespaces:

@@ -169,7 +169,7 @@ def how_to_serve(kind: str, need: str) -> str:
 
 
 def harmless_kinds() -> list[str]:
-    """Those whose runs cannot end the process of a worker."""
+    """The kinds whose runs cannot end the process of a worker."""
     return [name for name, kind in kinds().items() if kind.harmless]
 
 

@@ -87,7 +87,7 @@ async def _prepare(made: Ground, rate: int, workers: int, say: Say) -> datetime:
 
 
 def _schedule(start: datetime) -> Schedule:
-    """Its first occurrence is at `start`: an interval first fires one period after its anchor."""
+    """An interval whose first occurrence is at `start`, one period after its anchor."""
     return parse(f"every {PERIOD_SECONDS}s", anchor=start - timedelta(seconds=PERIOD_SECONDS))
 
 

@@ -80,7 +80,7 @@ class ElectorGuard:
         return held
 
     async def acquire(self, shards: Collection[int], view: View) -> set[int]:
-        """Those of the shards that are ours now."""
+        """Acquire shards; returns those that this node holds now."""
         try:
             got = await self._within(self._elector.acquire(shards, view)) if shards else set()
         except Exception as error:

@@ -158,8 +158,8 @@ class Leadership(Loop):
         )
 
     async def _judge_firing(self, *, alone: bool) -> bool:
-        """Whether this node can fire is judged anew; whether that has changed. A scheduler that waits for an
-        answer is looked after: if PostgreSQL does not work on it, none will come on that connection."""
+        """Judge anew whether this node can fire; returns whether that has changed. If the scheduler waits for
+        an answer that PostgreSQL does not work on, none will come on that connection: it gives up waiting."""
         assert self._own is not None
         firing, works, sessions = self.firing, False, self.backend_pids
         before = firing.able
@@ -179,7 +179,7 @@ class Leadership(Loop):
         return firing.able is not before
 
     def _helpers(self, row: asyncpg.Record) -> list[int]:
-        """Those of the candidates that have fired, or could have, since this node cannot."""
+        """The candidates that have fired, or could have, since this node cannot."""
         since = self.firing.since
         if since is None:
             return []

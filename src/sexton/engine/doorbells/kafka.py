@@ -178,7 +178,7 @@ class _Assigned(ConsumerRebalanceListener):  # type: ignore[misc]
         self._assigned = assigned
 
     def on_partitions_revoked(self, revoked: object) -> None:
-        """They may be acknowledged until the others have them."""
+        """Messages of these partitions may be acknowledged until other members have them."""
 
     def on_partitions_assigned(self, assigned: object) -> None:
         self._assigned()

@@ -224,7 +224,7 @@ class Claimer(Loop):
         return self.receiver is not None and self.receiver.up
 
     def _more(self, full: bool) -> bool:
-        """Whether to go on at once."""
+        """Whether to claim again at once."""
         receiver = self.receiver
         known = full or (receiver is not None and receiver.up and receiver.waiting > 0)
         return known and self._worth(self.room())

@@ -79,7 +79,7 @@ class Share:
 
     @property
     def remaining(self) -> bool:
-        """Whether some are left that could have gone but for the limits."""
+        """Whether the limits have kept back runs that could have been claimed."""
         return any(queue.remaining for queue in self.queues.values())
 
     @property

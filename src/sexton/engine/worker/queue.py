@@ -133,7 +133,7 @@ class RunQueue:
         namespaces: Sequence[str] | None = None,
         app: str | None = None,
     ) -> Lanes:
-        """Those that a worker of an application can serve in its namespaces."""
+        """The lanes that a worker of an application can serve in its namespaces."""
         rows = await self._fetch(
             "claiming/list_lanes",
             namespaces=namespaces,
@@ -157,7 +157,7 @@ class RunQueue:
     async def claim_by_id(
         self, node: int, lanes: Sequence[int], runs: Sequence[int], *, now: datetime | None = None
     ) -> list[asyncpg.Record]:
-        """Those of these runs that can be claimed."""
+        """Claim those of these runs that are still waiting."""
         return await self._write(
             "claiming/claim_by_id", node=node, lanes=lanes, runs=array_text(runs), now=now, **CLAIM_DEFAULTS
         )

@@ -45,4 +45,4 @@ class SuspectClaimer(Claimer):
         return 0 if claimed else state.settings.poll_seconds
 
     async def look_for_suspects(self) -> None:
-        """It claims them anyway."""
+        """Nothing to do: this queue claims suspects anyway."""

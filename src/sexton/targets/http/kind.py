@@ -188,7 +188,7 @@ def _check_headers(headers: dict[str, str], field: str) -> None:
 
 
 def _is_never_reached(host: str) -> bool:
-    """Whether it is such an address itself; names are looked up when a request is sent."""
+    """Whether the host is itself such an address; names are looked up when a request is sent."""
     try:
         address = ipaddress.ip_address(host)
     except ValueError:

@@ -158,7 +158,7 @@ class ShellProcess(asyncio.SubprocessProtocol):
             self.exited.set_result(None)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """It has exited and all its pipes are closed."""
+        """The command has exited and all its pipes are closed."""
         if not self.closed.done():
             self.closed.set_result(None)
 

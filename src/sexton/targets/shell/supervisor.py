@@ -155,7 +155,7 @@ def descendants() -> list[int]:
 
 
 def send(process: int, number: int) -> bool:
-    """Whether it may be sent; one that has ended meanwhile does not mind."""
+    """Send a signal; returns whether that is permitted. A process that has ended meanwhile is no error."""
     try:
         os.kill(process, number)
     except ProcessLookupError:

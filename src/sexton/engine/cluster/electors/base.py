@@ -32,7 +32,7 @@ class View:
     live: frozenset[int] = frozenset()
 
     def free(self, shard: int) -> bool:
-        """Whether no other live node leads it, by PostgreSQL's account."""
+        """Whether no other live node leads the shard, by PostgreSQL's account."""
         holder = self.holders[shard]
         return holder is None or holder == self.node or holder not in self.live
 
