@@ -35,7 +35,7 @@ group by t.job_id, t.scheduled_at
 """
 
 
-@scenario("a day missed by 200 one-second jobs, and one of them paused for a month")
+@scenario("a day missed by 200 one-second jobs, and one of them paused for a month", schedulers=1, workers=1)
 async def large_catch_up(cluster: Cluster) -> None:
     """What was missed is planned beside the firing, so the other jobs stay on time."""
     api, number = cluster.living("api")[0], 200 if cluster.scale.rounds > 1 else 40
@@ -77,7 +77,11 @@ async def large_catch_up(cluster: Cluster) -> None:
     await asyncio.gather(*(change(api, "DELETE", name) for name in names))
 
 
-@scenario("jobs paused, edited, resumed and deleted while an occurrence waits for its jitter")
+@scenario(
+    "jobs paused, edited, resumed and deleted while an occurrence waits for its jitter",
+    schedulers=1,
+    workers=1,
+)
 async def edits_within_jitter(cluster: Cluster) -> None:
     """Each occurrence fires, or is recorded as skipped."""
     ways: list[list[tuple[str, str, Any]]] = [

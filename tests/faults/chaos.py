@@ -56,7 +56,7 @@ class Chaos:
                 await server.stop()
 
     async def _play(self, name: str, server: Server) -> None:
-        fault = SCENARIOS[name].fault
+        fault, began = SCENARIOS[name].fault, time.monotonic()
         try:
             report, cluster = await play(name, server, LONG)
         except AssertionError as error:
@@ -64,6 +64,8 @@ class Chaos:
             self._row(f"| {fault} | failed: {str(error).splitlines()[0]} |")
             print(error, file=sys.stderr)
             return
+        finally:
+            print(f"{name}: {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
         recovery = recovery_seconds(cluster.ledger, cluster.marks)
         fired, began = worst_lateness(cluster.ledger, cluster.marks[0])
         skipped = sum(report.skipped.values())

@@ -57,7 +57,7 @@ async def failover(cluster: Cluster) -> None:
     await cluster.recovered()
 
 
-@scenario("a failover that loses what the last seconds have committed", hosts=2)
+@scenario("a failover that loses what the last seconds have committed", hosts=2, schedulers=1)
 async def failover_losing_transactions(cluster: Cluster) -> None:
     """Ids of runs are given out again. No outcome of a run that was lost lands on another one, what was lost
     fires again, and the workers notice."""
@@ -83,7 +83,7 @@ async def failover_losing_transactions(cluster: Cluster) -> None:
 EVERY_RUN = "select id from sexton.runs union all select run_id from sexton.history where run_id is not null"
 
 
-@scenario("a transaction left open while jobs go on firing")
+@scenario("a transaction left open while jobs go on firing", schedulers=1, workers=1)
 async def transaction_left_open(cluster: Cluster) -> None:
     """No version of a row that is older than it is can be removed. That makes firing no slower, and once it
     has ended, the table of timers grows no more."""

@@ -103,7 +103,7 @@ async def hung_threads(cluster: Cluster) -> None:
     assert await cluster.value("select count(*) from sexton.attempts where outcome = 'crashed'") == 0
 
 
-@scenario("a worker without file descriptors", workers=1, queues="default")
+@scenario("a worker without file descriptors", schedulers=1, workers=1, queues="default")
 async def worker_without_descriptors(cluster: Cluster) -> None:
     """It is not ready, and says why. What needs none goes on; when there are some again, so does the rest."""
     worker = await cluster.start("worker", queues="few")

@@ -75,7 +75,7 @@ SHORT = Scale(
         "poll_seconds": 0.25,
     },
 )
-LONG = Scale(jobs=400, shards=64, rounds=5, turns=5, patience=180.0)
+LONG = Scale(jobs=400, shards=64, rounds=3, turns=4, patience=180.0)
 
 
 class Member:
