@@ -11,7 +11,8 @@ from typing import Any
 
 from sexton.jobs.spread import jitter_of
 from tests.faults.checker import Job
-from tests.faults.harness import Cluster, Member
+from tests.faults.harness import Cluster
+from tests.faults.member import Member
 from tests.faults.scenarios import scenario
 
 JOBS = "/api/v1/jobs"

@@ -23,7 +23,8 @@ from tests.faults import (  # noqa: F401 - they register
     leader_scenarios,
     release_scenarios,
 )
-from tests.faults.harness import LONG, Cluster, recovery_seconds, throughput_seconds, worst_lateness
+from tests.faults.harness import LONG, Cluster
+from tests.faults.measures import recovery_seconds, throughput_seconds, worst_lateness
 from tests.faults.scenarios import SCENARIOS, play
 from tests.faults.servers import Server
 

@@ -10,7 +10,8 @@ import subprocess
 from http.client import HTTPConnection
 
 from tests.faults import handlers
-from tests.faults.harness import Cluster, Member
+from tests.faults.harness import Cluster
+from tests.faults.member import Member
 from tests.faults.scenarios import scenario
 from tests.waiting import PATIENCE
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
 import random
 import signal
@@ -16,13 +15,10 @@ import socket
 import sys
 import tempfile
 import time
-import urllib.error
-import urllib.request
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from email.message import Message
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -37,10 +33,10 @@ from sexton.postgres.migrate import Migration, migrate
 from sexton.postgres.transaction import Context
 from tests.faults import handlers
 from tests.faults.checker import Job, Ledger, Report, check, read_ledger
+from tests.faults.member import Member
 from tests.faults.oracle import Cron, Every, Rule
 from tests.faults.proxy import Proxy
 from tests.faults.servers import POLL_SECONDS, Server
-from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).parent.parent.parent
 NUMBERS = count(1)
@@ -76,85 +72,6 @@ SHORT = Scale(
     },
 )
 LONG = Scale(jobs=400, shards=64, rounds=3, turns=4, patience=180.0)
-
-
-class Member:
-    """One node: a process, a proxy for each server that its address names, and its log."""
-
-    def __init__(
-        self, process: asyncio.subprocess.Process, roles: str, proxies: list[Proxy], log: Path, port: int
-    ) -> None:
-        self.process = process
-        self.roles = roles
-        self.proxies = proxies
-        self.log = log
-        self.port = port
-
-    def __repr__(self) -> str:
-        return f"{self.roles} {self.process.pid}"
-
-    @property
-    def proxy(self) -> Proxy:
-        """That of the first server."""
-        return self.proxies[0]
-
-    @property
-    def alive(self) -> bool:
-        return self.process.returncode is None
-
-    def signal(self, number: signal.Signals) -> None:
-        self.process.send_signal(number)
-
-    async def kill(self) -> None:
-        self.signal(signal.SIGKILL)
-        await self.process.wait()
-
-    def freeze(self) -> None:
-        self.signal(signal.SIGSTOP)
-
-    def thaw(self) -> None:
-        self.signal(signal.SIGCONT)
-
-    async def terminate(self, seconds: float = 60) -> int:
-        """Ask it to leave; its exit code."""
-        self.signal(signal.SIGTERM)
-        return await asyncio.wait_for(self.process.wait(), seconds)
-
-    def said(self, text: str) -> bool:
-        return text in self.log.read_text("utf-8", "replace")
-
-    async def readiness(self) -> int | None:
-        """The status of its /readyz; None while it does not answer."""
-        url = f"http://127.0.0.1:{self.port}/readyz"
-        try:
-            with await asyncio.to_thread(urllib.request.urlopen, url, timeout=10) as answer:
-                return int(answer.status)
-        except urllib.error.HTTPError as error:
-            return error.code
-        except OSError:
-            return None
-
-    async def request(self, method: str, path: str, body: object = None) -> tuple[int, Mapping[str, str]]:
-        """Ask its api; the status and the headers."""
-        data = None if body is None else json.dumps(body).encode()
-        headers = {} if body is None else {"Content-Type": "application/json"}
-        request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", data, headers, method=method)
-
-        def ask() -> tuple[int, Mapping[str, str]]:
-            try:
-                with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
-                    return answer.status, _titled(answer.headers)
-            except urllib.error.HTTPError as error:
-                with error:
-                    return error.code, _titled(error.headers)
-
-        return await asyncio.to_thread(ask)
-
-    async def metric(self, name: str) -> float:
-        """From its /metrics."""
-        url = f"http://127.0.0.1:{self.port}/metrics"
-        text = await asyncio.to_thread(lambda: urllib.request.urlopen(url, timeout=10).read().decode())
-        return sum(float(line.split()[-1]) for line in text.splitlines() if line.split()[:1] == [name])
 
 
 class Cluster:
@@ -527,10 +444,6 @@ def end_session(leader: int) -> None:
                 os.kill(int(process.name), signal.SIGKILL)
 
 
-def _titled(headers: Message) -> dict[str, str]:
-    return {name.title(): value for name, value in headers.items()}
-
-
 def _spec(name: str, schedule: str, begin: datetime, fields: Mapping[str, Any]) -> dict[str, Any]:
     """The first occurrence is after `begin`, whatever the kind of schedule."""
     kind = (
@@ -548,44 +461,3 @@ def _rule(row: Mapping[str, Any], begin: datetime) -> Rule:
     if schedule == "FREQ=SECONDLY":
         return Every(1, begin.astimezone(UTC))
     return Cron(schedule, row.get("timezone", "UTC"))
-
-
-def worst_lateness(ledger: Ledger, since: datetime) -> tuple[float, float]:
-    """How late occurrences were fired, and how late their runs began, after `since`."""
-    fired = [run.fired_at - run.scheduled_at for run in ledger.fired if run.fired_at > since]
-    began = [
-        run.started_at - run.scheduled_at
-        for run in ledger.fired
-        if run.started_at is not None and run.started_at > since
-    ]
-    return max(fired).total_seconds(), max(began).total_seconds()
-
-
-def recovery_seconds(ledger: Ledger, marks: Sequence[datetime], late: float = 1.0) -> float:
-    """How long after a mark runs still began more than `late` seconds behind; the worst of all marks."""
-    worst = 0.0
-    for since, until in zip(marks, [*marks[1:], None], strict=True):
-        for run in ledger.fired:
-            began = run.started_at
-            if began is not None and began > since and (until is None or began < until):
-                behind = (began - run.scheduled_at).total_seconds()
-                worst = max(worst, (began - since).total_seconds() if behind > late else 0.0)
-    return worst
-
-
-def throughput_seconds(ledger: Ledger, marks: Sequence[datetime], window: float = 4.0) -> float:
-    """How long after a mark as many runs began, over a window, as 95 % of those before the first mark."""
-    begins = sorted(run.started_at.timestamp() for run in ledger.fired if run.started_at is not None)
-
-    def began(since: float, seconds: float) -> int:
-        return sum(since <= at < since + seconds for at in begins)
-
-    first = marks[0].timestamp()
-    wanted = 0.95 * began(first - 2 * window, 2 * window) / 2
-    worst = 0.0
-    for mark in marks:
-        steps = (step / 4 for step in range(4 * 300))
-        worst = max(
-            worst, next(after for after in steps if began(mark.timestamp() + after, window) >= wanted)
-        )
-    return worst

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import resource
 
-from tests.faults.harness import Cluster, Member
+from tests.faults.harness import Cluster
+from tests.faults.member import Member
 from tests.faults.scenarios import scenario
 
 # The connection on which a scheduler fires.

@@ -16,7 +16,8 @@ from pathlib import Path
 from aiohttp import web
 
 from sexton.api.application import operations
-from tests.faults.harness import ROOT, Cluster, Member
+from tests.faults.harness import ROOT, Cluster
+from tests.faults.member import Member
 from tests.faults.scenarios import scenario
 
 API = "/api/v1"

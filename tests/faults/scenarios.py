@@ -15,8 +15,9 @@ from sexton.engine import crash
 from sexton.postgres.migrate import Migration, migrations
 from sexton.postgres.statement import load
 from tests.faults.checker import Report
-from tests.faults.harness import Cluster, Member, Scale
+from tests.faults.harness import Cluster, Scale
 from tests.faults.harness import cluster as another
+from tests.faults.member import Member
 from tests.faults.proxy import Kind
 from tests.faults.servers import ReplicatedServer, Server
 
