@@ -96,10 +96,10 @@ async def edits_within_jitter(cluster: Cluster) -> None:
     api = cluster.living("api")[0]
     for turn in range(cluster.scale.rounds):
         made = await cluster.add_more(
-            [(f"waits {turn} {place}", "every 3s", {"jitter_seconds": 3}) for place in range(24)]
+            [(f"waits {turn} {place}", "every 4s", {"jitter_seconds": 4}) for place in range(24)]
         )
-        # A third of them have hardly any time to wait.
-        jobs = [job for job in made if jitter_of(job.id, 3) > 1][: len(ways)]
+        # Some of them have hardly any time to wait.
+        jobs = [job for job in made if jitter_of(job.id, 4) > 1][: len(ways)]
         await cluster.mark()
         await asyncio.gather(
             *(edit_within_jitter(cluster, api, job, way) for job, way in zip(jobs, ways, strict=True))

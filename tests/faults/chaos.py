@@ -14,6 +14,7 @@ import platform
 import sys
 import tempfile
 import time
+import traceback
 from pathlib import Path
 
 from tests.faults import (  # noqa: F401 - they register
@@ -64,6 +65,11 @@ class Chaos:
             self.failed = True
             self._row(f"| {fault} | failed: {str(error).splitlines()[0]} |")
             print(error, file=sys.stderr)
+            return
+        except Exception as error:  # the others are worth playing all the same
+            self.failed = True
+            self._row(f"| {fault} | failed: {error!r} |")
+            traceback.print_exc()
             return
         finally:
             print(f"{name}: {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
