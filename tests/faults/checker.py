@@ -10,7 +10,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
@@ -35,6 +35,7 @@ class Job:
     limit: int | None = None
     lenient: bool = False
     until: datetime | None = None
+    jitter: timedelta = timedelta(0)
 
 
 @dataclass(frozen=True, slots=True)

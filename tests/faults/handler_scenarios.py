@@ -15,6 +15,9 @@ from tests.faults.member import Member
 from tests.faults.scenarios import scenario
 from tests.waiting import PATIENCE
 
+# The connections on which a worker claims and records.
+CLAIMING_CONNECTION = "sexton worker"
+
 
 @scenario("handlers that raise what asyncio cannot carry", workers=1, queues="default")
 async def odd_exceptions(cluster: Cluster) -> None:
@@ -104,10 +107,15 @@ async def hung_threads(cluster: Cluster) -> None:
     assert await cluster.value("select count(*) from sexton.attempts where outcome = 'crashed'") == 0
 
 
-@scenario("a worker without file descriptors", schedulers=1, workers=1, queues="default")
+@scenario(
+    "a worker without file descriptors, or whose claims are swallowed",
+    schedulers=1,
+    workers=1,
+    queues="default",
+)
 async def worker_without_descriptors(cluster: Cluster) -> None:
     """It is not ready, and says why. What needs none goes on; when there are some again, so does the rest."""
-    worker = await cluster.start("worker", queues="few")
+    worker = await cluster.start("worker", queues="few", statement_timeout_seconds=2)
     neighbour = await cluster.add_job("neighbour", "every 1s", queue="few")
     ran = "select exists (select from sexton.history where job_id = $1 and started_at > $2)"
     # It stays open, for no other connection can be accepted without descriptors.
@@ -123,6 +131,11 @@ async def worker_without_descriptors(cluster: Cluster) -> None:
         await cluster.mark()
         resource.prlimit(worker.process.pid, resource.RLIMIT_NOFILE, before)
         await cluster.until(lambda: answers(asking, 200), "the worker is ready again")
+        worker.proxy.swallow(CLAIMING_CONNECTION)
+        await cluster.until(lambda: answers(asking, 503), "the worker that cannot claim is not ready")
+        await cluster.mark()
+        worker.proxy.restore()
+        await cluster.until(lambda: answers(asking, 200), "the worker that can claim again is ready")
     asking.close()
 
 

@@ -27,6 +27,7 @@ import asyncpg
 
 from sexton.engine import crash
 from sexton.jobs.bulk import create_many
+from sexton.jobs.spread import jitter_of
 from sexton.model import decode_id
 from sexton.postgres.database import Database
 from sexton.postgres.migrate import Migration, migrate
@@ -223,6 +224,7 @@ class Cluster:
                     effects=row["target"] == {"handler": "effect"},
                     limit=row.get("max_runs"),
                     lenient="overlap" in row or "grace_seconds" in row,
+                    jitter=timedelta(seconds=jitter_of(number, row.get("jitter_seconds", 0))),
                 )
             )
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from tests.faults.checker import Ledger
+from tests.faults.checker import Fired, Ledger
 
 
 def worst_lateness(ledger: Ledger, since: datetime) -> tuple[float, float]:
     """How late occurrences were fired, and how late their runs began, after `since`."""
-    fired = [run.fired_at - run.scheduled_at for run in ledger.fired if run.fired_at > since]
+    due = due_times(ledger)
+    fired = [run.fired_at - due[run] for run in ledger.fired if run.fired_at > since]
     began = [
-        run.started_at - run.scheduled_at
+        run.started_at - due[run]
         for run in ledger.fired
         if run.started_at is not None and run.started_at > since
     ]
@@ -21,14 +22,20 @@ def worst_lateness(ledger: Ledger, since: datetime) -> tuple[float, float]:
 
 def recovery_seconds(ledger: Ledger, marks: Sequence[datetime], late: float = 1.0) -> float:
     """How long after a mark runs still began more than `late` seconds behind; the worst of all marks."""
-    worst = 0.0
+    due, worst = due_times(ledger), 0.0
     for since, until in zip(marks, [*marks[1:], None], strict=True):
         for run in ledger.fired:
             began = run.started_at
             if began is not None and began > since and (until is None or began < until):
-                behind = (began - run.scheduled_at).total_seconds()
+                behind = (began - due[run]).total_seconds()
                 worst = max(worst, (began - since).total_seconds() if behind > late else 0.0)
     return worst
+
+
+def due_times(ledger: Ledger) -> dict[Fired, datetime]:
+    """When each run was due: at its time, or as much later as the jitter of its job is."""
+    jitter = {job.id: job.jitter for job in ledger.jobs}
+    return {run: run.scheduled_at + jitter.get(run.job, timedelta(0)) for run in ledger.fired}
 
 
 def throughput_seconds(ledger: Ledger, marks: Sequence[datetime], window: float = 4.0) -> float:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from sexton import clock
 from sexton.engine.worker.claimer import (
     GIVE_WAY_SECONDS,
     SPREAD_SECONDS,
@@ -32,6 +33,17 @@ from tests.seeding import (
 
 async def succeed(run: Run) -> None:
     """Returns nothing."""
+
+
+async def test_a_worker_whose_claims_get_no_answer_is_not_healthy(
+    store: Store, pass_time: Callable[[float], None]
+) -> None:
+    async with working(store.database, {"work": succeed}, worker_lease_seconds=15) as worker:
+        worker.claimer.last_tick = clock.monotonic()
+        pass_time(5)
+        assert worker.claimer.healthy()
+        pass_time(20)
+        assert not worker.claimer.healthy()
 
 
 async def test_a_suspect_waits_until_it_can_run_alone(

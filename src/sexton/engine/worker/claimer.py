@@ -134,7 +134,9 @@ class Claimer(Loop):
         return 0 if self._more(full) else settings.poll_seconds
 
     def healthy(self, patience: float = 30.0) -> bool:
-        return super().healthy(patience) and not self._state.worn_out.is_set()
+        """A worker whose claims get no answer for a lease runs nothing."""
+        lease = self._state.settings.worker_lease_seconds
+        return super().healthy(min(patience, lease)) and not self._state.worn_out.is_set()
 
     async def teardown(self) -> None:
         node = self._state.node
