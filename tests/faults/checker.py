@@ -66,7 +66,8 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What a handler wrote down: that it began, or that it is about to return."""
+    """What a handler wrote down: that it began, or that it is about to return. `execution` is the same in
+    both, and cannot recur."""
 
     run: int
     fired_at: datetime
@@ -76,6 +77,7 @@ class Line:
     scheduled_at: datetime
     event: Literal["start", "end"]
     at: datetime
+    execution: str = ""
 
 
 @dataclass(slots=True)
@@ -86,6 +88,7 @@ class Ledger:
     lines: list[Line] = field(default_factory=list)
     effects: list[tuple[int, datetime]] = field(default_factory=list)
     processes: dict[int, int] = field(default_factory=dict)  # node → process id
+    rewound_at: datetime | None = None  # when the database had lost transactions
 
 
 @dataclass(slots=True)
@@ -207,32 +210,38 @@ def _runs(ledger: Ledger, until: datetime, report: Report) -> None:
 
 def _executions(ledger: Ledger, report: Report) -> None:
     """What handlers did: under each claim once, not early, and the last claim is the one that counts."""
-    noted = Counter((line.run, line.fired_at, line.claim, line.event) for line in ledger.lines)
-    for (run, _, claim, event), times in noted.items():
+    anew = _begun_anew(ledger)
+    noted = Counter(
+        (line.run, line.fired_at, line.claim, line.event, line.execution in anew) for line in ledger.lines
+    )
+    for (run, _, claim, event, _), times in noted.items():
         if times > 1:
             report.doubled.append(f"run {run}, claim {claim}: {times} times {event}")
+    # The newest claim of each run: of those that were lost, none counts once there is one after them.
+    newest: dict[tuple[int, datetime], tuple[bool, int]] = defaultdict(lambda: (False, 0))
+    ends: dict[tuple[int, datetime, int], list[Line]] = defaultdict(list)
     for line in ledger.lines:
         if line.at < line.scheduled_at:
             ahead = (line.scheduled_at - line.at).total_seconds()
             report.early.append(f"run {line.run} was carried out {ahead:.6f} s before its time")
-    latest: dict[tuple[int, datetime], int] = defaultdict(int)
-    for line in ledger.lines:
-        latest[line.run, line.fired_at] = max(latest[line.run, line.fired_at], line.claim)
-    ends = {(line.run, line.fired_at, line.claim): line for line in ledger.lines if line.event == "end"}
+        key = line.run, line.fired_at
+        newest[key] = max(newest[key], (line.execution in anew, line.claim))
+        if line.event == "end":
+            ends[*key, line.claim].append(line)
     for run_ in (run for run in ledger.fired if run.status == "success"):
         process = None if run_.node is None else ledger.processes.get(run_.node)
-        newest = latest[run_.run, run_.fired_at]
-        end = ends.get((run_.run, run_.fired_at, run_.claim))
-        if run_.claim < newest:
-            report.stale.append(f"run {run_.run}: claim {run_.claim} finished it after {newest} began")
-        elif end is None:
+        latest = newest[run_.run, run_.fired_at][1]
+        ended = ends[run_.run, run_.fired_at, run_.claim]
+        if run_.claim < latest:
+            report.stale.append(f"run {run_.run}: claim {run_.claim} finished it after {latest} began")
+        elif not ended:
             report.stale.append(f"run {run_.run}: a success, but no handler came to its end")
-        elif (end.job, end.scheduled_at) != (run_.job, run_.scheduled_at):
+        elif all((end.job, end.scheduled_at) != (run_.job, run_.scheduled_at) for end in ended):
             report.stale.append(
                 f"run {run_.run} of job {run_.job} at {_show(run_.scheduled_at)}: carried out as one of "
-                f"job {end.job} at {_show(end.scheduled_at)}"
+                f"job {ended[0].job} at {_show(ended[0].scheduled_at)}"
             )
-        elif process is not None and process != end.process:
+        elif process is not None and all(process != end.process for end in ended):
             report.stale.append(
                 f"run {run_.run}: finished by process {process}, which had not carried it out"
             )
@@ -245,6 +254,14 @@ def _executions(ledger: Ledger, report: Report) -> None:
         there = written[run_.job, run_.scheduled_at]
         if run_.job in named and run_.status != "live" and there != (run_.status == "success"):
             report.lost.append(f"run {run_.run} is {run_.status}, and its effect is there {there} times")
+
+
+def _begun_anew(ledger: Ledger) -> set[str]:
+    """What was carried out after the database had lost transactions: claims from before may be among them,
+    and their numbers are given out again."""
+    if ledger.rewound_at is None:
+        return set()
+    return {line.execution for line in ledger.lines if line.event == "start" and line.at > ledger.rewound_at}
 
 
 # Reading a ledger.
@@ -290,6 +307,7 @@ def read_lines(directory: Path) -> Iterator[Line]:
                 datetime.fromisoformat(said["scheduled_at"]),
                 said["event"],
                 datetime.fromtimestamp(said["at"], UTC),
+                said["execution"],
             )
 
 

@@ -60,7 +60,7 @@ async def failover(cluster: Cluster) -> None:
 @scenario("a failover that loses what the last seconds have committed", hosts=2, schedulers=1)
 async def failover_losing_transactions(cluster: Cluster) -> None:
     """Ids of runs are given out again. No outcome of a run that was lost lands on another one, what was lost
-    fires again, and the workers notice."""
+    fires again, and the nodes notice."""
     pair = pair_of(cluster)
     await pair.cut_replica_off()
     known = await cluster.value(f"select max(id) from ({EVERY_RUN}) as run")
@@ -73,13 +73,20 @@ async def failover_losing_transactions(cluster: Cluster) -> None:
     # Sessions take ids a thousand at a time, and the server skips more when it starts: as if they did not.
     await cluster.fetch("select setval('sexton.run_ids', $1)", known)
     await cluster.mark()
+    cluster.rewound_at = cluster.marks[-1]
     for member in cluster.members:
         member.proxies[1].restore()
     await cluster.turn(1)
     await cluster.recovered()
-    assert any(member.said("gone back in time") for member in cluster.living("worker")), cluster.said()
+
+    async def noticed() -> bool:
+        scheduler = cluster.living("scheduler")[0]
+        return scheduler.said("gone back in time") and await scheduler.metric(REWINDS) == 1
+
+    await cluster.until(noticed, "the scheduler notices what was lost")
 
 
+REWINDS = "sexton_database_rewinds_total"
 EVERY_RUN = "select id from sexton.runs union all select run_id from sexton.history where run_id is not null"
 
 

@@ -8,6 +8,7 @@ import contextlib
 import ctypes
 import json
 import os
+import secrets
 import sys
 import time
 from collections.abc import Callable
@@ -231,7 +232,14 @@ async def lose_way(how: str) -> None:
             await asyncio.sleep(0)
 
 
+#: What is being carried out, by the attempt: under a name that cannot recur.
+EXECUTIONS: dict[int, str] = {}
+
+
 def note(run: Run, event: str) -> None:
+    attempt = id(run._attempt)
+    if event == "start":
+        EXECUTIONS[attempt] = secrets.token_hex(8)
     line = {
         "run": run._attempt.id,
         "fired_at": run._attempt.fired_at.isoformat(),
@@ -241,6 +249,7 @@ def note(run: Run, event: str) -> None:
         "scheduled_at": run.scheduled_at.isoformat(),
         "event": event,
         "at": time.time(),
+        "execution": EXECUTIONS[attempt],
     }
     os.write(_file(), (json.dumps(line) + "\n").encode())
 

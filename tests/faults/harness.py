@@ -86,6 +86,8 @@ class Cluster:
         self.jobs: list[Job] = []
         #: Jobs whose occurrences a scenario accounts for by itself.
         self.apart: set[int] = set()
+        #: When the database had lost transactions, if it has.
+        self.rewound_at: datetime | None = None
         self.figures: dict[str, float] = {}
         self.random = random.Random(name)
         self.marks: list[datetime] = []
@@ -407,6 +409,7 @@ class Cluster:
             self.ledger = await read_ledger(connection, self.jobs, self._lines, self.apart)
         finally:
             await connection.close()
+        self.ledger.rewound_at = self.rewound_at
         return check(self.ledger, until)
 
     def said(self, lines: int = 15) -> str:

@@ -31,8 +31,8 @@ def good() -> Ledger:
                 continue
             run = 100 * job.id + int((at - BEGAN).total_seconds())
             ledger.fired.append(Fired(run, job.id, at, at + LATE, "success", at + 2 * LATE, 1, 7))
-            ledger.lines.append(Line(run, at + LATE, 1, 100, job.id, at, "start", at + 2 * LATE))
-            ledger.lines.append(Line(run, at + LATE, 1, 100, job.id, at, "end", at + 3 * LATE))
+            ledger.lines.append(Line(run, at + LATE, 1, 100, job.id, at, "start", at + 2 * LATE, str(run)))
+            ledger.lines.append(Line(run, at + LATE, 1, 100, job.id, at, "end", at + 3 * LATE, str(run)))
             if job.effects:
                 ledger.effects.append((job.id, at))
     ledger.skipped.append(Skipped(TOCK, *gap, 3, "coalesced"))
@@ -71,6 +71,20 @@ def test_a_run_that_a_failover_lost_may_have_had_the_same_number() -> None:
     for line in ledger.lines[6:8]:
         ledger.lines.append(replace(line, fired_at=line.fired_at - LATE, job=TOCK))
     assert check(ledger, UNTIL).findings == {}
+
+
+def test_a_claim_that_a_failover_lost_may_recur() -> None:
+    """The run was carried out under it, and again under the same number, by another process."""
+    ledger = good()
+    start, end = ledger.lines[6:8]
+    before = timedelta(milliseconds=1)
+    for line in (start, end):
+        ledger.lines.append(replace(line, process=200, at=start.at - before, execution="lost"))
+    assert "doubled" in check(ledger, UNTIL).findings
+    ledger.rewound_at = start.at - before
+    assert check(ledger, UNTIL).findings == {}
+    ledger.lines += [replace(line, process=200, execution="twice") for line in (start, end)]
+    assert "doubled" in check(ledger, UNTIL).findings
 
 
 def test_nothing_is_expected_of_a_job_after_its_end() -> None:

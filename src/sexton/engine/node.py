@@ -93,7 +93,9 @@ class Node:
     def _add_scheduler(self) -> None:
         database, settings, telemetry = self.database, self.settings, self.telemetry
         membership = Membership(
-            roles=[role for role in self.roles if role != "worker"], lease_seconds=settings.lease_seconds
+            roles=[role for role in self.roles if role != "worker"],
+            lease_seconds=settings.lease_seconds,
+            on_rewind=telemetry.rewinds.inc,
         )
         leadership = Leadership(database, settings, membership)
         scheduler = Scheduler(database, settings, leadership)
@@ -129,7 +131,11 @@ class Node:
         self._loops += [scheduler, leadership, listener, sweeper, housekeeper, replanner, sealer]
 
     def _add_presence(self) -> None:
-        membership = Membership(roles=["api"], lease_seconds=self.settings.worker_lease_seconds)
+        membership = Membership(
+            roles=["api"],
+            lease_seconds=self.settings.worker_lease_seconds,
+            on_rewind=self.telemetry.rewinds.inc,
+        )
         self._loops.append(Presence(self.database, self.settings, membership))
 
     def _add_worker(

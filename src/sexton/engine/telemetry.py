@@ -101,6 +101,11 @@ class Telemetry:
             "Runs whose ids were given out again: the database has lost transactions.",
             registry=registry,
         )
+        self.rewinds = Counter(
+            "sexton_database_rewinds",
+            "How often this process found that the database had lost what was committed.",
+            registry=registry,
+        )
         self.waiting = Counter(
             "sexton_runs_waiting", "Runs sent on by this worker that wait for a report.", registry=registry
         )

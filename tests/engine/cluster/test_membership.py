@@ -43,6 +43,35 @@ async def test_it_joins_with_what_it_is(database: Database) -> None:
     assert one.time.known
 
 
+@pytest.mark.parametrize("statement", ["cluster/renew", "cluster/beat"])
+async def test_it_notices_that_the_database_has_gone_back_in_time(
+    database: Database, statement: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A failover has lost a beat that was acknowledged: ids of runs and jobs may have been lost as well."""
+    rewinds: list[None] = []
+    one = member("scheduler", on_rewind=lambda: rewinds.append(None))
+    await one.join(database)
+    for _ in range(2):
+        await one.renew(database, statement)
+    [before] = await fetch(
+        database, "select nextval('sexton.run_ids') as run, nextval('sexton.job_ids') as job"
+    )
+    await one.renew(database, statement)
+    assert rewinds == []
+    await execute(database, "update sexton.nodes set heartbeat_at = heartbeat_at - interval '3 s'")
+    await one.renew(database, statement)
+    await one.renew(database, statement)
+    assert len(rewinds) == 1
+    assert "has gone back in time" in caplog.text
+    async with database.connection() as connection:
+        await connection.execute("discard sequences")
+        after = await connection.fetchrow(
+            database.sql("select nextval('sexton.run_ids') as run, nextval('sexton.job_ids') as job")
+        )
+    assert after is not None
+    assert all(after[name] > before[name] + 900_000 for name in ("run", "job"))
+
+
 async def test_a_renewal_records_how_it_is(database: Database) -> None:
     one = member()
     await one.join(database)

@@ -4,6 +4,10 @@ A scheduler, a worker and an api are nodes in the same way. A node trusts its le
 before its end, and takes on nothing after that. Only one whose lease was steady for a whole lease may judge
 others: after an outage of the database the lease of every node has ended, and that makes none of them dead.
 
+A node finds in its row what its last beat has written. If it finds an older beat, the database has gone back
+in time: a failover has lost transactions that were acknowledged. Ids then go on far beyond those that may
+have been given out.
+
 A node that was declared dead finds no row to renew. It forgets its number, and joins again with a new one;
 what it held under the old number is not its own any more.
 """
@@ -14,7 +18,8 @@ import logging
 import os
 import secrets
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
@@ -38,7 +43,7 @@ NONE: Detail = MappingProxyType({})
 
 class Membership:
     """Joins, renews the lease, samples the database's clock, watches whether to drain, and leaves. `node` is
-    the number of this node while it is one."""
+    the number of this node while it is one; `on_rewind` is called when the database has gone back in time."""
 
     def __init__(
         self,
@@ -53,12 +58,16 @@ class Membership:
         queues: Sequence[str] = (),
         namespaces: Sequence[str] = (EVERY,),
         capacity: int = 0,
+        on_rewind: Callable[[], None] = lambda: None,
     ) -> None:
         self.name = name or f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(3)}"
         self.time = time or DatabaseClock()
         self.lease = Lease(lease_seconds)
         self.node: int | None = None
         self.draining = False
+        self._on_rewind = on_rewind
+        #: What the last beat that was acknowledged has written.
+        self._beat_at: datetime | None = None
         self._app = app
         self._facts = {
             "name": self.name,
@@ -139,6 +148,7 @@ class Membership:
             return None
         self.lease.renewed(before)
         self._watch_state(row["state"])
+        await self._watch_time(database, on, row["last_beat_at"], row["beat_at"])
         return row
 
     async def drain(self, database: Database, *, on: Connection | None = None) -> None:
@@ -155,8 +165,22 @@ class Membership:
         if node is not None:
             await database.execute("cluster/leave", on=on, node=node)
 
+    async def _watch_time(
+        self, database: Database, on: Connection | None, found: datetime, written: datetime
+    ) -> None:
+        """Notice that an acknowledged beat is gone."""
+        last, self._beat_at = self._beat_at, written
+        if last is not None and found < last:
+            log.error(
+                "the database has gone back in time: it has lost what was committed in at least %.1f s; ids "
+                "go on far beyond",
+                (last - found).total_seconds(),
+            )
+            self._on_rewind()
+            await database.execute("cluster/skip_ids", on=on)
+
     def _forget(self) -> None:
-        self.node = None
+        self.node = self._beat_at = None
         self.lease.lost()
 
     def _watch_state(self, state: str) -> None:

@@ -110,6 +110,7 @@ class Worker:
             queues=settings.queue_names() or [EVERY],
             namespaces=settings.namespace_names() or [EVERY],
             capacity=state.concurrency,
+            on_rewind=self.telemetry.rewinds.inc,
         )
         self.heartbeat = Heartbeat(
             database,

@@ -25,6 +25,7 @@ ours as materialized (
         )
 )
 select clock_timestamp() as now, (select state from renewed) as state,
+       (select heartbeat_at from renewed) as beat_at, (select last_beat_at from renewed) as last_beat_at,
        array(select id from living) as live,
        array(select id from candidates order by id) as candidates,
        array(select fired from candidates order by id) as fired,
