@@ -60,6 +60,11 @@ def test_every_package_has_tests() -> None:
     assert bare == []
 
 
+def test_no_module_is_longer_than_a_reader_keeps_in_mind() -> None:
+    lengths = {path: len(path.read_text("utf-8").splitlines()) for path in SOURCE.rglob("*.py")}
+    assert {str(path.relative_to(ROOT)): lines for path, lines in lengths.items() if lines > 500} == {}
+
+
 def test_one_firing_is_followed_through_twelve_files() -> None:
     steps = re.findall(
         r"^## (\d+)\. \[[^]]+\]\(\.\./(\S+)\)", (ROOT / "docs/firing.md").read_text("utf-8"), re.MULTILINE

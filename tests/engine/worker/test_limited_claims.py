@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from sexton.engine.worker.limits import Stretch, share_out
 from sexton.engine.worker.queue import CLAIM_DEFAULTS, Limited, RunQueue
+from sexton.engine.worker.share import Stretch, share_out
 from sexton.postgres.database import Database
 from sexton.runs.outcomes import Successes
 from tests.plans import explain, rows_read

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import asyncpg
 
 from sexton.engine import crash
-from sexton.engine.worker.limits import Share, Stretch, share_out
+from sexton.engine.worker.share import Share, Stretch, share_out
 from sexton.jobs.spec import DEFAULTS
 from sexton.model import encode_id
 from sexton.postgres.database import (

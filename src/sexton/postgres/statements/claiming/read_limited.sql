@@ -1,7 +1,7 @@
 -- What may be claimed from the lanes of a node (in the order given) under the limits of their queues, which are locked
 -- (claiming/lock_queues): a row for each stretch of runs, in the order in which they are served. The highest priority comes
 -- first within a queue, and within a priority one key after the other, from the one after that which was served last.
--- What is claimed is decided outside (share_out in limits.py). At most :limit runs of a queue are of interest; with
+-- What is claimed is decided outside (share_out in share.py). At most :limit runs of a queue are of interest; with
 -- a :company only one suspect of a stretch, which may run beside as many others as it says (claiming/claim_suspects).
 -- Expired and cancelled runs are left to the sweeper.
 with recursive moment as materialized (select coalesce(:now::timestamptz, clock_timestamp()) as now),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sexton.engine.worker.limits import Share, Stretch, share_out
+from sexton.engine.worker.share import Share, Stretch, share_out
 from tests.seeding import NOW
 
 KEYS = st.one_of(st.none(), st.lists(st.sampled_from("abc"), max_size=6))
