@@ -58,7 +58,7 @@ test: check ## check, then all tests
 test-servers: $(STAMP) ## the tests that need Redis and others, which it installs and starts (ARGS="--only redis")
 	$(BIN)/python -m tests.servers $(ARGS)
 
-chaos: $(STAMP) ## kill, stop, cut and restart for 20 minutes, and check the books (ARGS="leader_killed")
+chaos: $(STAMP) ## kill, stop, cut and restart for 25 minutes, and check the books (ARGS="leader_killed")
 	$(BIN)/python -m tests.faults.chaos $(ARGS)
 
 docs: $(STAMP) ## write docs/python.md from the docstrings

@@ -97,7 +97,7 @@ async def transaction_left_open(cluster: Cluster) -> None:
     size = "select pg_relation_size('sexton.timers')"
     async with another_transaction(cluster) as idle:
         await idle.execute("select pg_current_xact_id()")
-        await cluster.pass_seconds(60 if cluster.scale.rounds > 1 else 3)
+        await cluster.pass_seconds(40 if cluster.scale.rounds > 1 else 3)
     await cluster.mark()
     await cluster.fetch("vacuum sexton.timers")
     grown = await cluster.value(size)

@@ -14,7 +14,7 @@ FIRING_CONNECTION = "sexton scheduler"
 
 @scenario("a leader whose firings are swallowed, while its lease is renewed")
 async def firings_swallowed(cluster: Cluster) -> None:
-    for _ in range(cluster.scale.rounds):
+    for _ in range(min(2, cluster.scale.rounds)):
         leader = await cluster.leader()
         shards = (await cluster.leaders())[leader]
         await cluster.mark()
@@ -27,7 +27,7 @@ async def firings_swallowed(cluster: Cluster) -> None:
 
 @scenario("a leader that loses the connection it fires on, and has no descriptor for another")
 async def leader_without_descriptors(cluster: Cluster) -> None:
-    for _ in range(cluster.scale.rounds):
+    for _ in range(min(2, cluster.scale.rounds)):
         leader = await cluster.leader()
         shards = (await cluster.leaders())[leader]
         await cluster.mark()
