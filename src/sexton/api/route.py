@@ -27,6 +27,7 @@ PATH_PARAMETERS = {
     "key": "The key's id, `k_…`.",
     "namespace": "The namespace's name.",
     "schedule": "The id of the planned action, `c_…`.",
+    "release": "The id of the release, `cr_…`.",
     "entity_type": "What the entity is: post, product, …",
     "entity_id": "Which one of its type.",
     "session": "The session's id, `s_…`.",
