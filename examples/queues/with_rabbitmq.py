@@ -1,8 +1,8 @@
 """RabbitMQ as the queue.
 
-    rabbitmq-server
-    pip install 'sexton[rabbitmq]'
-    python examples/queues/with_rabbitmq.py
+rabbitmq-server
+pip install 'sexton[rabbitmq]'
+python examples/queues/with_rabbitmq.py
 """
 
 from heartbeat import main

@@ -1,8 +1,8 @@
 """Redis as the queue.
 
-    redis-server --port 6379
-    pip install 'sexton[redis]'
-    python examples/queues/with_redis.py
+redis-server --port 6379
+pip install 'sexton[redis]'
+python examples/queues/with_redis.py
 """
 
 from heartbeat import main

@@ -32,6 +32,7 @@ THINGS = {
     "release": ("release_not_found", "see: sexton content release list"),
     "entity": ("entity_not_found", "see: sexton content entities"),
     "session": ("session_not_found", "see: sexton sessions list"),
+    "worker": ("worker_not_found", "join first: POST /api/v1/workers"),
     "page": ("no_such_path", "/docs lists every path"),
 }
 

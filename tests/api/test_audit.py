@@ -195,6 +195,11 @@ NOT_AUDITED = {
     "complete_run": "the report of a run, kept in its history",
     "fail_run": "the report of a run, kept in its history",
     "run_heartbeat": "a run goes on",
+    "join_worker": "the life of a node: sexton cluster shows it",
+    "beat_worker": "the life of a node: sexton cluster shows it",
+    "leave_worker": "the life of a node: sexton cluster shows it",
+    "claim_runs": "a run begins: kept in its history",
+    "report_runs": "the report of runs, kept in their history",
 }
 CHANGE_NOTHING = {"preview_spec"}
 CHANGING = [one for one in operations() if one.method != "GET"]

@@ -26,6 +26,7 @@ from sexton.api import (
     sign_in,
     system,
     targets,
+    workers,
 )
 from sexton.api.guard import RequestGuard
 from sexton.api.limiter import ANSWER_HEADERS
@@ -35,6 +36,7 @@ from sexton.api.provider import open_provider
 from sexton.api.request_id import REQUEST_ID_HEADER, set_request_id
 from sexton.api.site import Site
 from sexton.config import Settings
+from sexton.engine.remote.claim import RemoteClaims
 from sexton.postgres.database import Database
 from sexton.postgres.replica import Replica
 from sexton.targets.table import load_kinds
@@ -46,6 +48,11 @@ class App(Litestar):
     may send a request."""
 
     site: Site
+    claims: RemoteClaims
+
+    def stop_waiting(self) -> None:
+        """Let callers go who wait for something to come: the server is about to stop."""
+        self.claims.stop()
 
     async def __call__(self, scope: Scope | LifeSpanScope, receive: Any, send: Any) -> None:
         http: Any = scope
@@ -103,7 +110,7 @@ def make_app(
     replica: Replica | None = None,
     *,
     only: tuple[str, ...] | None = None,
-) -> Litestar:
+) -> App:
     """The application, or `only` these paths of it. Refuses to be open to other machines without keys."""
     load_kinds(settings)
     guard = RequestGuard(settings, database)
@@ -119,9 +126,9 @@ def make_app(
         openapi_config=None,
         exception_handlers={Exception: answer_error},
         logging_config=None,
-        on_shutdown=[provider.close] if provider is not None else [],
+        on_shutdown=[services.claims.close, *([provider.close] if provider is not None else [])],
     )
-    app.site = guard.site
+    app.site, app.claims = guard.site, services.claims
     return app
 
 
@@ -133,6 +140,7 @@ def operations() -> tuple[Operation, ...]:
         *actions.OPERATIONS,
         *runs.OPERATIONS,
         *reports.OPERATIONS,
+        *workers.OPERATIONS,
         *dead.OPERATIONS,
         *queues.OPERATIONS,
         *targets.OPERATIONS,

@@ -32,6 +32,7 @@ from sexton.api.request_id import request_id_of
 from sexton.api.route import AGENT, REASON_HEADER, Route
 from sexton.config import Settings
 from sexton.engine.loop import Vital
+from sexton.engine.remote.claim import RemoteClaims
 from sexton.engine.telemetry import Telemetry
 from sexton.errors import InvalidField, NotFound, SextonError, Unavailable
 from sexton.postgres.audit_entry import LONGEST_REASON, Face, Source
@@ -98,6 +99,11 @@ class Services:
     #: Sign-ins that failed.
     sign_ins: Failures = field(default_factory=lambda: Failures(WRONG_SIGN_INS, MOST_WRONG_SIGN_INS))
     gate: Gate = field(default_factory=Gate)
+
+    @cached_property
+    def claims(self) -> RemoteClaims:
+        """For workers over HTTP."""
+        return RemoteClaims(self.database, self.settings)
 
     @cached_property
     def limiter(self) -> Limiter:

@@ -31,6 +31,7 @@ PATH_PARAMETERS = {
     "entity_type": "What the entity is: post, product, …",
     "entity_id": "Which one of its type.",
     "session": "The session's id, `s_…`.",
+    "worker": "The worker's id, `n_…`.",
 }
 
 

@@ -27,7 +27,7 @@ from sexton import clock
 from sexton.api.guard import CONNECTION, INODE
 
 if TYPE_CHECKING:
-    from litestar import Litestar
+    from sexton.api.application import App
 
 log = logging.getLogger("sexton.api")
 
@@ -195,7 +195,7 @@ def most_connections() -> int:
 
 
 @contextlib.asynccontextmanager
-async def serving(application: Litestar, listener: socket.socket, **bounds: float) -> AsyncIterator[None]:
+async def serving(application: App, listener: socket.socket, **bounds: float) -> AsyncIterator[None]:
     """Serve in this event loop for the block. `bounds` are attributes of `BoundedProtocol`."""
 
     class Server(uvicorn.Server):
@@ -230,6 +230,7 @@ async def serving(application: Litestar, listener: socket.socket, **bounds: floa
         listener.listen(WAITING)
         yield
     finally:
+        application.stop_waiting()
         server.should_exit = True
         await serving
         loop.set_exception_handler(before)

@@ -197,14 +197,23 @@ class RunQueue:
         async with self.connection() as connection:
             try:
                 async with connection.transaction():
-                    share = await self._share_out(connection, node, lanes, limit, company=company, now=now)
-                    runs = await self._claim_share(connection, node, share)
+                    share, runs = await self.claim_limited_in(
+                        connection, node, lanes, limit, company=company, now=now
+                    )
             except asyncpg.LockNotAvailableError:
                 return Limited([], True, BUSY_SECONDS)
             # After the commit: the rows are large, and the queues were locked.
             fetch = self._database.fetch
             rows = await fetch("claiming/read_claimed", on=connection, node=node, runs=runs) if runs else []
         return Limited(rows, share.remaining, share.seconds)
+
+    async def claim_limited_in(
+        self, connection: Connection, node: int, lanes: Sequence[int], limit: int, **how: Any
+    ) -> tuple[Share, list[int]]:
+        """In an open transaction, which holds the locks of the queues until its end; the runs by their
+        ids."""
+        share = await self._share_out(connection, node, lanes, limit, **how)
+        return share, await self._claim_share(connection, node, share)
 
     async def _share_out(
         self, connection: Connection, node: int, lanes: Sequence[int], limit: int, **how: Any

@@ -419,6 +419,8 @@ create table sexton.nodes (
     started_at timestamptz not null default clock_timestamp(),
     capacity integer not null default 0,
     running integer not null default 0,
+    -- Of a worker over HTTP: who may act for it, and in `begun` the runs that it holds.
+    credential text,
     -- Of a worker whose process was seen to end: the runs whose handlers had begun, the latest last (null: not known), how it
     -- ended, and whether that was by its own code.
     begun bigint[],

@@ -1,0 +1,187 @@
+"""A worker that works elsewhere: it joins, beats, and leaves."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import asyncpg
+
+from sexton import __version__
+from sexton.config import EVERY
+from sexton.engine.remote.spec import WorkerSpec
+from sexton.errors import Conflict
+from sexton.model import Cancel, Failure, Outcome, decode_id, encode_id
+from sexton.postgres.database import LOCALLY_BY_KEY, by_column
+from sexton.postgres.transaction import Context, command
+from sexton.printable import counted
+from sexton.refusal import check_text, not_found
+from sexton.runs.completion import settle
+
+# Of a namespace: each is a row that others look at.
+MOST_WORKERS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteWorker:
+    """A worker as its row says. `held` are the runs that it has; `suspects`: such as may end its process."""
+
+    node: int
+    draining: bool
+    handlers: Sequence[str]
+    queues: Sequence[str] | None
+    held: Sequence[int]
+    suspects: bool
+    lease_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteBeat:
+    """What a worker is told: which of its runs to stop, as they are to be cancelled, or are not its own any
+    more."""
+
+    worker: RemoteWorker
+    cancel: Sequence[int]
+    lost: Sequence[int]
+
+
+@command
+async def join(context: Context, spec: WorkerSpec, credential: str) -> int:
+    """Become a node that takes runs of the namespace; its number."""
+    check_text(spec.name, "name", 100)
+    for place, handler in enumerate(spec.handlers):
+        check_text(handler, f"handlers[{place}]", 200)
+    number = await context.fetchval(
+        "remote/join",
+        name=f"{spec.name}:http:{secrets.token_hex(3)}",
+        version=__version__,
+        handlers=sorted(set(spec.handlers)),
+        queues=[EVERY] if spec.queues is None else sorted(set(spec.queues)),
+        namespace=context.namespace,
+        capacity=spec.capacity,
+        credential=credential,
+        lease_seconds=spec.lease_seconds,
+        most=MOST_WORKERS,
+    )
+    if number is None:
+        raise Conflict(
+            "too_many_workers",
+            f"the namespace {context.namespace} has {MOST_WORKERS} workers over HTTP already",
+            hint="let workers leave when they stop: DELETE /api/v1/workers/{worker}",
+        )
+    return int(number)
+
+
+async def renew(context: Context, worker_id: str, credential: str) -> RemoteWorker:
+    """Renew the lease. Raises `worker_not_found`, or `worker_lost` if it was declared dead."""
+    node = decode_id("n", worker_id)
+    row = None
+    if node is not None:
+        row = await context.fetchrow(
+            "remote/renew", node=node, credential=credential, namespace=context.namespace
+        )
+    if node is None or row is None:
+        raise not_found("worker", worker_id)
+    if not row["renewed"]:
+        raise lost(worker_id)
+    return _worker(node, row)
+
+
+def lost(worker_id: str) -> Conflict:
+    return Conflict(
+        "worker_lost",
+        f"the worker {worker_id} was not heard of within its lease: its runs are given to others",
+        hint="stop what it does, and join again: POST /api/v1/workers",
+    )
+
+
+async def beat(
+    context: Context, worker_id: str, credential: str, known: Collection[int] | None
+) -> RemoteBeat:
+    """Renew the lease; see to what it holds. `known` are the runs that it works on: what it holds beyond them
+    is given back, unless its claim is so young that the answer may be on its way."""
+    worker = await renew(context, worker_id, credential)
+    held = dict(await _tend(context, worker, known)) if worker.held else {}
+    cancel = [run for run, cancelled in held.items() if cancelled]
+    return RemoteBeat(worker, cancel, [run for run in known or () if run not in held])
+
+
+@command
+async def _tend(
+    context: Context, worker: RemoteWorker, known: Collection[int] | None
+) -> list[tuple[int, bool]]:
+    """Fail what is over its time, give back what the worker does not know of; the runs that it still holds,
+    and whether each is to be cancelled."""
+    rows = await context.fetch(
+        "remote/list_held", node=worker.node, known_seconds=worker.lease_seconds, now=context.now
+    )
+    overdue = [row["id"] for row in rows if row["overdue"]]
+    unknown = [
+        (row["id"], row["claim"], "the answer to its claim was lost")
+        for row in rows
+        if known is not None and row["known"] and not row["overdue"] and row["id"] not in known
+    ]
+    gone = {*overdue, *(run for run, _, _ in unknown)}
+    if gone:
+        await context.open.execute(LOCALLY_BY_KEY)
+    if overdue:
+        await _fail(context, worker.node, overdue)
+    if unknown:
+        columns = by_column(("runs", "claims", "reasons"), unknown)
+        await context.execute(
+            "recording/release", node=worker.node, delay=0.0, company=0, now=context.now, **columns
+        )
+    if gone:
+        await context.execute("remote/let_go", nodes=[worker.node], runs=sorted(gone))
+    return [(row["id"], row["cancelled"]) for row in rows if row["id"] not in gone]
+
+
+async def _fail(context: Context, node: int, runs: Sequence[int]) -> None:
+    rows = await context.fetch(
+        "remote/lock_runs", runs=runs, node=node, namespace=context.namespace, now=context.now
+    )
+    await settle(context, [(row, _overdue(row)) for row in rows if row["state"] == "running"])
+
+
+def _overdue(row: asyncpg.Record) -> Outcome:
+    if row["cancelled"]:
+        return Cancel("cancelled")
+    taken = counted(round(row["finished"] - row["started"]), "second")
+    return Failure(f"timeout: its worker has not reported an end within {taken}", kind="timeout")
+
+
+async def leave(context: Context, worker_id: str, credential: str) -> int:
+    """Give back what it holds, as if it had not been claimed, and end; how many runs there were."""
+    worker = await renew(context, worker_id, credential)
+    return await _leave(context, worker)
+
+
+@command
+async def _leave(context: Context, worker: RemoteWorker) -> int:
+    await context.open.execute(LOCALLY_BY_KEY)
+    rows = await context.fetch("remote/list_held", node=worker.node, known_seconds=0.0, now=context.now)
+    if rows:
+        columns = by_column(("runs", "claims", "reasons"), [(row["id"], row["claim"], None) for row in rows])
+        await context.execute(
+            "recording/release", node=worker.node, delay=0.0, company=0, now=context.now, **columns
+        )
+    await context.execute("cluster/leave", node=worker.node)
+    return len(rows)
+
+
+def _worker(node: int, row: asyncpg.Record) -> RemoteWorker:
+    queues = list(row["queues"])
+    return RemoteWorker(
+        node,
+        row["state"] == "draining",
+        row["handlers"],
+        None if queues == [EVERY] else queues,
+        row["begun"],
+        row["suspects"],
+        row["lease_seconds"],
+    )
+
+
+def worker_id_of(node: int) -> str:
+    return encode_id("n", node)
