@@ -96,13 +96,13 @@ class ReportVerdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     detail: Annotated[str | None, about("What happened and why.")] = None
 
 
-class Reported(msgspec.Struct, frozen=True):
+class ReportVerdicts(msgspec.Struct, frozen=True):
     """What became of reports."""
 
     reports: Annotated[list[ReportVerdict], about("In the order in which they were sent.")]
 
 
-class Left(msgspec.Struct, frozen=True):
+class WorkerLeft(msgspec.Struct, frozen=True):
     """A worker that has left."""
 
     worker_id: Annotated[str, about("Which one.")]
@@ -166,7 +166,7 @@ async def beat_worker(call: Call) -> Answer:
 
 
 @operation(
-    routes.REPORT_RUNS, answer=Reported, errors=(422,), kept=False,
+    routes.REPORT_RUNS, answer=ReportVerdicts, errors=(422,), kept=False,
     example={"reports": [{"run_id": "r_9hk2", "token": RUN["token"], "outcome": "success", "result": 3}]},
     answer_example={"reports": [{"run_id": "r_9hk2", "accepted": True, "status": "success"}]},
 )  # fmt: skip
@@ -179,18 +179,18 @@ async def report_runs(call: Call) -> Answer:
         for each in verdicts:
             if each.status in ENDS and not each.again:
                 call.services.node.telemetry.count_reported(each.status)
-    return Answer(Reported([_verdict(each) for each in verdicts]))
+    return Answer(ReportVerdicts([_verdict(each) for each in verdicts]))
 
 
 @operation(
-    routes.LEAVE_WORKER, answer=Left, errors=(404, 409),
+    routes.LEAVE_WORKER, answer=WorkerLeft, errors=(404, 409),
     answer_example={"worker_id": "n_5x1q", "given_back": 0},
 )  # fmt: skip
 async def leave_worker(call: Call) -> Answer:
     """Gives back the runs that it has, as if they had not been claimed, and ends it."""
     worker = call.path("worker")
     given = await remote.leave(call.context, worker, call.caller.credential)
-    return Answer(Left(worker, given))
+    return Answer(WorkerLeft(worker, given))
 
 
 ENDS = ("success", "failed", "dead", "cancelled")
