@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -13,9 +14,11 @@ from sexton.api.application import operations
 from sexton.api.operation import Operation
 from sexton.config import Settings
 from sexton.postgres.database import Database
+from sexton.security.access_table import FRESH_SECONDS
 from sexton.security.role import Role
 from tests.api.conftest import Api, Reply, serve
 from tests.seeding import Store
+from tests.waiting import until
 
 CONFIGURED = "a-key-of-the-configuration"
 ADMIN = {"Authorization": f"Bearer {CONFIGURED}"}
@@ -205,3 +208,28 @@ async def test_quotas_are_set_shown_and_exceeded(guarded: Api) -> None:
     ):
         assert (await guarded("PATCH", "/namespaces/billing", body, headers=ADMIN)).code == code
     assert (await guarded("PATCH", "/namespaces/nowhere", {}, headers=ADMIN)).code == "namespace_not_found"
+
+
+async def test_a_key_that_ends_is_refused_by_every_process(guarded: Api, database: Database) -> None:
+    """Also by those that did not end it: within two seconds, by the look at the version."""
+    async with serve(database, Settings(api_keys=CONFIGURED)) as other:
+        revoked = await make_key(guarded, "viewer", name="revoked")
+        soon = (datetime.now(UTC) + timedelta(seconds=1.5)).isoformat()
+        expiring = await make_key(guarded, "viewer", name="expiring", expires_at=soon)
+        lasting = await make_key(guarded, "viewer", name="lasting")
+        for api in (guarded, other):
+            assert (await api("GET", "/jobs", headers=revoked)).status == 200
+            assert (await api("GET", "/jobs", headers=lasting)).status == 200
+        listed = (await other("GET", "/keys", headers=ADMIN)).json()
+        [key] = [each["key_id"] for each in listed if each["name"] == "revoked"]
+        assert (await other("DELETE", f"/keys/{key}", headers=ADMIN)).status == 200
+        assert (await other("GET", "/jobs", headers=revoked)).code == "bad_key"
+        for headers in (revoked, expiring):
+            for api in (guarded, other):
+
+                async def refused(api: Api = api, headers: dict[str, str] = headers) -> bool:
+                    return (await api("GET", "/jobs", headers=headers)).status in (401, 429)
+
+                await until(refused)
+        assert FRESH_SECONDS <= 2
+        assert (await guarded("GET", "/jobs", headers=lasting)).status == 200

@@ -7,9 +7,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from sexton.errors import InvalidField, NotFound
+from sexton.errors import Conflict, InvalidField, NotFound
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
+from sexton.security import secrets
 from sexton.security.access_table import AccessTable
 from sexton.security.key_spec import KeySpec
 from sexton.security.keys import create_key, list_keys, new_key, revoke_key, rotate_key, well_formed
@@ -131,3 +132,42 @@ async def test_the_last_use_is_noted(database: Database) -> None:
     await table.refresh()
     [key] = await list_keys(Context(database))
     assert key.last_used_at is not None
+
+
+async def test_the_key_of_the_hashes_is_encrypted_with_that_for_secrets(
+    database: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    first, second = secrets.new_key(), secrets.new_key()
+    context, spec = Context(database), KeySpec(name="ci", role=Role.VIEWER)
+    made = await create_key(context, spec)
+    assert "sealed" not in await Store(database).value(KEPT)
+    # From the first process with a key on, it is encrypted; the keys stay good.
+    for source in (first, first):
+        assert await found_with(database, source, made.key)
+        assert "sealed" in await Store(database).value(KEPT)
+    assert not caplog.records
+    for wrong in (None, second):
+        assert not await found_with(database, wrong, made.key)
+        assert "SEXTON_SECRET_KEY" in caplog.text
+        with pytest.raises(Conflict) as refused:
+            await create_key(context, spec, wrong)
+        assert refused.value.code == "keys_unreadable"
+        assert await secrets.unreadable(context, wrong) == ["api_key_pepper"]
+    await secrets.rekey(context, first, second)
+    assert await found_with(database, second, made.key)
+    assert await secrets.unreadable(context, second) == []
+    with pytest.raises(secrets.SecretError):
+        await secrets.rekey(context, first, second)
+    assert await secrets.rekey(context, None, first, forget=True) == (0, ["api_key_pepper"])
+    assert not await found_with(database, first, made.key)
+    assert await found_with(database, first, (await create_key(context, spec, first)).key)
+
+
+KEPT = "select value::text from sexton.settings where name = 'api_key_pepper'"
+
+
+async def found_with(database: Database, source: str | None, key: str) -> bool:
+    """Whether a process with this key for secrets accepts an API key."""
+    table = AccessTable(database, source)
+    await table.refresh()
+    return table.find(key) is not None

@@ -61,7 +61,7 @@ async def create_key(call: Call) -> Answer:
         if call.caller.role_in(namespace) is None:
             raise not_found("namespace", namespace)
         call.caller.require(Role.ADMIN, namespace)
-    made = await keys.create_key(call.context, spec)
+    made = await keys.create_key(call.context, spec, call.services.settings.secret_key)
     call.services.guard.access_changed()
     return Answer(made)
 
@@ -94,7 +94,11 @@ async def rotate_key(call: Call) -> Answer:
     """A new key with the same name, role and namespace; the old one goes on for `overlap_seconds`."""
     wish = call.json(RotateRequest, optional=True)
     made = await keys.rotate_key(
-        call.context, call.path("key"), overlap_seconds=wish.overlap_seconds, cluster=_everywhere(call)
+        call.context,
+        call.path("key"),
+        overlap_seconds=wish.overlap_seconds,
+        cluster=_everywhere(call),
+        source=call.services.settings.secret_key,
     )
     call.services.guard.access_changed()
     return Answer(made)

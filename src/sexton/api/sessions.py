@@ -171,7 +171,7 @@ async def make_link(call: Call) -> Answer:
             field="public_url",
             hint="set SEXTON_PUBLIC_URL where the server runs: https://sexton.example.com",
         )
-    made = await sessions.make_link(call.context, call.caller)
+    made = await sessions.make_link(call.context, call.caller, call.services.settings.secret_key)
     return Answer(SignInLink(url=f"{origin}{SIGN_IN_PATH}#{made.token}", expires_at=made.expires_at))
 
 

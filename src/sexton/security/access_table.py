@@ -8,14 +8,18 @@ everything again if it has grown: a revoked key is refused within two seconds, e
 from __future__ import annotations
 
 import asyncio
+import logging
 from dataclasses import dataclass
 from datetime import datetime
 
 from sexton import clock
+from sexton.errors import Conflict
 from sexton.postgres.database import Database
 from sexton.security.keys import hash_of, read_pepper, well_formed
 from sexton.security.principal import Principal
 from sexton.security.role import Role
+
+log = logging.getLogger("sexton.api")
 
 FRESH_SECONDS = 1.0
 # A key that is not known may have been made a moment ago, by another process.
@@ -33,8 +37,10 @@ class KnownKey:
 class AccessTable:
     """Ask `find` and `namespaces` after `refresh`."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, source: str | None = None) -> None:
+        """`source` is the key for secrets."""
         self._database = database
+        self._source = source
         self._pepper = b""
         self._version: int | None = None
         self._asked_at = float("-inf")
@@ -76,7 +82,12 @@ class AccessTable:
         return known.principal
 
     async def _read(self) -> None:
-        self._pepper = await read_pepper(self._database)
+        if not self._pepper:
+            try:
+                self._pepper = await read_pepper(self._database, self._source)
+            except Conflict as error:
+                # Keys of the configuration are good, and the user who runs the server is let in.
+                log.error("%s", error)
         rows = await self._database.fetch("access/read_access")
         self.namespaces = frozenset(row["namespace"] for row in rows if row["id"] is None)
         self._keys = {
@@ -91,7 +102,7 @@ class AccessTable:
                 row["expires_at"],
             )
             for row in rows
-            if row["id"] is not None
+            if row["id"] is not None and self._pepper
         }
 
     async def _note(self) -> None:

@@ -17,7 +17,7 @@ from typing import Annotated, Any
 import msgspec
 from asyncpg import Record
 
-from sexton.errors import InvalidField
+from sexton.errors import Conflict, InvalidField
 from sexton.model import decode_id, encode_id
 from sexton.postgres.database import Database
 from sexton.postgres.page import number_in_cursor
@@ -25,13 +25,12 @@ from sexton.postgres.transaction import Context, command
 from sexton.refusal import about, check_text, not_found
 from sexton.security.key_spec import LONGEST_NAME, KeySpec
 from sexton.security.role import EVERY_NAMESPACE, Role
+from sexton.security.secrets import PEPPER, SecretError, sealed_setting
 
 PREFIX = "sxn_"
 LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 RANDOM, CHECK = 32, 6
 SHOWN = len(PREFIX) + 6
-#: The setting that holds the key of the hashes.
-PEPPER = "api_key_pepper"
 
 
 class KeyView(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,16 +85,23 @@ def hash_of(text: str, pepper: bytes) -> bytes:
     return hmac.digest(pepper, text.encode(), sha256)
 
 
-async def read_pepper(database: Database) -> bytes:
-    """The key of the hashes, made with the first API key."""
-    made = msgspec.json.encode(secrets.token_hex(32)).decode()
-    kept = await database.fetchval("cluster/keep_setting", name=PEPPER, value=made)
-    return bytes.fromhex(msgspec.json.decode(kept))
+async def read_pepper(database: Database, source: str | None) -> bytes:
+    """The key of the hashes, made when it is first needed, and encrypted with the key for secrets. Raises
+    `Conflict` if it was encrypted with another one than `source` names."""
+    try:
+        return bytes.fromhex(await sealed_setting(database, source, PEPPER, secrets.token_hex(32)))
+    except SecretError as error:
+        raise Conflict(
+            "keys_unreadable",
+            f"API keys and sessions cannot be checked without the key for secrets: {error.message}",
+            hint="give every process the same SEXTON_SECRET_KEY; if it is lost for good, "
+            "sexton secret rekey --forget ends all keys and sessions",
+        ) from error
 
 
-async def create_key(context: Context, spec: KeySpec) -> NewKey:
-    """Make a key. Its text is in the answer, and nowhere else."""
-    pepper = await read_pepper(context.database)
+async def create_key(context: Context, spec: KeySpec, source: str | None = None) -> NewKey:
+    """Make a key. Its text is in the answer, and nowhere else. `source` is the key for secrets."""
+    pepper = await read_pepper(context.database, source)
     return await _create(context, spec, pepper)
 
 
@@ -154,10 +160,15 @@ async def revoke_key(context: Context, key_id: str, *, cluster: bool = False) ->
 
 
 async def rotate_key(
-    context: Context, key_id: str, *, overlap_seconds: int = 86_400, cluster: bool = False
+    context: Context,
+    key_id: str,
+    *,
+    overlap_seconds: int = 86_400,
+    cluster: bool = False,
+    source: str | None = None,
 ) -> NewKey:
     """Make a key like this one; the old one goes on for `overlap_seconds`."""
-    pepper = await read_pepper(context.database)
+    pepper = await read_pepper(context.database, source)
     return await _rotate(context, key_id, overlap_seconds, cluster, pepper)
 
 

@@ -41,6 +41,9 @@ log = logging.getLogger("sexton")
 
 # The setting that holds what webhooks are signed with.
 WEBHOOK_SECRET = "webhook_secret"
+# The one that holds the key of the hashes of API keys, sessions and links.
+PEPPER = "api_key_pepper"
+SEALED = (WEBHOOK_SECRET, PEPPER)
 KEY_BYTES = 32
 NONCE_BYTES = 12
 LARGEST = 64 * 1024
@@ -219,15 +222,15 @@ async def rekey(
         )
         count += 1
     context.changed("secrets.rekeyed", namespace=SHARED, detail={"count": count})
-    if (kept := await _kept(context)) is not None:
+    for kept in await _sealed_settings(context):
         try:
-            value = KeptWebhookSecret.seal(kept.open(before), after)
-            await context.execute("cluster/set_setting", name=WEBHOOK_SECRET, value=value)
+            value = SealedSetting.seal(kept.name, kept.open(before), after)
+            await context.execute("cluster/set_setting", name=kept.name, value=value)
         except SecretError:
             if not forget:
                 raise
-            lost.append(WEBHOOK_SECRET)
-            await context.execute("cluster/remove_setting", name=WEBHOOK_SECRET)
+            lost.append(kept.name)
+            await context.execute("cluster/remove_setting", name=kept.name)
     return count, lost
 
 
@@ -246,73 +249,71 @@ async def unreadable(context: Context, source: str | None) -> list[str]:
             decrypt(cipher, row["namespace"], row["name"], binding, row["value"])
         except SecretError:
             found.append(row["name"])
-    kept = await _kept(context)
-    try:
-        if kept is not None and kept.sealed is not None:
+    for kept in await _sealed_settings(context):
+        try:
             kept.open(cipher)
-    except SecretError:
-        found.append(WEBHOOK_SECRET)
+        except SecretError:
+            found.append(kept.name)
     return found
 
 
-class KeptWebhookSecret(msgspec.Struct, frozen=True):
-    """What webhooks are signed with, as the settings keep it: sealed, or in clear where there is no key."""
+class SealedSetting(msgspec.Struct, frozen=True):
+    """A secret of the installation, as the settings keep it: sealed, or in clear where there is no key."""
 
+    name: str
     sealed: str | None = None
-    clear: str | list[str] | None = None
+    clear: Any = None
 
     @classmethod
-    def read(cls, text: str) -> KeptWebhookSecret:
+    def read(cls, name: str, text: str) -> SealedSetting:
         value = msgspec.json.decode(text)
-        return cls(sealed=value["sealed"]) if isinstance(value, dict) else cls(clear=value)
+        return cls(name, sealed=value["sealed"]) if isinstance(value, dict) else cls(name, clear=value)
 
     @classmethod
-    def seal(cls, value: str | list[str], cipher: AESGCM | None) -> str:
+    def seal(cls, name: str, value: Any, cipher: AESGCM | None) -> str:
         """As JSON, for the settings."""
         text = json.dumps(value)
         if cipher is None:
             return text
-        sealed = encrypt(cipher, "", WEBHOOK_SECRET, ANYWHERE, text)
+        sealed = encrypt(cipher, "", name, ANYWHERE, text)
         return json.dumps({"sealed": base64.b64encode(sealed).decode()})
 
     def open(self, cipher: AESGCM | None) -> Any:
         if self.sealed is None:
             return self.clear
         if cipher is None:
-            raise _wrong_key(WEBHOOK_SECRET)
-        return json.loads(decrypt(cipher, "", WEBHOOK_SECRET, ANYWHERE, base64.b64decode(self.sealed)))
+            raise _wrong_key(self.name)
+        return json.loads(decrypt(cipher, "", self.name, ANYWHERE, base64.b64decode(self.sealed)))
 
 
-async def webhook_secret(
-    database: Database, source: str | None, new: str, connection: Connection | None = None
+async def sealed_setting(
+    database: Database, source: str | None, name: str, new: str, connection: Connection | None = None
 ) -> Any:
-    """What webhooks are signed with; `new` if there is nothing yet. With a key it is sealed."""
+    """A secret of the installation; `new` if there is nothing yet. With a key it is sealed, also one that was
+    kept in clear before."""
     cipher = None if source is None else AESGCM(read_key(source))
     text = await database.fetchval(
-        "cluster/keep_setting", on=connection, name=WEBHOOK_SECRET, value=KeptWebhookSecret.seal(new, cipher)
+        "cluster/keep_setting", on=connection, name=name, value=SealedSetting.seal(name, new, cipher)
     )
-    kept = KeptWebhookSecret.read(text)
+    kept = SealedSetting.read(name, text)
     value = kept.open(cipher)
     if kept.sealed is None and cipher is not None:
         await database.execute(
-            "cluster/set_setting",
-            on=connection,
-            name=WEBHOOK_SECRET,
-            value=KeptWebhookSecret.seal(value, cipher),
+            "cluster/set_setting", on=connection, name=name, value=SealedSetting.seal(name, value, cipher)
         )
     return value
 
 
 async def keep_webhook_secret(context: Context, source: str | None, value: list[str]) -> None:
     cipher = None if source is None else AESGCM(read_key(source))
-    await context.execute(
-        "cluster/set_setting", name=WEBHOOK_SECRET, value=KeptWebhookSecret.seal(value, cipher)
-    )
+    sealed = SealedSetting.seal(WEBHOOK_SECRET, value, cipher)
+    await context.execute("cluster/set_setting", name=WEBHOOK_SECRET, value=sealed)
 
 
-async def _kept(context: Context) -> KeptWebhookSecret | None:
-    text = await context.fetchval("cluster/get_setting", name=WEBHOOK_SECRET)
-    return None if text is None else KeptWebhookSecret.read(text)
+async def _sealed_settings(context: Context) -> list[SealedSetting]:
+    """Those that there are."""
+    texts = [(name, await context.fetchval("cluster/get_setting", name=name)) for name in SEALED]
+    return [SealedSetting.read(name, text) for name, text in texts if text is not None]
 
 
 def encrypt(cipher: AESGCM, namespace: str, name: str, binding: Binding, value: str) -> bytes:

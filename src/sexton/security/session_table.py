@@ -6,17 +6,21 @@ seconds by every process. A token that was made up is told by its seal, and cost
 
 from __future__ import annotations
 
+import logging
 from collections import OrderedDict
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from sexton import clock
 from sexton.config import Settings
+from sexton.errors import Conflict
 from sexton.postgres.database import Database
 from sexton.security.keys import read_pepper
 from sexton.security.principal import Principal
 from sexton.security.sessions import SESSION, Method, decoded
 from sexton.security.token import derive, is_token, token_hash
+
+log = logging.getLogger("sexton.api")
 
 FRESH_SECONDS = 1.0
 NOTE_SECONDS = 60.0
@@ -38,6 +42,7 @@ class SessionTable:
     def __init__(self, database: Database, settings: Settings) -> None:
         self._database = database
         self._idle_seconds = settings.session_idle_seconds
+        self._source = settings.secret_key
         self._pepper = b""
         #: By hash: what was found, and when.
         self._found: OrderedDict[bytes, tuple[KnownSession | None, float]] = OrderedDict()
@@ -45,13 +50,17 @@ class SessionTable:
     async def pepper(self) -> bytes:
         """The key of the cluster's hashes and seals."""
         if not self._pepper:
-            self._pepper = await read_pepper(self._database)
+            self._pepper = await read_pepper(self._database, self._source)
         return self._pepper
 
     async def find(self, token: str) -> KnownSession | None:
         """The session of a cookie; None if there is none, or it has ended. Raises `Unavailable` if the
         database is away."""
-        pepper = await self.pepper()
+        try:
+            pepper = await self.pepper()
+        except Conflict as error:
+            log.error("%s", error)
+            return None
         if not is_token(token, SESSION, pepper):
             return None
         hash_ = token_hash(token, SESSION, pepper)

@@ -74,15 +74,16 @@ class Visitor:
     user_id: int | None = None
 
 
-async def make_link(context: Context, caller: Principal) -> NewLink:
-    """Make a link that gives a session with the roles of the caller, once."""
+async def make_link(context: Context, caller: Principal, source: str | None = None) -> NewLink:
+    """Make a link that gives a session with the roles of the caller, once. `source` is the key for
+    secrets."""
     if caller.session_id is not None:
         raise SextonError(
             "forbidden",
             "a session cannot make a sign-in link: it would outlive itself",
             hint="use an API key, or run sexton login where the server runs",
         )
-    pepper = await read_pepper(context.database)
+    pepper = await read_pepper(context.database, source)
     token = new_token(LINK, pepper)
     return await _keep_link(context, caller, token, token_hash(token, LINK, pepper))
 
@@ -107,7 +108,7 @@ async def sign_in_with_link(
     context: Context, token: str, visitor: Visitor, settings: Settings
 ) -> NewSession | None:
     """The session that a link gives; None if it was used, is too old or was made up."""
-    pepper = await read_pepper(context.database)
+    pepper = await read_pepper(context.database, settings.secret_key)
     if not is_token(token, LINK, pepper):
         return None
     return await _exchange(context, token, pepper, visitor, settings)
@@ -128,7 +129,7 @@ async def sign_in_person(
     context: Context, person: Principal, visitor: Visitor, settings: Settings
 ) -> NewSession:
     """A session for a person whom the provider of OpenID Connect has named."""
-    pepper = await read_pepper(context.database)
+    pepper = await read_pepper(context.database, settings.secret_key)
     return await _open(context, person, "openid", visitor, settings, pepper)
 
 

@@ -24,14 +24,14 @@ from sexton.engine.cluster.egress import decide_egress
 from sexton.engine.up.directory import DataDirectory, Up
 from sexton.engine.up.listen import address_of, answers, listen
 from sexton.engine.up.supervisor import Child, Stop, Supervisor
-from sexton.errors import SextonError, Unavailable
+from sexton.errors import Conflict, SextonError, Unavailable
 from sexton.postgres.database import Database, patiently
 from sexton.postgres.migrate import migrate, require_migrated, require_shards
 from sexton.postgres.server import PrivateServer, default_data_directory
 from sexton.postgres.transaction import Context
 from sexton.security.access import own_name, own_user, require_keys
 from sexton.security.principal import owner
-from sexton.security.secrets import key_file, with_key_at_start
+from sexton.security.secrets import key_file, key_source, with_key_at_start
 from sexton.security.sessions import SIGN_IN_PATH, make_link
 
 if TYPE_CHECKING:
@@ -156,11 +156,11 @@ async def _sign_in_link(url: str, settings: Settings, origin: str) -> str | None
     try:
         database = await Database.open(url, schema=settings.schema, size=1, name="sexton up")
         try:
-            made = await make_link(Context(database, actor=caller.name), caller)
+            made = await make_link(Context(database, actor=caller.name), caller, key_source(settings))
         finally:
             await database.close()
-    except Unavailable:
-        return None
+    except (Unavailable, Conflict):
+        return None  # the log of the api says what is wrong
     return f"{origin}{SIGN_IN_PATH}#{made.token}"
 
 

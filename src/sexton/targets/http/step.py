@@ -33,7 +33,7 @@ from sexton.model import (
 from sexton.postgres.database import Connection, Database
 from sexton.postgres.transaction import SHARED, Context, command
 from sexton.printable import counted
-from sexton.security.secrets import SecretError, keep_webhook_secret, webhook_secret
+from sexton.security.secrets import WEBHOOK_SECRET, SecretError, keep_webhook_secret, sealed_setting
 from sexton.targets.base import TargetServices
 from sexton.targets.http.hosts import HostBusy
 from sexton.targets.http.kind import BODY_NAMES, BODY_PLACEHOLDER, HttpTarget, HttpTls
@@ -181,7 +181,7 @@ async def signing_secret(
 ) -> Any:
     """The secret of the installation, made if there is none: `whsec_…`, or a list while it is rotated. With
     the key for secrets it is kept encrypted."""
-    return await webhook_secret(database, key, new_secret(), connection)
+    return await sealed_setting(database, key, WEBHOOK_SECRET, new_secret(), connection)
 
 
 def new_secret() -> str:
