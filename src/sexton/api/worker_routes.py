@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sexton.api.routes import Route
+from sexton.api.route import Route
 from sexton.engine.remote.spec import BeatRequest, ClaimRequest, ReportsRequest, WorkerSpec
 from sexton.security.role import Role
 
