@@ -9,13 +9,14 @@ LOCK := requirements-dev.lock
 READY := $(VENV)/.ready
 RUN_LOCK := requirements.lock
 SOURCES := $(wildcard src tests bench)
-WORKERS ?= auto
+# Twice as many as processors: many tests wait for leases, restarts and answers.
+WORKERS ?= $(shell expr 2 '*' $$(getconf _NPROCESSORS_ONLN))
 
 # Without its cache of bytecode every process that a test starts compiles the whole of Sexton first, for a second.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help install up test test-servers chaos docs check format bench bench-engines lock clean
+.PHONY: help install up test test-servers search chaos docs check format bench bench-engines lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' Makefile | expand -t 16
@@ -53,10 +54,14 @@ up: $(READY) ## start Sexton on this machine
 	@$(BIN)/sexton up
 
 test: check ## check, then all tests
-	$(BIN)/python -m tests.second_try -n $(WORKERS)
+	$(BIN)/python -m tests.second_try -n $(WORKERS) --dist worksteal
 
 test-servers: $(STAMP) ## the tests that need Redis and others, which it installs and starts (ARGS="--only redis")
 	$(BIN)/python -m tests.servers $(ARGS)
+
+search: $(STAMP) ## look for faults in schedules with many new random examples (TIMES=20)
+	HYPOTHESIS_PROFILE=deep HYPOTHESIS_TIMES=$(or $(TIMES),5) $(BIN)/python -m pytest -n auto --dist worksteal \
+	  tests/schedules
 
 chaos: $(STAMP) ## kill, stop, cut and restart for 25 minutes, and check the books (ARGS="leader_killed")
 	$(BIN)/python -m tests.faults.chaos $(ARGS)

@@ -277,13 +277,13 @@ async def test_who_is_stopped_with_runs_locked_does_not_keep_them(database: Data
         assert await stopped.fetchval(IDLE) == "5s"
 
 
-async def test_who_is_stopped_in_the_middle_of_a_firing_does_not_keep_its_jobs(
-    database: Database, stage: Stage
-) -> None:
+async def test_who_is_stopped_in_the_middle_of_a_firing_does_not_keep_its_jobs(database: Database) -> None:
     """What is locked is fired around in a transaction of several statements."""
+    stage = Stage(database, lease_seconds=4)
     await stage.scheduler._connect()
     assert stage.scheduler._connection is not None
     assert await stage.scheduler._connection.fetchval(IDLE) == "12s"
+    await Stage.close_all()
 
 
 KINDS: list[dict[str, Any]] = [

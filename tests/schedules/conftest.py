@@ -6,7 +6,7 @@ import os
 
 from hypothesis import HealthCheck, settings
 
-# HYPOTHESIS_PROFILE=deep HYPOTHESIS_TIMES=20 looks for new faults; what it finds becomes a test of its own.
+# `make search` sets both variables and looks for new faults; what it finds becomes a test of its own.
 settings.register_profile(
     "ci", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=False
 )
