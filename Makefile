@@ -16,7 +16,7 @@ WORKERS ?= $(shell expr 2 '*' $$(getconf _NPROCESSORS_ONLN))
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help install up test test-servers search chaos docs check format bench bench-engines lock clean
+.PHONY: help install up test compile test-servers search chaos docs check format bench bench-engines lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' Makefile | expand -t 16
@@ -53,8 +53,13 @@ $(READY): pyproject.toml $(RUN_LOCK)
 up: $(READY) ## start Sexton on this machine
 	@$(BIN)/sexton up
 
-test: check ## check, then all tests
+test: $(STAMP) ## check, then all tests
+	@$(MAKE) --no-print-directory -j 2 check compile
 	$(BIN)/python -m tests.second_try -n $(WORKERS) --dist worksteal
+
+# Read every test once, beside the check of the types: else each worker compiles all of them for itself.
+compile: $(STAMP)
+	@$(BIN)/python -m pytest --collect-only -q -p no:cacheprovider >/dev/null || $(BIN)/python -m pytest --collect-only -q
 
 test-servers: $(STAMP) ## the tests that need Redis and others, which it installs and starts (ARGS="--only redis")
 	$(BIN)/python -m tests.servers $(ARGS)
