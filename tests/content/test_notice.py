@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
 import pytest
+import pytest_asyncio
+from standardwebhooks.webhooks import Webhook
 
 from sexton.content.entity import put_entity
 from sexton.content.model import Action, Entity, NoticeEvent
@@ -17,11 +20,12 @@ from sexton.content.spec import EntitySpec, NoticeSpec, ReleaseItemSpec, Release
 from sexton.engine import crash
 from sexton.errors import InvalidField, LeaseLost
 from sexton.postgres.transaction import Context
+from sexton.targets.http.step import signing_secret
 from sexton.testing import Engine
 from tests.content.shelf import Shelf
+from tests.targets.services import Service, serving
 
 AT = datetime(2027, 3, 2, 8, tzinfo=UTC)
-NOWHERE = "http://127.0.0.1:9/hook"
 
 
 def plan(number: str, **fields: Any) -> ScheduleSpec:
@@ -29,6 +33,12 @@ def plan(number: str, **fields: Any) -> ScheduleSpec:
         "entity_type": "post", "entity_id": number, "action": Action.PUBLISH, "created_by": "ann", "at": AT,
     }  # fmt: skip
     return ScheduleSpec(**{**given, **fields})
+
+
+@pytest_asyncio.fixture
+async def service() -> AsyncIterator[Service]:
+    async with serving() as running:
+        yield running
 
 
 async def notices(engine: Engine) -> list[tuple[str, str, str | None]]:
@@ -47,8 +57,10 @@ async def notices(engine: Engine) -> list[tuple[str, str, str | None]]:
     return [(kind, data.get("content_id") or data["release_id"], data.get("error")) for kind, data in found]
 
 
-async def test_what_went_out_what_failed_and_what_was_missed(context: Context, engine: Engine) -> None:
-    await set_notices(context, NoticeSpec(url=NOWHERE))
+async def test_what_went_out_what_failed_and_what_was_missed(
+    context: Context, engine: Engine, service: Service
+) -> None:
+    await set_notices(context, NoticeSpec(url=service.url))
     await put_entity(context, Entity("post", "1"), EntitySpec(body={}))
     await create_schedule(context, plan("1"))
     await create_schedule(context, plan("2"))
@@ -60,12 +72,19 @@ async def test_what_went_out_what_failed_and_what_was_missed(context: Context, e
         ("content.failed", "post/2", "there is no post/2"),
         ("content.missed", "post/3", "missed, outside the catch-up window"),
     ]
+    assert len(service.requests) == 3
+    request, body = service.requests[0]
+    hook = Webhook(await signing_secret(engine.database))
+    told = hook.verify(body.decode(), dict(request.headers))
+    assert told["data"]["created_by"] == "ann"
 
 
-async def test_only_what_was_asked_for_and_nothing_any_more(context: Context, engine: Engine) -> None:
-    shown = await set_notices(context, NoticeSpec(url=NOWHERE, events=[NoticeEvent.FAILED]))
-    assert (shown.url, shown.events) == (NOWHERE, [NoticeEvent.FAILED])
-    again = await set_notices(context, NoticeSpec(url=NOWHERE + "2", events=[NoticeEvent.FAILED]))
+async def test_only_what_was_asked_for_and_nothing_any_more(
+    context: Context, engine: Engine, service: Service
+) -> None:
+    shown = await set_notices(context, NoticeSpec(url=service.url, events=[NoticeEvent.FAILED]))
+    assert (shown.url, shown.events) == (service.url, [NoticeEvent.FAILED])
+    again = await set_notices(context, NoticeSpec(url=service.url + "/2", events=[NoticeEvent.FAILED]))
     assert again.job_id == shown.job_id
     await put_entity(context, Entity("post", "1"), EntitySpec(body={}))
     await create_schedule(context, plan("1"))
@@ -78,8 +97,10 @@ async def test_only_what_was_asked_for_and_nothing_any_more(context: Context, en
     assert await notices(engine) == []
 
 
-async def test_a_release_that_will_fail_is_told_of_before_its_time(context: Context, engine: Engine) -> None:
-    await set_notices(context, NoticeSpec(url=NOWHERE))
+async def test_a_release_that_will_fail_is_told_of_before_its_time(
+    context: Context, engine: Engine, service: Service
+) -> None:
+    await set_notices(context, NoticeSpec(url=service.url))
     item = ReleaseItemSpec(entity_type="post", entity_id="9", action=Action.PUBLISH)
     made = await create_release(context, ReleaseSpec(items=[item], created_by="ann", at=AT))
     assert await notices(engine) == [("content.will_fail", made.release_id, None)]
@@ -92,9 +113,14 @@ async def test_a_release_that_will_fail_is_told_of_before_its_time(context: Cont
 
 @pytest.mark.parametrize("point", ["step.begun", "step.acted", "step.noted"])
 async def test_a_crash_neither_loses_a_notice_nor_sends_it_twice(
-    shelf: Shelf, context: Context, engine: Engine, monkeypatch: pytest.MonkeyPatch, point: str
+    shelf: Shelf,
+    context: Context,
+    engine: Engine,
+    service: Service,
+    monkeypatch: pytest.MonkeyPatch,
+    point: str,
 ) -> None:
-    await set_notices(context, NoticeSpec(url=NOWHERE))
+    await set_notices(context, NoticeSpec(url=service.url))
     shelf.put("1")
     shelf.impossible.add(Entity("post", "2"))
     await create_schedule(context, plan("1", adapter="shelf"))
@@ -116,6 +142,6 @@ async def test_a_crash_neither_loses_a_notice_nor_sends_it_twice(
     assert crashed
 
 
-async def test_an_address_that_is_none_is_refused(context: Context, engine: Engine) -> None:
-    with pytest.raises(InvalidField, match="http"):
+async def test_an_address_that_is_none_is_refused(context: Context, engine: Engine, service: Service) -> None:
+    with pytest.raises(InvalidField, match="not an http or https URL"):
         await set_notices(context, NoticeSpec(url="nowhere"))

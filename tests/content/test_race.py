@@ -6,23 +6,29 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from sexton.content.entity import put_entity
-from sexton.content.model import Action, Entity
+from sexton.content.model import Action
+from sexton.content.plan import insert
 from sexton.content.release import cancel_release, create_release
-from sexton.content.schedule import cancel, create_schedule, reschedule, skip_next
-from sexton.content.spec import EntitySpec, ReleaseItemSpec, ReleaseSpec, ScheduleMove, ScheduleSpec
+from sexton.content.schedule import cancel, plan_of, reschedule, skip_next
+from sexton.content.spec import ReleaseItemSpec, ReleaseSpec, ScheduleMove, ScheduleSpec
 from sexton.errors import Conflict
-from sexton.postgres.transaction import Context
+from sexton.model import encode_id
+from sexton.postgres.transaction import Context, command
 from sexton.testing import Engine
 
 RACES = 250
 AT = datetime(2027, 3, 2, 8, tzinfo=UTC)
 LATER = AT + timedelta(days=1)
+
+ENTITIES = f"""
+    insert into sexton.content_entities (namespace, entity_type, entity_id, latest_version, updated_at)
+    select 'default', 'post', number::text, 1, clock_timestamp()
+    from generate_series(0, {RACES - 1}) as number
+"""
 
 Change = Callable[[Context, str], Awaitable[object]]
 
@@ -38,22 +44,21 @@ def single(number: int, rule: str | None = None) -> ScheduleSpec:
     )
 
 
+@command
 async def make(context: Context, kind: str) -> list[str]:
     """Plans for as many entities, in one transaction."""
+    await context.open.execute(ENTITIES)
     made: list[str] = []
-    async with context.database.transaction() as connection:
-        together = replace(context, connection=connection)
-        for number in range(RACES):
-            await put_entity(together, Entity("post", str(number)), EntitySpec(body={}))
-            if kind == "release":
-                item = ReleaseItemSpec(entity_type="post", entity_id=number, action=Action.PUBLISH)
-                release = await create_release(
-                    together, ReleaseSpec(items=[item], created_by="ann", at=AT, preflight_seconds=None)
-                )
-                made.append(release.release_id)
-            else:
-                rule = "FREQ=WEEKLY;COUNT=2" if kind == "series" else None
-                made.append((await create_schedule(together, single(number, rule))).schedule_id)
+    for number in range(RACES):
+        if kind == "release":
+            item = ReleaseItemSpec(entity_type="post", entity_id=number, action=Action.PUBLISH)
+            release = await create_release(
+                context, ReleaseSpec(items=[item], created_by="ann", at=AT, preflight_seconds=None)
+            )
+            made.append(release.release_id)
+        else:
+            rule = "FREQ=WEEKLY;COUNT=2" if kind == "series" else None
+            made.append(encode_id("c", await insert(context, plan_of(single(number, rule)))))
     return made
 
 

@@ -16,6 +16,7 @@ import msgspec
 import pytest
 import pytest_asyncio
 from aiohttp import web
+from standardwebhooks.webhooks import Webhook
 
 from sexton import clock
 from sexton.config import Settings
@@ -25,6 +26,7 @@ from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
 from sexton.security.binding import Binding
 from sexton.security.secrets import keep, new_key
+from sexton.targets.http.step import new_secret
 from tests.seeding import (
     NOW,
     QUIET,
@@ -284,6 +286,19 @@ async def test_a_secret_does_not_go_to_a_host_that_it_is_not_for(store: Store) -
         [run] = await send(store, target, secret_key=key)
         assert service.requests == []
     assert "the secret crm is for hosts crm.example.com" in (await store.live(run))["error"]
+
+
+async def test_a_request_may_be_signed_with_a_secret_of_its_own(store: Store) -> None:
+    key, secret = new_key(), new_secret()
+    context, settings = Context(store.database), Settings(secret_key=key)
+    await keep(context, settings, "hook", secret)
+    await keep(context, settings, "other", "no-base64!")
+    async with serving() as service:
+        await send(store, {"url": service.url, "sign_with": "hook"}, secret_key=key)
+        [(request, body)] = service.requests
+        assert Webhook(secret).verify(body.decode(), dict(request.headers)) == {"n": 1}
+        [run] = await send(store, {"url": service.url, "sign_with": "other"}, secret_key=key)
+    assert "cannot be signed: the secret other is not whsec_" in (await store.live(run))["error"]
 
 
 async def test_a_secret_that_is_not_there_is_tried_again(store: Store) -> None:

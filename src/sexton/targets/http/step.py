@@ -156,7 +156,7 @@ class OpenHttp:
             use = await self._renderer.use(run, "http", target.url)
             value = await self._renderer.secrets.value(target.sign_with, use)
             try:
-                return read_secrets(value)
+                return [base64.b64decode(value.removeprefix(PREFIX), validate=True)]
             except ValueError:
                 text = f"the secret {target.sign_with} is not whsec_ and base64"
                 raise SecretError("bad_secret", text) from None
