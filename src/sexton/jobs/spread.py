@@ -13,7 +13,7 @@ def shard_of(job_id: int, shards: int) -> int:
 
 def jitter_of(job_id: int, jitter_seconds: int) -> float:
     """A job's own fixed offset within its jitter window, in seconds, to the millisecond. Jobs with
-    neighbouring ids are as far apart as any others: each bit of the id has its say in every bit of the hash."""
+    neighbouring ids are as far apart as any others."""
     if not jitter_seconds:
         return 0.0
     mixed = job_id + 0x9E3779B97F4A7C15 & MASK
