@@ -55,6 +55,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     workers: int | None = None
     app: str | None = None
     targets: str = ""
+    adapters: str = ""
     allow_shell: bool = False
     shell_commands: str = ""
     shell_variables: str = ""
@@ -145,6 +146,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         self.allowed_commands()
         self.allowed_variables()
         self.target_paths()
+        self.adapter_paths()
         self.public_origin()
         self.page_origins()
         _check_openid(self)
@@ -194,14 +196,28 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         """The dotted paths of target kinds beside those of Sexton and of installed packages."""
         paths = [path.strip() for path in self.targets.split(",") if path.strip()]
         for path in paths:
-            module, colon, name = path.partition(":")
-            if not colon or not all(part.isidentifier() for part in (*module.split("."), *name.split("."))):
+            if not _is_dotted_path(path):
                 raise InvalidField(
                     "bad_config",
                     f"{path!r} is not the path of a target kind",
                     field="targets",
                     hint="write package.module:Name, several with commas",
                 )
+        return paths
+
+    def adapter_paths(self) -> dict[str, str]:
+        """The dotted paths of adapters beside those of Sexton and of installed packages, by name."""
+        paths: dict[str, str] = {}
+        for given in filter(None, map(str.strip, self.adapters.split(","))):
+            name, _, path = map(str.strip, given.partition("="))
+            if not NAMESPACE_NAME.fullmatch(name) or not _is_dotted_path(path):
+                raise InvalidField(
+                    "bad_config",
+                    f"{given!r} does not name an adapter and its path",
+                    field="adapters",
+                    hint="write name=package.module:Name, several with commas",
+                )
+            paths[name] = path
         return paths
 
     def role_names(self) -> list[str]:
@@ -338,6 +354,11 @@ def _check_server(use: Use, field: str, url: str, plain: tuple[str, ...]) -> Non
             hint=f"use {', '.join((*plain, *known.values()))}",
         )
     Address.read(url, field=field, queue=use == "queue")
+
+
+def _is_dotted_path(path: str) -> bool:
+    module, colon, name = path.partition(":")
+    return bool(colon) and all(part.isidentifier() for part in (*module.split("."), *name.split(".")))
 
 
 def _check_namespace(field: str, name: str) -> None:

@@ -30,6 +30,7 @@ THINGS = {
     "key": ("key_not_found", "see: sexton keys list"),
     "planned action": ("schedule_not_found", "see: sexton content list"),
     "release": ("release_not_found", "see: sexton content release list"),
+    "adapter": ("adapter_not_found", "GET /api/v1/content/adapters lists them"),
     "entity": ("entity_not_found", "see: sexton content entities"),
     "session": ("session_not_found", "see: sexton sessions list"),
     "worker": ("worker_not_found", "join first: POST /api/v1/workers"),

@@ -104,6 +104,14 @@ def planned(what: str, body: Any = None, **more: Any) -> Case:
     return make
 
 
+ADAPTER = {"kind": "http", "config": {"url": "https://cms.example", "preset": "strapi"}}
+
+
+async def adapter(api: Api, store: Store) -> Call:
+    await api("PUT", "/content/adapters/cms", ADAPTER)
+    return "/content/adapters/cms", None
+
+
 WINDOW = {
     "entity_type": "post", "entity_id": "1", "starts": "2099-03-02 09:00", "ends": "2099-03-02 17:00",
     "timezone": "Europe/Berlin", "created_by": "ann",
@@ -185,6 +193,8 @@ CASES: dict[str, Case] = {
     "remove_release_item": released("items/{item}"),
     "set_notices": plain("/content/notices", NOTICES),
     "remove_notices": told,
+    "put_adapter": plain("/content/adapters/cms", ADAPTER),
+    "delete_adapter": adapter,
     "put_entity": plain("/content/entities/post/1", {"body": {"title": "Spring"}}),
 }
 # What is not a change by people.

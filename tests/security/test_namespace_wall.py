@@ -11,7 +11,7 @@ from sexton.postgres.statement import load_all
 OWNED = (
     "jobs", "job_revisions", "timers", "problems", "queues", "runs", "history", "attempts", "run_logs",
     "dead", "requests", "secrets", "keys", "content_schedules", "content_entities", "content_versions",
-    "content_changes", "content_releases", "content_notices",
+    "content_changes", "content_releases", "content_notices", "content_adapters",
     "lanes", "meters", "audit", "audit_pending", "audit_entries",
 )  # fmt: skip
 TOUCHES = re.compile(rf"\bsexton\.({'|'.join(OWNED)})\b")

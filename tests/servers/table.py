@@ -23,6 +23,7 @@ from sexton.postgres.account import Account
 from sexton.postgres.cluster import INITDB, ROLE
 from sexton.postgres.server import private_server
 from tests.servers.sandbox import Sandbox, free_port, node
+from tests.servers.wordpress import start_wordpress
 
 POSTGRESQL = "/usr/lib/postgresql/*/bin/postgres"
 # The first message of a client; PostgreSQL lets it in once it is ready.
@@ -421,5 +422,13 @@ SERVERS = (
         programs=(str(Path(".servers/schemathesis/schemathesis").absolute()),),
         wheels=("schemathesis",),
         ready=lambda _address: True,
+    ),
+    Server(
+        "wordpress",
+        "SEXTON_TEST_WORDPRESS_URL",
+        start_wordpress,
+        programs=("php", "mariadbd", "/usr/share/wordpress/wp-load.php", "/etc/php/*/cli/conf.d/*mysqli.ini"),
+        packages=("wordpress", "php-cli", "php-mysql", "mariadb-server"),
+        ready=lambda address: says(address, b"GET /?rest_route=/ HTTP/1.0\r\n\r\n", b"200 OK"),
     ),
 )

@@ -12,6 +12,7 @@ from litestar.types import ControllerRouterHandler, LifeSpanScope, Scope
 from sexton.api import (
     access,
     actions,
+    adapters,
     audit,
     bulk,
     content,
@@ -148,6 +149,7 @@ def operations() -> tuple[Operation, ...]:
         *sessions.OPERATIONS,
         *content.OPERATIONS,
         *content_releases.OPERATIONS,
+        *adapters.OPERATIONS,
         *audit.OPERATIONS,
         *system.OPERATIONS,
     )

@@ -30,6 +30,7 @@ PATH_PARAMETERS = {
     "release": "The id of the release, `cr_…`.",
     "entity_type": "What the entity is: post, product, …",
     "entity_id": "Which one of its type.",
+    "adapter": "The adapter's name.",
     "session": "The session's id, `s_…`.",
     "worker": "The worker's id, `n_…`.",
 }

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from sexton.clock import iso
-from sexton.content.adapters.table import adapters
+from sexton.content.adapters.table import make_plain
 from sexton.content.model import RELEASE, Action, Entity, EntityState, Standing
 from sexton.content.plan import PlannedAction
 from sexton.content.timeline import coming, times_of
@@ -94,10 +94,10 @@ def refuse_unpublished(plan: PlannedAction, standing: Standing | None) -> None:
 
 async def _standing(context: Context, plan: PlannedAction) -> Standing | None:
     """How an entity of PostgreSQL is; others would have to be asked over the network."""
-    adapter = adapters()[plan.adapter]
-    if not adapter.transactional:
+    adapter = make_plain(plan.adapter)
+    if adapter is None or not adapter.transactional:
         return None
-    return (await adapter().state(context, [plan.entity])).get(plan.entity)
+    return (await adapter.state(context, [plan.entity])).get(plan.entity)
 
 
 def contradiction(row: Mapping[str, Any], message: str) -> ContradictingPlans:

@@ -17,7 +17,9 @@ import asyncpg
 import msgspec
 
 from sexton.content import release_execution, window
-from sexton.content.adapters.base import Adapter, NotPossible
+from sexton.content.adapters.base import Adapter, AdapterServices, NotNow, NotPossible
+from sexton.content.adapters.configured import UnknownAdapter, needs_config
+from sexton.content.adapters.opened import OpenAdapters
 from sexton.content.adapters.table import adapters
 from sexton.content.gathering import Gathering
 from sexton.content.model import MISSED, Action, Applied, ContentChange, Entity, Left, NoticeEvent, NotYet
@@ -25,7 +27,7 @@ from sexton.content.notice import ContentNotice, notice_of, tell, tell_once
 from sexton.content.spec import ContentTarget
 from sexton.content.together import apply_all
 from sexton.engine import crash
-from sexton.model import Cancel, Failure, Outcome, Snooze, Success, Trigger, decode_id
+from sexton.model import Cancel, Failure, Outcome, Release, Snooze, Success, Trigger, decode_id
 from sexton.postgres.transaction import Context
 from sexton.runs.retry import tries
 from sexton.targets.base import TargetServices
@@ -52,40 +54,53 @@ class OpenContent:
 
     def __init__(self, services: TargetServices) -> None:
         self._services = services
-        self._adapters: dict[str, Adapter] = {}
-        self._gatherings: dict[str, Gathering] = {}
+        self._adapters = OpenAdapters(
+            AdapterServices(services.settings, services.outbound, services.renderer.secrets)
+        )
+        self._gatherings: dict[Adapter, Gathering] = {}
 
     def step(self, spec: ContentTarget) -> Step | None:
-        if spec.adapter not in adapters():
+        kind = adapters().get(spec.kind or spec.adapter)
+        if kind is None:
             return None
-        adapter = self._adapter(spec.adapter)
 
         async def step(run: RunContext) -> Outcome:
             payload = run.payload if isinstance(run.payload, dict) else {}
             database = self._services.database
-            if "release" in payload:
-                return await release_execution.carry_out(database, adapter, run)
-            if "check" in payload:
-                return await release_execution.check_before_time(database, adapter, run)
-            if adapter.transactional:
-                return await self._gatherings[spec.adapter].carry_out(run)
-            return await self._outside(adapter, run)
+            try:
+                adapter = await self._adapter(spec.adapter, kind, run)
+                if "release" in payload:
+                    return await release_execution.carry_out(database, adapter, run)
+                if "check" in payload:
+                    return await release_execution.check_before_time(database, adapter, run)
+                if adapter.transactional:
+                    return await self._gathering(adapter).carry_out(run)
+                return await self._outside(adapter, run)
+            except NotNow as why:
+                return Release(why.seconds, str(why))
+            except UnknownAdapter as why:
+                return Failure(str(why))
 
-        return step
+        # Only a configuration can name secrets, which must not show in what is recorded.
+        return self._services.renderer.guarded(step) if needs_config(kind) else step
 
     async def close(self) -> None:
-        for adapter in self._adapters.values():
-            await adapter.close()
+        await self._adapters.close()
 
-    def _adapter(self, name: str) -> Adapter:
-        if name not in self._adapters:
-            adapter = self._adapters[name] = adapters()[name]()
+    async def _adapter(self, name: str, kind: type[Adapter], run: RunContext) -> Adapter:
+        context = Context(self._services.database, actor=ACTOR)
+        if needs_config(kind):
+            context = replace(context, namespace=await self._services.renderer.namespace(run))
+        return await self._adapters.get(context, name)
+
+    def _gathering(self, adapter: Adapter) -> Gathering:
+        if adapter not in self._gatherings:
 
             async def together(runs: Sequence[RunContext]) -> Sequence[Outcome]:
                 return await self._inside(adapter, runs)
 
-            self._gatherings[name] = Gathering(together)
-        return self._adapters[name]
+            self._gatherings[adapter] = Gathering(together)
+        return self._gatherings[adapter]
 
     async def _inside(self, adapter: Adapter, runs: Sequence[RunContext]) -> Sequence[Outcome]:
         done: dict[RunContext, Any] = {}
@@ -136,6 +151,8 @@ class OpenContent:
         except NotPossible as why:
             await self._failed(standing, str(why))
             return Failure(str(why), permanent=True)
+        except NotNow:
+            raise
         except Exception as error:
             if tries(run) > run.policy.max_retries:
                 await self._failed(standing, describe(error).partition("\n")[0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from sexton.config import Settings
-from sexton.content.adapters.table import adapters
+from sexton.content.adapters.table import adapters, load_adapters
 from sexton.content.spec import ContentTarget
 from sexton.targets.base import OpenKind, TargetKind, TargetServices
 
@@ -17,10 +17,13 @@ class ContentKind(TargetKind[ContentTarget]):
     how_to_serve = "start one that has the adapter {need}"
 
     def need(self, spec: ContentTarget) -> str:
-        return spec.adapter
+        return spec.kind or spec.adapter
+
+    def configure(self, settings: Settings) -> None:
+        load_adapters(settings)
 
     def served(self, settings: Settings) -> list[str]:
-        return sorted(adapters())
+        return sorted(name for name, kind in adapters().items() if kind.served())
 
     def open(self, services: TargetServices) -> OpenKind:
         from sexton.content.execution import OpenContent

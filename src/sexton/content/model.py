@@ -113,3 +113,5 @@ class ContentFinding:
     entity: Entity
     code: str
     message: str
+    #: It would be carried out all the same, but perhaps not as meant.
+    warning: bool = False

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Any
 
-from sexton.content.adapters.table import check_adapter
+from sexton.content.adapters.configured import content_target
 from sexton.content.model import Action, Entity
 from sexton.content.moment import Moment
 from sexton.errors import InvalidField, ScheduleError
@@ -41,17 +42,19 @@ class PlannedAction:
     open_for: timedelta | None = None
     window_id: int | None = None
     opened_at: datetime | None = None
+    #: That of its job, once it is known.
+    target: dict[str, Any] | None = None
 
 
 @command
 async def insert(context: Context, plan: PlannedAction, *, past: bool = False) -> int:
     """Make the job and the row of an action; its number. With `past`, a time that is over is done at once."""
-    check_adapter(plan.adapter)
+    target = await content_target(context, plan.adapter)
     for field, text in (("entity_type", plan.entity.type), ("entity_id", plan.entity.id)):
         check_text(text, field, 64)
     check_text(plan.created_by, "created_by", 200)
     number: int = await context.fetchval("content/next_id")
-    job = await _make_job(context, plan, number, past)
+    job = await _make_job(context, replace(plan, target=target), number, past)
     await context.execute(
         "content/create",
         id=number,
@@ -102,7 +105,7 @@ def job_of(plan: PlannedAction, number: int, *, past: bool = False) -> JobSpec:
         name=f"content/{encode_id('c', number)}",
         schedule=plan.moment.schedule(plan.rule),
         timezone=plan.moment.timezone,
-        target={"content": {"adapter": plan.adapter}},
+        target=plan.target or {"content": {"adapter": plan.adapter}},
         payload={"schedule": encode_id("c", number)},
         queue=QUEUE,
         max_retries=plan.max_retries,

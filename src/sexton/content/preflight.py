@@ -31,7 +31,7 @@ class ReleaseFinding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def find_faults(
-    context: Context, adapter: Adapter, row: asyncpg.Record, items: Sequence[asyncpg.Record]
+    context: Context, adapter: Adapter | None, row: asyncpg.Record, items: Sequence[asyncpg.Record]
 ) -> list[ReleaseFinding]:
     """What the adapter knows, what contradicts other plans, and whether it is approved."""
     changes = [
@@ -48,7 +48,7 @@ async def find_faults(
     ]
     found = [
         ReleaseFinding(code=each.code, message=each.message, content_id=str(each.entity))
-        for each in (await adapter.check(context, changes) if changes else [])
+        for each in (await adapter.check(context, changes) if adapter is not None and changes else [])
     ]
     for item in items:
         try:

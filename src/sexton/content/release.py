@@ -14,7 +14,8 @@ from typing import Any
 import asyncpg
 
 from sexton.clock import iso
-from sexton.content.adapters.table import adapters, check_adapter
+from sexton.content.adapters.configured import content_target
+from sexton.content.adapters.table import make_plain
 from sexton.content.conflict import ContradictingPlans, check_conflicts, hold_entity
 from sexton.content.model import RELEASE, Entity
 from sexton.content.moment import Moment, read_moment
@@ -152,14 +153,12 @@ async def lock_release(context: Context, ref: str) -> asyncpg.Record:
 
 @command
 async def _create(context: Context, spec: ReleaseSpec) -> int:
-    check_adapter(spec.adapter)
+    target = await content_target(context, spec.adapter)
     check_text(spec.created_by, "created_by", 200)
     moment = read_moment(spec.local_time, spec.at, spec.timezone, fold=spec.fold, gap=spec.gap)
     number: int = await context.fetchval("content/next_id")
-    job = await _make_job(context, _job(spec.adapter, spec.created_by, spec.max_retries, number, moment))
-    check_job = await _make_check(
-        context, spec.adapter, spec.created_by, number, moment, spec.preflight_seconds
-    )
+    job = await _make_job(context, _job(target, spec.created_by, spec.max_retries, number, moment))
+    check_job = await _make_check(context, target, spec.created_by, number, moment, spec.preflight_seconds)
     await context.execute(
         "content/create_release",
         id=number,
@@ -244,10 +243,10 @@ async def _check(context: Context, ref: str, *, told: bool) -> ReleaseView:
     if not rows:
         raise not_found("release", ref)
     items = await context.fetch("content/list_items", **named)
-    adapter = adapters()[rows[0]["adapter"]]()
-    try:
-        findings = await _find(context, adapter, rows[0], items)
-    finally:
+    # One that is configured is asked by a worker, before the time.
+    adapter = make_plain(rows[0]["adapter"])
+    findings = await _find(context, adapter, rows[0], items)
+    if adapter is not None:
         await adapter.close()
     await _keep(context, rows[0], findings, told=told)
     return await get_release(context, ref)
@@ -290,7 +289,8 @@ async def _move(context: Context, what: str, row: asyncpg.Record, moment: Moment
     named = {"release_id": row["id"], "namespace": context.namespace}
     items = await context.fetch("content/list_items", **named)
     await _hold(context, [Entity(item["entity_type"], item["entity_id"]) for item in items])
-    job = _job(row["adapter"], row["created_by"], row["max_retries"], row["id"], moment)
+    target = await content_target(context, row["adapter"])
+    job = _job(target, row["created_by"], row["max_retries"], row["id"], moment)
     changes: dict[str, Any] = {
         "schedule": job.schedule,
         "timezone": job.timezone,
@@ -303,7 +303,7 @@ async def _move(context: Context, what: str, row: asyncpg.Record, moment: Moment
     if row["check_job_id"] is not None:
         await _drop_job(context, row["check_job_id"])
     check_job = await _make_check(
-        context, row["adapter"], row["created_by"], row["id"], moment, row["preflight_seconds"]
+        context, target, row["created_by"], row["id"], moment, row["preflight_seconds"]
     )
     after = {"scheduled_at": moment.at, "timezone": moment.timezone}
     await context.execute("content/move_release", check_job_id=check_job, **named, **after)
@@ -312,14 +312,14 @@ async def _move(context: Context, what: str, row: asyncpg.Record, moment: Moment
     _tell(context, what, row, {name: row[name] for name in after}, after)
 
 
-def _job(adapter: str, created_by: str, max_retries: int, number: int, moment: Moment) -> JobSpec:
+def _job(target: dict[str, Any], created_by: str, max_retries: int, number: int, moment: Moment) -> JobSpec:
     """The job that fires at the time of a release."""
     ref = encode_id(RELEASE, number)
     return JobSpec(
         name=f"content/{ref}",
         schedule=moment.schedule(None),
         timezone=moment.timezone,
-        target={"content": {"adapter": adapter}},
+        target=target,
         payload={"release": ref},
         queue=QUEUE,
         max_retries=max_retries,
@@ -333,7 +333,12 @@ def _job(adapter: str, created_by: str, max_retries: int, number: int, moment: M
 
 
 async def _make_check(
-    context: Context, adapter: str, created_by: str, number: int, moment: Moment, seconds: int | None
+    context: Context,
+    target: dict[str, Any],
+    created_by: str,
+    number: int,
+    moment: Moment,
+    seconds: int | None,
 ) -> int | None:
     """The job that checks a release before its time; None if there is no time left for it."""
     at = None if seconds is None else moment.at - timedelta(seconds=seconds)
@@ -343,7 +348,7 @@ async def _make_check(
     spec = JobSpec(
         name=f"content/{ref}/check",
         schedule=iso(at),
-        target={"content": {"adapter": adapter}},
+        target=target,
         payload={"check": ref},
         queue=QUEUE,
         description=f"check of the release {ref}",

@@ -214,3 +214,7 @@ class ContentTarget(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omi
     """What Sexton's content scheduling plans. Made by it alone."""
 
     adapter: Annotated[str, Meta(description="Where the entities live.", max_length=200)] = "builtin"
+    kind: Annotated[
+        Annotated[str, Meta(max_length=200)] | None,
+        about("The kind of an adapter that was configured: what the worker must have."),
+    ] = None

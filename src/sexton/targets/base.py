@@ -55,6 +55,9 @@ class TargetKind(ABC, Generic[Spec]):
     def open(self, services: TargetServices) -> OpenKind:
         """What carries runs out in this process. Called once per process; what costs is imported here."""
 
+    def configure(self, settings: Settings) -> None:
+        """Take from the settings what the kind must know in every process. Raises `InvalidField`."""
+
     def check(self, spec: Spec, payload: Any, field: str) -> None:
         """Refuse, with `InvalidField`, what the type lets through and no run could carry out. `field` is the
         path of the specification, such as `target.http`."""

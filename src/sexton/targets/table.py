@@ -70,6 +70,8 @@ def load_kinds(settings: Settings) -> None:
                 field="targets",
                 hint="write package.module:Name of a subclass of sexton.targets.base.TargetKind",
             ) from error
+    for kind in _table().values():
+        kind.configure(settings)
 
 
 def load_needs(needs: Iterable[tuple[str, str]]) -> None:

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import asyncpg
 
-from sexton.content.adapters.base import Adapter, NotPossible
+from sexton.content.adapters.base import Adapter, AdapterServices, NoConfig, NotPossible
 from sexton.content.model import (
     AFTER,
     Action,
@@ -23,9 +23,14 @@ from sexton.content.model import (
 )
 from sexton.postgres.transaction import Context
 
+NOTHING = NoConfig()
+
 
 class BuiltinAdapter(Adapter):
     transactional = True
+
+    def __init__(self, config: NoConfig = NOTHING, services: AdapterServices | None = None) -> None:
+        """It needs nothing but the context of each call."""
 
     async def state(self, context: Context, entities: Sequence[Entity]) -> Mapping[Entity, Standing]:
         rows = await context.fetch(

@@ -139,3 +139,15 @@ create table sexton.content_changes (
 );
 
 create index content_changes_entity on sexton.content_changes (namespace, entity_type, entity_id, id);
+
+-- Adapters that a namespace has configured: where its entities live, beside `builtin`.
+create table sexton.content_adapters (
+    namespace text collate "C" not null,
+    name text collate "C" not null,
+    kind text not null,
+    config jsonb not null,      -- names secrets, holds none
+    revision integer not null default 1,
+    changed_by text not null,
+    changed_at timestamptz not null,
+    primary key (namespace, name)
+);

@@ -1,0 +1,160 @@
+"""The HTTP API of a CMS: one host, asked through the guarded way out that jobs use as well.
+
+Secrets go to the host of the configured address only. Redirects are not followed. What comes back is bounded
+in bytes and in time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+import aiohttp
+import msgspec
+
+from sexton.connections.guard import RefusedAddress
+from sexton.content.adapters.base import AdapterServices, NotNow, NotPossible
+from sexton.errors import InvalidField
+from sexton.postgres.transaction import Context
+from sexton.printable import counted
+from sexton.security.binding import Use, hosts_of
+from sexton.security.placeholder import PLACEHOLDER
+from sexton.targets.http.hosts import HostBusy
+from sexton.targets.http.outbound import BadRedirect, Reply, Request, TooLarge
+from sexton.targets.http.step import RETRYABLE
+from sexton.targets.run import clean
+
+LARGEST_ANSWER = 1024 * 1024
+SHOWN = 300
+#: Statuses that say that there is no such thing.
+ABSENT = frozenset({404, 410})
+FOR_GOOD = frozenset({301, 308})
+
+
+class CmsError(Exception):
+    """The site did not do what was asked; it may do so later."""
+
+
+@dataclass(frozen=True, slots=True)
+class CmsAnswer:
+    """What a site has answered."""
+
+    request: str
+    status: int
+    body: bytes
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def good(self) -> bool:
+        return 200 <= self.status < 300
+
+    def json(self) -> Any:
+        try:
+            return msgspec.json.decode(self.body)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            raise CmsError(
+                f"{self.request} answered {self.status} with what is not JSON{self.shown}"
+            ) from None
+
+    @property
+    def shown(self) -> str:
+        text = clean(self.body[: SHOWN * 4].decode("utf-8", "replace"), SHOWN)
+        return f": {text}" if text else ""
+
+    def refuse(self) -> Exception:
+        """What to raise for an answer that is not the one that was wanted."""
+        message = f"{self.request}: HTTP {self.status}{self.shown}"
+        if 300 <= self.status < 400:
+            where = self.headers.get("Location", "nowhere")
+            message = f"{self.request}: HTTP {self.status} to {where[:SHOWN]}; redirects are not followed"
+            return NotPossible(message) if self.status in FOR_GOOD else CmsError(message)
+        if 400 <= self.status < 500 and self.status not in (*RETRYABLE, 409):
+            return NotPossible(message)
+        return CmsError(message)
+
+
+class CmsApi:
+    """Sends requests to the paths below one address."""
+
+    def __init__(self, url: str, services: AdapterServices, *, timeout_seconds: float) -> None:
+        self.url = url.rstrip("/")
+        self._services = services
+        self._timeout_seconds = timeout_seconds
+
+    async def secret(self, context: Context, text: str) -> str:
+        """A text with its secrets in their places, if this host may have them."""
+        return await self._services.secrets.reveal(text, self._use(context))
+
+    async def send(
+        self,
+        method: str,
+        path: str,
+        *,
+        headers: Mapping[str, str],
+        body: bytes = b"",
+    ) -> CmsAnswer:
+        """The answer, whatever its status. Raises `CmsError`, `NotNow` or `NotPossible`."""
+        url = self.url + path
+        what = f"{method} {url}"
+        request = Request(
+            method=method,
+            url=url,
+            headers={**headers, **({"Content-Type": "application/json"} if body else {})},
+            body=body,
+            most_bytes=LARGEST_ANSWER,
+            read_seconds=self._timeout_seconds,
+        )
+        try:
+            async with asyncio.timeout(self._timeout_seconds):
+                reply = await self._services.outbound.send(request)
+        except HostBusy as busy:
+            raise NotNow(str(busy), busy.seconds) from None
+        except (RefusedAddress, TooLarge, BadRedirect, aiohttp.InvalidURL) as error:
+            raise NotPossible(f"{what}: {clean(str(error), SHOWN)}") from error
+        except TimeoutError as error:
+            waited = counted(self._timeout_seconds, "second")
+            raise CmsError(f"timeout: {what}: no whole answer within {waited}") from error
+        except (aiohttp.ClientError, OSError) as error:
+            reason = clean(str(error) or type(error).__name__, SHOWN)
+            raise CmsError(f"{type(error).__name__}: {what}: {reason}") from error
+        return _answer(what, reply)
+
+    def _use(self, context: Context) -> Use:
+        return Use("content", hosts_of(self.url), context.namespace)
+
+
+def _answer(what: str, reply: Reply) -> CmsAnswer:
+    if reply.truncated:
+        raise CmsError(f"{what} answered with more than {LARGEST_ANSWER:,} bytes")
+    return CmsAnswer(what, reply.status, reply.body, dict(reply.headers))
+
+
+def check_site(url: str, field: str) -> None:
+    """Refuse what cannot be the address of a site."""
+    try:
+        parts = urlsplit(url)
+        good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        good, parts = False, urlsplit("")
+    if not good or parts.query or parts.fragment or "@" in parts.netloc or re.search(r"[\s\\{}$]", url):
+        raise InvalidField(
+            "bad_url",
+            f"{url!r} is not the address of a site",
+            field=field,
+            hint="write https://host/path, without a query; users and passwords have fields of their own",
+        )
+
+
+def check_secret(text: str, field: str) -> None:
+    """A password is a secret by name, so that no answer shows it."""
+    if not PLACEHOLDER.fullmatch(text):
+        raise InvalidField(
+            "plain_secret",
+            f"{field} is not the name of a secret",
+            field=field,
+            hint="store it (sexton secret set NAME --host HOST), and write ${secret:NAME}",
+        )

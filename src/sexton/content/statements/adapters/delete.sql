@@ -1,0 +1,1 @@
+delete from sexton.content_adapters where namespace = :namespace and name = :name

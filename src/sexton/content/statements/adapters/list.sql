@@ -1,0 +1,5 @@
+select name, kind, config, revision, changed_by, changed_at
+from sexton.content_adapters
+where namespace = :namespace
+order by name
+limit :limit
