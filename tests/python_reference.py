@@ -19,6 +19,7 @@ import msgspec
 
 import sexton
 from sexton import errors
+from sexton.app.content import ContentCommands
 from sexton.app.fields import ManyJobs
 from sexton.jobs.spec import JobSpec
 from sexton.testing import Engine, engine
@@ -37,7 +38,7 @@ APPLICATION = {
     "Changing them": ("edit", "pause", "resume", "reschedule", "delete"),
     "Runs": ("run_now", "result", "backfill", "cancel_run"),
     "Many jobs": ("pause_many", "resume_many", "run_many", "label_many", "delete_many"),
-    "What it has": ("name", "jobs", "handlers", "settings", "sync", "metrics"),
+    "What it has": ("name", "jobs", "handlers", "settings", "content", "sync", "metrics"),
 }
 ATTRIBUTES = {
     "name": "What tells its jobs and handlers from those of other applications.",
@@ -90,6 +91,7 @@ def page() -> str:
     parts = [
         INTRODUCTION,
         *_application(),
+        *_content(),
         *_run(),
         *_ends(),
         *_events(),
@@ -117,6 +119,14 @@ def _application() -> Iterator[str]:
                 yield f"#### `app.{name}`\n\n{ATTRIBUTES[name]}\n"
             else:
                 yield from _entry(f"app.{name}", _member(sexton.Sexton, name))
+
+
+def _content() -> Iterator[str]:
+    yield "## `app.content`\n"
+    yield from _paragraphs(ContentCommands)
+    yield "[Content](content.md) tells what it is about, and what is answered.\n"
+    for name in sorted(public(ContentCommands), key=_place(ContentCommands)):
+        yield from _entry(f"app.content.{name}", _member(ContentCommands, name), heading="###")
 
 
 def _many() -> Iterator[str]:

@@ -56,6 +56,7 @@ LIVE = {
     "concepts.md",
     "http.md",
     "cli.md",
+    "content.md",
     "testing.md",
     "firing.md",
     "operations.md",
@@ -369,7 +370,7 @@ def test_what_shows_a_promise_is_there() -> None:
 def _needed(one: Operation) -> tuple[str, str]:
     """What the page says a caller needs, and where."""
     if one.tokened:
-        return "the token of the run", ""
+        return "the token of the run" if "{run}" in one.path else "the secret of its address", ""
     if one.role is None:
         return "none" if one.open else "any caller", ""
     return str(one.role), "everywhere" if one.cluster else "namespace"

@@ -112,6 +112,12 @@ async def adapter(api: Api, store: Store) -> Call:
     return "/content/adapters/cms", None
 
 
+async def feed(api: Api, store: Store) -> Call:
+    made = await api("POST", "/content/feeds", {"author": "ann"})
+    assert made.status == 201, made.content
+    return f"/content/feeds/{made.json()['feed_id']}/revoke", None
+
+
 WINDOW = {
     "entity_type": "post", "entity_id": "1", "starts": "2099-03-02 09:00", "ends": "2099-03-02 17:00",
     "timezone": "Europe/Berlin", "created_by": "ann",
@@ -195,6 +201,9 @@ CASES: dict[str, Case] = {
     "remove_notices": told,
     "put_adapter": plain("/content/adapters/cms", ADAPTER),
     "delete_adapter": adapter,
+    "import_schedules": plain("/content/schedules/bulk", {**ACTION, "entity_id": "2"}),
+    "create_content_feed": plain("/content/feeds", {"author": "ann"}),
+    "revoke_content_feed": feed,
     "put_entity": plain("/content/entities/post/1", {"body": {"title": "Spring"}}),
 }
 # What is not a change by people.

@@ -19,7 +19,8 @@ import pytest
 
 from sexton import Run, RunFailed, Sexton
 from sexton.app.commands import Commands
-from sexton.app.sync import SyncClient
+from sexton.app.content import ContentCommands
+from sexton.app.sync import SyncClient, SyncContent
 from sexton.errors import NotFound, RefusedLines, Unavailable
 from sexton.testing import engine
 from tests.waiting import PATIENCE
@@ -46,12 +47,31 @@ def test_every_command_is_there_with_its_signature_and_its_words() -> None:
         for name, each in vars(Commands).items()
         if inspect.iscoroutinefunction(each) and not name.startswith("_")
     }
-    assert {name for name in vars(SyncClient) if not name.startswith("_")} == {*commands, "close"}
+    assert {name for name in vars(SyncClient) if not name.startswith("_")} == {
+        *commands, "close", "content",
+    }  # fmt: skip
     for name, command in commands.items():
         waiting = getattr(SyncClient, name)
         assert inspect.signature(waiting).parameters.keys() == inspect.signature(command).parameters.keys()
         assert waiting.__doc__ == command.__doc__
         assert command.__doc__, f"{name} says nothing about itself"
+
+
+def test_every_command_of_content_is_there_too() -> None:
+    commands = {name: each for name, each in vars(ContentCommands).items() if not name.startswith("_")}
+    assert {name for name in vars(SyncContent) if not name.startswith("_")} == commands.keys()
+    for name, command in commands.items():
+        waiting = getattr(SyncContent, name)
+        assert inspect.signature(waiting).parameters.keys() == inspect.signature(command).parameters.keys()
+        assert waiting.__doc__ == command.__doc__
+        assert command.__doc__
+
+
+def test_a_script_plans_content(app: Sexton) -> None:
+    app.sync.content.save("post/1", {"title": "Spring"})
+    made = app.sync.content.schedule("publish", "post/1", at=FAR)
+    assert (made.status, made.created_by) == ("pending", "app:test")
+    assert app.sync.content.entity("post/1").pending == [made]
 
 
 def test_a_script_acts_on_many_jobs(app: Sexton) -> None:

@@ -11,7 +11,7 @@ from sexton.postgres.statement import load_all
 OWNED = (
     "jobs", "job_revisions", "timers", "problems", "queues", "runs", "history", "attempts", "run_logs",
     "dead", "requests", "secrets", "keys", "content_schedules", "content_entities", "content_versions",
-    "content_changes", "content_releases", "content_notices", "content_adapters",
+    "content_changes", "content_releases", "content_notices", "content_adapters", "content_feeds",
     "lanes", "meters", "audit", "audit_pending", "audit_entries",
 )  # fmt: skip
 TOUCHES = re.compile(rf"\bsexton\.({'|'.join(OWNED)})\b")
@@ -31,6 +31,7 @@ APART = {
     "audit/read_head": UPKEEP,
     "audit/remove": UPKEEP,
     "cluster/mend_shards": UPKEEP,
+    "content/find_feed": SECRET,
     "cluster/remove_nodes": UPKEEP,
     "jobs/next_pause_end": UPKEEP,
     "jobs/remove_completed": UPKEEP,

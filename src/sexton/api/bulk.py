@@ -98,7 +98,7 @@ async def create_jobs(call: Call) -> Answer:
         try:
             done = await _make(call, chunk, query.existing, None if key is None else check_key(key))
         except RefusedLines as refused:
-            errors += _line_errors(refused, chunk)[: MOST_ERRORS - len(errors)]
+            errors += line_errors(refused, chunk)[: MOST_ERRORS - len(errors)]
             continue
         counts.update(each.result for each in done)
         if query.ids or query.results:
@@ -135,7 +135,7 @@ async def _make(
     return msgspec.json.decode(stored.body, type=list[BulkResult])
 
 
-def _line_errors(refused: RefusedLines, chunk: list[tuple[int, bytes]]) -> list[LineError]:
+def line_errors(refused: RefusedLines, chunk: list[tuple[int, bytes]]) -> list[LineError]:
     """`create_many` counts the items of its chunk from 1; people count the lines of their file."""
     return [
         LineError(

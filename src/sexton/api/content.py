@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from sexton.api import content_routes as routes
-from sexton.api.content_routes import ApproveRequest, CancelContentRequest, SchedulesQuery
+from sexton.api.content_routes import ApproveRequest, CancelContentRequest, EntitiesQuery, SchedulesQuery
 from sexton.api.operation import Answer, Call, operation
 from sexton.api.route import PREFIX
 from sexton.content import entity, read, schedule, window
-from sexton.content.entity import EntityView
+from sexton.content.entity import EntitySummary, EntityView
 from sexton.content.model import Entity
 from sexton.content.read import ScheduleView, WindowView
 from sexton.content.spec import EntitySpec, ScheduleMove, ScheduleSpec, WindowSpec
@@ -72,6 +72,7 @@ ENTITY: dict[str, Any] = {
     "body": {"title": "Spring"},
     "pending": [SCHEDULE],
     "history": [],
+    "executions": [],
 }
 
 
@@ -91,7 +92,8 @@ async def create_schedule(call: Call) -> Answer:
     routes.LIST_SCHEDULES, lists=True, answer=list[ScheduleView], errors=(422,), answer_example=[SCHEDULE]
 )
 async def list_schedules(call: Call) -> Answer:
-    """In the order in which they were planned."""
+    """In the order of their time; of a series that is its first. A series is in a range if it begins before
+    the end and goes on after the start."""
     query = call.query(SchedulesQuery)
     page = await read.list_schedules(
         call.reading,
@@ -100,6 +102,7 @@ async def list_schedules(call: Call) -> Answer:
         created_by=query.created_by,
         adapter=query.adapter,
         action=query.action,
+        status=query.status,
         start=query.start and aware(query.start, "start"),
         end=query.end and aware(query.end, "end"),
         cursor=query.cursor,
@@ -189,8 +192,28 @@ async def put_entity(call: Call) -> Answer:
 
 @operation(routes.GET_ENTITY, answer=EntityView, errors=(404,), answer_example=ENTITY)
 async def get_entity(call: Call) -> Answer:
-    """Its state, what is planned for it, and what was done to it."""
+    """Its state, what is planned for it, what was done to it, by whom, on which worker, and what failed."""
     return Answer(await entity.get_entity(call.context, _entity(call)))
+
+
+@operation(
+    routes.LIST_ENTITIES, lists=True, answer=list[EntitySummary], errors=(422,),
+    answer_example=[
+        {"entity_type": "post", "entity_id": "42", "state": "draft", "published_version": None,
+         "latest_version": 1, "updated_at": "2027-03-01T12:00:00Z"}
+    ],
+)  # fmt: skip
+async def list_entities(call: Call) -> Answer:
+    """Those of the adapter `builtin`, by type and id."""
+    query = call.query(EntitiesQuery)
+    page = await entity.list_entities(
+        call.reading,
+        entity_type=query.entity_type,
+        state=query.state,
+        cursor=query.cursor,
+        limit=query.limit,
+    )
+    return Answer(page.items, headers=call.next_link(cursor=page.cursor) if page.cursor else {})
 
 
 def _entity(call: Call) -> Entity:
@@ -209,4 +232,5 @@ OPERATIONS = (
     create_window,
     put_entity,
     get_entity,
+    list_entities,
 )

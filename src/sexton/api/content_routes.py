@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from sexton.api.route import Cursor, Limit, Query, Route
-from sexton.content.spec import EntitySpec, ScheduleMove, ScheduleSpec, WindowSpec
+from sexton.content.spec import EntitySpec, FeedSpec, ScheduleMove, ScheduleSpec, WindowSpec
 from sexton.refusal import about
 from sexton.security.role import Role
 
@@ -17,16 +17,92 @@ TAG = "content"
 
 Actions = Literal["publish", "unpublish", "archive"]
 ScheduleStatus = Literal["pending", "processing", "done", "failed", "skipped", "cancelled"]
+EntityStates = Literal["draft", "published", "unpublished", "archived"]
+ExecutionStatus = Literal["running", "success", "failure", "skipped"]
+
+
+EntityType = Annotated[str | None, about("Only of entities of this type.")]
+EntityId = Annotated[str | None, about("Only of entities with this id.")]
+CreatedBy = Annotated[str | None, about("Only what this person planned.")]
+OfAdapter = Annotated[str | None, about("Only of this adapter.")]
+OfAction = Annotated[Actions | None, about("publish, unpublish or archive.")]
+OfStatus = Annotated[ScheduleStatus | None, about("pending, processing, done, failed, skipped or cancelled.")]
 
 
 class SchedulesQuery(Query, frozen=True, kw_only=True):
-    entity_type: Annotated[str | None, about("Only of entities of this type.")] = None
-    entity_id: Annotated[str | None, about("Only of entities with this id.")] = None
-    created_by: Annotated[str | None, about("Only those that this person planned.")] = None
-    adapter: Annotated[str | None, about("Only those of this adapter.")] = None
-    action: Annotated[Actions | None, about("publish, unpublish or archive.")] = None
+    entity_type: EntityType = None
+    entity_id: EntityId = None
+    created_by: CreatedBy = None
+    adapter: OfAdapter = None
+    action: OfAction = None
+    status: OfStatus = None
     start: Annotated[datetime | None, about("Only those planned for this instant or later.")] = None
-    end: Annotated[datetime | None, about("Only those planned for this instant or earlier.")] = None
+    end: Annotated[datetime | None, about("Only those planned for before this instant.")] = None
+    limit: Limit = 100
+    cursor: Cursor = None
+
+
+class CalendarQuery(Query, frozen=True, kw_only=True):
+    start: Annotated[str, about("From here on: an instant; or, in `timezone`, a local time or a date.")]
+    end: Annotated[str, about("Up to here: an instant; or, in `timezone`, a local time or a date.")]
+    timezone: Annotated[
+        str | None, about("The zone of local times and dates. Default: each as it was planned; dates: UTC.")
+    ] = None
+    entity_type: EntityType = None
+    entity_id: EntityId = None
+    created_by: CreatedBy = None
+    adapter: OfAdapter = None
+    action: OfAction = None
+    status: OfStatus = None
+    limit: Limit = 100
+    cursor: Cursor = None
+
+
+class ScheduleTimesQuery(Query, frozen=True, kw_only=True):
+    start: Annotated[str | None, about("From here on: an instant, a local time or a date. Default: now.")] = (
+        None
+    )
+    end: Annotated[
+        str | None, about("Up to here: an instant, a local time or a date. Default: a year later.")
+    ] = None
+    limit: Limit = 100
+    cursor: Cursor = None
+
+
+class ExecutionsQuery(Query, frozen=True, kw_only=True):
+    entity_type: EntityType = None
+    entity_id: EntityId = None
+    created_by: CreatedBy = None
+    adapter: OfAdapter = None
+    status: Annotated[ExecutionStatus | None, about("running, success, failure or skipped.")] = None
+    start: Annotated[datetime | None, about("Only what ended after this instant.")] = None
+    end: Annotated[datetime | None, about("Only what ended by this instant.")] = None
+    limit: Limit = 100
+    cursor: Cursor = None
+
+
+class ScheduleExecutionsQuery(Query, frozen=True, kw_only=True):
+    status: Annotated[ExecutionStatus | None, about("running, success, failure or skipped.")] = None
+    limit: Limit = 100
+    cursor: Cursor = None
+
+
+class ImportQuery(Query, frozen=True, kw_only=True):
+    chunk: Annotated[
+        int, Meta(ge=1, le=2000, description="How many lines are planned together, all or nothing.")
+    ] = 1000
+    force: Annotated[bool, about("Plan them though they contradict other plans.")] = False
+    ids: Annotated[bool, about("Answer with the ids of what was planned.")] = False
+
+
+class EntitiesQuery(Query, frozen=True, kw_only=True):
+    entity_type: EntityType = None
+    state: Annotated[EntityStates | None, about("draft, published, unpublished or archived.")] = None
+    limit: Limit = 100
+    cursor: Cursor = None
+
+
+class FeedsQuery(Query, frozen=True, kw_only=True):
     limit: Limit = 100
     cursor: Cursor = None
 
@@ -73,3 +149,29 @@ PUT_ENTITY = Route(
     Role.EDITOR, body=EntitySpec,
 )  # fmt: skip
 GET_ENTITY = Route("GET", "/content/entities/{entity_type}/{entity_id}", TAG, "Show an entity", Role.VIEWER)
+CALENDAR = Route(
+    "GET", "/content/calendar", TAG, "Show what is planned, and what happened", Role.VIEWER,
+    query=CalendarQuery,
+)  # fmt: skip
+LIST_EXECUTIONS = Route(
+    "GET", "/content/executions", TAG, "List what was carried out", Role.VIEWER, query=ExecutionsQuery
+)
+SCHEDULE_EXECUTIONS = Route(
+    "GET", "/content/schedules/{schedule}/executions", TAG, "List how an action was carried out", Role.VIEWER,
+    query=ScheduleExecutionsQuery,
+)  # fmt: skip
+SCHEDULE_OCCURRENCES = Route(
+    "GET", "/content/schedules/{schedule}/occurrences", TAG, "List the times of an action", Role.VIEWER,
+    query=ScheduleTimesQuery,
+)  # fmt: skip
+CREATE_FEED = Route(
+    "POST", "/content/feeds", TAG, "Make a calendar feed", Role.EDITOR, body=FeedSpec, body_optional=True
+)
+LIST_FEEDS = Route("GET", "/content/feeds", TAG, "List calendar feeds", Role.VIEWER, query=FeedsQuery)
+REVOKE_FEED = Route("POST", "/content/feeds/{feed}/revoke", TAG, "Revoke a calendar feed", Role.EDITOR)
+READ_FEED = Route("GET", "/content/feeds/{token}/calendar.ics", TAG, "Read a calendar feed", None)
+IMPORT_SCHEDULES = Route(
+    "POST", "/content/schedules/bulk", TAG, "Plan many actions", Role.EDITOR, query=ImportQuery,
+    body=ScheduleSpec,
+)  # fmt: skip
+LIST_ENTITIES = Route("GET", "/content/entities", TAG, "List entities", Role.VIEWER, query=EntitiesQuery)

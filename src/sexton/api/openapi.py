@@ -167,7 +167,7 @@ def _header_parameters(one: Operation) -> Iterable[dict[str, Any]]:
             "schema": {"type": "string"},
         }
 
-    if one.tokened:
+    if one.tokened and "{run}" in one.path:
         yield header(TOKEN_HEADER, "The token that came with the run. No API key is needed.", required=True)
     if one.method != "GET":
         yield header(REASON_HEADER, "Why, for the audit; percent-encoded where it is not ASCII.")

@@ -98,6 +98,8 @@ class Services:
     issuer: Issuer | None = None
     #: Sign-ins that failed.
     sign_ins: Failures = field(default_factory=lambda: Failures(WRONG_SIGN_INS, MOST_WRONG_SIGN_INS))
+    #: Addresses of calendar feeds that were wrong.
+    wrong_feeds: Failures = field(default_factory=lambda: Failures(WRONG_SIGN_INS))
     gate: Gate = field(default_factory=Gate)
 
     @cached_property
@@ -231,7 +233,7 @@ class Operation(Route):
     #: The media types that it can be asked for instead, with an example of each.
     other_answers: Mapping[str, str] = field(default_factory=dict)
     body_types: tuple[str, ...] = JSON_TYPES
-    #: What checks the token of a run, which authorises the call instead of an API key.
+    #: What checks the token of a run, or that of an address, which authorises the call instead of an API key.
     authorise: Callable[[Call], Awaitable[None]] | None = None
     #: Whether the answer to a request with an Idempotency-Key is kept, in the transaction of its effect.
     kept: bool = True

@@ -33,6 +33,8 @@ PATH_PARAMETERS = {
     "adapter": "The adapter's name.",
     "session": "The session's id, `s_…`.",
     "worker": "The worker's id, `n_…`.",
+    "feed": "The feed's id, `f_…`.",
+    "token": "The secret of the address.",
 }
 
 

@@ -8,12 +8,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterat
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from datetime import datetime, timedelta
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack
 
 import msgspec
 
 from sexton import clock
+from sexton.app.content import ContentCommands
 from sexton.app.declarations import Declarations
 from sexton.app.fields import JobFields, ManyJobs, Status, When, duration_of, filter_of, with_schedule
 from sexton.config import Settings
@@ -90,6 +91,11 @@ class Commands(Declarations):
         and close it each time; those of one event loop at the same time share it."""
         async with self._shared.held() as database:
             yield database
+
+    @cached_property
+    def content(self) -> ContentCommands:
+        """Publish, unpublish and archive entities at a local time: `app.content.schedule(…)`, …."""
+        return ContentCommands(self)
 
     @contextmanager
     def _rehearsing(

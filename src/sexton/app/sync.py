@@ -18,6 +18,7 @@ from itertools import islice
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from sexton.app.commands import CHUNK, Commands, Ids
+from sexton.app.content import ContentCommands
 from sexton.errors import RefusedLines
 from sexton.targets.handler import Handler
 
@@ -84,6 +85,11 @@ class SyncClient:
 
     schedule_many.__doc__ = Commands.schedule_many.__doc__
 
+    @functools.cached_property
+    def content(self) -> SyncContent:
+        """The commands of `app.content`."""
+        return SyncContent(self)
+
     def close(self) -> None:
         """Close the database and end the thread. A later command starts them again."""
         self._after_fork()
@@ -112,6 +118,44 @@ class SyncClient:
         if self._pid != os.getpid():
             self._inherited, self._thread = self._thread, None
             self._pid, self._starting = os.getpid(), threading.Lock()
+
+
+def _waiting_content(
+    command: Callable[Concatenate[ContentCommands, Given], Coroutine[Any, Any, Result]],
+) -> Callable[Concatenate[SyncContent, Given], Result]:
+    """A command of `app.content` that returns what the coroutine returns."""
+
+    @functools.wraps(command)
+    def wait(self: SyncContent, /, *args: Given.args, **kwargs: Given.kwargs) -> Result:
+        async def call(app: Commands) -> Result:
+            return await command(app.content, *args, **kwargs)
+
+        call.__name__ = f"content.{command.__name__}"
+        return self._client._wait(call)
+
+    return wait
+
+
+class SyncContent:
+    """`app.sync.content`: the commands of `app.content`, to be called without an event loop."""
+
+    def __init__(self, client: SyncClient) -> None:
+        self._client = client
+
+    schedule = _waiting_content(ContentCommands.schedule)
+    schedule_many = _waiting_content(ContentCommands.schedule_many)
+    window = _waiting_content(ContentCommands.window)
+    get = _waiting_content(ContentCommands.get)
+    list = _waiting_content(ContentCommands.list)
+    reschedule = _waiting_content(ContentCommands.reschedule)
+    cancel = _waiting_content(ContentCommands.cancel)
+    skip = _waiting_content(ContentCommands.skip)
+    run = _waiting_content(ContentCommands.run)
+    approve = _waiting_content(ContentCommands.approve)
+    save = _waiting_content(ContentCommands.save)
+    entity = _waiting_content(ContentCommands.entity)
+    calendar = _waiting_content(ContentCommands.calendar)
+    executions = _waiting_content(ContentCommands.executions)
 
 
 class _LoopThread:

@@ -137,6 +137,49 @@ GROUPS = {
             "resume": Command("sexton.cli.queues:resume", "Resume a paused queue."),
         },
     ),
+    "content": Group(
+        "Publish, unpublish and archive entities at a local time.",
+        {
+            "schedule": Command(
+                "sexton.cli.content:schedule", "Plan an action on an entity, once or by a rule."
+            ),
+            "window": Command(
+                "sexton.cli.content:window", "Publish an entity at one time, unpublish it at another."
+            ),
+            "release": Command("sexton.cli.content_release:release", "Plan actions that go out together."),
+            "releases": Command(
+                "sexton.cli.content_release:releases", "List releases, in the order of their time."
+            ),
+            "check": Command(
+                "sexton.cli.content_release:check", "Check a release: what would go wrong as things are?"
+            ),
+            "list": Command("sexton.cli.content:list_", "List planned actions in the order of their time."),
+            "show": Command("sexton.cli.content:show", "Show a planned action, and how it was carried out."),
+            "calendar": Command(
+                "sexton.cli.content_calendar:calendar",
+                "Show a month or a week: what is planned, and what happened.",
+            ),
+            "reschedule": Command("sexton.cli.content:reschedule", "Move an action to another time."),
+            "cancel": Command("sexton.cli.content:cancel", "Call an action off."),
+            "skip": Command("sexton.cli.content:skip", "Leave the next time of a series out."),
+            "run": Command("sexton.cli.content:run", "Carry an action out now."),
+            "approve": Command("sexton.cli.content:approve", "Approve an action that needs approval."),
+            "executions": Command("sexton.cli.content:executions", "List what was carried out, and how."),
+            "entities": Command(
+                "sexton.cli.content:entities", "List entities, show one, or make its next version."
+            ),
+            "import": Command(
+                "sexton.cli.content_import:import_content", "Plan many actions from JSON lines or CSV."
+            ),
+            "feeds": Command("sexton.cli.content:feeds", "List calendar feeds, without their addresses."),
+            "add-feed": Command(
+                "sexton.cli.content:add_feed", "Make a calendar feed: an address for your own calendar."
+            ),
+            "revoke-feed": Command(
+                "sexton.cli.content:revoke_feed", "Revoke a calendar feed: its address answers no more."
+            ),
+        },
+    ),
     "keys": Group(
         "Make, list, rotate and revoke API keys.",
         {
@@ -195,6 +238,10 @@ GROUPS = {
             "size": Command(
                 "sexton.cli.bench.command:size",
                 "Keep very many jobs: what do they cost?",
+            ),
+            "content": Command(
+                "sexton.cli.bench.command:content",
+                "Plan very many actions on content, and carry many out at once.",
             ),
         },
     ),

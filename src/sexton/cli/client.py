@@ -277,6 +277,8 @@ def error_of(status: int, answer: Any) -> SextonError:
     code = problem.get("code", "bad_answer")
     message = problem.get("detail", f"the server answered with status {status}")
     hint = problem.get("hint")
+    if candidates := problem.get("candidates"):
+        hint = "\n".join([hint or "", *map(_candidate, candidates)])
     if status == 404:
         return NotFound(code, message, hint=hint)
     if status in (409, 412):
@@ -288,6 +290,12 @@ def error_of(status: int, answer: Any) -> SextonError:
             return ScheduleError(code, message, position=problem.get("position"), field=field, hint=hint)
         return InvalidField(code, message, field=field, hint=hint)
     return SextonError(code, message, hint=hint)
+
+
+def _candidate(found: dict[str, str]) -> str:
+    """What a local time could mean, and how to choose it: `--fold first: 2027-10-31T02:30:00+02:00 (…Z)`."""
+    name = "fold" if "fold" in found else "gap"
+    return f"--{name} {found[name]}: {found['local']}{found['offset']} ({found['utc']})"
 
 
 def _target(path: str, query: Mapping[str, Any]) -> str:

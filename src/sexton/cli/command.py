@@ -56,13 +56,16 @@ class Ask:
         values = {**self.given, **more}
         if LIMIT not in values:
             return self.client.ask(self.route, *self.path, **values)
-        *most, last = self.filters
+        *most, last = self.filters or ("",)
         narrow = f"{', '.join(most)} or {last}" if most else last
         return listed(self.client, path_of(self.route, *self.path), values.pop(LIMIT), narrow, **values)
 
     def shown(self, view: Callable[[Any], int | None], **more: Any) -> int:
         """The answer as JSON, or as `view` shows it."""
-        found = self(**more)
+        return self.shown_as(self(**more), view)
+
+    def shown_as(self, found: Any, view: Callable[[Any], int | None]) -> int:
+        """What was found, as JSON, or as `view` shows it."""
         if self.json:
             write_json(found)
             return DONE

@@ -30,7 +30,7 @@ CRON_LINE = re.compile(rb"\s*(?:@[a-z]+|(?:[\d*][\w*/,#-]*\s+){4}[\w*][\w*/,#-]*
 WORDS = {"created": "made", "changed": "changed"}
 
 
-def _file(_: Any, tokens: Sequence[Token]) -> Path:
+def file_argument(_: Any, tokens: Sequence[Token]) -> Path:
     """A file, or - for the standard input. Anything else with a hyphen is an option that is not known."""
     [token] = tokens
     if token.value.startswith("-") and token.value != "-":
@@ -42,7 +42,9 @@ def _file(_: Any, tokens: Sequence[Token]) -> Path:
 def import_jobs(
     file: Annotated[
         Path,
-        Parameter(help="JSON lines; - is the standard input.", allow_leading_hyphen=True, converter=_file),
+        Parameter(
+            help="JSON lines; - is the standard input.", allow_leading_hyphen=True, converter=file_argument
+        ),
     ],
     /,
     *,
@@ -60,9 +62,9 @@ def import_jobs(
         raise InvalidField("out_of_range", f"chunk is {chunk}", field="chunk", hint="give 1 to 20000")
     counts = Counter[str]()
     jobs, errors = list[dict[str, Any]](), list[dict[str, Any]]()
-    with connect() as client, _open(file) as stream, _Progress(file, show=not json) as progress:
+    with connect() as client, open_file(file) as stream, ImportProgress(file, show=not json) as progress:
         client.reason = reason
-        for first, lines in _chunks(stream, chunk):
+        for first, lines in chunks(stream, chunk):
             if first == 1:
                 _check_form(file, lines)
             done, refused = _send(client, first, lines)
@@ -98,9 +100,9 @@ def import_jobs(
     return NOT_DONE if errors else DONE
 
 
-def _summary(counts: Counter[str], refused: int) -> str:
+def _summary(counts: Counter[str], refused: int, noun: str = "job", verb: str = "made") -> str:
     """`2 jobs made, 1 changed, 3 unchanged, 1 line refused`."""
-    found = [f"{counted(counts['created'], 'job')} made"]
+    found = [f"{counted(counts['created'], noun)} {verb}"]
     found += [f"{counts[each]:,} {each}" for each in ("changed", "unchanged") if counts[each]]
     return ", ".join(found + ([f"{counted(refused, 'line')} refused"] if refused else []))
 
@@ -153,7 +155,7 @@ def _is_crontab(lines: list[bytes]) -> bool:
     return any(CRON_LINE.match(line) for line in lines)
 
 
-def _chunks(stream: IO[bytes], size: int) -> Iterator[tuple[int, list[bytes]]]:
+def chunks(stream: IO[bytes], size: int) -> Iterator[tuple[int, list[bytes]]]:
     """(number of the first line, lines), every line with its end."""
     first = 1
     while lines := list(islice(stream, size)):
@@ -163,7 +165,7 @@ def _chunks(stream: IO[bytes], size: int) -> Iterator[tuple[int, list[bytes]]]:
         first += len(lines)
 
 
-def _open(file: Path) -> IO[bytes]:
+def open_file(file: Path) -> IO[bytes]:
     if str(file) == "-":
         return sys.stdin.buffer
     try:
@@ -172,7 +174,7 @@ def _open(file: Path) -> IO[bytes]:
         raise InvalidField("no_file", f"{file} cannot be read: {error.strerror}", field="file") from None
 
 
-class _Progress:
+class ImportProgress:
     """A bar on the standard error, if that is a terminal."""
 
     def __init__(self, file: Path, *, show: bool) -> None:
@@ -187,7 +189,7 @@ class _Progress:
             )  # fmt: skip
             self._task = self._bar.add_task("", total=size)
 
-    def __enter__(self) -> _Progress:
+    def __enter__(self) -> ImportProgress:
         if self._bar is not None:
             self._bar.start()
         return self
@@ -196,6 +198,9 @@ class _Progress:
         if self._bar is not None:
             self._bar.stop()
 
-    def advance(self, size: int, counts: Counter[str], refused: int) -> None:
+    def advance(
+        self, size: int, counts: Counter[str], refused: int, noun: str = "job", verb: str = "made"
+    ) -> None:
         if self._bar is not None:
-            self._bar.update(self._task, advance=size, description=_summary(counts, refused))
+            told = _summary(counts, refused, noun, verb)
+            self._bar.update(self._task, advance=size, description=told)

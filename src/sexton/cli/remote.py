@@ -38,15 +38,15 @@ def connect() -> Client:
 
 def listed(client: Client, path: str, limit: int, narrow: str, **query: Any) -> list[Any]:
     """Up to so many items of a list; if there are more, that is said beside the answer, and how to see them.
-    `narrow` are the options that leave some out."""
+    `narrow` are the options that leave some out, if there are any."""
     if limit < 1:
         raise InvalidField(
             "out_of_range", f"--limit is {limit}", field="limit", hint="give 1 or more: --limit 1000"
         )
     found = list(client.pages(path, most=limit + 1, **query))
     if len(found) > limit:
-        more = f"There are more than these {limit:,}: add --limit {limit * 10}, or narrow with {narrow}."
-        print(more, file=sys.stderr)
+        more = f"There are more than these {limit:,}: add --limit {limit * 10}"
+        print(f"{more}, or narrow with {narrow}." if narrow else f"{more}.", file=sys.stderr)
     return found[:limit]
 
 

@@ -7,18 +7,21 @@ from typing import Annotated, Any
 
 import msgspec
 
+from sexton.content.ledger import ExecutionView, list_executions
 from sexton.content.model import RELEASE, Entity
-from sexton.content.read import ScheduleView, views
+from sexton.content.read import MOST_LOOKED_AT, ScheduleView, views
 from sexton.content.spec import EntitySpec
 from sexton.errors import InvalidField
 from sexton.model import encode_id
+from sexton.postgres.page import Page, decode_cursor, encode_cursor, make_page
 from sexton.postgres.transaction import Context, command, query
-from sexton.refusal import about, check_text, not_found
+from sexton.refusal import about, check_text, not_found, refuse_nul
 
 LARGEST_BODY = 256 * 1024
 MOST_VERSIONS = 100
 MOST_CHANGES = 100
 MOST_PENDING = 100
+MOST_EXECUTIONS = 100
 
 
 class EntityVersion(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,6 +57,20 @@ class EntityView(msgspec.Struct, frozen=True, kw_only=True):
     body: Annotated[Any, about("The latest version itself.")] = None
     pending: Annotated[list[ScheduleView], about("What is planned, in the order of its time.")] = []
     history: Annotated[list[EntityChange], about("What was done, the latest first.")] = []
+    executions: Annotated[
+        list[ExecutionView], about("How actions were carried out, failed or were skipped, the latest first.")
+    ] = []
+
+
+class EntitySummary(msgspec.Struct, frozen=True, kw_only=True):
+    """An entity in a list."""
+
+    entity_type: Annotated[str, about("What it is.")]
+    entity_id: Annotated[str, about("Which one of its type.")]
+    state: Annotated[str, about("draft, published, unpublished or archived.")]
+    published_version: Annotated[int | None, about("The version that is out.")]
+    latest_version: Annotated[int, about("The latest version.")]
+    updated_at: Annotated[datetime, about("When it was changed last.")]
 
 
 @command
@@ -88,9 +105,12 @@ async def get_entity(context: Context, entity: Entity) -> EntityView:
     row = await context.fetchrow("content/get_entity", **named)
     planned = await context.fetch("content/list_pending", limit=MOST_PENDING, **named)
     changes = await context.fetch("content/list_changes", limit=MOST_CHANGES, **named)
-    if row is None and not planned and not changes:
-        raise not_found("entity", entity)
     versions = await context.fetch("content/list_versions", limit=MOST_VERSIONS, **named)
+    executed = await list_executions(
+        context, entity_type=entity.type, entity_id=entity.id, limit=MOST_EXECUTIONS
+    )
+    if row is None and not planned and not changes and not executed.items:
+        raise not_found("entity", entity)
     return EntityView(
         entity_type=entity.type,
         entity_id=entity.id,
@@ -113,4 +133,39 @@ async def get_entity(context: Context, entity: Entity) -> EntityView:
             )
             for each in changes
         ],
+        executions=executed.items,
     )
+
+
+@query
+async def list_entities(
+    context: Context,
+    *,
+    entity_type: str | None = None,
+    state: str | None = None,
+    cursor: str | None = None,
+    limit: int = 100,
+) -> Page[EntitySummary]:
+    """The entities of `builtin`, by type and id. A page may have fewer than it could: where filters leave out
+    most, only so many are looked at for each page."""
+    after = ("", "") if cursor is None else decode_cursor(cursor, tuple[str, str])
+    refuse_nul("".join(after), "cursor")
+    async with context.open.transaction():
+        await context.open.execute("set local plan_cache_mode = force_custom_plan")
+        rows = await context.fetch(
+            "content/list_entities",
+            namespace=context.namespace,
+            entity_type=entity_type,
+            after_type=after[0],
+            after_id=after[1],
+            look=MOST_LOOKED_AT,
+        )
+    found = [
+        (encode_cursor(row["entity_type"], row["entity_id"]), EntitySummary(**row))
+        for row in rows
+        if state is None or row["state"] == state
+    ][: limit + 1]
+    page = make_page(found, limit)
+    if page.cursor is None and len(rows) == MOST_LOOKED_AT:
+        return Page(page.items, encode_cursor(rows[-1]["entity_type"], rows[-1]["entity_id"]))
+    return page

@@ -7,7 +7,7 @@ series follows the wall clock: 09:00 stays 09:00 on both sides of a clock change
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
 from sexton.clock import iso
 from sexton.errors import InvalidField, ScheduleError
@@ -68,7 +68,7 @@ def read_moment(
     assert local_time is not None
     moment = _read(local_time, field)
     if moment.tzinfo is not None:
-        return _instant(moment, timezone)
+        return _instant(aware(moment, field), timezone)
     if timezone is None:
         raise InvalidField(
             "no_timezone",
@@ -78,6 +78,18 @@ def read_moment(
         )
     place = find_zone(timezone)
     return Moment(_choose(moment, place, fold, gap, field), moment, place.name)
+
+
+def midnight(text: str, timezone: str | None, field: str) -> datetime | None:
+    """When a day begins, if `text` is a date such as 2027-03-14; None if it is not."""
+    try:
+        day = date.fromisoformat(text.strip())
+    except ValueError:
+        return None
+    if not 1900 <= day.year <= 9000:
+        raise InvalidField("out_of_range", f"the year is {day.year}", field=field, hint="such as 2027-03-14")
+    place = find_zone(timezone or "UTC")
+    return EPOCH + timedelta(seconds=place.first_instant(to_wall(datetime.combine(day, time()))))
 
 
 def find_zone(name: str) -> Zone:

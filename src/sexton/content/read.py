@@ -11,7 +11,7 @@ cancelled   it was called off
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Annotated, Any
 
@@ -22,12 +22,15 @@ from sexton.content.model import MISSED, RELEASE, Action
 from sexton.content.moment import display
 from sexton.errors import SextonError
 from sexton.jobs.stored import StoredJob
-from sexton.model import encode_id
+from sexton.model import SkipReason, encode_id
 from sexton.postgres.page import Number, Page, decode_cursor, encode_cursor, make_page
 from sexton.postgres.transaction import Context, query
 from sexton.refusal import about, not_found
 
 NEXT_TIMES = 5
+# Of a page: how many actions are looked at, however few of them the filters leave.
+MOST_LOOKED_AT = 10_000
+FIRST = datetime(1, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 STATUS_OF_RUN = {
     "success": "done",
@@ -44,6 +47,16 @@ STATUS_OF_ITEM = {
     "skipped": "skipped",
     "undone": "skipped",
     "not_undone": "done",
+}
+REASONS: dict[str, str] = {
+    SkipReason.MISSED: "missed",
+    SkipReason.OUTSIDE_CATCH_UP: MISSED,
+    SkipReason.COALESCED: "missed, and a later time was carried out instead",
+    SkipReason.MAX_MISSED: "missed, with too many others",
+    SkipReason.DST_GAP: "this local time does not exist: the clock jumps over it",
+    SkipReason.RESCHEDULED: "it was moved to another time",
+    SkipReason.PAUSED: "its job was paused",
+    SkipReason.QUOTA: "its namespace had as many live runs as its quota allows",
 }
 
 
@@ -136,7 +149,7 @@ def _show(row: asyncpg.Record) -> ScheduleView:
         local_time_display=display(at, row["timezone"]),
         recurrence_rule=row["recurrence_rule"],
         next_times=next_times,
-        skipped_times=[time for time in row["skipped"] if next_times and time >= next_times[0]],
+        skipped_times=[time for time in row["skipped"] if row["timer_at"] and time >= row["timer_at"]],
         version=row["version"],
         adapter=row["adapter"],
         retry_count=max(0, (row["attempt"] or 1) - 1),
@@ -163,9 +176,7 @@ def _status(row: asyncpg.Record, more: bool) -> tuple[str, str | None]:
     """The state, and what is to be said of the latest occurrence."""
     if row["result"] is not None:
         return STATUS_OF_ITEM[row["result"]], row["item_error"]
-    error = row["latest_error"] or row["latest_reason"]
-    if error == "outside_catch_up":
-        error = MISSED
+    error = row["latest_error"] or in_words(row["latest_reason"])
     if row["cancelled_at"] is not None:
         return "cancelled", error
     if row["live_state"] is not None:
@@ -173,26 +184,35 @@ def _status(row: asyncpg.Record, more: bool) -> tuple[str, str | None]:
     # A single action that was moved has a time to come again, whatever became of the one before.
     if more:
         return "pending", error if row["latest_status"] not in (None, "success") else None
-    status = STATUS_OF_RUN.get(row["latest_status"] or "", "pending")
+    if row["latest_status"] is None:
+        # The ledger keeps what happened for so many days only.
+        return ("done", None) if row["done_at"] is not None else ("skipped", "its record is gone")
+    status = STATUS_OF_RUN[row["latest_status"]]
     return status, None if status == "done" else error
 
 
+def in_words(reason: str | None) -> str | None:
+    """Why an occurrence was not carried out, as the ledger has it."""
+    return None if reason is None else REASONS.get(reason, reason)
+
+
 def _next_times(row: asyncpg.Record) -> list[datetime]:
-    """From where the timer stands."""
+    """From where the timer stands, without those that are left out."""
     start = row["timer_at"]
     if start is None or row["cancelled_at"] is not None:
         return []
     if row["recurrence_rule"] is None:
         return [start]
     try:
-        schedule = StoredJob(_job(row)).schedule
-        times = islice(schedule.between(start - MICROSECOND, start + timedelta(days=3660)), NEXT_TIMES)
-        return list(times)
+        schedule = StoredJob(job_of_row(row)).schedule
+        times = schedule.between(start - MICROSECOND, start + timedelta(days=3660))
+        return list(islice((time for time in times if time not in row["skipped"]), NEXT_TIMES))
     except SextonError:
         return [start]
 
 
-def _job(row: asyncpg.Record) -> dict[str, Any]:
+def job_of_row(row: asyncpg.Record) -> dict[str, Any]:
+    """The columns of the job in a row that has them as `job_…`."""
     return {name.removeprefix("job_"): value for name, value in row.items() if name.startswith("job_")}
 
 
@@ -211,27 +231,37 @@ async def list_schedules(
     created_by: str | None = None,
     adapter: str | None = None,
     action: str | None = None,
+    status: str | None = None,
     start: datetime | None = None,
     end: datetime | None = None,
     cursor: str | None = None,
     limit: int = 100,
 ) -> Page[ScheduleView]:
-    """Planned actions in the order in which they were made."""
-    [after] = (0,) if cursor is None else decode_cursor(cursor, tuple[Number])
-    rows = await context.fetch(
-        "content/list",
-        namespace=context.namespace,
-        entity_type=entity_type,
-        entity_id=entity_id,
-        created_by=created_by,
-        adapter=adapter,
-        action=action,
-        start=start,
-        end=end,
-        after=after,
-        limit=limit + 1,
-    )
-    shown = await views(context, [row["id"] for row in rows])
-    by_id = {each.schedule_id: each for each in shown}
-    found = [(encode_cursor(row["id"]), by_id[encode_id("c", row["id"])]) for row in rows]
-    return make_page(found, limit)
+    """Planned actions in the order of their time; of a series that is its first. A page may have fewer than
+    it could: where filters leave out most, only so many are looked at for each page."""
+    after_at, after_id = (FIRST, 0) if cursor is None else decode_cursor(cursor, tuple[datetime, Number])
+    async with context.open.transaction():
+        await context.open.execute("set local plan_cache_mode = force_custom_plan")
+        rows = await context.fetch(
+            "content/list",
+            namespace=context.namespace,
+            entity_type=entity_type,
+            entity_id=entity_id,
+            created_by=created_by,
+            adapter=adapter,
+            action=action,
+            status=status,
+            start=start,
+            end=end,
+            after_at=after_at,
+            after_id=after_id,
+            look=MOST_LOOKED_AT,
+            limit=limit + 1,
+        )
+    places = [(row["id"], encode_cursor(row["scheduled_at"], row["id"])) for row in rows if row["found"]]
+    shown = {each.schedule_id: each for each in await views(context, [number for number, _ in places])}
+    found = [(place, shown[encode_id("c", number)]) for number, place in places]
+    page = make_page(found, limit)
+    if page.cursor is None and rows and not rows[-1]["found"]:
+        return Page(page.items, encode_cursor(rows[-1]["scheduled_at"], rows[-1]["id"]))
+    return page

@@ -210,6 +210,20 @@ class EntitySpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     ] = None
 
 
+class FeedSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A calendar for people's own programs."""
+
+    name: Annotated[str, Meta(min_length=1, max_length=200, description="What the calendar is called.")] = (
+        "Content"
+    )
+    entity_type: Annotated[
+        Annotated[str, Meta(min_length=1, max_length=64)] | None, about("Only of entities of this type.")
+    ] = None
+    author: Annotated[
+        Annotated[str, Meta(min_length=1, max_length=200)] | None, about("Only what this person planned.")
+    ] = None
+
+
 class ContentTarget(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """What Sexton's content scheduling plans. Made by it alone."""
 

@@ -48,7 +48,9 @@ create table sexton.content_schedules (
 create index content_schedules_entity on sexton.content_schedules (namespace, entity_type, entity_id, scheduled_at);
 create unique index content_schedules_job on sexton.content_schedules (job_id) where release_id is null;
 create index content_schedules_time on sexton.content_schedules (namespace, scheduled_at, id) where recurrence_rule is null;
-create index content_schedules_series on sexton.content_schedules (namespace, id) where recurrence_rule is not null;
+create index content_schedules_series on sexton.content_schedules (namespace, scheduled_at, id) where recurrence_rule is not null;
+create index content_schedules_type on sexton.content_schedules (namespace, entity_type, scheduled_at, id) where recurrence_rule is null;
+create index content_schedules_author on sexton.content_schedules (namespace, created_by, scheduled_at, id) where recurrence_rule is null;
 create index content_schedules_window on sexton.content_schedules (window_id) where window_id is not null;
 create index content_schedules_release on sexton.content_schedules (release_id, place) where release_id is not null;
 
@@ -97,6 +99,22 @@ create table sexton.content_notices (
     set_by text not null,
     set_at timestamptz not null
 );
+
+-- Addresses of calendars for people's own programs. The secret in the address is not here, only its hash under the cluster's own key.
+create table sexton.content_feeds (
+    id bigint generated always as identity primary key,
+    namespace text collate "C" not null,
+    name text not null,
+    entity_type text,           -- null: of all types
+    author text,                -- null: of all authors
+    hash bytea not null unique,
+    created_by text not null,
+    created_at timestamptz not null,
+    revoked_by text,
+    revoked_at timestamptz
+);
+
+create index content_feeds_namespace on sexton.content_feeds (namespace, id);
 
 -- The adapter `builtin`.
 create table sexton.content_entities (

@@ -1,0 +1,234 @@
+"""Many planned actions at once: a chunk is planned whole or not at all, and what is wrong is told by line.
+
+The jobs of a chunk are made as those of `sexton import` are, and its rows by COPY: no statement for each.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import msgspec
+
+from sexton.content.adapters.configured import content_target
+from sexton.content.adapters.table import make_plain
+from sexton.content.conflict import needs_publication, refuse_unpublished
+from sexton.content.model import Entity
+from sexton.content.plan import PlannedAction, job_of
+from sexton.content.schedule import plan_of
+from sexton.content.spec import ScheduleSpec
+from sexton.content.timeline import MOST_PLANS
+from sexton.errors import InvalidField, RefusedLines, SextonError
+from sexton.jobs import bulk
+from sexton.model import decode_id, encode_id
+from sexton.postgres import locks
+from sexton.postgres.transaction import Context, command
+from sexton.refusal import UNREADABLE, bad_json, check_text, explained, refuse_nul
+
+# Each entity of a chunk is locked, and PostgreSQL has room for some thousand locks.
+LARGEST_CHUNK = 2000
+MOST_ERRORS = 100
+NAMES_KEPT = 20
+
+ImportItem = bytes | Mapping[str, Any] | ScheduleSpec
+Faults = list[tuple[int, SextonError]]
+Line = TypeVar("Line")
+Made = TypeVar("Made")
+
+
+class CsvReader:
+    """Rows of a file with a heading, each on a line of its own; an empty cell is not given."""
+
+    def __init__(self, heading: bytes) -> None:
+        self.names = [name.strip() for name in _cells(heading.removeprefix(b"\xef\xbb\xbf"))]
+        known = ScheduleSpec.__struct_fields__
+        for name in self.names:
+            if name not in known:
+                raise InvalidField(
+                    "unknown_field",
+                    f"there is no column {name!r}",
+                    field="line 1",
+                    hint=f"use {', '.join(known)}",
+                )
+
+    def read(self, line: bytes) -> dict[str, str]:
+        cells = _cells(line)
+        if len(cells) > len(self.names):
+            raise InvalidField(
+                "bad_csv",
+                f"it has {len(cells)} cells, the heading has {len(self.names)}",
+                field="line",
+                hint="put a cell with a comma into quotes",
+            )
+        pairs = zip(self.names, cells, strict=False)
+        return {name: cell.strip() for name, cell in pairs if cell.strip()}
+
+
+def _cells(line: bytes) -> list[str]:
+    try:
+        return next(csv.reader([line.decode()], strict=True), [])
+    except UnicodeDecodeError:
+        raise InvalidField(
+            "bad_text", "it is not UTF-8", field="line", hint="save the file as UTF-8"
+        ) from None
+    except csv.Error as error:
+        raise InvalidField(
+            "bad_csv", f"it is not CSV: {error}", field="line", hint="keep each row on one line"
+        ) from None
+
+
+async def create_many(context: Context, items: Sequence[ImportItem], *, force: bool = False) -> list[str]:
+    """Plan a chunk, from JSON lines, mappings or specifications; the ids, in order. Raises `RefusedLines`."""
+    if len(items) > LARGEST_CHUNK:
+        hint = f"send at most {LARGEST_CHUNK} at a time"
+        raise InvalidField("too_many", f"{len(items)} actions in one chunk", field="lines", hint=hint)
+    if not items:
+        return []
+    plans = await asyncio.to_thread(_each, items, _read)
+    return await _create(context, plans, force)
+
+
+def _each(lines: Sequence[Line], make: Callable[[Line], Made]) -> list[Made]:
+    """What is made of each line, if none is refused."""
+    made, errors = list[Made](), Faults()
+    for number, line in enumerate(lines, 1):
+        try:
+            made.append(make(line))
+        except SextonError as error:
+            errors.append((number, error))
+            if len(errors) == MOST_ERRORS:
+                break
+    if errors:
+        raise RefusedLines(errors)
+    return made
+
+
+def _read(item: ImportItem) -> tuple[PlannedAction, bool]:
+    """The plan of a line, and whether it is planned though it contradicts another."""
+    spec = item if isinstance(item, ScheduleSpec) else _spec(item)
+    plan = plan_of(spec)
+    for field, text, most in (
+        ("entity_type", plan.entity.type, 64),
+        ("entity_id", plan.entity.id, 64),
+        ("created_by", plan.created_by, 200),
+    ):
+        check_text(text, field, most)
+    return plan, spec.force
+
+
+def _spec(item: bytes | Mapping[str, Any]) -> ScheduleSpec:
+    try:
+        given = msgspec.json.decode(item) if isinstance(item, bytes) else item
+    except UNREADABLE as error:
+        raise bad_json(error) from None
+    refuse_nul(given, "body")
+    try:
+        return msgspec.convert(given, ScheduleSpec, strict=isinstance(item, bytes))
+    except msgspec.ValidationError as error:
+        raise explained(error, ScheduleSpec, given, code="bad_value") from None
+
+
+@command
+async def _create(context: Context, read: Sequence[tuple[PlannedAction, bool]], force: bool) -> list[str]:
+    plans = await _with_targets(context, [plan for plan, _ in read])
+    await context.fetch(
+        "content/hold_entities",
+        seed=locks.CONTENT_ENTITY_SEED,
+        entities=[f"{context.namespace}/{plan.entity}" for plan in plans],
+    )
+    await _check_conflicts(
+        context, [(line, plan) for line, (plan, own) in enumerate(read, 1) if not (force or own)]
+    )
+    numbers: list[int] = await context.fetchval("content/next_ids", count=len(plans))
+    specs = [job_of(plan, number) for plan, number in zip(plans, numbers, strict=True)]
+    jobs = [decode_id("j", put.job_id) for put in await bulk.create_many(context, specs)]
+    series = [job for job, plan in zip(jobs, plans, strict=True) if plan.rule is not None]
+    first = await context.fetch("content/list_first_times", job_ids=series) if series else []
+    times = {row["job_id"]: row["scheduled_at"] for row in first}
+    now = await context.time()
+    rows = [
+        {
+            "id": number,
+            "namespace": context.namespace,
+            "entity_type": plan.entity.type,
+            "entity_id": plan.entity.id,
+            "action": plan.action.value,
+            "adapter": plan.adapter,
+            "version": plan.version,
+            "note": plan.note,
+            "created_by": plan.created_by,
+            "created_at": now,
+            "job_id": job,
+            "timezone": plan.moment.timezone,
+            "recurrence_rule": plan.rule,
+            "scheduled_at": times.get(job, plan.moment.at),
+            "needs_approval": plan.needs_approval,
+            "catch_up_seconds": plan.catch_up_seconds,
+        }
+        for plan, number, job in zip(plans, numbers, jobs, strict=True)
+    ]
+    await context.open.copy_records_to_table(
+        "content_schedules",
+        schema_name=context.database.schema,
+        columns=list(rows[0]),
+        records=[tuple(row.values()) for row in rows],
+    )
+    entities = [str(plan.entity) for plan in plans[:NAMES_KEPT]]
+    context.changed("content.imported", detail={"count": len(plans), "entities": entities})
+    return [encode_id("c", number) for number in numbers]
+
+
+async def _with_targets(context: Context, plans: Sequence[PlannedAction]) -> list[PlannedAction]:
+    """Each adapter is looked up once."""
+    targets: dict[str, dict[str, Any] | SextonError] = {}
+    for name in {plan.adapter for plan in plans}:
+        try:
+            targets[name] = await content_target(context, name)
+        except SextonError as error:
+            targets[name] = error
+
+    def found(plan: PlannedAction) -> PlannedAction:
+        target = targets[plan.adapter]
+        if isinstance(target, SextonError):
+            raise target
+        return replace(plan, target=target)
+
+    return _each(plans, found)
+
+
+async def _check_conflicts(context: Context, lines: Sequence[tuple[int, PlannedAction]]) -> None:
+    """Each line against what is planned already, and against the lines before it."""
+    entities = list({plan.entity for _, plan in lines})
+    others: dict[Entity, list[Mapping[str, Any]]] = {entity: [] for entity in entities}
+    for row in await context.fetch(
+        "content/list_pending_many",
+        namespace=context.namespace,
+        types=[entity.type for entity in entities],
+        entity_ids=[entity.id for entity in entities],
+        limit=MOST_PLANS,
+    ):
+        others[Entity(row["entity_type"], row["entity_id"])].append(dict(row))
+    errors, doubtful = Faults(), list[tuple[int, PlannedAction]]()
+    for line, plan in lines:
+        try:
+            if needs_publication(plan, others[plan.entity]):
+                doubtful.append((line, plan))
+        except SextonError as error:
+            errors.append((line, error))
+        others[plan.entity].append({"line": line, "action": plan.action.value, "at": plan.moment.at})
+    for name in {plan.adapter for _, plan in doubtful}:
+        asked = [(line, plan) for line, plan in doubtful if plan.adapter == name]
+        adapter = make_plain(name)
+        if adapter is None or not adapter.transactional:
+            continue
+        known = await adapter.state(context, [plan.entity for _, plan in asked])
+        for line, plan in asked:
+            try:
+                refuse_unpublished(plan, known.get(plan.entity))
+            except SextonError as error:
+                errors.append((line, error))
+    if errors:
+        raise RefusedLines(sorted(errors, key=lambda fault: fault[0])[:MOST_ERRORS])

@@ -1,0 +1,16 @@
+-- Series that may have times in a range, with what their jobs say. Planned anew for every call.
+select plan.*, timer.scheduled_at as timer_at,
+       job.schedule as job_schedule, job.timezone as job_timezone, job.kind as job_kind, job.anchor as job_anchor,
+       job.name as job_name, job.options as job_options, job.moved as job_moved
+from sexton.content_schedules as plan
+left join sexton.jobs as job on job.id = plan.job_id
+left join sexton.timers as timer on timer.job_id = plan.job_id
+where plan.namespace = :namespace and plan.recurrence_rule is not null
+    and least(plan.scheduled_at, plan.created_at) < :end
+    and (:schedule_id::bigint is null or plan.id = :schedule_id)
+    and (:entity_type::text is null or plan.entity_type = :entity_type)
+    and (:entity_id::text is null or plan.entity_id = :entity_id)
+    and (:created_by::text is null or plan.created_by = :created_by)
+    and (:adapter::text is null or plan.adapter = :adapter)
+order by plan.scheduled_at, plan.id
+limit :limit

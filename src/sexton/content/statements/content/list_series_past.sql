@@ -1,0 +1,16 @@
+-- What happened of the times of series in a range after a place, live runs included. Nothing is recorded before it is due, so the
+-- index of (job, recorded_at) bounds the search from below.
+select plan.id, past.*
+from unnest(:ids::bigint[], :job_ids::bigint[]) as plan (id, job_id)
+join lateral (
+    select ended.scheduled_at, ended.status, ended.run_id, ended.error, ended.reason, ended.occurrences
+    from sexton.history as ended
+    where ended.job_id = plan.job_id and ended.recorded_at >= :start::timestamptz - interval '1 minute'
+    union all
+    select run.scheduled_at, 'live', run.id, run.error, null, null
+    from sexton.runs as run
+    where run.job_id = plan.job_id
+) as past on past.scheduled_at >= :start and past.scheduled_at < :end
+where (past.scheduled_at, plan.id) > (:after_at::timestamptz, :after_id::bigint)
+order by past.scheduled_at, plan.id, past.run_id nulls first
+limit :limit

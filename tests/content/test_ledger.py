@@ -1,0 +1,108 @@
+"""What was carried out: executions of one action, of an entity, of all; with worker, tries and errors."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from sexton.content.entity import get_entity, put_entity
+from sexton.content.ledger import ExecutionView, list_executions
+from sexton.content.model import Action, Entity
+from sexton.content.schedule import create_schedule
+from sexton.content.spec import EntitySpec, ScheduleSpec
+from sexton.model import decode_id
+from sexton.postgres.transaction import Context
+from sexton.testing import Engine
+
+POST = Entity("post", "1")
+
+
+def spec(**fields: Any) -> ScheduleSpec:
+    given: dict[str, Any] = {
+        "entity_type": "post",
+        "entity_id": "1",
+        "action": Action.PUBLISH,
+        "created_by": "ann",
+        "local_time": "2027-03-02 09:00",
+        "timezone": "Europe/Berlin",
+    }
+    return ScheduleSpec(**{**given, **fields})
+
+
+async def of(context: Context, schedule_id: str, **more: Any) -> list[ExecutionView]:
+    number = decode_id("c", schedule_id)
+    return (await list_executions(context, schedule=number, **more)).items
+
+
+async def test_a_success_names_worker_and_times(context: Context, engine: Engine) -> None:
+    await put_entity(context, POST, EntitySpec(body={}))
+    made = await create_schedule(context, spec())
+    [run] = await engine.advance(to=made.scheduled_at_utc)
+    [done] = await of(context, made.schedule_id)
+    assert (done.execution_id, done.schedule_id, done.content_id) == (run.run_id, made.schedule_id, "post/1")
+    assert (done.status, done.effect, done.version) == ("success", "changed", 1)
+    assert done.scheduled_at_utc == made.scheduled_at_utc
+    assert done.execution_started is not None
+    assert done.execution_finished is not None
+    assert made.scheduled_at_utc <= done.execution_started <= done.execution_finished
+    assert done.worker_id is not None
+    assert (done.error_message, done.retry_count, done.attempts) == (None, 0, [])
+
+
+async def test_what_failed_says_why_with_its_tries(context: Context, engine: Engine) -> None:
+    made = await create_schedule(context, spec(force=True))  # there is no such entity
+    await engine.advance(days=1)
+    [failed] = await of(context, made.schedule_id)
+    assert (failed.status, failed.error_message) == ("failure", "there is no post/1")
+    assert [each.error for each in failed.attempts] == ["there is no post/1"]
+
+
+async def test_what_was_missed_is_skipped_with_the_reason(context: Context, engine: Engine) -> None:
+    made = await create_schedule(context, spec(catch_up_seconds=3600))
+    await engine.outage(days=2)
+    [missed] = await of(context, made.schedule_id)
+    assert (missed.status, missed.error_message) == ("skipped", "missed, outside the catch-up window")
+
+
+async def test_pages_and_filters(context: Context, engine: Engine) -> None:
+    await put_entity(context, POST, EntitySpec(body={}))
+    await create_schedule(context, spec(recurrence_rule="FREQ=DAILY;COUNT=5"))
+    await create_schedule(context, spec(entity_id="2", created_by="ben", force=True))
+    await engine.advance(days=6)
+    every = (await list_executions(context)).items
+    assert len(every) == 6
+    found: list[ExecutionView] = []
+    cursor = None
+    while True:
+        page = await list_executions(context, cursor=cursor, limit=2)
+        found += page.items
+        cursor = page.cursor
+        if cursor is None:
+            break
+    assert found == every
+
+    async def count(**filters: Any) -> int:
+        return len((await list_executions(context, **filters)).items)
+
+    assert await count(created_by="ben") == 1
+    assert await count(status="failure") == 1
+    assert await count(status="success") == 5
+    assert await count(status="running") == 0
+    assert await count(entity_type="post", entity_id="1") == 5
+    assert await count(adapter="other") == 0
+    assert await count(start=engine.now - timedelta(days=2), end=engine.now) == 1
+
+
+async def test_an_entity_shows_what_happened_to_it(context: Context, engine: Engine) -> None:
+    await put_entity(context, POST, EntitySpec(body={}))
+    made = await create_schedule(context, spec())
+    late = await create_schedule(context, spec(local_time="2027-03-02 10:00", version=7))
+    await engine.advance(days=1)
+    shown = await get_entity(context, POST)
+    assert [(each.schedule_id, each.status) for each in shown.executions] == [
+        (late.schedule_id, "failure"),
+        (made.schedule_id, "success"),
+    ]
+    assert shown.executions[0].error_message == "post/1 has no version 7"
+    assert shown.executions[1].worker_id is not None
+    assert [each.by for each in shown.history] == ["ann"]
