@@ -186,7 +186,7 @@ class Verifier:
         elif self._kept is not None and not self._met:
             found.add_fault(
                 self._kept.sequence,
-                "the row whose hash was kept is gone, so the hash tells nothing: give one that was kept later",
+                "the row whose hash was kept is gone: give a head that was kept later",
             )
         return found
 
