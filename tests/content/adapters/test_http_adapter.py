@@ -329,3 +329,13 @@ def test_a_bad_configuration_is_refused(config: dict[str, Any], field: str, hint
 def test_a_path_into_an_answer(place: str, value: int | None) -> None:
     found = look_up({"a": {"b": [2, 3]}}, place)
     assert found == value if value is not None else not isinstance(found, int)
+
+
+async def test_why_a_state_cannot_be_known_is_said_as_it_is(adapter: HttpAdapter, cms: Cms) -> None:
+    entities = [cms.make(), cms.make()]
+    cms.reading_faults[:] = [saying(401), saying(401)]
+    with pytest.raises(NotPossible, match="HTTP 401"):
+        await adapter.state(CONTEXT, entities)
+    cms.reading_faults[:] = [saying(503)]
+    with pytest.raises(CmsError, match="HTTP 503"):
+        await adapter.check(CONTEXT, [change(entities[0])])

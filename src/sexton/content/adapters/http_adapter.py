@@ -147,8 +147,12 @@ class HttpAdapter(Adapter):
                 return await self._standing(context, entity)
 
         wanted = list(dict.fromkeys(entities))
-        async with asyncio.TaskGroup() as group:
-            asked = [group.create_task(ask(entity)) for entity in wanted]
+        try:
+            async with asyncio.TaskGroup() as group:
+                asked = [group.create_task(ask(entity)) for entity in wanted]
+        except ExceptionGroup as errors:
+            # The first one says whether it is worth another try; the others were stopped.
+            raise errors.exceptions[0] from None
         found = zip(wanted, (task.result() for task in asked), strict=True)
         return {entity: standing for entity, standing in found if standing is not None}
 
