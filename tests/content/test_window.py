@@ -10,7 +10,7 @@ import pytest
 from sexton.content.entity import get_entity, put_entity
 from sexton.content.model import Entity
 from sexton.content.read import views
-from sexton.content.schedule import cancel, reschedule
+from sexton.content.schedule import cancel, reschedule, run_now
 from sexton.content.spec import EntitySpec, ScheduleMove, WindowSpec
 from sexton.content.window import create_window
 from sexton.errors import InvalidField
@@ -153,3 +153,25 @@ async def test_one_that_ends_before_it_starts_is_refused(context: Context) -> No
     with pytest.raises(InvalidField) as refused:
         await create_window(context, spec(ends="2027-03-02 08:00"))
     assert (refused.value.code, refused.value.field) == ("bad_range", "ends")
+
+
+async def test_moving_an_end_does_not_turn_it_around(context: Context, engine: Engine) -> None:
+    await banner(context)
+    made = await create_window(context, spec())
+    assert made.ends is not None
+    opens, closes = made.starts.schedule_id, made.ends.schedule_id
+    for ref, move, code in (
+        (opens, ScheduleMove(local_time="2027-03-02 17:00", force=True), "bad_range"),
+        (closes, ScheduleMove(local_time="2027-03-02 09:00", force=True), "bad_range"),
+        (opens, ScheduleMove(local_time="2027-03-02 08:00", recurrence_rule="FREQ=DAILY"), "bad_rule"),
+    ):
+        with pytest.raises(InvalidField) as refused:
+            await reschedule(context, ref, move)
+        assert refused.value.code == code
+    with pytest.raises(InvalidField, match="before it starts"):
+        await run_now(context, closes)
+    await run_now(context, opens)
+    await engine.advance(seconds=1)
+    await run_now(context, closes)
+    await engine.advance(days=2)
+    assert [action for action, _ in await story(context)] == ["publish", "unpublish"]

@@ -9,7 +9,7 @@ import msgspec
 
 from sexton.clock import iso
 from sexton.content.conflict import check_conflicts, hold_entity
-from sexton.content.model import Action, Entity
+from sexton.content.model import RELEASE, Action, Entity
 from sexton.content.moment import Moment, read_moment, rule_of
 from sexton.content.plan import PlannedAction, insert, job_of
 from sexton.content.read import ScheduleView, view
@@ -149,7 +149,7 @@ async def _refuse_late(context: Context, row: asyncpg.Record) -> None:
     if row["release_id"] is not None:
         raise Conflict(
             "in_release",
-            f"{ref} is part of the release {encode_id('c', row['release_id'])}",
+            f"{ref} is part of the release {encode_id(RELEASE, row['release_id'])}",
             hint="change the release",
         )
     if row["recurrence_rule"] is None and row["done_at"] is not None:
@@ -177,6 +177,7 @@ async def _move(
         needs_approval=row["needs_approval"],
     )
     await hold_entity(context, entity)
+    await _refuse_turned(context, row, moment, rule)
     if not force:
         await check_conflicts(context, plan, besides=row["id"])
     job = await _edit_job(context, row, job_of(plan, row["id"], past=force))
@@ -188,6 +189,38 @@ async def _move(
     await context.execute("content/move", schedule_id=row["id"], now=context.now, **after)
     _tell(context, what, row, {name: row[name] for name in after}, after)
     return await view(context, row["id"])
+
+
+async def _refuse_turned(context: Context, row: asyncpg.Record, moment: Moment, rule: str | None) -> None:
+    """A window that happens once ends after it starts, and stays one that happens once."""
+    if row["window_id"] is None or row["open_for"] is not None:
+        return
+    if rule is not None:
+        raise InvalidField(
+            "bad_rule",
+            "a window that happens once cannot become a series",
+            field="recurrence_rule",
+            hint="call it off, and make a window with a recurrence_rule",
+        )
+    other = await context.fetchrow(
+        "content/find_other_end",
+        namespace=context.namespace,
+        window_id=row["window_id"],
+        schedule_id=row["id"],
+    )
+    if other is None:
+        return
+    opens = row["id"] == row["window_id"]
+    open_already = not opens and other["done_at"] is not None
+    turned = moment.at >= other["scheduled_at"] if opens else moment.at <= other["scheduled_at"]
+    if turned and not open_already:
+        end = "ends" if opens else "starts"
+        raise InvalidField(
+            "bad_range",
+            f"the window would end before it starts: it {end} {iso(other['scheduled_at'])}",
+            field="local_time",
+            hint=f"give {'an earlier' if opens else 'a later'} time, or call the window off",
+        )
 
 
 def _tell(context: Context, what: str, row: asyncpg.Record, before: State | None, after: State) -> None:
