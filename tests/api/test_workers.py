@@ -265,22 +265,6 @@ async def test_nothing_is_claimed_for_a_caller_who_has_hung_up(guarded: Api, sto
     assert run["run_id"] == run_id
 
 
-async def test_nothing_is_claimed_for_a_key_that_was_revoked_while_it_waits(
-    guarded: Api, store: Store
-) -> None:
-    worker = await Remote.join(guarded, await make_key(guarded, "worker"), lease_seconds=300)
-    path, body = f"/workers/{worker.worker}/claims", {"wait_seconds": 30}
-    waiting = asyncio.create_task(guarded("POST", path, body, headers=worker.headers))
-    beats = "select heartbeat_at > started_at from sexton.nodes where credential is not null"
-    await until(lambda: store.value(beats))
-    [key] = (await guarded("GET", "/keys", headers=ADMIN)).json()
-    assert (await guarded("DELETE", f"/keys/{key['key_id']}", headers=ADMIN)).status == 200
-    [run_id] = await fire(guarded)
-    refused = await waiting
-    assert (refused.status, refused.code) == (401, "bad_key")
-    assert (await shown(guarded, run_id))["status"] == "pending"
-
-
 async def test_a_worker_sees_its_namespace_and_no_other(guarded: Api, store: Store) -> None:
     await guarded("POST", "/namespaces", {"name": "billing"}, headers=ADMIN)
     ours = await Remote.join(guarded, await make_key(guarded, "worker"))

@@ -30,6 +30,7 @@ class Shelf:
     #: How often a change of an entity still fails, and whether for good.
     failing: dict[Entity, int] = field(default_factory=dict)
     impossible: set[Entity] = field(default_factory=set)
+    unreadable: set[Entity] = field(default_factory=set)
 
     def put(self, *ids: str) -> None:
         for each in ids:
@@ -46,6 +47,8 @@ class Shelf:
                 """Whatever a process lends to it."""
 
             async def state(self, context: Context, entities: Sequence[Entity]) -> Mapping[Entity, Standing]:
+                if shelf.unreadable & set(entities):
+                    raise ConnectionError("it cannot be read")
                 return {entity: shelf.entities[entity] for entity in entities if entity in shelf.entities}
 
             async def apply(self, context: Context, change: ContentChange) -> Applied:

@@ -7,13 +7,18 @@ from typing import Any
 
 import pytest
 
+from sexton.content.adapters.base import Adapter, NotNow
 from sexton.content.entity import get_entity, put_entity
-from sexton.content.model import Action, Entity
+from sexton.content.execution import OpenContent
+from sexton.content.model import Action, Applied, ContentChange, Entity
 from sexton.content.read import view
 from sexton.content.schedule import cancel, create_schedule
 from sexton.content.spec import EntitySpec, ScheduleSpec
-from sexton.model import decode_id
+from sexton.engine import crash
+from sexton.errors import LeaseLost
+from sexton.model import Outcome, decode_id
 from sexton.postgres.transaction import Context
+from sexton.targets.run import RunContext
 from sexton.testing import Engine
 from tests.content.shelf import Shelf
 
@@ -82,3 +87,77 @@ async def test_late_by_less_than_the_catch_up_it_goes_out_late(
     await engine.outage(minutes=2 if seconds == 0 else 60)
     found = await get_entity(context, Entity("post", "1"))
     assert found.state == "published"
+
+
+async def test_a_crash_after_the_change_leaves_it_recorded_as_made(
+    shelf: Shelf, context: Context, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The adapter ignores keys, and finds its own change when it is asked again."""
+    shelf.put("1")
+    points: list[str] = []
+
+    def die(name: str) -> None:
+        points.append(name)
+        if name == "step.acted" and points.count(name) == 1:
+            raise LeaseLost("r_1")
+
+    monkeypatch.setattr(crash, "point", die)
+    await create_schedule(context, plan(1, adapter="shelf"))
+    await create_schedule(context, plan(1, adapter="shelf", at=AT + timedelta(hours=1)))
+    [run] = await engine.advance(to=AT + timedelta(minutes=1))
+    assert points.count("step.acted") == 2
+    assert run.result["effect"] == "changed"
+    assert run.result["state_before"] == "draft"
+    [change] = (await get_entity(context, Entity("post", "1"))).history
+    assert (change.state_before, change.state_after) == ("draft", "published")
+    [again] = await engine.advance(hours=1)
+    assert again.result["effect"] == "no_op"
+
+
+async def test_what_was_begun_in_time_is_not_missed_because_it_had_to_wait(
+    shelf: Shelf, context: Context, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shelf.put("1")
+    busy = [NotNow("the host is busy", 120)]
+    apply = Shelf.apply
+
+    def wait(shelf: Shelf, change: ContentChange) -> Applied:
+        if busy:
+            raise busy.pop()
+        return apply(shelf, change)
+
+    monkeypatch.setattr(Shelf, "apply", wait)
+    made = await create_schedule(context, plan(1, adapter="shelf", catch_up_seconds=0))
+    await engine.advance(to=AT + timedelta(minutes=3))
+    assert (await view(context, decode_id("c", made.schedule_id) or 0)).status == "done"
+
+
+async def test_what_is_done_stays_so_though_the_series_is_called_off_before_its_end_is_recorded(
+    shelf: Shelf, context: Context, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shelf.put("1")
+    await create_schedule(context, plan(1, adapter="shelf", recurrence_rule="FREQ=DAILY"))
+    points: list[str] = []
+
+    def die(name: str) -> None:
+        points.append(name)
+        if name == "step.noted" and points.count(name) == 1:
+            raise LeaseLost("r_1")
+
+    async def called_off() -> None:
+        async with engine.database.connection() as connection:
+            await connection.execute(
+                "update sexton.content_schedules set cancelled_at = now(), cancelled_by = 'ben'"
+            )
+
+    monkeypatch.setattr(crash, "point", die)
+    original = OpenContent._carry_out
+
+    async def between(opened: OpenContent, adapter: Adapter, run: RunContext) -> Outcome:
+        if "step.noted" in points:
+            await called_off()
+        return await original(opened, adapter, run)
+
+    monkeypatch.setattr(OpenContent, "_carry_out", between)
+    [run] = await engine.advance(to=AT + timedelta(minutes=1))
+    assert (run.status, points.count("step.noted")) == ("success", 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -11,7 +12,9 @@ import pytest
 import pytest_asyncio
 from standardwebhooks.webhooks import Webhook
 
+from sexton.content.adapters.base import Adapter
 from sexton.content.entity import put_entity
+from sexton.content.execution import OpenContent
 from sexton.content.model import Action, Entity, NoticeEvent
 from sexton.content.notice import get_notices, remove_notices, set_notices
 from sexton.content.release import create_release
@@ -19,8 +22,10 @@ from sexton.content.schedule import create_schedule
 from sexton.content.spec import EntitySpec, NoticeSpec, ReleaseItemSpec, ReleaseSpec, ScheduleSpec
 from sexton.engine import crash
 from sexton.errors import InvalidField, LeaseLost
+from sexton.model import Outcome
 from sexton.postgres.transaction import Context
 from sexton.targets.http.step import signing_secret
+from sexton.targets.run import RunContext
 from sexton.testing import Engine
 from tests.content.shelf import Shelf
 from tests.targets.services import Service, serving
@@ -145,3 +150,26 @@ async def test_a_crash_neither_loses_a_notice_nor_sends_it_twice(
 async def test_an_address_that_is_none_is_refused(context: Context, engine: Engine, service: Service) -> None:
     with pytest.raises(InvalidField, match="not an http or https URL"):
         await set_notices(context, NoticeSpec(url="nowhere"))
+
+
+async def test_that_the_last_attempt_took_too_long_is_told(
+    context: Context, engine: Engine, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await set_notices(context, NoticeSpec(url=service.url, events=[NoticeEvent.FAILED]))
+    item = ReleaseItemSpec(entity_type="post", entity_id="2", action=Action.PUBLISH)
+    await create_schedule(context, plan("1", max_retries=1))
+    made = await create_release(
+        context, ReleaseSpec(items=[item], created_by="ann", at=AT, max_retries=0, preflight_seconds=None)
+    )
+
+    async def stop(opened: OpenContent, adapter: Adapter, run: RunContext) -> Outcome:
+        run.stop = "timeout"
+        raise asyncio.CancelledError
+
+    monkeypatch.setattr(OpenContent, "_carry_out", stop)
+    late = "timeout: it was stopped after 300 seconds"
+    await engine.advance(to=AT)
+    first = ("content.failed", made.release_id, late.replace("300", "3600"))
+    assert await notices(engine) == [first]
+    await engine.advance(minutes=1)
+    assert (await notices(engine))[1:] == [("content.failed", "post/1", late)]

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from sexton.content.adapters.base import NotNow
 from sexton.content.conflict import ContradictingPlans
 from sexton.content.entity import get_entity, put_entity
-from sexton.content.model import Action, Entity, OnFailure
+from sexton.content.model import Action, Applied, ContentChange, Entity, OnFailure
 from sexton.content.release import (
     add_items,
     approve_release,
@@ -21,7 +22,7 @@ from sexton.content.release import (
     run_release,
 )
 from sexton.content.release_view import ReleaseView, get_release, list_releases
-from sexton.content.schedule import create_schedule
+from sexton.content.schedule import cancel, create_schedule
 from sexton.content.spec import EntitySpec, ReleaseItemSpec, ReleaseMove, ReleaseSpec, ScheduleSpec
 from sexton.engine import crash
 from sexton.errors import Conflict, LeaseLost, NotFound
@@ -286,3 +287,51 @@ async def test_a_crash_between_items_makes_nothing_twice_and_loses_nothing(
         ("1", Action.PUBLISH), ("2", Action.PUBLISH), ("2", Action.UNPUBLISH), ("1", Action.UNPUBLISH),
     ]  # fmt: skip
     assert passed >= passage
+
+
+async def test_a_host_that_is_busy_is_no_failure_of_the_last_try(
+    shelf: Shelf, context: Context, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shelf.put("1")
+    busy = [NotNow("the host is busy", 120)]
+    apply = Shelf.apply
+
+    def wait(shelf: Shelf, change: ContentChange) -> Applied:
+        if busy:
+            raise busy.pop()
+        return apply(shelf, change)
+
+    monkeypatch.setattr(Shelf, "apply", wait)
+    made = await create_release(context, spec(item("1"), adapter="shelf", max_retries=0, catch_up_seconds=0))
+    await engine.advance(to=AT + timedelta(minutes=3))
+    shown = await get_release(context, made.release_id)
+    assert (shown.status, shown.last_error) == ("done", None)
+
+
+async def test_elsewhere_an_entity_whose_state_cannot_be_read_fails_as_an_item(
+    shelf: Shelf, context: Context, engine: Engine
+) -> None:
+    shelf.put("1", "2")
+    shelf.unreadable.add(Entity("post", "2"))
+    made = await create_release(context, spec(item("1"), item("2"), adapter="shelf", max_retries=0))
+    await engine.advance(days=1)
+    shown = await get_release(context, made.release_id)
+    assert (shown.status, results(shown)) == ("failed", ["undone", "failed"])
+
+
+async def test_two_at_one_instant_with_common_entities_do_not_wait_for_each_other(
+    context: Context, engine: Engine
+) -> None:
+    await posts(context, "1", "2")
+    first = await create_release(context, spec(item("1"), force=True))
+    second = await create_release(context, spec(item("1"), item("2"), force=True))
+    await add_items(context, first.release_id, [item("2")], force=True)
+    await engine.advance(to=AT + timedelta(seconds=5))
+    for each in (first, second):
+        assert (await get_release(context, each.release_id)).status == "done"
+
+
+async def test_its_parts_are_changed_with_it(context: Context, engine: Engine) -> None:
+    made = await create_release(context, spec(item("1"), force=True))
+    with pytest.raises(Conflict, match=f"part of the release {made.release_id}"):
+        await cancel(context, made.items[0].schedule_id)

@@ -258,20 +258,6 @@ async def test_retention_removes_the_oldest_and_the_chain_still_holds(store: Sto
     assert await faults(store) == [(3, "row 3 is missing")]
 
 
-async def test_a_head_whose_row_retention_has_removed_is_not_passed_over(store: Store) -> None:
-    """Else a chain that was made anew behind it would do."""
-    await record(Context(store.database, now=NOW - timedelta(days=100)), "job.paused")
-    await seal(Context(store.database))
-    kept = (await verify(Context(store.database, now=NOW))).head
-    for days in (100, 1):
-        await record(Context(store.database, now=NOW - timedelta(days=days)), "job.paused")
-    await seal(Context(store.database))
-    assert await faults(store, kept) == []
-    assert await remove_old(Context(store.database, now=NOW), 90, 100) == 2
-    [(sequence, problem)] = await faults(store, kept)
-    assert (sequence, "was kept is gone" in problem) == (1, True)
-
-
 async def test_retention_stops_at_the_first_row_that_is_to_be_kept(store: Store) -> None:
     """Else there would be a gap: times need not be in the order of the chain."""
     for days in (100, 10, 100):

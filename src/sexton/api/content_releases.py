@@ -76,7 +76,7 @@ async def create_release(call: Call) -> Answer:
     """Actions that go out together. With `builtin` they are one transaction: with `on_failure` undo, all go
     out or none. Elsewhere they go out in order, and what went out is undone if a later one fails for good.
     `findings` say what would go wrong as things are."""
-    made = await release.create_release(call.context, call.json(ReleaseSpec))
+    made = await release.create_release(call.context, call.json(ReleaseSpec), call.services.settings)
     return Answer(made, headers={"Location": f"{PREFIX}/content/releases/{made.release_id}"})
 
 
@@ -144,7 +144,8 @@ async def approve_release(call: Call) -> Answer:
 @operation(routes.CHECK_RELEASE, answer=ReleaseView, errors=(404,), answer_example=RELEASE_ANSWER)
 async def check_release(call: Call) -> Answer:
     """What would go wrong if it went out as things are: `findings` is empty if nothing would."""
-    return Answer(await release.check_release(call.context, call.path("release")))
+    settings = call.services.settings
+    return Answer(await release.check_release(call.context, call.path("release"), settings))
 
 
 @operation(

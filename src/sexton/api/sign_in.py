@@ -151,15 +151,16 @@ async def start_openid(call: Call) -> Answer:
 @operation(OPENID_ANSWER, media_type=HTML)
 async def openid_answer(call: Call) -> Answer:
     """The answer of the provider: a session, if it is the answer to what this browser has asked, and if the
-    groups of the person give a role. A right one is never put off: behind a proxy all people have one
-    address, and one of them must not be able to lock the others out."""
+    groups of the person give a role."""
     issuer, origin = _openid(call)
-    try:
-        attempt, person = await _identify(call, issuer, origin)
-    except SextonError as error:
-        if not await _note_refusal(call, "openid", error):
-            raise too_many_sign_ins() from None
-        with _told_in_the_log(address_of(call.request)):
+    address = address_of(call.request)
+    if call.services.sign_ins.too_many(address):
+        raise too_many_sign_ins()
+    with _told_in_the_log(address):
+        try:
+            attempt, person = await _identify(call, issuer, origin)
+        except SextonError as error:
+            await _note_refusal(call, "openid", error)
             raise
     guard = call.services.guard
     made = await sessions.sign_in_person(

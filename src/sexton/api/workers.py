@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -131,14 +131,14 @@ async def claim_runs(call: Call) -> Answer:
     """Claims runs that may start, and renews the lease. Without any it waits for one, up to `wait_seconds`.
     409 (`worker_lost`): it was not heard of within its lease: join again."""
     asked = call.json(ClaimRequest, optional=True)
-    async with _presence(call) as stays:
+    async with _departure(call) as gone:
         worker, found = await call.services.claims.claim(
             call.context,
             call.path("worker"),
             call.caller.credential,
             asked.limit,
             wait_seconds=asked.wait_seconds,
-            stays=stays,
+            gone=gone,
         )
     if call.services.node is not None:
         call.services.node.telemetry.claimed.inc(len(found))
@@ -222,23 +222,15 @@ def _verdict(each: Verdict) -> ReportVerdict:
 
 
 @contextlib.asynccontextmanager
-async def _presence(call: Call) -> AsyncIterator[Callable[[], Awaitable[bool]]]:
-    """Whether the caller has not hung up: what is claimed for it then would only come back after its lease.
-    Raises if its credential has ended since the call began."""
+async def _departure(call: Call) -> AsyncIterator[Callable[[], bool]]:
+    """Whether the caller has hung up: what is claimed for it then would only come back after its lease."""
 
     async def listen() -> None:
         await call.request.receive()
 
     hung_up = asyncio.create_task(listen())
-
-    async def stays() -> bool:
-        if hung_up.done():
-            return False
-        await call.services.guard.check(call.request)
-        return True
-
     try:
-        yield stays
+        yield hung_up.done
     finally:
         hung_up.cancel()
         with contextlib.suppress(asyncio.CancelledError):

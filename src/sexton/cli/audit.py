@@ -14,7 +14,6 @@ from sexton.cli import DONE, NOT_DONE
 from sexton.cli.command import Ask, command
 from sexton.cli.output import StatusLine, Table, console, paragraph, write, write_json
 from sexton.cli.remote import Json, short_time
-from sexton.errors import InvalidField
 
 Head = Annotated[
     str | None,
@@ -95,17 +94,9 @@ def verify(
 
 
 async def _lines(file: Path) -> AsyncIterator[bytes]:
-    try:
-        with sys.stdin.buffer if str(file) == "-" else file.open("rb") as stream:
-            for line in stream:
-                yield line
-    except OSError as error:
-        raise InvalidField(
-            "no_file",
-            f"{file} cannot be read: {error.strerror}",
-            field="file",
-            hint="give a file that sexton audit export --every has written",
-        ) from None
+    with sys.stdin.buffer if str(file) == "-" else file.open("rb") as stream:
+        for line in stream:
+            yield line
 
 
 def _tell(found: Any) -> None:

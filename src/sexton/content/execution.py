@@ -21,17 +21,19 @@ from sexton.content.adapters.base import Adapter, AdapterServices, NotNow, NotPo
 from sexton.content.adapters.configured import UnknownAdapter, needs_config
 from sexton.content.adapters.opened import OpenAdapters
 from sexton.content.adapters.table import adapters
+from sexton.content.effect import own_effect
 from sexton.content.gathering import Gathering
 from sexton.content.model import MISSED, Action, Applied, ContentChange, Entity, Left, NoticeEvent, NotYet
 from sexton.content.notice import ContentNotice, notice_of, tell, tell_once
 from sexton.content.spec import ContentTarget
 from sexton.content.together import apply_all
 from sexton.engine import crash
+from sexton.errors import LeaseLost
 from sexton.model import Cancel, Failure, Outcome, Release, Snooze, Success, Trigger, decode_id
 from sexton.postgres.transaction import Context
 from sexton.runs.retry import tries
 from sexton.targets.base import TargetServices
-from sexton.targets.run import RunContext, Step, describe
+from sexton.targets.run import RunContext, Step, ended_by
 
 ACTOR = "sexton"
 # How long an action waits before it looks again whether those before it are done.
@@ -65,21 +67,24 @@ class OpenContent:
             return None
 
         async def step(run: RunContext) -> Outcome:
-            payload = run.payload if isinstance(run.payload, dict) else {}
-            database = self._services.database
             try:
-                adapter = await self._adapter(spec.adapter, kind, run)
-                if "release" in payload:
-                    return await release_execution.carry_out(database, adapter, run)
-                if "check" in payload:
-                    return await release_execution.check_before_time(database, adapter, run)
-                if adapter.transactional:
-                    return await self._gathering(adapter).carry_out(run)
-                return await self._outside(adapter, run)
+                return await self._carry_out(await self._adapter(spec.adapter, kind, run), run)
             except NotNow as why:
                 return Release(why.seconds, str(why))
-            except UnknownAdapter as why:
-                return Failure(str(why))
+            except NotPossible as why:
+                await self._tell_failed(run, str(why))
+                return Failure(str(why), permanent=True)
+            except UnknownAdapter as error:
+                if _is_last(run, error):
+                    await self._tell_failed(run, str(error))
+                return Failure(str(error))
+            except BaseException as error:
+                # Whatever it was, also that it took too long: the author is told of what is not tried again.
+                if _is_last(run, error):
+                    outcome = ended_by(run, error)
+                    message = outcome.error if isinstance(outcome, Failure) else str(error)
+                    await self._tell_failed(run, message.partition("\n")[0])
+                raise
 
         # Only a configuration can name secrets, which must not show in what is recorded.
         return self._services.renderer.guarded(step) if needs_config(kind) else step
@@ -92,6 +97,17 @@ class OpenContent:
         if needs_config(kind):
             context = replace(context, namespace=await self._services.renderer.namespace(run))
         return await self._adapters.get(context, name)
+
+    async def _carry_out(self, adapter: Adapter, run: RunContext) -> Outcome:
+        payload = run.payload if isinstance(run.payload, dict) else {}
+        database, mask = self._services.database, self._services.renderer.secrets.mask
+        if "release" in payload:
+            return await release_execution.carry_out(database, adapter, run, mask)
+        if "check" in payload:
+            return await release_execution.check_before_time(database, adapter, run, mask)
+        if adapter.transactional:
+            return await self._gathering(adapter).carry_out(run)
+        return await self._outside(adapter, run)
 
     def _gathering(self, adapter: Adapter) -> Gathering:
         if adapter not in self._gatherings:
@@ -142,33 +158,29 @@ class OpenContent:
         if not batch.standing:
             return batch.outcomes[run]
         [standing] = batch.standing
-        if _done_by(run, standing.row):
-            return Success()
-        crash.point("step.begun")
         context = Context(database, namespace=standing.change.namespace, actor=ACTOR)
-        try:
-            applied = await adapter.apply(context, standing.change)
-        except NotPossible as why:
-            await self._failed(standing, str(why))
-            return Failure(str(why), permanent=True)
-        except NotNow:
-            raise
-        except Exception as error:
-            if tries(run) > run.policy.max_retries:
-                await self._failed(standing, describe(error).partition("\n")[0])
-            raise
+        before = await _before(context, adapter, standing)
+        crash.point("step.begun")
+        applied = own_effect(await adapter.apply(context, standing.change), *before)
         crash.point("step.acted")
         async with database.transaction() as connection:
             await _settle(replace(context, connection=connection), [(standing, applied)])
         crash.point("step.noted")
         return Success(msgspec.to_builtins(applied))
 
-    async def _failed(self, standing: StandingAction, why: str) -> None:
+    async def _tell_failed(self, run: RunContext, why: str) -> None:
         """It is given up: tell its author before the run ends."""
-        database, batch = self._services.database, _Batch()
-        batch.failed(standing, why)
+        database, why = self._services.database, self._services.renderer.secrets.mask(why)
+        if isinstance(run.payload, dict) and "release" in run.payload:
+            await release_execution.tell_failed(database, run, why)
+            return
         async with database.transaction() as connection:
-            await batch.tell(Context(database, actor=ACTOR, connection=connection))
+            context = Context(database, actor=ACTOR, connection=connection)
+            for row in await _lock(context, [run]):
+                if row["cancelled_at"] is None:
+                    own = replace(context, namespace=row["namespace"])
+                    notice = notice_of(NoticeEvent.FAILED, row, run.scheduled_at, run_id=run.id, error=why)
+                    await tell_once(own, [notice])
 
 
 class _Batch:
@@ -183,12 +195,7 @@ class _Batch:
         """Lock the actions of runs, and decide which stand, in the order of their times."""
         numbers = {run: _number(run) for run in runs}
         known = [run for run in runs if numbers[run] is not None]
-        rows = await context.fetch(
-            "content/lock_of_runs",
-            schedules=[numbers[run] for run in known],
-            jobs=[run.job for run in known],
-        )
-        locked = {(row["id"], row["job_id"]): row for row in rows}
+        locked = {(row["id"], row["job_id"]): row for row in await _lock(context, known)}
         around = await context.fetch(
             "content/read_around",
             runs=[run.id for run in known],
@@ -207,6 +214,10 @@ class _Batch:
                 if row["id"] in seen:
                     raise NotYet
                 seen.add(row["id"])
+                if _done_by(run, row):
+                    self.outcomes[run] = Success()
+                    ended.add(row["id"])
+                    continue
                 change = _decide(row, run, by_run[run.id], ended, seen)
                 self.standing.append(StandingAction(run, row, change))
             except NotYet:
@@ -246,7 +257,7 @@ def _decide(
         if set(around["earlier"] or ()) - ended:
             raise NotYet
         window.check(row, around, run.scheduled_at, seen)
-        if _missed(row["catch_up_seconds"], run, around["now"]):
+        if row["begun_run"] != run.id and _missed(row["catch_up_seconds"], run, around["now"]):
             raise Left(MISSED)
     if row["needs_approval"] and row["approved_at"] is None:
         raise Left("it was not approved")
@@ -259,6 +270,39 @@ def _decide(
         scheduled_at=run.scheduled_at,
         actor=row["created_by"],
     )
+
+
+async def _lock(context: Context, runs: Sequence[RunContext]) -> list[asyncpg.Record]:
+    """The actions of runs, as far as they are planned."""
+    known = [(number, run.job) for run in runs if (number := _number(run)) is not None]
+    return await context.fetch(
+        "content/lock_of_runs", schedules=[number for number, _ in known], jobs=[job for _, job in known]
+    )
+
+
+async def _before(
+    context: Context, adapter: Adapter, standing: StandingAction
+) -> tuple[str | None, int | None]:
+    """The state and the version of the entity before the first try of this occurrence."""
+    row, change = standing.row, standing.change
+    if row["begun_at"] == change.scheduled_at and row["state_before"] is not None:
+        return row["state_before"], row["version_before"]
+    found = (await adapter.state(context, [change.entity])).get(change.entity)
+    before = (None, None) if found is None else (found.state.value, found.published_version)
+    await context.execute(
+        "content/note_before",
+        schedule_id=row["id"],
+        namespace=change.namespace,
+        state_before=before[0],
+        version_before=before[1],
+    )
+    return before
+
+
+def _is_last(run: RunContext, error: BaseException) -> bool:
+    """Whether an attempt that ends by this error is not followed by another one."""
+    ours = run.stop in (None, "timeout") and not isinstance(error, LeaseLost)
+    return ours and tries(run) > run.policy.max_retries
 
 
 def _done_by(run: RunContext, row: asyncpg.Record) -> bool:

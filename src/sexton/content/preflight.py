@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import asyncpg
 import msgspec
 
-from sexton.content.adapters.base import Adapter
+from sexton.content.adapters.base import Adapter, NotPossible
 from sexton.content.conflict import ContradictingPlans, check_conflicts
 from sexton.content.model import Action, ContentChange, Entity, NoticeEvent
 from sexton.content.moment import read_moment
@@ -22,18 +22,26 @@ class ReleaseFinding(msgspec.Struct, frozen=True, kw_only=True):
     """What would go wrong with a release."""
 
     code: Annotated[
-        str, about("What it is: no_entity, no_version, archived, content_conflict, not_approved, …")
+        str,
+        about("What it is: no_entity, no_version, archived, content_conflict, not_approved, …"),
     ]
     message: Annotated[str, about("In words.")]
     content_id: Annotated[
         str | None, about("The entity, `type/id`; null: it concerns the whole release.")
     ] = None
+    warning: Annotated[
+        bool, about("It would go out all the same, but perhaps not as meant; or it is not known.")
+    ] = False
 
 
-async def find_faults(
-    context: Context, adapter: Adapter | None, row: asyncpg.Record, items: Sequence[asyncpg.Record]
+async def ask_adapter(
+    context: Context,
+    adapter: Adapter,
+    row: asyncpg.Record,
+    items: Sequence[asyncpg.Record],
+    mask: Callable[[str], str],
 ) -> list[ReleaseFinding]:
-    """What the adapter knows, what contradicts other plans, and whether it is approved."""
+    """What the adapter knows. It may ask over the network: no connection is held meanwhile."""
     changes = [
         ContentChange(
             namespace=row["namespace"],
@@ -46,10 +54,26 @@ async def find_faults(
         )
         for item in items
     ]
-    found = [
-        ReleaseFinding(code=each.code, message=each.message, content_id=str(each.entity))
-        for each in (await adapter.check(context, changes) if adapter is not None and changes else [])
+    try:
+        found = await adapter.check(context, changes) if changes else []
+    except NotPossible as why:
+        return [ReleaseFinding(code="not_possible", message=mask(str(why)))]
+    return [
+        ReleaseFinding(
+            code=each.code,
+            message=mask(each.message),
+            content_id=str(each.entity),
+            warning=each.warning,
+        )
+        for each in found
     ]
+
+
+async def find_faults(
+    context: Context, row: asyncpg.Record, items: Sequence[asyncpg.Record]
+) -> list[ReleaseFinding]:
+    """What contradicts other plans, and whether it is approved."""
+    found: list[ReleaseFinding] = []
     for item in items:
         try:
             await check_conflicts(context, plan_of_item(row, item), release=row["id"])
@@ -73,7 +97,7 @@ async def keep_findings(
         findings=msgspec.json.encode(listed).decode(),
         now=context.now,
     )
-    if told and findings:
+    if told and any(not each.warning for each in findings):
         await tell(context, [release_notice(NoticeEvent.WILL_FAIL, row, findings=listed)])
 
 

@@ -6,6 +6,7 @@ lock it first. Its items are actions with the release's job and time.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import timedelta
@@ -14,13 +15,13 @@ from typing import Any
 import asyncpg
 
 from sexton.clock import iso
+from sexton.config import Settings
 from sexton.content.adapters.configured import content_target
-from sexton.content.adapters.table import make_plain
 from sexton.content.conflict import ContradictingPlans, check_conflicts, hold_entity
 from sexton.content.model import RELEASE, Entity
 from sexton.content.moment import Moment, read_moment
 from sexton.content.plan import FIRST_RETRY_SECONDS, KEEP_SECONDS, QUEUE
-from sexton.content.preflight import find_faults, keep_findings, plan_of_item
+from sexton.content.preflight import ReleaseFinding, ask_adapter, find_faults, keep_findings, plan_of_item
 from sexton.content.release_view import ReleaseView, get_release
 from sexton.content.spec import MOST_ITEMS, ReleaseItemSpec, ReleaseMove, ReleaseSpec
 from sexton.errors import Conflict, InvalidField, NotFound, ScheduleError
@@ -31,19 +32,26 @@ from sexton.model import Backoff, MissedWindow, decode_id, encode_id
 from sexton.postgres.audit_entry import State
 from sexton.postgres.transaction import Context, command, query
 from sexton.refusal import check_text, not_found
+from sexton.targets.run import describe
 
 TIMEOUT_SECONDS = 3600
+# How long the check of a release may ask its adapter while a caller waits for the answer.
+CHECK_SECONDS = 15
+NEWLINE = "\n"
 
 
-async def create_release(context: Context, spec: ReleaseSpec) -> ReleaseView:
+async def create_release(
+    context: Context, spec: ReleaseSpec, settings: Settings | None = None
+) -> ReleaseView:
     """Plan a release and check it, or raise `InvalidField`, `UnclearTime` or `ContradictingPlans`."""
     number = await _create(context, spec)
-    return await _check(context, encode_id(RELEASE, number), told=True)
+    return await _check(context, encode_id(RELEASE, number), settings or Settings(), told=True)
 
 
-async def check_release(context: Context, ref: str) -> ReleaseView:
-    """What would go wrong if it went out as things are: see `findings`."""
-    return await _check(context, ref, told=False)
+async def check_release(context: Context, ref: str, settings: Settings | None = None) -> ReleaseView:
+    """What would go wrong if it went out as things are: see `findings`. With the `settings` of the process
+    an adapter is asked over the network as workers ask it."""
+    return await _check(context, ref, settings or Settings(), told=False)
 
 
 @command
@@ -235,7 +243,7 @@ async def _hold(context: Context, entities: Sequence[Entity]) -> None:
         await hold_entity(context, entity)
 
 
-async def _check(context: Context, ref: str, *, told: bool) -> ReleaseView:
+async def _check(context: Context, ref: str, settings: Settings, *, told: bool) -> ReleaseView:
     """The adapter may be asked over the network: outside of the transaction that keeps what it said."""
     number = decode_id(RELEASE, ref)
     named = {"release_id": number, "namespace": context.namespace}
@@ -243,18 +251,38 @@ async def _check(context: Context, ref: str, *, told: bool) -> ReleaseView:
     if not rows:
         raise not_found("release", ref)
     items = await context.fetch("content/list_items", **named)
-    # One that is configured is asked by a worker, before the time.
-    adapter = make_plain(rows[0]["adapter"])
-    findings = await _find(context, adapter, rows[0], items)
-    if adapter is not None:
-        await adapter.close()
+    findings = await _ask(context, settings, rows[0], items)
+    findings += await _find(context, rows[0], items)
     await _keep(context, rows[0], findings, told=told)
     return await get_release(context, ref)
 
 
+async def _ask(
+    context: Context, settings: Settings, row: asyncpg.Record, items: Sequence[asyncpg.Record]
+) -> list[ReleaseFinding]:
+    """What the adapter knows. That it cannot be asked is known afterwards, and keeps no release from being
+    made: a worker asks again before its time."""
+    # Processes that ask nothing do not import what requests need.
+    from sexton.content.adapters.opened import opened_adapters
+
+    async with opened_adapters(context.database, settings) as opened:
+        mask = opened.services.secrets.mask
+        try:
+            async with asyncio.timeout(CHECK_SECONDS):
+                adapter = await opened.get(context, row["adapter"])
+                return await ask_adapter(context, adapter, row, items, mask)
+        except TimeoutError:
+            why = f"{row['adapter']} has not told within {CHECK_SECONDS} seconds"
+        except Exception as error:
+            why = f"{row['adapter']} cannot be asked: {mask(describe(error).partition(NEWLINE)[0])}"
+    return [ReleaseFinding(code="not_checked", message=why, warning=True)]
+
+
 @query
-async def _find(context: Context, adapter: Any, row: asyncpg.Record, items: Sequence[asyncpg.Record]) -> Any:
-    return await find_faults(context, adapter, row, items)
+async def _find(
+    context: Context, row: asyncpg.Record, items: Sequence[asyncpg.Record]
+) -> list[ReleaseFinding]:
+    return await find_faults(context, row, items)
 
 
 @command

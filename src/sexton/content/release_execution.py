@@ -9,15 +9,16 @@ anything is undone: from then on nothing more goes out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
 import asyncpg
-import msgspec
 
-from sexton.content.adapters.base import Adapter, NotPossible
+from sexton.content.adapters.base import Adapter, NotNow, NotPossible
+from sexton.content.effect import own_effect
 from sexton.content.model import (
     MISSED,
     RELEASE,
@@ -33,14 +34,17 @@ from sexton.content.model import (
     Standing,
 )
 from sexton.content.notice import release_notice, tell
-from sexton.content.preflight import find_faults, keep_findings
+from sexton.content.preflight import ask_adapter, find_faults, keep_findings
 from sexton.content.together import apply_all
 from sexton.engine import crash
+from sexton.errors import LeaseLost
 from sexton.model import Cancel, Failure, Outcome, Snooze, Success, Trigger, decode_id
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
 from sexton.runs.retry import tries
 from sexton.targets.run import RunContext, describe
+
+Mask = Callable[[str], str]
 
 ACTOR = "sexton"
 WAIT_SECONDS = 1.0
@@ -65,12 +69,13 @@ class _Broken(Exception):
     """An item of a release that is all or nothing cannot be done."""
 
 
-async def carry_out(database: Database, adapter: Adapter, run: RunContext) -> Outcome:
+async def carry_out(database: Database, adapter: Adapter, run: RunContext, mask: Mask) -> Outcome:
+    """`mask` hides the secrets in what an adapter says."""
     context = Context(database, actor=ACTOR)
     try:
         if adapter.transactional:
             return await _inside(context, adapter, run)
-        return await _Outside(context, adapter, run).carry_out()
+        return await _Outside(context, adapter, run, mask).carry_out()
     except _Over:
         return Success()
     except NotYet:
@@ -81,18 +86,20 @@ async def carry_out(database: Database, adapter: Adapter, run: RunContext) -> Ou
         return Cancel(str(why))
 
 
-async def check_before_time(database: Database, adapter: Adapter, run: RunContext) -> Outcome:
+async def check_before_time(database: Database, adapter: Adapter, run: RunContext, mask: Mask) -> Outcome:
     """Its author is told what would go wrong while there is time to mend it."""
-    async with database.transaction() as connection:
-        context = Context(database, actor=ACTOR, connection=connection)
-        row = await _lock(context, run, "check")
+    try:
+        async with database.transaction() as connection:
+            row = await _lock(Context(database, actor=ACTOR, connection=connection), run, "check")
+    except Left as why:
+        return Cancel(str(why))
     context = Context(database, namespace=row["namespace"], actor=ACTOR)
     if row["cancelled_at"] is not None or row["done_at"] is not None or row["failed_at"] is not None:
         return Cancel("the release is over")
+    items = await context.fetch("content/list_items", release_id=row["id"], namespace=context.namespace)
+    findings = await ask_adapter(context, adapter, row, items, mask)
     async with database.connection() as connection:
-        reading = replace(context, connection=connection)
-        items = await reading.fetch("content/list_items", release_id=row["id"], namespace=context.namespace)
-        findings = await find_faults(reading, adapter, row, items)
+        findings += await find_faults(replace(context, connection=connection), row, items)
     async with database.transaction() as connection:
         await keep_findings(replace(context, connection=connection), row, findings, told=True)
     return Success({"findings": len(findings)})
@@ -131,7 +138,8 @@ async def _stand(context: Context, run: RunContext) -> asyncpg.Record:
     ):
         raise NotYet
     late = row["now"] - run.scheduled_at
-    if tries(run) <= 1 and late > max(GRACE, timedelta(seconds=row["catch_up_seconds"])):
+    again = tries(run) > 1 or row["begun_run"] == run.id
+    if not again and late > max(GRACE, timedelta(seconds=row["catch_up_seconds"])):
         raise Left(MISSED)
     if row["needs_approval"] and row["approved_at"] is None:
         raise Left("it was not approved")
@@ -139,10 +147,21 @@ async def _stand(context: Context, run: RunContext) -> asyncpg.Record:
 
 
 async def _tell_missed(context: Context, run: RunContext) -> None:
+    await _tell_alone(context, run, NoticeEvent.MISSED, MISSED)
+
+
+async def tell_failed(database: Database, run: RunContext, why: str) -> None:
+    """It was given up without an account of its items: its last try was stopped."""
+    with suppress(Left):
+        await _tell_alone(Context(database, actor=ACTOR), run, NoticeEvent.FAILED, why)
+
+
+async def _tell_alone(context: Context, run: RunContext, event: NoticeEvent, error: str) -> None:
     async with context.database.transaction() as connection:
         row = await _lock(replace(context, connection=connection), run, "release")
         own = replace(context, connection=connection, namespace=row["namespace"])
-        await _tell_once(own, row, NoticeEvent.MISSED, error=MISSED)
+        if row["cancelled_at"] is None and row["done_at"] is None:
+            await _tell_once(own, row, event, error=error)
 
 
 async def _tell_once(context: Context, row: asyncpg.Record, event: NoticeEvent, **more: Any) -> None:
@@ -243,14 +262,6 @@ class _Item:
         return cls(row, made.effect, None, made)
 
 
-def _own(item: asyncpg.Record, applied: Applied) -> Applied:
-    """What was so already is our own doing, if it was not so when the item was begun before."""
-    begun, before = item["begun_at"] is not None, item["state_before"]
-    if applied.effect == "no_op" and begun and before is not None and before != applied.state_after:
-        return msgspec.structs.replace(applied, effect="changed", state_before=before)
-    return applied
-
-
 def _error(account: Sequence[_Item]) -> str | None:
     """Why a release failed, if it did."""
     failed = [item for item in account if item.result == "failed"]
@@ -323,10 +334,11 @@ def _told(account: Sequence[_Item]) -> list[dict[str, Any]]:
 class _Outside:
     """A release whose items live where no transaction reaches."""
 
-    def __init__(self, context: Context, adapter: Adapter, run: RunContext) -> None:
+    def __init__(self, context: Context, adapter: Adapter, run: RunContext, mask: Mask) -> None:
         self._context = context
         self._adapter = adapter
         self._run = run
+        self._mask = mask
 
     async def carry_out(self) -> Outcome:
         async with self._context.database.transaction() as connection:
@@ -360,17 +372,22 @@ class _Outside:
     async def _do(self, item: asyncpg.Record) -> bool:
         """Carry an item out; whether it failed for good. Raises what is worth another try."""
         change = _change(item, self._run)
-        before = (await self._adapter.state(self._context, [change.entity])).get(change.entity)
-        await self._begin(item, before)
-        crash.point("step.begun")
         try:
-            made: Applied | NotPossible = _own(item, await self._adapter.apply(self._context, change))
+            before = (await self._adapter.state(self._context, [change.entity])).get(change.entity)
+            await self._begin(item, before)
+            crash.point("step.begun")
+            applied = await self._adapter.apply(self._context, change)
+            if item["begun_at"] is not None:
+                applied = own_effect(applied, item["state_before"], item["version_before"])
+            made: Applied | NotPossible = applied
         except NotPossible as why:
-            made = why
+            made = NotPossible(self._mask(str(why)))
+        except (NotNow, LeaseLost):
+            raise
         except Exception as error:
             if tries(self._run) <= self._run.policy.max_retries:
                 raise
-            made = NotPossible(describe(error).partition("\n")[0])
+            made = NotPossible(self._mask(describe(error).partition("\n")[0]))
         crash.point("step.acted")
         async with self._context.database.transaction() as connection:
             await _note(replace(self._context, connection=connection), self._run, [_Item.of(item, made)])
@@ -415,8 +432,10 @@ class _Outside:
                 await self._bring_back(item)
             except NotPossible as why:
                 await self._not_undone(item, str(why))
+            except LeaseLost:
+                raise
             except Exception as error:
-                if not over:
+                if not over or isinstance(error, NotNow):
                     return False
                 await self._not_undone(item, describe(error).partition("\n")[0])
             crash.point("step.noted")
@@ -448,4 +467,6 @@ class _Outside:
     async def _not_undone(self, item: asyncpg.Record, why: str) -> None:
         async with self._context.database.transaction() as connection:
             context = replace(self._context, connection=connection)
-            await _note(context, self._run, [_Item(item, "not_undone", f"it could not be undone: {why}")])
+            await _note(
+                context, self._run, [_Item(item, "not_undone", f"it could not be undone: {self._mask(why)}")]
+            )

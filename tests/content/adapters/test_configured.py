@@ -23,8 +23,9 @@ from sexton.content.adapters.configured import (
 )
 from sexton.content.adapters.table import adapters, load_adapters
 from sexton.content.model import Action
+from sexton.content.release import check_release, create_release
 from sexton.content.schedule import create_schedule
-from sexton.content.spec import ScheduleSpec
+from sexton.content.spec import ReleaseItemSpec, ReleaseSpec, ScheduleSpec
 from sexton.errors import Conflict, InvalidField, NotFound
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
@@ -194,3 +195,28 @@ def test_a_path_that_leads_nowhere_is_refused(own_table: None, setting: str, wor
         load_adapters(Settings(adapters=setting))
     assert words in str(refusal.value)
     assert refusal.value.field == "adapters"
+
+
+async def test_a_release_asks_the_site_when_it_is_made_and_on_demand(server_url: str) -> None:
+    cms = Cms()
+    cms.make()
+    cms.posts["1"]["status"] = "scheduled"
+    app = Sexton(name="cms", secret_key="a" * 43 + "=")
+    async with start_engine(app, at=START, server=server_url) as engine:
+        context = Context(engine.database)
+        items = [ReleaseItemSpec(entity_type="posts", entity_id=each, action=Action.PUBLISH) for each in "19"]
+        async with serving(cms):
+            await keep(context, app.settings, "cms", KEY)
+            await put_adapter(context, "site", AdapterSpec(kind="http", config={**CONFIG, "url": cms.url}))
+            spec = ReleaseSpec(items=items, created_by="ann", at=START + timedelta(hours=2), adapter="site")
+            made = await create_release(context, spec, app.settings)
+            assert [(each.content_id, each.code, each.warning) for each in made.findings] == [
+                ("posts/1", "own_schedule", True),
+                ("posts/9", "no_entity", False),
+            ]
+            cms.posts["1"]["status"] = "draft"
+            cms.posts["9"] = {**cms.posts["1"], "id": "9"}
+            assert (await check_release(context, made.release_id, app.settings)).findings == []
+        [finding] = (await check_release(context, made.release_id, app.settings)).findings
+        assert (finding.code, finding.warning) == ("not_checked", True)
+        assert "site cannot be asked" in finding.message

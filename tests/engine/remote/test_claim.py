@@ -51,12 +51,8 @@ async def test_beyond_a_number_of_callers_an_answer_comes_at_once(
 
 async def test_a_caller_who_has_hung_up_waits_no_longer(database: Database) -> None:
     claims, worker, gone = RemoteClaims(database, Settings()), await joined(database), asyncio.Event()
-
-    async def stays() -> bool:
-        return not gone.is_set()
-
     waiting = asyncio.create_task(
-        claims.claim(Context(database), worker, CALLER, 1, wait_seconds=30, stays=stays)
+        claims.claim(Context(database), worker, CALLER, 1, wait_seconds=30, gone=gone.is_set)
     )
     await until(lambda: claims.waiting == 1)
     gone.set()

@@ -21,7 +21,7 @@ class OpenAdapters:
     """One adapter for each kind without configuration, one for each configuration of a namespace."""
 
     def __init__(self, services: AdapterServices) -> None:
-        self._services = services
+        self.services = services
         self._plain: dict[str, Adapter] = {}
         self._configured: dict[tuple[str, str], tuple[int, Adapter]] = {}
         self._replaced: list[Adapter] = []
@@ -31,7 +31,7 @@ class OpenAdapters:
         kind = adapters().get(name)
         if kind is not None and not needs_config(kind):
             if name not in self._plain:
-                self._plain[name] = kind(NoConfig(), self._services)
+                self._plain[name] = kind(NoConfig(), self.services)
             return self._plain[name]
         row = await context.database.fetchrow("adapters/get", namespace=context.namespace, name=name)
         if row is None or row["kind"] not in adapters():
@@ -41,7 +41,7 @@ class OpenAdapters:
         if known is not None and known[0] == row["revision"]:
             return known[1]
         made = adapters()[row["kind"]](
-            read_config(row["kind"], msgspec.json.decode(row["config"])), self._services
+            read_config(row["kind"], msgspec.json.decode(row["config"])), self.services
         )
         if known is not None:
             # Others may be using it at this moment.

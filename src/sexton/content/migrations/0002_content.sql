@@ -38,9 +38,10 @@ create table sexton.content_schedules (
     begun_run bigint,
     done_at timestamptz,
     told_at timestamptz,        -- the occurrence whose failure the author was told of
-    -- Of an item of a release: what became of it, and how its entity was before.
+    -- Of an item of a release: what became of it.
     result text check (result in ('changed', 'no_op', 'failed', 'skipped', 'undone', 'not_undone')),
     error text,
+    -- Of what was begun: how its entity was before.
     state_before text,
     version_before integer
 );

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, cast
@@ -83,11 +83,10 @@ class RemoteClaims:
         limit: int,
         *,
         wait_seconds: float = 0.0,
-        stays: Callable[[], Awaitable[bool]] | None = None,
+        gone: Callable[[], bool] = lambda: False,
     ) -> tuple[RemoteWorker, list[ClaimedRun]]:
         """Runs for a worker, whose lease it renews once. If there is none, wait for one for so long, and less
-        than the lease. After each pause `stays` says whether the caller still waits; it raises if the caller
-        may not claim any more."""
+        than the lease; `gone` says that the caller does not."""
         worker = await renew(context, worker_id, credential)
         until = clock.monotonic() + min(wait_seconds, worker.lease_seconds / 2)
         while True:
@@ -104,7 +103,7 @@ class RemoteClaims:
                     await asyncio.wait_for(rung.wait(), min(left, pause))
             finally:
                 self.waiting -= 1
-            if stays is not None and not await stays():
+            if gone():
                 return worker, []
 
     def stop(self) -> None:

@@ -1,4 +1,5 @@
--- Whether an earlier action on an entity of the release has not ended.
+-- Whether an earlier action on an entity of the release has not ended. At one instant, those with the lower id go first; a
+-- release has one id for all of its items, so that no two wait for each other.
 select exists (
     select
     from sexton.content_schedules as item
@@ -11,12 +12,12 @@ select exists (
             exists (
                 select from sexton.runs as run
                 where run.job_id = other.job_id and run.trigger in ('schedule', 'catch_up')
-                    and (run.scheduled_at, other.id) < (:at::timestamptz, item.id)
+                    and (run.scheduled_at, coalesce(other.release_id, other.id)) < (:at::timestamptz, item.release_id)
             )
             or exists (
                 select from sexton.timers as timer
                 where timer.job_id = other.job_id and timer.due_at <= clock_timestamp()
-                    and (timer.scheduled_at, other.id) < (:at::timestamptz, item.id)
+                    and (timer.scheduled_at, coalesce(other.release_id, other.id)) < (:at::timestamptz, item.release_id)
             )
         )
 )

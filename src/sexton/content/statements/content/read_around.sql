@@ -15,12 +15,12 @@ left join lateral (
             exists (
                 select from sexton.runs as run
                 where run.job_id = other.job_id and run.trigger in ('schedule', 'catch_up')
-                    and (run.scheduled_at, other.id) < (wanted.at, plan.id)
+                    and (run.scheduled_at, coalesce(other.release_id, other.id)) < (wanted.at, plan.id)
             )
             or exists (
                 select from sexton.timers as timer
                 where timer.job_id = other.job_id and timer.due_at <= clock_timestamp()
-                    and (timer.scheduled_at, other.id) < (wanted.at, plan.id)
+                    and (timer.scheduled_at, coalesce(other.release_id, other.id)) < (wanted.at, plan.id)
             )
         )
 ) as earlier on true
