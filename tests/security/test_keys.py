@@ -109,6 +109,18 @@ async def test_both_keys_are_good_while_one_is_rotated(database: Database) -> No
         await rotate_key(Context(database), new.key_id)
 
 
+async def test_a_rotated_key_lasts_as_long_as_the_old_one_was_made_for(database: Database) -> None:
+    made_at = datetime(2026, 6, 1, tzinfo=UTC)
+    ends = KeySpec(name="ci", role=Role.EDITOR, expires_at=made_at + timedelta(days=30))
+    old = await create_key(Context(database, now=made_at), ends)
+    later = made_at + timedelta(days=20)
+    new = await rotate_key(Context(database, now=later), old.key_id, overlap_seconds=3600)
+    assert new.expires_at == later + timedelta(days=30)
+    assert [key.expires_at for key in await list_keys(Context(database))] == [
+        later + timedelta(hours=1), later + timedelta(days=30),
+    ]  # fmt: skip
+
+
 async def test_keys_of_another_namespace_are_not_there(database: Database) -> None:
     await create_namespace(Context(database), NamespaceSpec(name="billing"))
     theirs = await create_key(Context(database, "billing"), KeySpec(name="ci", role=Role.VIEWER))

@@ -91,7 +91,8 @@ async def revoke_key(call: Call) -> Answer:
     example={"overlap_seconds": 3600}, answer_example=SHOWN,
 )  # fmt: skip
 async def rotate_key(call: Call) -> Answer:
-    """A new key with the same name, role and namespace; the old one goes on for `overlap_seconds`."""
+    """A new key with the same name, role, namespace and rate, which lasts as long as the old one was made
+    for; the old one goes on for `overlap_seconds`."""
     wish = call.json(RotateRequest, optional=True)
     made = await keys.rotate_key(
         call.context,

@@ -150,13 +150,13 @@ async def list_keys(
         after=0 if after is None else number_in_cursor(after, "k"),
         limit=limit,
     )
-    return [KeyView(**_fields(row)) for row in rows]
+    return [_view(row) for row in rows]
 
 
 @command
 async def revoke_key(context: Context, key_id: str, *, cluster: bool = False) -> KeyView:
     """End a key: every process that serves the API refuses it within two seconds."""
-    return await _end(context, "key.revoked", key_id, cluster, expires_at=None)
+    return _view(await _end(context, "key.revoked", key_id, cluster, expires_at=None))
 
 
 async def rotate_key(
@@ -167,7 +167,8 @@ async def rotate_key(
     cluster: bool = False,
     source: str | None = None,
 ) -> NewKey:
-    """Make a key like this one; the old one goes on for `overlap_seconds`."""
+    """Make a key like this one, which lasts as long as this one was made for; the old one goes on for
+    `overlap_seconds`."""
     pepper = await read_pepper(context.database, source)
     return await _rotate(context, key_id, overlap_seconds, cluster, pepper)
 
@@ -178,7 +179,8 @@ async def _rotate(
 ) -> NewKey:
     now = await context.time()
     end = now + timedelta(seconds=overlap_seconds)
-    old = await _end(context, "key.rotated", key_id, cluster, expires_at=end)
+    row = await _end(context, "key.rotated", key_id, cluster, expires_at=end)
+    old = _view(row)
     if old.revoked_at is not None or (old.expires_at is not None and old.expires_at < now):
         raise InvalidField(
             "key_ended",
@@ -186,13 +188,16 @@ async def _rotate(
             field="key_id",
             hint="make a new one: sexton keys create",
         )
-    spec = KeySpec(name=old.name, role=old.role, namespace=old.namespace, rate=old.rate)
+    expires_at = None if row["expired_at"] is None else now + (row["expired_at"] - old.created_at)
+    spec = KeySpec(
+        name=old.name, role=old.role, namespace=old.namespace, expires_at=expires_at, rate=old.rate
+    )
     return await _create(context, spec, pepper)
 
 
 async def _end(
     context: Context, action: str, key_id: str, cluster: bool, expires_at: datetime | None
-) -> KeyView:
+) -> Record:
     row = await context.fetchrow(
         "access/end_key",
         key_id=_number(key_id),
@@ -205,7 +210,7 @@ async def _end(
     before = {"expires_at": row["expired_at"], "revoked_at": row["ended_at"]}
     after = {name: row[name] for name in before}
     context.changed(action, key_id, row["name"], before=before, after=after, namespace=row["namespace"])
-    return KeyView(**_fields(row))
+    return row
 
 
 def _number(key_id: str) -> int:
@@ -213,6 +218,10 @@ def _number(key_id: str) -> int:
     if number is None:
         raise not_found("key", key_id)
     return number
+
+
+def _view(row: Record) -> KeyView:
+    return KeyView(**_fields(row))
 
 
 def _fields(row: Record | Mapping[str, Any]) -> dict[str, Any]:
