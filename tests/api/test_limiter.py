@@ -17,6 +17,7 @@ from sexton.postgres.database import Database
 from sexton.security import rate
 from tests.api.conftest import serve
 from tests.api.test_access import ADMIN, CONFIGURED, make_key
+from tests.api.test_sessions import signed_in
 from tests.waiting import until
 
 
@@ -51,6 +52,13 @@ async def test_a_key_that_sends_too_much_is_put_off(database: Database, still: N
         for wrong in (0, -1, 1e9):
             body = {"name": "x", "role": "viewer", "rate": wrong}
             assert (await api("POST", "/keys", body, headers=ADMIN)).json()["field"] == "rate"
+
+
+async def test_a_session_of_a_key_has_the_rate_of_the_key(database: Database, still: None) -> None:
+    async with serve(database, Settings(api_keys=CONFIGURED, api_rate=200)) as api:
+        browser = await signed_in(api, await make_key(api, "viewer", rate=4))
+        shown = await browser("GET", "/jobs")
+        assert (shown.status, shown.headers["RateLimit-Policy"]) == (200, '"caller";q=20;w=5')
 
 
 async def test_callers_without_a_credential_are_counted_by_their_address(

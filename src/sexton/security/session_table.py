@@ -90,7 +90,13 @@ class SessionTable:
             noted = await self._database.fetchval("access/note_session", session_id=row["id"], now=None)
             used_at = noted or used_at
         principal = Principal(
-            row["name"], decoded(row["grants"]), row["key_id"], row["credential"], row["id"], "console"
+            row["name"],
+            decoded(row["grants"]),
+            row["key_id"],
+            row["credential"],
+            row["id"],
+            "console",
+            row["rate"],
         )
         return KnownSession(
             principal,

@@ -1,6 +1,6 @@
 -- The session with this hash, unless it has ended: by itself, unused for too long, or with the API key it came from.
 select session.id, session.name, session.credential, session.key_id, session.grants::text as grants, session.method,
-    session.user_id, session.created_at, session.used_at, session.expires_at
+    session.user_id, session.created_at, session.used_at, session.expires_at, key.rate
 from sexton.sessions as session
 left join sexton.keys as key on key.id = session.key_id
 where session.hash = :hash and session.ended_at is null
