@@ -14,6 +14,7 @@ import pytest_asyncio
 from sexton.api.application import make_app
 from sexton.api.server import serving
 from sexton.config import Settings
+from sexton.engine.remote import claim as claiming
 from sexton.engine.remote import worker as remote
 from sexton.engine.telemetry import Telemetry
 from sexton.engine.upkeep.sweeper import Sweeper
@@ -361,6 +362,18 @@ async def test_the_log_of_a_run_has_an_end(guarded: Api, store: Store) -> None:
     assert (
         await store.value("select count(*) from sexton.run_logs where message like 'the log ends here%'") == 1
     )
+
+
+async def test_a_worker_holds_no_more_runs_than_a_beat_can_name(
+    guarded: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(claiming, "MOST_HELD", 3)
+    worker = await Remote.join(guarded, await make_key(guarded, "worker"))
+    await fire(guarded, 4)
+    held = await worker.claim(2) + await worker.claim(2)
+    assert (len(held), await worker.claim()) == (3, [])
+    await worker.report(held[0], outcome="success")
+    assert len(await worker.claim()) == 1
 
 
 async def test_many_workers_are_refused(guarded: Api, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,6 +22,7 @@ from sexton import clock
 from sexton.config import Settings
 from sexton.engine.doorbells.base import Ring
 from sexton.engine.doorbells.postgres import PostgresDoorbell
+from sexton.engine.remote.spec import MOST_HELD
 from sexton.engine.remote.worker import RemoteWorker, lost, renew, worker_id_of
 from sexton.engine.worker.claimer import LANES_SECONDS, rotated
 from sexton.engine.worker.queue import CLAIM_DEFAULTS, Lanes, RunQueue
@@ -143,6 +144,9 @@ class RemoteClaims:
     async def _claim(self, context: Context, worker: RemoteWorker, limit: int) -> list[ClaimedRun]:
         if worker.suspects:
             return []  # what may end its process runs alone
+        limit = min(limit, MOST_HELD - len(worker.held))
+        if limit <= 0:
+            return []
         async with self._places:
             lanes = await self._lanes_of(context, worker)
             if not lanes.free and not lanes.limited:

@@ -11,6 +11,8 @@ from msgspec import Meta
 from sexton.refusal import about
 
 MOST_RUNS = 1000
+# Of one worker at a time: a beat names all of them.
+MOST_HELD = 2 * MOST_RUNS
 MOST_LINES = 1000
 MOST_REPORTS = 1000
 LONGEST_WAIT = 30.0
@@ -58,7 +60,7 @@ class BeatRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     """Which runs the worker works on."""
 
     runs: Annotated[
-        Annotated[list[str], Meta(max_length=2 * MOST_RUNS)] | None,
+        Annotated[list[str], Meta(max_length=MOST_HELD)] | None,
         about("All that it works on, `r_…`: what it holds beyond them is given back after a while."),
     ] = None
 
