@@ -81,6 +81,22 @@ async def test_contradictions_are_told_by_line(context: Context, engine: Engine)
     assert len(await create_many(context, [line(force=True)])) == 1
 
 
+async def test_series_are_followed_as_if_they_were_planned_one_by_one(
+    context: Context, engine: Engine
+) -> None:
+    [daily] = await create_many(context, [line(recurrence_rule="FREQ=DAILY")])
+    errors = await errors_of(
+        context,
+        line(local_time="2027-03-20 09:00"),
+        line(2, recurrence_rule="FREQ=WEEKLY"),
+        line(2, local_time="2027-03-16 09:00"),
+        line(3, local_time="2027-04-01 09:00", action="archive"),
+        line(3, recurrence_rule="FREQ=MONTHLY"),
+    )
+    assert [number for number, _ in errors] == [1, 3, 5]
+    assert [text.rpartition("(")[2] for _, text in errors] == [f"{daily})", "line 2)", "line 4)"]
+
+
 async def test_a_chunk_has_one_entry_in_the_audit(context: Context, engine: Engine) -> None:
     await create_many(context, [line(number) for number in range(300)])
     async with context.database.connection() as connection:

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from sexton.content.adapters.base import Adapter, NotNow
+from sexton.content.calendar import list_calendar
 from sexton.content.entity import get_entity, put_entity
 from sexton.content.execution import OpenContent
 from sexton.content.model import Action, Applied, ContentChange, Entity
 from sexton.content.read import view
-from sexton.content.schedule import cancel, create_schedule
+from sexton.content.schedule import cancel, create_schedule, run_now
 from sexton.content.spec import EntitySpec, ScheduleSpec
 from sexton.engine import crash
 from sexton.errors import LeaseLost
@@ -161,3 +162,19 @@ async def test_what_is_done_stays_so_though_the_series_is_called_off_before_its_
     monkeypatch.setattr(OpenContent, "_carry_out", between)
     [run] = await engine.advance(to=AT + timedelta(minutes=1))
     assert (run.status, points.count("step.noted")) == ("success", 1)
+
+
+async def test_what_was_done_at_once_stays_done_when_the_try_that_was_to_come_is_left(
+    shelf: Shelf, context: Context, engine: Engine
+) -> None:
+    shelf.put("1")
+    shelf.failing[Entity("post", "1")] = 1
+    made = await create_schedule(context, plan(1, adapter="shelf"))
+    await engine.advance(to=AT + timedelta(seconds=30))
+    await run_now(context, made.schedule_id)
+    for _ in range(2):
+        await engine.advance(minutes=1)
+        shown = await view(context, decode_id("c", made.schedule_id) or 0)
+        assert (shown.status, shown.last_error) == ("done", None)
+        [entry] = (await list_calendar(context, AT - timedelta(days=1), AT + timedelta(days=1))).items
+        assert entry.status == "done"

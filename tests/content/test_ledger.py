@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sexton.content.entity import get_entity, put_entity
 from sexton.content.ledger import ExecutionView, list_executions
-from sexton.content.model import Action, Entity
+from sexton.content.model import Action, Entity, OnFailure
+from sexton.content.release import create_release, reschedule_release
 from sexton.content.schedule import create_schedule
-from sexton.content.spec import EntitySpec, ScheduleSpec
+from sexton.content.spec import EntitySpec, ReleaseItemSpec, ReleaseMove, ReleaseSpec, ScheduleSpec
 from sexton.model import decode_id
 from sexton.postgres.transaction import Context
 from sexton.testing import Engine
+from tests.content.shelf import Shelf
 
 POST = Entity("post", "1")
 
@@ -106,3 +108,38 @@ async def test_an_entity_shows_what_happened_to_it(context: Context, engine: Eng
     assert shown.executions[0].error_message == "post/1 has no version 7"
     assert shown.executions[1].worker_id is not None
     assert [each.by for each in shown.history] == ["ann"]
+
+
+async def test_each_item_of_a_release_has_its_own_end(context: Context, engine: Engine) -> None:
+    await put_entity(context, POST, EntitySpec(body={}))
+    items = [ReleaseItemSpec(entity_type="post", entity_id=each, action=Action.PUBLISH) for each in "12"]
+    at = datetime(2027, 3, 2, 8, tzinfo=UTC)
+    release = ReleaseSpec(items=items, created_by="ann", at=at, on_failure=OnFailure.CONTINUE)
+    await create_release(context, release)
+    await engine.advance(to=at)
+
+    async def found(**filters: Any) -> list[tuple[str, str, str | None]]:
+        page = await list_executions(context, **filters)
+        return sorted((each.content_id, each.status, each.effect) for each in page.items)
+
+    assert await found(status="success") == [("post/1", "success", "changed")]
+    assert await found(status="failure") == [("post/2", "failure", None)]
+    assert await found(status="skipped") == []
+
+
+async def test_a_run_that_was_left_is_not_shown_as_what_another_one_did(
+    shelf: Shelf, context: Context, engine: Engine
+) -> None:
+    shelf.put("1")
+    shelf.failing[POST] = 1
+    at = datetime(2027, 3, 2, 8, tzinfo=UTC)
+    item = ReleaseItemSpec(entity_type="post", entity_id="1", action=Action.PUBLISH)
+    made = await create_release(context, ReleaseSpec(items=[item], created_by="ann", at=at, adapter="shelf"))
+    await engine.advance(to=at)
+    await reschedule_release(context, made.release_id, ReleaseMove(at=at + timedelta(hours=1)))
+    await engine.advance(hours=2)
+    ends = await of(context, made.items[0].schedule_id)
+    assert [(each.status, each.error_message) for each in ends] == [
+        ("success", None),
+        ("skipped", "it was moved to another time"),
+    ]

@@ -20,7 +20,7 @@ from sexton.content.model import Entity
 from sexton.content.plan import PlannedAction, job_of
 from sexton.content.schedule import plan_of
 from sexton.content.spec import ScheduleSpec
-from sexton.content.timeline import MOST_PLANS
+from sexton.content.timeline import MOST_PLANS, plans_of, times_of
 from sexton.errors import InvalidField, RefusedLines, SextonError
 from sexton.jobs import bulk
 from sexton.model import decode_id, encode_id
@@ -210,24 +210,27 @@ async def _check_conflicts(context: Context, lines: Sequence[tuple[int, PlannedA
         entity_ids=[entity.id for entity in entities],
         limit=MOST_PLANS,
     ):
-        others[Entity(row["entity_type"], row["entity_id"])].append(dict(row))
+        others[Entity(row["entity_type"], row["entity_id"])] += plans_of(row)
+    now = await context.time()
     errors, doubtful = Faults(), list[tuple[int, PlannedAction]]()
     for line, plan in lines:
+        times = times_of(plan, now)
         try:
-            if needs_publication(plan, others[plan.entity]):
+            known = sorted(others[plan.entity], key=lambda each: each["at"])
+            if needs_publication(plan, known, times):
                 doubtful.append((line, plan))
         except SextonError as error:
             errors.append((line, error))
-        others[plan.entity].append({"line": line, "action": plan.action.value, "at": plan.moment.at})
+        others[plan.entity] += [{"line": line, "action": action, "at": at} for at, action in times]
     for name in {plan.adapter for _, plan in doubtful}:
         asked = [(line, plan) for line, plan in doubtful if plan.adapter == name]
         adapter = make_plain(name)
         if adapter is None or not adapter.transactional:
             continue
-        known = await adapter.state(context, [plan.entity for _, plan in asked])
+        states = await adapter.state(context, [plan.entity for _, plan in asked])
         for line, plan in asked:
             try:
-                refuse_unpublished(plan, known.get(plan.entity))
+                refuse_unpublished(plan, states.get(plan.entity))
             except SextonError as error:
                 errors.append((line, error))
     if errors:

@@ -33,10 +33,11 @@ STATUS: dict[str, ExecutionStatus] = {
     "failed": "failure",
 }
 RUN_STATUSES: dict[str, list[str]] = {
-    "success": ["success"],
-    "failure": ["dead"],
-    "skipped": ["cancelled", "expired", "skipped"],
+    "success": ["success", "changed", "no_op", "not_undone"],
+    "failure": ["dead", "failed"],
+    "skipped": ["cancelled", "expired", "skipped", "undone"],
 }
+EFFECT = {"changed": "changed", "not_undone": "changed", "no_op": "no_op"}
 MOST_ATTEMPTS = 1000
 
 
@@ -196,7 +197,7 @@ def _shown(row: Record, tries: dict[int, list[Attempt]]) -> ExecutionView:
         error_message=None
         if status == "success"
         else row["item_error"] or row["error"] or in_words(row["reason"]),
-        effect=row["item_result"] or result.get("effect"),
+        effect=EFFECT.get(row["item_result"]) if row["item_result"] else result.get("effect"),
         version=result.get("version"),
         occurrences=row["occurrences"],
         until_at=row["until_at"],

@@ -179,6 +179,9 @@ def _status(row: asyncpg.Record, more: bool) -> tuple[str, str | None]:
     error = row["latest_error"] or in_words(row["latest_reason"])
     if row["cancelled_at"] is not None:
         return "cancelled", error
+    # Of one that was moved while a try was to come, that run may end later than the one that did it.
+    if row["recurrence_rule"] is None and row["done_at"] is not None:
+        return "done", None
     if row["live_state"] is not None:
         return "processing", row["live_error"]
     # A single action that was moved has a time to come again, whatever became of the one before.

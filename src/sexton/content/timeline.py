@@ -42,9 +42,14 @@ async def coming(
         own = row["id"] == besides or row["window_id"] == (besides or -1)
         if own or (release is not None and row["release_id"] == release):
             continue
-        named = {"id": row["id"], "release_id": row["release_id"], "window_id": row["window_id"]}
-        found += [{**named, "action": action, "at": at} for at, action in _times(row)]
+        found += plans_of(row)
     return sorted(found, key=lambda each: (each["at"], each["id"]))
+
+
+def plans_of(row: asyncpg.Record) -> list[dict[str, Any]]:
+    """What a row of a plan stands for: each of its times."""
+    named = {"id": row["id"], "release_id": row["release_id"], "window_id": row["window_id"]}
+    return [{**named, "action": action, "at": at} for at, action in _times(row)]
 
 
 def times_of(plan: PlannedAction, now: datetime) -> list[tuple[datetime, Action]]:

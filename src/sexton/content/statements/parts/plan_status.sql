@@ -5,6 +5,8 @@ case
     when plan.result in ('changed', 'no_op', 'not_undone') then 'done'
     when plan.result = 'failed' then 'failed'
     when plan.result in ('skipped', 'undone') then 'skipped'
+    -- Of one that was moved while a try was to come, that run may end later than the one that did it.
+    when plan.recurrence_rule is null and plan.done_at is not null then 'done'
     when exists (select from sexton.runs as run where run.job_id = plan.job_id) then 'processing'
     when exists (select from sexton.timers as timer where timer.job_id = plan.job_id) then 'pending'
     else coalesce(
