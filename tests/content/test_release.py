@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from sexton.content import release, release_view
 from sexton.content.adapters.base import NotNow
 from sexton.content.conflict import ContradictingPlans
 from sexton.content.entity import get_entity, put_entity
@@ -56,8 +57,8 @@ async def states(context: Context, *numbers: str) -> list[str | None]:
     return [(await get_entity(context, Entity("post", number))).state for number in numbers]
 
 
-def results(release: ReleaseView) -> list[str | None]:
-    return [each.result for each in release.items]
+def results(shown: ReleaseView) -> list[str | None]:
+    return [each.result for each in shown.items]
 
 
 async def test_all_go_out_at_its_time_in_one_transaction(context: Context, engine: Engine) -> None:
@@ -221,6 +222,34 @@ async def test_they_are_listed_in_the_order_of_their_time(context: Context, engi
     assert [each.items[0].entity_id for each in [*page.items, *rest.items]] == ["1", "2", "3"]
     assert (await list_releases(context, start=AT + timedelta(hours=3))).items[0].items[0].entity_id == "3"
     assert (await list_releases(context, created_by="ben")).items == []
+
+
+async def test_a_page_ends_early_where_there_are_very_many_items(
+    context: Context, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(release_view, "MOST_LISTED_ITEMS", 3)
+    for each in "123":
+        await create_release(context, spec(item(f"{each}1"), item(f"{each}2"), force=True))
+    await create_release(context, spec(*[item(str(each)) for each in range(5)], force=True))
+    sizes: list[int] = []
+    cursor: str | None = None
+    while cursor is not None or not sizes:
+        page = await list_releases(context, cursor=cursor)
+        assert len(page.items) == 1
+        sizes.append(len(page.items[0].items))
+        cursor = page.cursor
+    assert sizes == [2, 2, 2, 5]
+
+
+async def test_items_that_were_taken_out_are_bounded_as_well(
+    context: Context, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(release, "MOST_EVER", 2)
+    made = await create_release(context, spec(item("1"), force=True))
+    await add_items(context, made.release_id, [item("2")], force=True)
+    await remove_item(context, made.release_id, made.items[0].schedule_id)
+    with pytest.raises(Conflict, match="taken out"):
+        await add_items(context, made.release_id, [item("3")], force=True)
 
 
 # Where no transaction reaches.

@@ -35,6 +35,8 @@ from sexton.refusal import check_text, not_found
 from sexton.targets.run import describe
 
 TIMEOUT_SECONDS = 3600
+# Items that were taken out are still shown.
+MOST_EVER = 2 * MOST_ITEMS
 # How long the check of a release may ask its adapter while a caller waits for the answer.
 CHECK_SECONDS = 15
 NEWLINE = "\n"
@@ -124,6 +126,12 @@ async def add_items(
             f"the release would have {len(present) + len(items)} items",
             field="items",
             hint=f"at most {MOST_ITEMS}",
+        )
+    if await context.fetchval("content/count_items", **named) + len(items) > MOST_EVER:
+        raise Conflict(
+            "too_many",
+            f"{ref} has had {MOST_EVER} items, with those that were taken out",
+            hint="make another release",
         )
     taken = [Entity(item["entity_type"], item["entity_id"]) for item in present]
     await _insert_items(context, row, items, taken, force=force)

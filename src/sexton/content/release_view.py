@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from itertools import accumulate
 from typing import Annotated
 
 import asyncpg
@@ -14,10 +15,12 @@ from sexton.content.moment import display
 from sexton.content.preflight import ReleaseFinding
 from sexton.content.read import STATUS_OF_ITEM, STATUS_OF_RUN
 from sexton.model import decode_id, encode_id
-from sexton.postgres.page import Number, Page, decode_cursor, encode_cursor, make_page
+from sexton.postgres.page import Number, Page, decode_cursor, encode_cursor
 from sexton.postgres.transaction import Context, query
 from sexton.refusal import about, not_found
 
+# Of all releases of a page together.
+MOST_LISTED_ITEMS = 2000
 FIRST = datetime(1, 1, 1, tzinfo=UTC)
 
 
@@ -97,7 +100,7 @@ async def list_releases(
     cursor: str | None = None,
     limit: int = 100,
 ) -> Page[ReleaseView]:
-    """Releases in the order of their time."""
+    """Releases in the order of their time. A page ends early where they have very many items."""
     after_at, after_id = (FIRST, 0) if cursor is None else decode_cursor(cursor, tuple[datetime, Number])
     rows = await context.fetch(
         "content/list_releases",
@@ -109,11 +112,13 @@ async def list_releases(
         after_id=after_id,
         limit=limit + 1,
     )
-    shown = {each.release_id: each for each in await release_views(context, [row["id"] for row in rows])}
-    found = [
-        (encode_cursor(row["scheduled_at"], row["id"]), shown[encode_id(RELEASE, row["id"])]) for row in rows
-    ]
-    return make_page(found, limit)
+    sizes = accumulate(row["items"] for row in rows)
+    limit = min(limit, max(1, sum(size <= MOST_LISTED_ITEMS for size in sizes)))
+    numbers = [row["id"] for row in rows[: limit + 1]]
+    shown = {each.release_id: each for each in await release_views(context, numbers[:limit])}
+    page = [shown[encode_id(RELEASE, number)] for number in numbers[:limit]]
+    last = rows[limit - 1] if len(numbers) > limit else None
+    return Page(page, None if last is None else encode_cursor(last["scheduled_at"], last["id"]))
 
 
 def _show(row: asyncpg.Record, items: Sequence[asyncpg.Record]) -> ReleaseView:

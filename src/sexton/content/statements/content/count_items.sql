@@ -1,0 +1,1 @@
+select count(*) from sexton.content_schedules where release_id = :release_id and namespace = :namespace
