@@ -19,6 +19,7 @@ from sexton.engine.remote import worker as remote
 from sexton.engine.telemetry import Telemetry
 from sexton.engine.upkeep.sweeper import Sweeper
 from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
 from tests.api.conftest import Api, serve
 from tests.api.test_access import ADMIN, CONFIGURED, make_key
 from tests.seeding import Store
@@ -209,6 +210,30 @@ async def test_a_beat_tells_what_to_stop(guarded: Api, store: Store) -> None:
     found = await shown(guarded, last["run_id"])
     assert (found["status"], "timeout" in found["error"]) == ("dead", True)
     assert (await worker.report(last, outcome="success"))["code"] == "run_ended"
+
+
+async def test_a_beat_leaves_a_run_alone_that_was_claimed_anew_meanwhile(
+    guarded: Api, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker = await Remote.join(guarded, await make_key(guarded, "worker"))
+    await fire(guarded)
+    [run] = await worker.claim()
+    await store.execute("update sexton.runs set deadline_at = clock_timestamp() - interval '1 s'")
+    fetch, anew = Context.fetch, list[dict[str, Any]]()
+
+    async def fetch_and_wait(self: Context, statement: str, /, **parameters: Any) -> list[Any]:
+        rows = await fetch(self, statement, **parameters)
+        if statement == "remote/list_held":
+            await worker.report(run, outcome="snooze", delay_seconds=0)
+            anew.extend(await worker.claim())
+        return rows
+
+    monkeypatch.setattr(Context, "fetch", fetch_and_wait)
+    assert (await worker.beat(run))["lost"] == []
+    monkeypatch.undo()
+    assert await store.value("select cardinality(begun) from sexton.nodes where credential is not null") == 1
+    [again] = anew
+    assert (await worker.report(again, outcome="success"))["status"] == "success"
 
 
 async def test_a_run_whose_claim_was_never_answered_goes_back(guarded: Api, store: Store) -> None:

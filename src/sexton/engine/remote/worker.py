@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import asyncpg
@@ -116,19 +116,16 @@ async def _tend(
     rows = await context.fetch(
         "remote/list_held", node=worker.node, known_seconds=worker.lease_seconds, now=context.now
     )
-    overdue = [row["id"] for row in rows if row["overdue"]]
-    unknown = [
-        (row["id"], row["claim"], "the answer to its claim was lost")
+    overdue = {row["id"]: row["claim"] for row in rows if row["overdue"]}
+    unknown = {
+        row["id"]: row["claim"]
         for row in rows
         if known is not None and row["known"] and not row["overdue"] and row["id"] not in known
-    ]
-    gone = {*overdue, *(run for run, _, _ in unknown)}
-    if gone:
-        await context.open.execute(LOCALLY_BY_KEY)
-    if overdue:
-        await _fail(context, worker.node, overdue)
-    if unknown:
-        columns = by_column(("runs", "claims", "reasons"), unknown)
+    }
+    gone = await _lock(context, worker.node, overdue | unknown)
+    await settle(context, [(row, _overdue(row)) for run, row in gone.items() if run in overdue])
+    if given := [(run, unknown[run], "the answer to its claim was lost") for run in gone if run in unknown]:
+        columns = by_column(("runs", "claims", "reasons"), given)
         await context.execute(
             "recording/release", node=worker.node, delay=0.0, company=0, now=context.now, **columns
         )
@@ -137,11 +134,15 @@ async def _tend(
     return [(row["id"], row["cancelled"]) for row in rows if row["id"] not in gone]
 
 
-async def _fail(context: Context, node: int, runs: Sequence[int]) -> None:
+async def _lock(context: Context, node: int, claims: Mapping[int, int]) -> dict[int, asyncpg.Record]:
+    """Lock runs that the worker holds by these claims: it may have reported them, and claimed them anew."""
+    if not claims:
+        return {}
+    await context.open.execute(LOCALLY_BY_KEY)
     rows = await context.fetch(
-        "remote/lock_runs", runs=runs, node=node, namespace=context.namespace, now=context.now
+        "remote/lock_runs", runs=sorted(claims), node=node, namespace=context.namespace, now=context.now
     )
-    await settle(context, [(row, _overdue(row)) for row in rows if row["state"] == "running"])
+    return {row["id"]: row for row in rows if row["state"] == "running" and row["claim"] == claims[row["id"]]}
 
 
 def _overdue(row: asyncpg.Record) -> Outcome:
