@@ -116,6 +116,24 @@ async def test_a_lost_key_file_is_not_replaced(database: Database, tmp_path: Pat
     assert not secrets.key_file(tmp_path / "data").exists()
 
 
+async def test_a_key_file_that_another_process_makes_meanwhile_is_taken(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two processes start at once on an empty directory: the slower one finds what the faster has sealed."""
+    settings = Settings(data=tmp_path / "data")
+    look = secrets.unreadable
+
+    async def look_late(context: Context, source: str | None) -> list[str]:
+        monkeypatch.undo()
+        other = await secrets.with_own_key(context, settings)
+        await signing_secret(context.database, other.secret_key)
+        return await look(context, source)
+
+    monkeypatch.setattr(secrets, "unreadable", look_late)
+    mine = await secrets.with_own_key(Context(database), settings)
+    assert await signing_secret(database, mine.secret_key)
+
+
 async def test_a_lost_key_is_missed_by_whatever_was_encrypted(database: Database, tmp_path: Path) -> None:
     """Secrets of other namespaces count, and what webhooks are signed with."""
     settings = Settings(data=tmp_path / "data")

@@ -399,7 +399,9 @@ async def with_own_key(context: Context, settings: Settings) -> Settings:
         return settings
     path = Path(source[1:])
     if not path.exists():
-        if lost := await unreadable(context, None):
+        lost = await unreadable(context, None)
+        # Another process may have made it meanwhile, and sealed something with it.
+        if lost and not path.exists():
             raise SecretError(
                 "lost_key",
                 f"the key file {path} is gone, and {', '.join(lost)} cannot be read without it",
