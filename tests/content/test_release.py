@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -250,6 +251,20 @@ async def test_items_that_were_taken_out_are_bounded_as_well(
     await remove_item(context, made.release_id, made.items[0].schedule_id)
     with pytest.raises(Conflict, match="taken out"):
         await add_items(context, made.release_id, [item("3")], force=True)
+
+
+async def test_an_adapter_that_does_not_answer_keeps_no_release_from_being_made(
+    shelf: Shelf, context: Context, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(release, "CHECK_SECONDS", 0.01)
+    monkeypatch.setattr(release, "KEPT_CHECK_SECONDS", 0.02)
+    monkeypatch.setattr(shelf, "silent", True)
+    made = await create_release(context, spec(item("1"), adapter="shelf"))
+    assert [(each.code, each.warning) for each in made.findings] == [("not_checked", True)]
+    async with engine.database.transaction() as connection:
+        inside = replace(context, connection=connection)
+        made = await create_release(inside, spec(item("2"), adapter="shelf"))
+    assert made.findings[0].message == "shelf has not told within 0.02 seconds"
 
 
 # Where no transaction reaches.

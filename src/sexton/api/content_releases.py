@@ -141,7 +141,7 @@ async def approve_release(call: Call) -> Answer:
     return Answer(await release.approve_release(call.context, call.path("release"), by=by))
 
 
-@operation(routes.CHECK_RELEASE, answer=ReleaseView, errors=(404,), answer_example=RELEASE_ANSWER)
+@operation(routes.CHECK_RELEASE, kept=False, answer=ReleaseView, errors=(404,), answer_example=RELEASE_ANSWER)
 async def check_release(call: Call) -> Answer:
     """What would go wrong if it went out as things are: `findings` is empty if nothing would."""
     settings = call.services.settings

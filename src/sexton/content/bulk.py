@@ -15,7 +15,7 @@ import msgspec
 
 from sexton.content.adapters.configured import content_target
 from sexton.content.adapters.table import make_plain
-from sexton.content.conflict import needs_publication, refuse_unpublished
+from sexton.content.conflict import hold_entities, needs_publication, refuse_unpublished
 from sexton.content.model import Entity
 from sexton.content.plan import PlannedAction, job_of
 from sexton.content.schedule import plan_of
@@ -24,7 +24,6 @@ from sexton.content.timeline import MOST_PLANS, plans_of, times_of
 from sexton.errors import InvalidField, RefusedLines, SextonError
 from sexton.jobs import bulk
 from sexton.model import decode_id, encode_id
-from sexton.postgres import locks
 from sexton.postgres.transaction import Context, command
 from sexton.refusal import UNREADABLE, bad_json, check_text, explained, refuse_nul
 
@@ -134,11 +133,7 @@ def _spec(item: bytes | Mapping[str, Any]) -> ScheduleSpec:
 @command
 async def _create(context: Context, read: Sequence[tuple[PlannedAction, bool]], force: bool) -> list[str]:
     plans = await _with_targets(context, [plan for plan, _ in read])
-    await context.fetch(
-        "content/hold_entities",
-        seed=locks.CONTENT_ENTITY_SEED,
-        entities=[f"{context.namespace}/{plan.entity}" for plan in plans],
-    )
+    await hold_entities(context, [plan.entity for plan in plans])
     await _check_conflicts(
         context, [(line, plan) for line, (plan, own) in enumerate(read, 1) if not (force or own)]
     )

@@ -30,10 +30,15 @@ class ContradictingPlans(Conflict):
 
 async def hold_entity(context: Context, entity: Entity) -> None:
     """Until the end of the transaction, no other plan for the entity is made."""
-    await context.fetchval(
-        "content/hold_entity",
+    await hold_entities(context, [entity])
+
+
+async def hold_entities(context: Context, entities: Sequence[Entity]) -> None:
+    """The same for many, always in one order, so that no two wait for each other."""
+    await context.fetch(
+        "content/hold_entities",
         seed=locks.CONTENT_ENTITY_SEED,
-        entity=f"{context.namespace}/{entity}",
+        entities=[f"{context.namespace}/{entity}" for entity in entities],
     )
 
 

@@ -17,7 +17,7 @@ import asyncpg
 from sexton.clock import iso
 from sexton.config import Settings
 from sexton.content.adapters.configured import content_target
-from sexton.content.conflict import ContradictingPlans, check_conflicts, hold_entity
+from sexton.content.conflict import ContradictingPlans, check_conflicts, hold_entities
 from sexton.content.model import RELEASE, Entity
 from sexton.content.moment import Moment, read_moment
 from sexton.content.plan import FIRST_RETRY_SECONDS, KEEP_SECONDS, QUEUE
@@ -37,8 +37,9 @@ from sexton.targets.run import describe
 TIMEOUT_SECONDS = 3600
 # Items that were taken out are still shown.
 MOST_EVER = 2 * MOST_ITEMS
-# How long the check of a release may ask its adapter while a caller waits for the answer.
-CHECK_SECONDS = 15
+# How long the check of a release may ask its adapter while a caller waits for the answer; less where that is
+# kept for an Idempotency-Key, in the transaction of the release.
+CHECK_SECONDS, KEPT_CHECK_SECONDS = 15, 5
 NEWLINE = "\n"
 
 
@@ -220,7 +221,7 @@ async def _insert_items(
     for place, entity in enumerate(entities):
         check_text(entity.type, f"items[{place}].entity_type", 64)
         check_text(entity.id, f"items[{place}].entity_id", 64)
-    await _hold(context, entities)
+    await hold_entities(context, entities)
     if not force:
         for place, entity in enumerate(entities):
             if entity in entities[:place] or entity in taken:
@@ -246,11 +247,6 @@ async def _refuse_conflicts(context: Context, row: asyncpg.Record) -> None:
         await check_conflicts(context, plan_of_item(row, item), release=row["id"])
 
 
-async def _hold(context: Context, entities: Sequence[Entity]) -> None:
-    for entity in sorted(set(entities)):
-        await hold_entity(context, entity)
-
-
 async def _check(context: Context, ref: str, settings: Settings, *, told: bool) -> ReleaseView:
     """The adapter may be asked over the network: outside of the transaction that keeps what it said."""
     number = decode_id(RELEASE, ref)
@@ -273,14 +269,15 @@ async def _ask(
     # Processes that ask nothing do not import what requests need.
     from sexton.content.adapters.opened import opened_adapters
 
+    seconds = CHECK_SECONDS if context.connection is None else KEPT_CHECK_SECONDS
     async with opened_adapters(context.database, settings) as opened:
         mask = opened.services.secrets.mask
         try:
-            async with asyncio.timeout(CHECK_SECONDS):
+            async with asyncio.timeout(seconds):
                 adapter = await opened.get(context, row["adapter"])
                 return await ask_adapter(context, adapter, row, items, mask)
         except TimeoutError:
-            why = f"{row['adapter']} has not told within {CHECK_SECONDS} seconds"
+            why = f"{row['adapter']} has not told within {seconds} seconds"
         except Exception as error:
             why = f"{row['adapter']} cannot be asked: {mask(describe(error).partition(NEWLINE)[0])}"
     return [ReleaseFinding(code="not_checked", message=why, warning=True)]
@@ -324,7 +321,7 @@ async def _refuse_late(context: Context, row: asyncpg.Record) -> None:
 async def _move(context: Context, what: str, row: asyncpg.Record, moment: Moment, *, force: bool) -> None:
     named = {"release_id": row["id"], "namespace": context.namespace}
     items = await context.fetch("content/list_items", **named)
-    await _hold(context, [Entity(item["entity_type"], item["entity_id"]) for item in items])
+    await hold_entities(context, [Entity(item["entity_type"], item["entity_id"]) for item in items])
     target = await content_target(context, row["adapter"])
     job = _job(target, row["created_by"], row["max_retries"], row["id"], moment)
     changes: dict[str, Any] = {

@@ -1,3 +1,3 @@
--- As hold_entity, of many at once: always in the same order.
+-- One plan for an entity is made after the other, so that each sees the others. Of many, always in the same order.
 select pg_advisory_xact_lock(key)
 from (select distinct hashtextextended(entity, :seed) as key from unnest(:entities::text[]) as entity order by key) as entity
