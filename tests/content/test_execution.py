@@ -162,6 +162,9 @@ async def test_what_is_done_stays_so_though_the_series_is_called_off_before_its_
     monkeypatch.setattr(OpenContent, "_carry_out", between)
     [run] = await engine.advance(to=AT + timedelta(minutes=1))
     assert (run.status, points.count("step.noted")) == ("success", 1)
+    assert run.result == {
+        "effect": "changed", "state_before": "draft", "state_after": "published", "version": 1,
+    }  # fmt: skip
 
 
 async def test_what_was_done_at_once_stays_done_when_the_try_that_was_to_come_is_left(

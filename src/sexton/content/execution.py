@@ -215,7 +215,7 @@ class _Batch:
                     raise NotYet
                 seen.add(row["id"])
                 if _done_by(run, row):
-                    self.outcomes[run] = Success()
+                    self.outcomes[run] = Success(await _result(context, row, run))
                     ended.add(row["id"])
                     continue
                 change = _decide(row, run, by_run[run.id], ended, seen)
@@ -297,6 +297,19 @@ async def _before(
         version_before=before[1],
     )
     return before
+
+
+async def _result(context: Context, row: asyncpg.Record, run: RunContext) -> dict[str, Any]:
+    """What a run did that has noted it, and comes again."""
+    change = await context.fetchrow(
+        "content/find_change",
+        namespace=row["namespace"],
+        entity_type=row["entity_type"],
+        entity_id=row["entity_id"],
+        schedule_id=row["id"],
+        run_id=run.id,
+    )
+    return {"effect": "no_op"} if change is None else {"effect": "changed", **change}
 
 
 def _is_last(run: RunContext, error: BaseException) -> bool:
