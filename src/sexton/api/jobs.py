@@ -97,7 +97,7 @@ async def edit_job(call: Call) -> Answer:
 
 
 @operation(
-    routes.PUT_JOB, answer=JobView, errors=(409, 412, 422), example=examples.JOB_REQUEST,
+    routes.PUT_JOB, also=(201,), answer=JobView, errors=(409, 412, 422), example=examples.JOB_REQUEST,
     answer_example=examples.JOB,
 )  # fmt: skip
 async def put_job(call: Call) -> Answer:

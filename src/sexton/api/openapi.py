@@ -70,7 +70,7 @@ def _target(schemas: Sequence[dict[str, Any]], components: dict[str, Any]) -> di
 
 
 def _operation(one: Operation, known: dict[str, Any]) -> dict[str, Any]:
-    answer: dict[str, Any] = {"description": HTTPStatus(one.status).phrase}
+    answer: dict[str, Any] = {}
     if one.answer is not None:
         schema = known[_key(one.answer)]
         answer["content"] = {
@@ -83,7 +83,7 @@ def _operation(one: Operation, known: dict[str, Any]) -> dict[str, Any]:
         "summary": one.summary,
         "description": one.description,
         "parameters": [*_path_parameters(one), *_query_parameters(one), *_header_parameters(one)],
-        "responses": {str(one.status): answer, **_errors(one)},
+        "responses": {**_answers(one, answer), **_errors(one)},
     }
     if one.tokened:
         described["security"] = []
@@ -93,6 +93,13 @@ def _operation(one: Operation, known: dict[str, Any]) -> dict[str, Any]:
             "content": {one.body_types[0]: _content(known[_key(one.body)], one.example)},
         }
     return described
+
+
+def _answers(one: Operation, answer: dict[str, Any]) -> dict[str, Any]:
+    return {
+        str(status): {"description": HTTPStatus(status).phrase, **answer}
+        for status in sorted((one.status, *one.also))
+    }
 
 
 def _content(schema: Any, example: Any) -> dict[str, Any]:

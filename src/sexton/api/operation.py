@@ -227,6 +227,8 @@ class Operation(Route):
     handler: Callable[[Call], Awaitable[Answer]]
     description: str
     status: int = 200
+    #: Other statuses that come with the same answer.
+    also: tuple[int, ...] = ()
     #: The type of the answer; None where there is none.
     answer: Any = None
     media_type: str = JSON

@@ -75,7 +75,7 @@ async def healthz(call: Call) -> Answer:
     return Answer(Health("ok", __version__))
 
 
-@operation(routes.READYZ, answer=Readiness, errors=(503,), answer_example=examples.READY)
+@operation(routes.READYZ, answer=Readiness, also=(503,), answer_example=examples.READY)
 async def readyz(call: Call) -> Answer:
     """200 if the database is reachable and every loop ticks, otherwise 503. Needs no key."""
     database = await call.services.database_check.state()
