@@ -31,6 +31,7 @@ FEED: dict[str, Any] = {
     "revoked_by": None,
     "revoked_at": None,
 }
+CALENDAR = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\n…\r\nEND:VCALENDAR\r\n"
 NEW_FEED = {**FEED, "token": "Zm9v…", "path": "/api/v1/content/feeds/Zm9v…/calendar.ics"}
 
 
@@ -80,7 +81,7 @@ async def _authorise(call: Call) -> None:
 
 @operation(
     routes.READ_FEED, answer=str, errors=(404,), authorise=_authorise,
-    media_type="text/calendar",
+    media_type="text/calendar", answer_example=CALENDAR,
 )  # fmt: skip
 async def read_content_feed(call: Call) -> Answer:
     """iCalendar: a month back and a year ahead, at most 2000 events. The secret in the address authorises
