@@ -21,7 +21,7 @@ from sexton.postgres.page import Number, Page, decode_cursor, encode_cursor, mak
 from sexton.postgres.transaction import Context, command, query
 from sexton.refusal import about, check_text, not_found
 from sexton.security.keys import read_pepper
-from sexton.security.token import is_token, new_token, token_hash
+from sexton.security.token import has_form, is_token, new_token, token_hash
 
 KIND = "content feed"
 PAST, AHEAD = timedelta(days=30), timedelta(days=366)
@@ -108,8 +108,10 @@ async def revoke_feed(context: Context, feed_id: str) -> FeedView:
 
 
 async def find_feed(context: Context, token: str, source: str | None = None) -> tuple[FeedView, str] | None:
-    """The feed that a secret belongs to, and its namespace. A secret that this cluster has not made is told
-    by its seal, without asking the database."""
+    """The feed that a secret belongs to, and its namespace. What has not the form of a secret is told without
+    asking the database."""
+    if not has_form(token):
+        return None
     pepper = await read_pepper(context.database, source)
     if not is_token(token, KIND, pepper):
         return None
