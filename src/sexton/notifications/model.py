@@ -1,0 +1,67 @@
+"""The words of notifications as values: statuses, urgencies, channels, recipients."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+#: The prefixes of ids: of a message, of a campaign.
+MESSAGE = "n"
+CAMPAIGN = "k"
+
+#: The queue of all runs of notifications.
+QUEUE = "notifications"
+
+
+class MessageStatus(StrEnum):
+    """Where a message stands."""
+
+    PENDING = "pending"  # its time has not come, or it waits for its next try
+    HELD = "held"  # its time has come, and something holds it
+    PROCESSING = "processing"  # it is being submitted to a provider
+    SENT = "sent"  # a provider has accepted it
+    DELIVERED = "delivered"
+    FAILED = "failed"
+    BOUNCED = "bounced"
+    CANCELLED = "cancelled"
+    EXPIRED = "expired"  # it was too late
+    SUPPRESSED = "suppressed"  # the recipient does not want it, or cannot get it
+    UNCONFIRMED = "unconfirmed"  # perhaps it was sent: it is sent again only on a person's word
+
+
+#: Not submitted yet: it can be cancelled and rescheduled.
+OPEN = (MessageStatus.PENDING, MessageStatus.HELD)
+
+
+class Urgency(StrEnum):
+    """How a message is treated when it is late or fails."""
+
+    ASAP = "asap"  # tried again at once; quiet hours do not hold it, unless the namespace says so
+    TIME_SENSITIVE = "time_sensitive"  # expires 30 minutes late
+    DIGEST = "digest"  # expires 24 hours late
+
+
+#: How late a message of an urgency may be, unless it says so itself.
+EXPIRES_SECONDS = {Urgency.TIME_SENSITIVE: 30 * 60, Urgency.DIGEST: 24 * 3600}
+
+
+class EventKind(StrEnum):
+    """What was unusual about a message: a line in `why`."""
+
+    HELD = "held"
+    RELEASED = "released"
+    SUPPRESSED = "suppressed"
+    FELL_BACK = "fell_back"
+    RETRY = "retry"
+    DEFERRED = "deferred"  # no attempt was charged: a breaker is open, or a rate reached
+    EXPIRED = "expired"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    RESCHEDULED = "rescheduled"
+    UNCONFIRMED = "unconfirmed"
+    RESENT = "resent"
+    DELIVERED = "delivered"
+    BOUNCED = "bounced"
+    COMPLAINED = "complained"
+    OPENED = "opened"
+    READ = "read"
+    UNSUBSCRIBED = "unsubscribed"
