@@ -10,6 +10,8 @@ import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
+import aiohttp
+import msgspec
 import pytest
 import pytest_asyncio
 
@@ -19,6 +21,7 @@ from sexton.engine.logs import UtcFormatter
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
 from sexton.security.access import own_name
+from sexton.security.audit import AuditView
 from sexton.security.audit_chain import seal
 from tests.api.conftest import Api, Reply, serve
 from tests.api.test_sessions import signed_in
@@ -469,3 +472,25 @@ async def test_no_key_is_in_the_audit(guarded: Api, store: Store) -> None:
     assert [each["action"] for each in await entries(store)] == ["key.created", "key.rotated", "key.created"]
     for key in (made.json()["key"], new.json()["key"], CONFIGURED):
         assert not any(key in text for text in texts)
+
+
+async def test_an_export_stops_when_its_key_is_revoked(guarded: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = (await guarded("POST", "/keys", {"name": "leaver", "role": "admin"}, headers=ADMIN)).json()
+    [entry] = await _all_parts(guarded)
+
+    async def exported(*given: Any, **more: Any) -> AsyncIterator[list[AuditView]]:
+        yield [entry]
+        await guarded("DELETE", f"/keys/{made['key_id']}", headers=ADMIN)
+        yield [entry]
+
+    monkeypatch.setattr("sexton.security.audit.exported", exported)
+    monkeypatch.setattr("sexton.api.operation.CHECK_SECONDS", 0.0)
+    with pytest.raises(aiohttp.ClientPayloadError):
+        await guarded("GET", "/audit/export", headers={"Authorization": f"Bearer {made['key']}"})
+    whole = await guarded("GET", "/audit/export", headers=ADMIN)
+    assert len(whole.content.splitlines()) == 2
+
+
+async def _all_parts(api: Api) -> list[AuditView]:
+    found = await api("GET", "/audit?limit=1", headers=ADMIN)
+    return msgspec.convert(found.json(), list[AuditView])

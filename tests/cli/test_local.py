@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from sexton.cli.secret import interrupted
 from sexton.config import Settings
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
@@ -164,3 +165,17 @@ def test_reshard(sexton: Sexton, own_database_url: str) -> None:
     assert sexton("reshard", "6", "--database-url", own_database_url).out == "It has 6 shards already.\n"
     assert sexton("reshard", "2", "--json", "--database-url", own_database_url).json()["before"] == 6
     assert sexton("reshard", "5000", "--database-url", own_database_url).code == 2
+
+
+async def test_a_change_of_the_key_that_was_interrupted_is_noticed(
+    database: Database, tmp_path: Path
+) -> None:
+    """The secrets are encrypted anew, and the process dies before the new key file is in its place."""
+    context, old, new = Context(database), secrets.new_key(), tmp_path / "key.new"
+    secrets.make_key_file(new)
+    assert not await interrupted(context, old, new)
+    await secrets.keep(context, Settings(secret_key=old), "crm", "s3cret-value")
+    assert not await interrupted(context, old, new)
+    await secrets.rekey(context, old, f"@{new}")
+    assert await interrupted(context, old, new)
+    assert not await interrupted(context, f"@{new}", new)

@@ -58,6 +58,8 @@ WRONG_SIGN_INS, MOST_WRONG_SIGN_INS = 20, 200
 SIGNED_OUT = frozenset({"no_key", "bad_session", "other_user", "forwarded"})
 # Items of a list that are encoded at a time.
 SLICE = 50
+# While an answer is sent as it is read, its caller is looked at again so often.
+CHECK_SECONDS = 1.0
 
 T = TypeVar("T")
 
@@ -354,9 +356,10 @@ async def _carried_out(call: Call, stack: AsyncExitStack | None = None) -> Respo
     if key is None or operation.method != "POST" or operation.streams or not operation.kept:
         answer = await operation.handler(call)
         if isinstance(answer.body, AsyncIterator):
+            body = _while_allowed(answer.body, call)
             if stack is not None:
-                answer = replace(answer, body=_until_end(answer.body, stack.pop_all()))
-            return _streamed(answer, operation, request.method)
+                body = _until_end(body, stack.pop_all())
+            return _streamed(replace(answer, body=body), operation, request.method)
         return _response(await _stored(operation, answer), operation, cookies=answer.cookies)
 
     async def effect(context: Context) -> StoredAnswer:
@@ -445,6 +448,23 @@ async def _encoded(body: Any) -> bytes:
 async def _stored(operation: Operation, answer: Answer) -> StoredAnswer:
     encoded = await _encoded(answer.body)
     return StoredAnswer(answer.status or operation.status, dict(answer.headers), encoded)
+
+
+async def _while_allowed(parts: AsyncIterator[bytes], call: Call) -> AsyncIterator[bytes]:
+    """What is sent as it is read stops when the credential of its caller has ended, or has lost its role: the
+    connection is closed, and an export ends in the middle."""
+    operation, services, request = call.operation, call.services, call.request
+    checked = clock.monotonic()
+    async for part in parts:
+        if (
+            not operation.tokened
+            and operation.role is not None
+            and clock.monotonic() - checked >= CHECK_SECONDS
+        ):
+            caller = await services.guard.check(request)
+            caller.require(operation.role, call.context.namespace, cluster=operation.cluster)
+            checked = clock.monotonic()
+        yield part
 
 
 async def _until_end(parts: AsyncIterator[bytes], stack: AsyncExitStack) -> AsyncIterator[bytes]:

@@ -147,7 +147,11 @@ def rekey(
             raise InvalidField("no_file", "the new key needs a file", field="to", hint="add --to FILE")
         path = to or Path((source or "")[1:])
         made = to or path.with_name(path.name + ".new")
-        secrets.make_key_file(made)
+        secrets.make_key_file(made)  # which takes one that is there
+        if made != path and await interrupted(context, source, made):
+            # A process that changed the key died before it could put the file in its place.
+            made.replace(path)
+            return 0, [], path
         readable = source is not None and not (source.startswith("@") and not Path(source[1:]).exists())
         count, lost = await secrets.rekey(context, source if readable else None, f"@{made}", forget=forget)
         if made != path:
@@ -162,6 +166,12 @@ def rekey(
         if lost:
             write(console(), f"deleted, to be set again: {', '.join(lost)}")
     return DONE
+
+
+async def interrupted(context: Context, source: str | None, new: Path) -> bool:
+    """Whether all that is encrypted needs the new key already, and some of it cannot be read with the old."""
+    lost = await secrets.unreadable(context, source)
+    return bool(lost) and not await secrets.unreadable(context, f"@{new}")
 
 
 def show(*, database_url: DatabaseUrl = None, data: Data = None, json: Json = False) -> int:
