@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +17,7 @@ from sexton.connections.address import Address
 from sexton.connections.loopback import is_loopback
 from sexton.connections.postgres import check_address
 from sexton.connections.scheme import Use, examples, plug_ins
+from sexton.connections.smtp import check_smtp
 from sexton.errors import InvalidField
 from sexton.model import LONGEST_QUEUE, NAMESPACE_NAME
 from sexton.refusal import explained
@@ -34,6 +36,7 @@ SHORTEST_LEASE = 1
 # The last use of a session is noted once a minute.
 SHORTEST_IDLE = 120
 PREFIX = "SEXTON_"
+PLUG_IN_NAME = re.compile(r"[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?")
 # Stands for all queues, or all namespaces.
 EVERY = "*"
 
@@ -56,6 +59,9 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     app: str | None = None
     targets: str = ""
     adapters: str = ""
+    channels: str = ""
+    smtp_url: str | None = None
+    mail_from: str | None = None
     allow_shell: bool = False
     shell_commands: str = ""
     shell_variables: str = ""
@@ -147,6 +153,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         self.allowed_variables()
         self.target_paths()
         self.adapter_paths()
+        self.channel_paths()
+        self.smtp_addresses()
         self.public_origin()
         self.page_origins()
         _check_openid(self)
@@ -207,18 +215,18 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
     def adapter_paths(self) -> dict[str, str]:
         """The dotted paths of adapters beside those of Sexton and of installed packages, by name."""
-        paths: dict[str, str] = {}
-        for given in filter(None, map(str.strip, self.adapters.split(","))):
-            name, _, path = map(str.strip, given.partition("="))
-            if not NAMESPACE_NAME.fullmatch(name) or not _is_dotted_path(path):
-                raise InvalidField(
-                    "bad_config",
-                    f"{given!r} does not name an adapter and its path",
-                    field="adapters",
-                    hint="write name=package.module:Name, several with commas",
-                )
-            paths[name] = path
-        return paths
+        return _named_paths("adapters", self.adapters, "an adapter")
+
+    def channel_paths(self) -> dict[str, str]:
+        """The dotted paths of kinds of provider beside those of Sexton and of installed packages, by name."""
+        return _named_paths("channels", self.channels, "a kind of provider")
+
+    def smtp_addresses(self) -> list[str]:
+        """The mail servers of the installation, in the order in which they are tried."""
+        urls = (self.smtp_url or "").split()
+        for url in urls:
+            check_smtp("smtp_url", url)
+        return urls
 
     def role_names(self) -> list[str]:
         """What a process does: some of api, scheduler, worker."""
@@ -354,6 +362,21 @@ def _check_server(use: Use, field: str, url: str, plain: tuple[str, ...]) -> Non
             hint=f"use {', '.join((*plain, *known.values()))}",
         )
     Address.read(url, field=field, queue=use == "queue")
+
+
+def _named_paths(field: str, text: str, what: str) -> dict[str, str]:
+    paths: dict[str, str] = {}
+    for given in filter(None, map(str.strip, text.split(","))):
+        name, _, path = map(str.strip, given.partition("="))
+        if not PLUG_IN_NAME.fullmatch(name) or not _is_dotted_path(path):
+            raise InvalidField(
+                "bad_config",
+                f"{given!r} does not name {what} and its path",
+                field=field,
+                hint="write name=package.module:Name, several with commas",
+            )
+        paths[name] = path
+    return paths
 
 
 def _is_dotted_path(path: str) -> bool:

@@ -32,6 +32,7 @@ THINGS = {
     "release": ("release_not_found", "see: sexton content releases"),
     "feed": ("feed_not_found", "see: sexton content feeds"),
     "adapter": ("adapter_not_found", "GET /api/v1/content/adapters lists them"),
+    "provider": ("provider_not_found", "see: sexton providers list"),
     "entity": ("entity_not_found", "see: sexton content entities"),
     "session": ("session_not_found", "see: sexton sessions list"),
     "worker": ("worker_not_found", "join first: POST /api/v1/workers"),

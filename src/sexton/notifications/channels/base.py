@@ -76,10 +76,11 @@ class Unclear(msgspec.Struct, frozen=True):
 
 class Deferred(msgspec.Struct, frozen=True):
     """Nothing was tried: a rate, a limit or an open circuit. Come back after `seconds`; no attempt is
-    charged."""
+    charged. `stays`: it waits for this provider, and does not go to the next."""
 
     reason: str
     seconds: float
+    stays: bool = False
 
 
 SendResult = Accepted | Rejected | Failed | Unclear | Deferred
@@ -97,6 +98,8 @@ class ProviderServices:
     name: str
     #: The channel that it is configured for.
     channel: str
+    #: Requests or connections at a time, in this process; None: as the kind has it.
+    concurrency: int | None
     settings: Settings
     database: Database
     #: The guarded way out, for requests over HTTP; other clients take addresses and sockets from its guard.
@@ -131,8 +134,9 @@ class ChannelProvider(ABC):
         """Send all of them; one result for each, in their order. What is raised counts as `Unclear` for the
         whole batch, so catch what you can tell."""
 
-    async def check(self) -> None:
-        """Reach the other side without sending anything. Raises what is wrong, in words for its operator."""
+    async def check(self) -> str | None:
+        """Reach the other side without sending anything; what there is to say of it. Raises what is wrong."""
+        return None
 
     @abstractmethod
     async def close(self) -> None:

@@ -162,3 +162,63 @@ create table sexton.suppressions (
     since timestamptz not null,
     primary key (namespace, channel, address)
 );
+
+-- Who sends for a namespace, beside the providers that need no configuration.
+create table sexton.notification_providers (
+    namespace text collate "C" not null,
+    name text collate "C" not null,
+    channel text collate "C" not null,
+    kind text not null,
+    config jsonb not null,      -- names secrets, holds none
+    priority integer not null,  -- the smallest is asked first
+    rate double precision,      -- messages in a second, of all processes together; null: no limit
+    concurrency integer,        -- requests or connections at a time, of each process; null: as the kind has it
+    on_doubt text check (on_doubt in ('hold', 'resend')),   -- null: resend if the other side knows keys
+    enabled boolean not null default true,
+    revision integer not null default 1,
+    changed_by text not null,
+    changed_at timestamptz not null,
+    primary key (namespace, name)
+);
+
+create index notification_providers_channel on sexton.notification_providers (namespace, channel, priority, name);
+
+-- How a provider is doing. Written now and then; providers without a configuration of their own are here too.
+create table sexton.notification_health (
+    namespace text collate "C" not null,
+    name text collate "C" not null,
+    channel text collate "C" not null,
+    next_at timestamptz,        -- with a rate: when the next message may go
+    open_until timestamptz,     -- its circuit is open until then
+    open_reason text,
+    opened_at timestamptz,
+    accepted bigint not null default 0,
+    rejected bigint not null default 0,
+    failed bigint not null default 0,
+    unclear bigint not null default 0,
+    deferred bigint not null default 0,
+    accepted_at timestamptz,    -- the last time
+    failed_at timestamptz,
+    failure text,               -- the last one
+    primary key (namespace, name, channel)
+) with (fillfactor = 50);
+
+-- The channel in_app: what is in the inbox of a recipient.
+create table sexton.inbox (
+    id bigint generated always as identity primary key,
+    namespace text collate "C" not null,
+    user_id text collate "C" not null,
+    key text collate "C" not null,          -- of its message: sent twice, it is here once
+    message_id bigint not null,
+    parts jsonb not null,
+    topic text,
+    created_at timestamptz not null,
+    expires_at timestamptz not null,
+    read_at timestamptz,
+    archived_at timestamptz
+) with (fillfactor = 80);
+
+create unique index inbox_key on sexton.inbox (namespace, user_id, key);
+create index inbox_recipient on sexton.inbox (namespace, user_id, id);
+create index inbox_unread on sexton.inbox (namespace, user_id) where read_at is null and archived_at is null;
+create index inbox_expiry on sexton.inbox (namespace, expires_at);

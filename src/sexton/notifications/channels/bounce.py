@@ -1,0 +1,78 @@
+"""What a mail server's refusal means, told from its enhanced status code (RFC 3463, RFC 5248).
+
+A code of three numbers, such as 5.1.1, says more than the three digits before it: whether the mailbox does
+not exist, is full, or does not want this message.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+
+from sexton.notifications.channels.base import Failed, Rejected, SendResult
+
+ENHANCED = re.compile(r"^([245]\.\d{1,3}\.\d{1,3})(?=\s|$)")
+#: Statuses that say that there is no such mailbox, or that it takes no mail any more.
+ABSENT = frozenset({"1.0", "1.1", "1.2", "1.3", "1.6", "1.10", "2.0", "2.1"})
+#: Those of our own connection: the next message would be refused alike.
+OURS = frozenset({421, 432, 454, 530, 534, 535, 538})
+SHOWN = 300
+
+
+class BounceClass(StrEnum):
+    """Why a message came back."""
+
+    HARD = "hard"  # the address does not exist
+    SOFT = "soft"  # it may work later
+    FULL = "full"  # the mailbox is full
+    POLICY = "policy"  # the message, or its sender, is not wanted
+    CONTENT = "content"  # the message is too large, or cannot be read
+    ROUTING = "routing"  # the server of the address cannot be reached
+    OTHER = "other"
+
+
+def enhanced_code(text: str) -> str | None:
+    """The code at the beginning of a reply, without which only its three digits are known."""
+    found = ENHANCED.match(text.strip())
+    return found[1] if found else None
+
+
+def bounce_class(code: str) -> BounceClass:
+    """Of a code such as 5.1.1 or 550."""
+    if not re.fullmatch(r"[45]\.\d{1,3}\.\d{1,3}", code):
+        return BounceClass.SOFT if code.startswith("4") else BounceClass.OTHER
+    permanent, rest = code.startswith("5"), code[2:]
+    if rest == "2.2":
+        return BounceClass.FULL
+    if not permanent:
+        return BounceClass.SOFT
+    if rest in ABSENT:
+        return BounceClass.HARD
+    subject = rest.partition(".")[0]
+    if rest == "3.4" or subject == "6":
+        return BounceClass.CONTENT
+    return {"4": BounceClass.ROUTING, "7": BounceClass.POLICY}.get(subject, BounceClass.OTHER)
+
+
+def refusal(code: int, text: str, command: str) -> SendResult:
+    """What a reply to one of MAIL, RCPT, DATA or the message itself means for the message."""
+    enhanced = enhanced_code(text)
+    shown = enhanced or str(code)
+    words = " ".join(text.split())[:SHOWN]
+    reason = f"{command}: {code} {words}".strip()
+    if code in OURS or (command == "MAIL" and not 500 <= code < 600) or (enhanced or "").startswith("4.3."):
+        return Failed(reason, code=shown)
+    if 400 <= code < 500:
+        return Failed(reason, code=shown, ours=True)
+    if 500 <= code < 600:
+        if command == "MAIL" and bounce_class(shown) in (
+            BounceClass.POLICY,
+            BounceClass.OTHER,
+            BounceClass.HARD,
+        ):
+            # The sender is refused: so would the next message be, and another provider may take it.
+            return Failed(reason, code=shown)
+        return Rejected(
+            reason, code=shown, gone=command == "RCPT" and bounce_class(shown) == BounceClass.HARD
+        )
+    return Failed(f"{reason}, which is no answer to it", code=shown)

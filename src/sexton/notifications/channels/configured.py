@@ -1,0 +1,187 @@
+"""Providers that a namespace has configured: a name, a channel, a kind and what the kind needs to know.
+
+Passwords are not among it: a configuration names secrets, as `${secret:name}`.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import Annotated, Any
+
+import asyncpg
+import msgspec
+
+from sexton.errors import Conflict, InvalidField
+from sexton.notifications.channels.provider_spec import ProviderSpec
+from sexton.notifications.channels.table import provider_kinds
+from sexton.postgres.transaction import Context, command, query
+from sexton.refusal import about, explained, not_found, refuse_nul
+from sexton.security.placeholder import PLACEHOLDER, secret_names
+
+NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
+LARGEST_CONFIG = 64 * 1024
+MOST_PROVIDERS = 200
+#: What was kept in the audit: everything but where and when.
+AUDITED = ("channel", "kind", "config", "priority", "rate", "concurrency", "on_doubt", "enabled")
+
+
+class ProviderView(msgspec.Struct, frozen=True, kw_only=True):
+    """A provider that was configured."""
+
+    name: Annotated[str, about("Its name.")]
+    channel: Annotated[str, about("The channel that it sends for.")]
+    kind: Annotated[str, about("The kind.")]
+    config: Annotated[dict[str, Any], about("What it was told; secrets by their names.")]
+    priority: Annotated[int, about("The smallest is asked first.")]
+    rate: Annotated[float | None, about("Messages in a second; null: no limit.")]
+    concurrency: Annotated[int | None, about("Requests or connections at a time; null: as the kind has it.")]
+    on_doubt: Annotated[str | None, about("What is done with a message that may have been sent.")]
+    enabled: Annotated[bool, about("Whether it is asked.")]
+    revision: Annotated[int, about("Grows with every change.")]
+    changed_by: Annotated[str, about("Who changed it last.")]
+    changed_at: Annotated[datetime, about("When.")]
+
+
+def read_config(kind: str, config: Any) -> Any:
+    """A configuration as its kind's type, or `InvalidField`."""
+    known = provider_kinds()
+    if kind not in known:
+        raise InvalidField(
+            "bad_value",
+            f"there is no kind of provider {kind}",
+            field="kind",
+            hint=f"use {', '.join(sorted(known))}, or install the package that brings it",
+        )
+    type_ = known[kind].config
+    try:
+        return msgspec.convert(config, type_)
+    except msgspec.ValidationError as error:
+        raise explained(error, type_, config, under="config") from None
+
+
+def secret_only(text: str, field: str) -> str:
+    """Refuse a password in clear, without repeating it."""
+    if not PLACEHOLDER.fullmatch(text):
+        raise InvalidField(
+            "secret_in_clear",
+            f"config.{field} is not the name of a secret",
+            field=f"config.{field}",
+            hint="store the value with sexton secret set NAME, and write ${secret:NAME}",
+        )
+    secret_names(text, f"config.{field}")
+    return text
+
+
+@command
+async def put_provider(context: Context, name: str, spec: ProviderSpec) -> ProviderView:
+    """Configure a provider, or change its configuration. What is sent next goes by it."""
+    check_name(name, "name")
+    check_name(spec.channel, "channel")
+    refuse_nul(spec.config, "config")
+    read_config(spec.kind, spec.config)
+    _check_channel(spec)
+    text = msgspec.json.encode(spec.config).decode()
+    if len(text) > LARGEST_CONFIG:
+        raise InvalidField(
+            "too_long",
+            f"the configuration has {len(text):,} characters",
+            field="config",
+            hint=f"at most {LARGEST_CONFIG:,}",
+        )
+    before = await _find(context, name)
+    if before is None:
+        await _check_room(context)
+    elif before.channel != spec.channel:
+        raise Conflict(
+            "other_channel", f"{name} sends for {before.channel}", hint="give the new one another name"
+        )
+    await context.execute(
+        "providers/set",
+        namespace=context.namespace,
+        name=name,
+        channel=spec.channel,
+        kind=spec.kind,
+        config=text,
+        priority=spec.priority,
+        rate=spec.rate,
+        concurrency=spec.concurrency,
+        on_doubt=spec.on_doubt,
+        enabled=spec.enabled,
+        actor=context.actor,
+        now=context.now,
+    )
+    saved = await get_provider(context, name)
+    context.changed(
+        "provider.set",
+        name,
+        name,
+        before=None if before is None else _audited(before),
+        after=_audited(saved),
+    )
+    return saved
+
+
+@query
+async def get_provider(context: Context, name: str) -> ProviderView:
+    found = await _find(context, name)
+    if found is None:
+        raise not_found("provider", name)
+    return found
+
+
+@query
+async def list_providers(context: Context) -> list[ProviderView]:
+    """All of a namespace, by channel and in the order in which they are asked."""
+    rows = await context.fetch("providers/list", namespace=context.namespace, limit=MOST_PROVIDERS)
+    return list(map(_view, rows))
+
+
+@command
+async def delete_provider(context: Context, name: str) -> None:
+    """Messages go to the next provider of its channel. Those that wait for its reports get none."""
+    before = await get_provider(context, name)
+    await context.execute("providers/delete", namespace=context.namespace, name=name)
+    await context.execute("providers/delete_health", namespace=context.namespace, name=name)
+    context.changed("provider.deleted", name, name, before=_audited(before))
+
+
+def check_name(name: str, field: str) -> None:
+    if not NAME.fullmatch(name):
+        raise InvalidField(
+            "bad_name",
+            f"{name!r} cannot be the name of a {'channel' if field == 'channel' else 'provider'}",
+            field=field,
+            hint="use lower-case letters, digits, hyphens and underscores, at most 63, such as mail",
+        )
+
+
+def _check_channel(spec: ProviderSpec) -> None:
+    served = provider_kinds()[spec.kind].channels
+    if served and spec.channel not in served:
+        raise InvalidField(
+            "bad_value",
+            f"{spec.kind} does not send for the channel {spec.channel}",
+            field="channel",
+            hint=f"use {' or '.join(sorted(served))}",
+        )
+
+
+async def _check_room(context: Context) -> None:
+    if len(await list_providers(context)) >= MOST_PROVIDERS:
+        raise Conflict(
+            "too_many", f"the namespace has {MOST_PROVIDERS} providers", hint="delete those that are not used"
+        )
+
+
+async def _find(context: Context, name: str) -> ProviderView | None:
+    row = await context.fetchrow("providers/get", namespace=context.namespace, name=name)
+    return None if row is None else _view(row)
+
+
+def _view(row: asyncpg.Record) -> ProviderView:
+    return ProviderView(**{**dict(row), "config": msgspec.json.decode(row["config"])})
+
+
+def _audited(view: ProviderView) -> dict[str, Any]:
+    return {name: getattr(view, name) for name in AUDITED}

@@ -1,0 +1,38 @@
+"""Devices: where push messages go. A recipient has several, and a message goes to each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+
+from sexton.notifications.channels.base import Accepted, Deferred, Failed, Rejected, SendResult, Unclear
+
+# What counts for the message if its devices differ: it has arrived if one has it.
+ORDER = (Accepted, Unclear, Failed, Deferred, Rejected)
+
+
+def device_key(key: str, device: Mapping[str, Any]) -> str:
+    """The key of a message for one of its devices: the same whichever others there are."""
+    text = msgspec.json.encode(device, order="deterministic")
+    return f"{key}.{sha256(text).hexdigest()[:12]}"
+
+
+def device_text(device: Mapping[str, Any]) -> str:
+    """A device in the words of a log: never its whole token."""
+    token = str(device.get("endpoint") or device.get("token") or "")
+    return f"{device.get('kind')} …{token[-6:]}"
+
+
+def join_devices(results: Sequence[SendResult]) -> tuple[int, str | None]:
+    """Which of the results counts for the message, and what to say of the others."""
+    places = sorted(range(len(results)), key=lambda place: ORDER.index(type(results[place])))
+    first = places[0]
+    others = [results[place] for place in places if type(results[place]) is not type(results[first])]
+    if not others:
+        return first, None
+    alike = len(results) - len(others)
+    reasons = "; ".join(dict.fromkeys(getattr(each, "reason", "") for each in others))
+    return first, f"{alike} of {len(results)} devices; the others: {reasons}"

@@ -1,0 +1,20 @@
+"""Accepts everything and sends nothing: for measuring the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sexton.notifications.channels.base import Accepted, ChannelProvider, Outgoing, SendResult
+
+ACCEPTED = Accepted()
+
+
+class NullProvider(ChannelProvider):
+    # Sent twice, it is still not sent.
+    deduplicates = True
+
+    async def send(self, batch: Sequence[Outgoing]) -> Sequence[SendResult]:
+        return [ACCEPTED] * len(batch)
+
+    async def close(self) -> None:
+        """Nothing was opened."""

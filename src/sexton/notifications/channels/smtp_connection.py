@@ -1,0 +1,342 @@
+"""A connection to a mail server on which many messages go one after the other.
+
+aiosmtplib connects, encrypts and signs in. Then the connection is ours: where the server offers PIPELINING
+(RFC 2920) the envelope of the next message goes with the content of this one, which makes one round trip for
+a message instead of four.
+
+What became of a message is certain, except in one place: from the first byte of its content until the reply
+to its end. If the connection breaks there, only that message is unclear. The one whose envelope went with it
+was not sent, and is given back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import aiosmtplib
+
+from sexton.connections.guard import Guard
+from sexton.connections.smtp import SmtpAddress
+from sexton.connections.tls import make_context
+from sexton.notifications.channels.base import Accepted, SendResult, Unclear
+from sexton.notifications.channels.bounce import enhanced_code, refusal
+from sexton.notifications.channels.mime import dotted
+
+CONNECT_SECONDS = 15.0
+COMMAND_SECONDS = 60.0
+# A server may scan the message before it answers.
+CONTENT_SECONDS = 300.0
+LARGEST_REPLY = 64 * 1024
+CLOSING = 421
+GO_ON = 354
+
+
+class ConnectionLost(ConnectionError):
+    """The server closed the connection, or said that it will."""
+
+
+@dataclass(slots=True)
+class Mail:
+    """A message as it goes over the wire. `place` is the caller's."""
+
+    place: int
+    sender: bytes
+    recipient: bytes
+    content: bytes
+    #: What follows MAIL FROM:<…>, such as BODY=8BITMIME.
+    options: bytes = b""
+    #: How often it was given back.
+    tries: int = 0
+
+    @property
+    def envelope(self) -> tuple[bytes, bytes, bytes]:
+        return (
+            b"MAIL FROM:<%b>%b\r\n" % (self.sender, self.options),
+            b"RCPT TO:<%b>\r\n" % self.recipient,
+            b"DATA\r\n",
+        )
+
+
+class Replies(asyncio.Protocol):
+    """The replies of a server, in the order of the commands."""
+
+    def __init__(self) -> None:
+        self.lost: Exception | None = None
+        self._buffer = bytearray()
+        self._lines: list[str] = []
+        self._replies: deque[tuple[int, str]] = deque()
+        self._waiter: asyncio.Future[None] | None = None
+
+    def data_received(self, data: bytes) -> None:
+        self._buffer += data
+        while (end := self._buffer.find(b"\n")) >= 0:
+            line = self._buffer[:end].rstrip(b"\r")
+            del self._buffer[: end + 1]
+            self._line(line.decode("utf-8", "replace"))
+        if len(self._buffer) > LARGEST_REPLY or len(self._lines) > LARGEST_REPLY // 64:
+            self._end(ConnectionLost("its reply is too long"))
+        self._wake()
+
+    def eof_received(self) -> bool:
+        self._end(ConnectionLost("the server closed the connection"))
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._end(ConnectionLost(f"the connection was lost: {exc}" if exc else "the connection was closed"))
+
+    async def next(self) -> tuple[int, str]:
+        """Code and text. Raises `ConnectionLost`."""
+        while not self._replies:
+            if self.lost is not None:
+                raise self.lost
+            self._waiter = asyncio.get_running_loop().create_future()
+            try:
+                await self._waiter
+            finally:
+                self._waiter = None
+        return self._replies.popleft()
+
+    def _line(self, line: str) -> None:
+        if not line[:3].isdigit() or len(line) < 3:
+            self._end(ConnectionLost(f"what is not SMTP was answered: {line[:100]!r}"))
+            return
+        self._lines.append(line[4:])
+        if line[3:4] != "-":
+            self._replies.append((int(line[:3]), "\n".join(self._lines)))
+            self._lines = []
+
+    def _end(self, why: Exception) -> None:
+        self.lost = self.lost or why
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+
+class MailConnection:
+    """One connection; `send` it as many messages as there are, then keep it or close it."""
+
+    def __init__(self, transport: asyncio.Transport, extensions: dict[str, str]) -> None:
+        self._transport = transport
+        self._replies = Replies()
+        self.pipelining = "pipelining" in extensions
+        self.eight_bit = "8bitmime" in extensions
+        self.utf8 = "smtputf8" in extensions
+        size = extensions.get("size", "")
+        self.largest = int(size) if size.isdigit() else 0
+        self.timer: asyncio.TimerHandle | None = None
+        transport.set_protocol(self._replies)
+
+    @classmethod
+    async def open(cls, address: SmtpAddress, guard: Guard, *, name: str) -> MailConnection:
+        """Connect to an address that may be reached, and sign in. `name`: who we say we are."""
+        async with asyncio.timeout(CONNECT_SECONDS):
+            peer = await _dial(address, guard)
+            client = aiosmtplib.SMTP(
+                hostname=address.host,
+                sock=peer,
+                local_hostname=name,
+                use_tls=address.tls,
+                start_tls=False,
+                tls_context=_context(address),
+                timeout=CONNECT_SECONDS,
+            )
+            try:
+                await client.connect()
+                await client.ehlo()
+                await _encrypt(client, address)
+                await _sign_in(client, address)
+                transport: Any = client.protocol.transport if client.protocol else None
+                if transport is None or transport.is_closing():
+                    raise ConnectionLost("the server closed the connection")
+                return cls(transport, dict(client.esmtp_extensions))
+            except BaseException:
+                # The transport owns the socket, once there is one.
+                transport = client.transport
+                client.close()
+                if transport is None:
+                    peer.close()
+                else:
+                    transport.abort()
+                raise
+
+    @property
+    def usable(self) -> bool:
+        return self._replies.lost is None and not self._transport.is_closing()
+
+    async def send(
+        self,
+        take: Callable[[], Mail | None],
+        done: Callable[[Mail, SendResult], None],
+        back: Callable[[Mail, str], None],
+    ) -> None:
+        """Send what `take` gives until it gives None. `done` is told what became of each, `back` which one
+        was not sent because the connection broke; that is raised."""
+        mail = take()
+        if mail is not None:
+            self._write_envelope(mail)
+        while mail is not None:
+            # What is certain of this one, and of the one after, if the connection breaks now.
+            following: Mail | None = None
+            begun = False
+            try:
+                async with asyncio.timeout(COMMAND_SECONDS):
+                    refused, goes_on = await self._envelope_replies(mail)
+                if refused is None:
+                    following = take()
+                    begun = True
+                    result = await self._send_content(mail, following)
+                else:
+                    if goes_on:
+                        # The server wants a message though no recipient is left: an empty one.
+                        self._transport.write(b".\r\n")
+                    else:
+                        self._transport.write(b"RSET\r\n")
+                    async with asyncio.timeout(COMMAND_SECONDS):
+                        await self._next()
+                    following, result = take(), refused
+                    if following is not None:
+                        self._write_envelope(following)
+            except (TimeoutError, OSError) as error:
+                self.abort()
+                why = str(error) or "no reply in time"
+                if following is not None:
+                    back(following, why)
+                if begun:
+                    done(mail, Unclear(f"the connection broke before the message was confirmed: {why}"))
+                else:
+                    back(mail, why)
+                raise ConnectionLost(why) from error
+            except BaseException:
+                self.abort()
+                raise
+            done(mail, result)
+            mail = following
+
+    async def quit(self) -> None:
+        """Politely, if the server answers."""
+        if self.usable:
+            self._transport.write(b"QUIT\r\n")
+            try:
+                async with asyncio.timeout(2):
+                    await self._replies.next()
+            except (TimeoutError, OSError):
+                pass
+        self.abort()
+
+    async def check(self) -> None:
+        """Whether the server still answers."""
+        self._transport.write(b"NOOP\r\n")
+        async with asyncio.timeout(COMMAND_SECONDS):
+            await self._next()
+
+    def abort(self) -> None:
+        if self.timer is not None:
+            self.timer.cancel()
+        if not self._transport.is_closing():
+            self._transport.abort()
+
+    def _write_envelope(self, mail: Mail) -> None:
+        """With pipelining all of it, else its first command."""
+        envelope = mail.envelope
+        self._transport.write(b"".join(envelope) if self.pipelining else envelope[0])
+
+    async def _envelope_replies(self, mail: Mail) -> tuple[SendResult | None, bool]:
+        """What the server said to the envelope if it is a refusal, and whether it waits for content."""
+        refused: SendResult | None = None
+        for number, command in enumerate(("MAIL", "RCPT", "DATA")):
+            if number and not self.pipelining:
+                if refused is not None:
+                    return refused, False
+                self._transport.write(mail.envelope[number])
+            code, text = await self._next()
+            if command == "DATA" and code == GO_ON:
+                return refused, True
+            if not 200 <= code < 300 or command == "DATA":
+                refused = refused or refusal(code, text, command)
+        return refused, False
+
+    async def _send_content(self, mail: Mail, following: Mail | None) -> SendResult:
+        content = dotted(mail.content)
+        if following is not None:
+            envelope = following.envelope
+            content += b"".join(envelope) if self.pipelining else b""
+        self._transport.write(content)
+        async with asyncio.timeout(CONTENT_SECONDS):
+            code, text = await self._replies.next()
+        if 200 <= code < 300:
+            if following is not None and not self.pipelining:
+                self._transport.write(following.envelope[0])
+            return Accepted()
+        if code == CLOSING:
+            # Not this message, for certain; the one after finds the connection closed.
+            return refusal(code, text, "the message")
+        if following is not None and not self.pipelining:
+            self._transport.write(following.envelope[0])
+        return refusal(code, text, "the message")
+
+    async def _next(self) -> tuple[int, str]:
+        code, text = await self._replies.next()
+        if code == CLOSING:
+            raise ConnectionLost(f"421 {text}")
+        return code, text
+
+
+async def _dial(address: SmtpAddress, guard: Guard) -> socket.socket:
+    """A connected socket: what was checked is what is dialled."""
+    loop = asyncio.get_running_loop()
+    failed: OSError = OSError(f"{address.host} has no address")
+    for found in await guard.resolve(address.host, address.port):
+        family = socket.AF_INET6 if ":" in found else socket.AF_INET
+        peer = socket.socket(family, socket.SOCK_STREAM)
+        peer.setblocking(False)
+        try:
+            await loop.sock_connect(peer, (found, address.port))
+        except OSError as error:
+            peer.close()
+            failed = error
+        except BaseException:
+            peer.close()
+            raise
+        else:
+            peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            return peer
+    raise failed
+
+
+def _context(address: SmtpAddress) -> ssl.SSLContext | None:
+    if not address.tls and address.starttls == "never":
+        return None
+    return make_context(address.ca, address.cert, address.key)
+
+
+async def _encrypt(client: aiosmtplib.SMTP, address: SmtpAddress) -> None:
+    if address.tls or address.starttls == "never":
+        return
+    if client.supports_extension("starttls"):
+        await client.starttls()
+        await client.ehlo()
+    elif address.starttls == "required":
+        raise ConnectionLost(
+            "the server does not offer STARTTLS, without which the password would be readable on its way; "
+            "if that does not matter, add ?starttls=never to the address"
+        )
+
+
+async def _sign_in(client: aiosmtplib.SMTP, address: SmtpAddress) -> None:
+    # A server that does not ask who we are needs no password: it says so when it refuses a message.
+    if address.user is not None and client.supports_extension("auth"):
+        await client.login(address.user, address.password or "")
+
+
+def accepted_id(text: str) -> str | None:
+    """What a server calls the message: `250 2.0.0 Ok: queued as 4F2A1`."""
+    words = text.split()
+    return words[-1] if "queued" in text and words and enhanced_code(text) else None

@@ -1,0 +1,1 @@
+delete from sexton.notification_providers where namespace = :namespace and name = :name

@@ -1,0 +1,1 @@
+delete from sexton.notification_health where namespace = :namespace and name = :name
