@@ -10,11 +10,11 @@ import pytest
 from sexton.content.conflict import ContradictingPlans
 from sexton.content.entity import get_entity, put_entity
 from sexton.content.model import Action, Entity
-from sexton.content.moment import UnclearTime
 from sexton.content.read import view
 from sexton.content.schedule import approve, cancel, create_schedule, reschedule, run_now, skip_next
 from sexton.content.spec import EntitySpec, ScheduleMove, ScheduleSpec
 from sexton.errors import Conflict, InvalidField
+from sexton.jobs.moment import UnclearTime
 from sexton.model import decode_id
 from sexton.postgres.transaction import Context
 from sexton.testing import Engine

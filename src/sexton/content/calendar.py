@@ -19,9 +19,9 @@ import msgspec
 from asyncpg import Record
 
 from sexton.content.model import RELEASE, Action
-from sexton.content.moment import display, end_of_window, find_zone, midnight, read_moment
 from sexton.content.read import MICROSECOND, STATUS_OF_RUN, in_words, job_of_row, view
 from sexton.errors import InvalidField, SextonError
+from sexton.jobs.moment import display, end_of_window, find_zone, midnight, read_moment
 from sexton.jobs.stored import StoredJob
 from sexton.model import encode_id
 from sexton.postgres.page import Number, Page, decode_cursor, encode_cursor, make_page

@@ -8,9 +8,9 @@ from typing import Any
 
 from sexton.content.adapters.configured import content_target
 from sexton.content.model import Action, Entity
-from sexton.content.moment import Moment
 from sexton.errors import InvalidField, ScheduleError
 from sexton.jobs.create import create
+from sexton.jobs.moment import Moment
 from sexton.jobs.spec import JobSpec
 from sexton.jobs.view import JobView
 from sexton.model import Backoff, MissedWindow, decode_id, encode_id

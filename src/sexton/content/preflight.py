@@ -11,9 +11,9 @@ import msgspec
 from sexton.content.adapters.base import Adapter, NotPossible
 from sexton.content.conflict import ContradictingPlans, check_conflicts
 from sexton.content.model import Action, ContentChange, Entity, NoticeEvent
-from sexton.content.moment import read_moment
 from sexton.content.notice import release_notice, tell
 from sexton.content.plan import PlannedAction
+from sexton.jobs.moment import read_moment
 from sexton.postgres.transaction import Context
 from sexton.refusal import about
 

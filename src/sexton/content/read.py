@@ -19,8 +19,8 @@ import asyncpg
 import msgspec
 
 from sexton.content.model import MISSED, RELEASE, Action
-from sexton.content.moment import display
 from sexton.errors import SextonError
+from sexton.jobs.moment import display
 from sexton.jobs.stored import StoredJob
 from sexton.model import SkipReason, encode_id
 from sexton.postgres.page import Number, Page, decode_cursor, encode_cursor, make_page

@@ -19,7 +19,6 @@ from sexton.config import Settings
 from sexton.content.adapters.configured import content_target
 from sexton.content.conflict import ContradictingPlans, check_conflicts, hold_entities
 from sexton.content.model import RELEASE, Entity
-from sexton.content.moment import Moment, read_moment
 from sexton.content.plan import FIRST_RETRY_SECONDS, KEEP_SECONDS, QUEUE
 from sexton.content.preflight import ReleaseFinding, ask_adapter, find_faults, keep_findings, plan_of_item
 from sexton.content.release_view import ReleaseView, get_release
@@ -27,6 +26,7 @@ from sexton.content.spec import MOST_ITEMS, ReleaseItemSpec, ReleaseMove, Releas
 from sexton.errors import Conflict, InvalidField, NotFound, ScheduleError
 from sexton.jobs import edit, state
 from sexton.jobs.create import create
+from sexton.jobs.moment import Moment, read_moment
 from sexton.jobs.spec import JobSpec
 from sexton.model import Backoff, MissedWindow, decode_id, encode_id
 from sexton.postgres.audit_entry import State

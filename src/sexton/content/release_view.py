@@ -11,9 +11,9 @@ import asyncpg
 import msgspec
 
 from sexton.content.model import RELEASE, Action, OnFailure
-from sexton.content.moment import display
 from sexton.content.preflight import ReleaseFinding
 from sexton.content.read import STATUS_OF_ITEM, STATUS_OF_RUN
+from sexton.jobs.moment import display
 from sexton.model import decode_id, encode_id
 from sexton.postgres.page import Number, Page, decode_cursor, encode_cursor
 from sexton.postgres.transaction import Context, query

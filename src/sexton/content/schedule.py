@@ -10,12 +10,12 @@ import msgspec
 from sexton.clock import iso
 from sexton.content.conflict import check_conflicts, hold_entity
 from sexton.content.model import RELEASE, Action, Entity
-from sexton.content.moment import Moment, read_moment, rule_of
 from sexton.content.plan import PlannedAction, insert, job_of
 from sexton.content.read import ScheduleView, view
 from sexton.content.spec import ScheduleMove, ScheduleSpec
 from sexton.errors import Conflict, InvalidField, ScheduleError
 from sexton.jobs import edit, read, state
+from sexton.jobs.moment import Moment, read_moment, rule_of
 from sexton.jobs.spec import JobSpec
 from sexton.model import decode_id, encode_id
 from sexton.postgres.audit_entry import State

@@ -11,9 +11,9 @@ from typing import Any
 import asyncpg
 
 from sexton.content.model import Action, Entity
-from sexton.content.moment import end_of_window
 from sexton.content.plan import PlannedAction, job_of
 from sexton.errors import SextonError
+from sexton.jobs.moment import end_of_window
 from sexton.jobs.stored import StoredJob
 from sexton.jobs.timing import read_schedule
 from sexton.postgres.transaction import Context

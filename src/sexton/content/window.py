@@ -13,20 +13,20 @@ import asyncpg
 
 from sexton.content.conflict import check_conflicts, hold_entity
 from sexton.content.model import Action, Entity, Left, NotYet
-from sexton.content.moment import Moment, end_of_window, read_moment, rule_of
 from sexton.content.plan import PlannedAction, insert
 from sexton.content.read import ScheduleView, WindowView, view
 from sexton.content.spec import WindowSpec
 from sexton.errors import InvalidField
+from sexton.jobs.moment import Moment, end_of_window, read_moment, rule_of
 from sexton.postgres.transaction import Context, command
 
 
 @command
 async def create_window(context: Context, spec: WindowSpec) -> WindowView:
     """Plan a window, or a series of them."""
-    choices = {"fold": spec.fold, "gap": spec.gap}
-    starts = read_moment(spec.starts, None, spec.timezone, field="starts", **choices)
-    ends = read_moment(spec.ends, None, spec.timezone, field="ends", **choices)
+    zone, fold, gap = spec.timezone, spec.fold, spec.gap
+    starts = read_moment(spec.starts, None, zone, field="starts", fold=fold, gap=gap)
+    ends = read_moment(spec.ends, None, zone, field="ends", fold=fold, gap=gap)
     if ends.at <= starts.at:
         raise InvalidField(
             "bad_range", "the window ends before it starts", field="ends", hint="give a later time"

@@ -52,6 +52,7 @@ class EventKind(StrEnum):
     SUPPRESSED = "suppressed"
     FELL_BACK = "fell_back"
     RETRY = "retry"
+    NOTED = "noted"  # another provider was tried first, or messages are only written to files
     DEFERRED = "deferred"  # no attempt was charged: a breaker is open, or a rate reached
     EXPIRED = "expired"
     FAILED = "failed"

@@ -72,9 +72,10 @@ create table sexton.messages (
     digest_id bigint,
     sequence_id bigint,
     user_id text collate "C",
-    address jsonb,              -- instead of the recipient's own
+    address jsonb,              -- an object by channel: instead of the recipient's own
     channels text[] not null,   -- in the order in which they are tried
     channel_index smallint not null default 0,
+    channel_at timestamptz,     -- when it was first submitted on this channel
     channel_after_seconds integer[],    -- so long after its time the next channel is tried; one less than channels
     channel_unless text[],      -- unless this one has got so far: sent, delivered or read
     template_id text collate "C" not null,

@@ -54,17 +54,19 @@ def read_moment(
     fold: str | None = None,
     gap: str | None = None,
     field: str = "local_time",
+    instant_field: str = "at",
 ) -> Moment:
-    """The moment that `local_time` or `at` means; exactly one of them is given."""
+    """The moment that `local_time` or `at` means; exactly one of them is given. `field` and `instant_field`
+    are what the caller calls them."""
     if (local_time is None) == (at is None):
         raise InvalidField(
             "missing_field",
-            "give one of local_time and at",
+            f"give one of local_time and {instant_field}",
             field=field,
             hint='write "local_time": "2027-03-14 09:00" with "timezone": "Europe/Berlin"',
         )
     if at is not None:
-        return _instant(aware(at, "at"), timezone)
+        return _instant(aware(at, instant_field), timezone)
     assert local_time is not None
     moment = _read(local_time, field)
     if moment.tzinfo is not None:

@@ -1,0 +1,86 @@
+"""Messages that a run has begun to submit, and of which nobody knows whether they went out: its worker died.
+
+Where the provider knows what it has had by the key, they are sent again; elsewhere they are `unconfirmed`,
+and sent again only on a person's word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import asyncpg
+
+from sexton.errors import Conflict
+from sexton.notifications import wave
+from sexton.notifications.model import EventKind, MessageStatus
+from sexton.notifications.read import NotificationView, message_number, view
+from sexton.notifications.sending import Sender
+from sexton.notifications.settlement import Settlement
+from sexton.postgres.transaction import Context, command
+from sexton.refusal import not_found
+
+REASON = "the worker stopped while it was being submitted"
+
+
+@command
+async def settle_own(context: Context, sender: Sender, run_id: int) -> dict[str, int]:
+    """Of single messages that this run has submitted in an attempt before."""
+    rows = await context.fetch("messages/lock_submitted", run_ids=[run_id], namespace=context.namespace)
+    return await settle_doubtful(context, sender, rows)
+
+
+@command
+async def settle_abandoned(context: Context, sender: Sender, limit: int) -> dict[str, int]:
+    """Of single messages whose run is gone: it was cancelled, or is a dead letter."""
+    runs = await context.fetch("messages/find_abandoned", namespace=context.namespace, limit=limit)
+    if not runs:
+        return {}
+    numbers = [row["run_id"] for row in runs]
+    rows = await context.fetch("messages/lock_submitted", run_ids=numbers, namespace=context.namespace)
+    return await settle_doubtful(context, sender, rows)
+
+
+async def settle_doubtful(context: Context, sender: Sender, rows: Sequence[asyncpg.Record]) -> dict[str, int]:
+    """Decide about locked messages that are being submitted by a run which does not do so any more."""
+    if not rows:
+        return {}
+    now = await context.time()
+    settlement = Settlement(now)
+    channels = {row["channels"][row["channel_index"]] for row in rows}
+    doubts = {
+        channel: await sender.channels.doubt(context.namespace, channel) for channel in sorted(channels)
+    }
+    for row in rows:
+        channel = row["channels"][row["channel_index"]]
+        if doubts[channel] == "resend":
+            settlement.move(row["id"], MessageStatus.PENDING, now)
+            settlement.event(row["id"], EventKind.RESENT, {"reason": REASON, "same_key": True})
+        else:
+            settlement.end(row["id"], MessageStatus.UNCONFIRMED, REASON)
+            settlement.event(row["id"], EventKind.UNCONFIRMED, {"reason": REASON, "channel": channel})
+    await settlement.write(context, run_id=None, submitted_at=None)
+    resent = len(settlement.not_sent)
+    return {"resent": resent, "unconfirmed": len(rows) - resent}
+
+
+@command
+async def resend_message(context: Context, ref: str) -> NotificationView:
+    """A person's word: send a message again that may have gone out, or that has failed."""
+    number = message_number(ref)
+    row = await context.fetchrow("messages/lock", namespace=context.namespace, message_id=number)
+    if row is None:
+        raise not_found("notification", ref)
+    if row["status"] not in (MessageStatus.UNCONFIRMED, MessageStatus.FAILED) or row["campaign_id"]:
+        raise Conflict(
+            "not_in_doubt",
+            f"{ref} is {row['status']}" + (" and belongs to a campaign" if row["campaign_id"] else ""),
+            hint="only messages that are unconfirmed or failed are sent again",
+        )
+    now = await context.time()
+    await context.execute("messages/resend", namespace=context.namespace, message_id=number, now=now)
+    settlement = Settlement(now)
+    settlement.event(number, EventKind.RESENT, {"by": context.actor, "reason": context.reason})
+    await settlement.write(context, run_id=None, submitted_at=None)
+    await wave.call(context, [now], now)
+    context.changed("notification.resent", ref, before={"status": row["status"]}, after={"status": "pending"})
+    return await view(context, number)

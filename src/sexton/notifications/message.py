@@ -1,0 +1,443 @@
+"""Single messages: made, called off, moved; until a message is submitted, under the lock of its timer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+import asyncpg
+import msgspec
+
+from sexton.clock import iso
+from sexton.errors import Conflict, InvalidField, RefusedLines, SextonError
+from sexton.jobs.moment import Moment, read_moment
+from sexton.model import encode_id
+from sexton.notifications import wave
+from sexton.notifications.model import EXPIRES_SECONDS, MESSAGE, OPEN, Urgency
+from sexton.notifications.read import NotificationView, message_number, view
+from sexton.notifications.recipient import check_email, check_phone
+from sexton.notifications.spec import (
+    LONGEST_ADDRESS,
+    MOST_CHANNELS,
+    ChannelStep,
+    NotificationMove,
+    NotificationSpec,
+)
+from sexton.notifications.template import LARGEST_VARS, StoredTemplate, no_texts, unknown_template
+from sexton.postgres.database import by_column
+from sexton.postgres.transaction import Context, command
+from sexton.refusal import bad_json, explained, not_found, refuse_nul
+
+RETRY_SECONDS = 300
+MOST_LINES = 5000
+MOST_ERRORS = 100
+CHANNEL = re.compile(r"[a-z][a-z0-9_-]{0,63}")
+LATEST = "latest"
+
+Item = NotificationSpec | Mapping[str, Any] | bytes | str
+
+
+class PlannedMessage(NamedTuple):
+    """A row of the ledger in the making: the columns of messages/create."""
+
+    user_id: str | None
+    address: str | None
+    channels: str
+    after: str | None
+    unless: str | None
+    template_id: str
+    template_version: int | None
+    vars: str
+    topic: str | None
+    urgency: str | None
+    scheduled_at: datetime
+    local_time: datetime | None
+    timezone: str | None
+    timing: str | None
+    due_at: datetime
+    expires_at: datetime | None
+    max_retries: int
+    retry_seconds: int
+
+
+#: Their names as arrays.
+COLUMNS = (
+    "user_ids", "addresses", "channels", "afters", "unlesses", "template_ids", "template_versions", "vars",
+    "topics", "urgencies", "scheduled_ats", "local_times", "timezones", "timings", "due_ats", "expires_ats",
+    "max_retries", "retry_seconds",
+)  # fmt: skip
+
+
+class Origin(NamedTuple):
+    """What a message belongs to, beside single ones."""
+
+    schedule_id: int | None = None
+    digest_id: int | None = None
+    sequence_id: int | None = None
+
+
+class Known(NamedTuple):
+    """What is looked up for messages that are made together."""
+
+    now: datetime
+    timezone: str | None
+    recipients: Mapping[str, asyncpg.Record]
+    templates: Mapping[tuple[str, int | None], StoredTemplate]
+
+
+SINGLE = Origin()
+
+
+@command
+async def create_message(
+    context: Context, spec: NotificationSpec, *, origin: Origin = SINGLE
+) -> NotificationView:
+    """Schedule a message, or raise `InvalidField`."""
+    known = await _look_up(context, [spec])
+    [number] = await insert(context, [plan(spec, known)], known.now, origin)
+    made = await view(context, number)
+    context.changed(
+        "notification.created",
+        made.notification_id,
+        detail={"template_id": spec.template_id, "send_at": made.send_at_utc},
+    )
+    return made
+
+
+@command
+async def create_messages(context: Context, items: Sequence[Item]) -> list[str]:
+    """Schedule a chunk of messages, all or none; their ids."""
+    if len(items) > MOST_LINES:
+        hint = f"send at most {MOST_LINES} at a time"
+        raise InvalidField("too_many", f"{len(items)} messages in one chunk", field="lines", hint=hint)
+    specs: list[NotificationSpec] = []
+    errors: list[tuple[int, SextonError]] = []
+    for line, item in enumerate(items, 1):
+        try:
+            specs.append(read_spec(item))
+        except SextonError as error:
+            errors.append((line, error))
+    if errors:
+        raise RefusedLines(errors[:MOST_ERRORS])
+    if not specs:
+        return []
+    known = await _look_up(context, specs)
+    plans: list[PlannedMessage] = []
+    for line, spec in enumerate(specs, 1):
+        try:
+            plans.append(plan(spec, known))
+        except SextonError as error:
+            errors.append((line, error))
+    if errors:
+        raise RefusedLines(errors[:MOST_ERRORS])
+    numbers = await insert(context, plans, known.now, SINGLE)
+    ids = [encode_id(MESSAGE, number) for number in numbers]
+    context.changed("notifications.created", detail={"count": len(ids), "first": ids[0], "last": ids[-1]})
+    return ids
+
+
+@command
+async def cancel_message(context: Context, ref: str) -> NotificationView:
+    """Once this has returned, it does not go out."""
+    row = await _hold(context, ref)
+    now = await context.time()
+    await context.execute(
+        "messages/cancel",
+        namespace=context.namespace,
+        message_id=row["id"],
+        now=now,
+        detail=_dumped({"by": context.actor, "reason": context.reason}),
+    )
+    context.changed(
+        "notification.cancelled", ref, before={"status": row["status"]}, after={"status": "cancelled"}
+    )
+    return await view(context, row["id"])
+
+
+@command
+async def move_message(context: Context, ref: str, move: NotificationMove) -> NotificationView:
+    """Send it at another time instead."""
+    row = await _hold(context, ref)
+    if row["campaign_id"] is not None:
+        raise Conflict(
+            "in_campaign", f"{ref} belongs to a campaign", hint="move the campaign, or cancel this message"
+        )
+    now = await context.time()
+    known = Known(now, row["own_timezone"], {}, {})
+    moment, local, timing = _when(move, row["recipient_timezone"], known)
+    if move.send_at is None and move.local_time is None:
+        raise InvalidField(
+            "missing_field", "nothing says when", field="send_at", hint="give send_at or local_time"
+        )
+    due_at = wave.whole_second(moment.at)
+    expires_at = row["expires_at"] and moment.at + (row["expires_at"] - row["scheduled_at"])
+    await context.execute(
+        "messages/move",
+        namespace=context.namespace,
+        message_id=row["id"],
+        scheduled_at=moment.at,
+        local_time=local,
+        timezone=moment.timezone,
+        timing=timing,
+        due_at=due_at,
+        expires_at=expires_at,
+        now=now,
+        detail=_dumped({"from": iso(row["scheduled_at"]), "to": iso(moment.at), "by": context.actor}),
+    )
+    await wave.call(context, [due_at], now)
+    context.changed(
+        "notification.rescheduled",
+        ref,
+        before={"send_at": iso(row["scheduled_at"])},
+        after={"send_at": iso(moment.at)},
+    )
+    return await view(context, row["id"])
+
+
+async def insert(
+    context: Context, plans: Sequence[PlannedMessage], now: datetime, origin: Origin
+) -> list[int]:
+    """The rows of messages, their timers, and what looks at them in time; their numbers, in order."""
+    rows = await context.fetch(
+        "messages/create",
+        namespace=context.namespace,
+        actor=context.actor,
+        now=now,
+        **origin._asdict(),
+        **by_column(COLUMNS, plans),
+    )
+    await wave.call(context, {each.due_at for each in plans}, now)
+    return [row["id"] for row in rows]
+
+
+def plan(spec: NotificationSpec, known: Known) -> PlannedMessage:
+    """What a specification asks for, with all defaults; refuses what cannot be sent."""
+    recipient = _recipient(spec, known)
+    steps = _steps(spec.channel)
+    template = known.templates.get((spec.template_id, _version(spec)))
+    if template is None:
+        raise unknown_template(spec.template_id, _version(spec))
+    for step in steps:
+        if not template.has(step.channel):
+            raise no_texts(spec.template_id, step.channel)
+    fields = recipient and recipient["fields"]
+    template.check(spec.template_vars, msgspec.json.decode(fields) if fields else None)
+    refuse_nul(spec.template_vars, "template_vars")
+    text = _dumped(spec.template_vars)
+    if len(text) > LARGEST_VARS:
+        raise InvalidField(
+            "too_large",
+            f"the variables have {len(text):,} bytes",
+            field="template_vars",
+            hint="at most 64 KiB",
+        )
+    moment, local, timing = _when(spec, None if recipient is None else recipient["timezone"], known)
+    defaults = template.defaults
+    urgency = spec.urgency or defaults.get("urgency")
+    expires = _expires_seconds(spec, defaults)
+    retry = spec.retry_seconds
+    if retry is None:
+        retry = 0 if urgency == Urgency.ASAP else RETRY_SECONDS
+    several = len(steps) > 1
+    return PlannedMessage(
+        user_id=spec.user_id,
+        address=None if spec.address is None else _dumped(_addresses(spec.address, steps)),
+        channels=",".join(step.channel for step in steps),
+        after=",".join(str(step.after_seconds) for step in steps) if several else None,
+        unless=",".join(step.unless for step in steps) if several else None,
+        template_id=spec.template_id,
+        template_version=None if spec.template_version == LATEST else template.version,
+        vars=text,
+        topic=spec.topic or defaults.get("topic"),
+        urgency=urgency,
+        scheduled_at=moment.at,
+        local_time=local,
+        timezone=moment.timezone,
+        timing=timing,
+        due_at=moment.at if moment.at <= known.now else wave.whole_second(moment.at),
+        expires_at=None if expires is None else moment.at + timedelta(seconds=expires),
+        max_retries=spec.max_retries,
+        retry_seconds=retry,
+    )
+
+
+def read_spec(item: Item) -> NotificationSpec:
+    """A message from a line of JSON, or from what a program gives."""
+    if isinstance(item, NotificationSpec):
+        return item
+    try:
+        data = msgspec.json.decode(item) if isinstance(item, bytes | str) else item
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise bad_json(error) from None
+    try:
+        return msgspec.convert(data, NotificationSpec)
+    except msgspec.ValidationError as error:
+        raise explained(error, NotificationSpec, data) from None
+
+
+async def _look_up(context: Context, specs: Sequence[NotificationSpec]) -> Known:
+    users = sorted({spec.user_id for spec in specs if spec.user_id is not None})
+    wanted = sorted({(spec.template_id, _version(spec)) for spec in specs}, key=str)
+    row = await context.fetchrow("notifications/get_settings", namespace=context.namespace)
+    people = (
+        await context.fetch("recipients/find_many", namespace=context.namespace, user_ids=users)
+        if users
+        else []
+    )
+    found = await context.fetch(
+        "templates/find_many",
+        namespace=context.namespace,
+        template_ids=[template for template, _ in wanted],
+        versions=[version for _, version in wanted],
+    )
+    templates: dict[tuple[str, int | None], StoredTemplate] = {}
+    for each in found:
+        if each["deleted_at"] is None:
+            stored = StoredTemplate(each)
+            templates[stored.template_id, stored.version] = stored
+            if stored.version == stored.latest:
+                templates[stored.template_id, None] = stored
+    return Known(
+        await context.time(),
+        None if row is None else row["timezone"],
+        {each["user_id"]: each for each in people},
+        templates,
+    )
+
+
+def _version(spec: NotificationSpec) -> int | None:
+    if isinstance(spec.template_version, str):
+        if spec.template_version != LATEST:
+            raise InvalidField(
+                "bad_value",
+                f"template_version is {spec.template_version!r}",
+                field="template_version",
+                hint="give a number, or latest",
+            )
+        return None
+    return spec.template_version
+
+
+def _recipient(spec: NotificationSpec, known: Known) -> asyncpg.Record | None:
+    if spec.user_id is None:
+        if spec.address is None:
+            raise InvalidField(
+                "missing_field", "nothing says to whom", field="user_id", hint="give user_id or address"
+            )
+        return None
+    found = known.recipients.get(spec.user_id)
+    if found is None and spec.address is None:
+        raise InvalidField(
+            "recipient_not_found",
+            f"there is no recipient {spec.user_id}",
+            field="user_id",
+            hint=f"add it: PUT /api/v1/recipients/{spec.user_id}; or give an address",
+        )
+    return found
+
+
+def _steps(channel: str | list[str | ChannelStep]) -> list[ChannelStep]:
+    given = [channel] if isinstance(channel, str) else channel
+    steps = [ChannelStep(channel=each) if isinstance(each, str) else each for each in given]
+    names = [step.channel for step in steps]
+    if not 1 <= len(steps) <= MOST_CHANNELS or len(set(names)) < len(names):
+        raise InvalidField(
+            "bad_value",
+            f"{len(steps)} channels" if len(set(names)) == len(names) else "a channel is named twice",
+            field="channel",
+            hint=f"give one, or up to {MOST_CHANNELS} different ones in their order",
+        )
+    for step in steps:
+        if not CHANNEL.fullmatch(step.channel):
+            raise InvalidField(
+                "bad_value",
+                f"{step.channel!r} is no channel",
+                field="channel",
+                hint="use email, sms, push, in_app, or the name of another channel",
+            )
+        if step.unless not in ("sent", "delivered", "read"):
+            raise InvalidField(
+                "bad_value", f"unless is {step.unless!r}", field="channel", hint="use sent, delivered or read"
+            )
+    return steps
+
+
+def _addresses(address: Any, steps: Sequence[ChannelStep]) -> dict[str, Any]:
+    """By channel. With several channels it must say which is which."""
+    names = [step.channel for step in steps]
+    if len(names) == 1 and not (isinstance(address, dict) and address.keys() == {names[0]}):
+        address = {names[0]: address}
+    if not isinstance(address, dict) or not address or not address.keys() <= set(names):
+        raise InvalidField(
+            "bad_address",
+            "it does not say which address is of which channel",
+            field="address",
+            hint='such as {"email": "ann@example.org", "sms": "+4915112345678"}',
+        )
+    return {name: _address(name, value) for name, value in address.items()}
+
+
+def _address(channel: str, value: Any) -> Any:
+    refuse_nul(value, "address")
+    if channel == "push" and isinstance(value, dict):
+        return value
+    if not isinstance(value, str) or not 1 <= len(value) <= LONGEST_ADDRESS:
+        if channel not in ("email", "sms", "in_app") and isinstance(value, dict) and value:
+            return value
+        raise InvalidField(
+            "bad_address", f"this is no address of {channel}", field="address", hint="give a text"
+        )
+    if channel == "email":
+        return check_email(value, "address")
+    return check_phone(value, "address") if channel == "sms" else value
+
+
+def _when(
+    spec: NotificationSpec | NotificationMove, own: str | None, known: Known
+) -> tuple[Moment, datetime | None, str | None]:
+    """The moment; the local time that was asked for, and how it was read, if one was."""
+    if spec.send_at is None and spec.local_time is None:
+        return Moment(known.now, known.now, "UTC"), None, None
+    zones = {"message": spec.timezone, "recipient": own, "namespace": known.timezone, "default": "UTC"}
+    source, name = next((source, name) for source, name in zones.items() if name is not None)
+    moment = read_moment(
+        spec.local_time, spec.send_at, name, fold=spec.fold, gap=spec.gap, instant_field="send_at"
+    )
+    if spec.local_time is None:
+        return moment, None, None
+    timing = {"zone_from": source, "fold": spec.fold, "gap": spec.gap}
+    return moment, moment.local, _dumped({key: value for key, value in timing.items() if value})
+
+
+def _expires_seconds(spec: NotificationSpec, defaults: Mapping[str, Any]) -> int | None:
+    """The message's own word, that of its urgency, the template's, that of the template's urgency."""
+    if spec.expires_seconds is not None:
+        return spec.expires_seconds
+    if spec.urgency is not None:
+        return EXPIRES_SECONDS.get(spec.urgency)
+    if defaults.get("expires_seconds") is not None:
+        return int(defaults["expires_seconds"])
+    return EXPIRES_SECONDS.get(Urgency(defaults["urgency"])) if defaults.get("urgency") else None
+
+
+async def _hold(context: Context, ref: str) -> asyncpg.Record:
+    """Lock a message that was not submitted; refuse one that was."""
+    number = message_number(ref)
+    # The timer first: it is what a worker locks.
+    await context.execute("messages/lock_timer", namespace=context.namespace, message_id=number)
+    row = await context.fetchrow("messages/lock", namespace=context.namespace, message_id=number)
+    if row is None:
+        raise not_found("notification", ref)
+    if row["status"] not in OPEN:
+        raise Conflict(
+            "already_submitted" if row["status"] != "cancelled" else "already_cancelled",
+            f"{ref} is {row['status']} already",
+            hint=f"see: sexton notify why {ref}",
+        )
+    return row
+
+
+def _dumped(value: Any) -> str:
+    return msgspec.json.encode(value).decode()

@@ -1,0 +1,163 @@
+"""Quiet hours: ranges of the week on the recipient's wall clock in which nothing is sent.
+
+It is quiet whenever her clock shows a quiet time: on the day on which the clock goes back, also when it shows
+it for the second time; where it jumps forward, what it jumps over is nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta
+from functools import lru_cache
+from typing import NamedTuple
+
+import msgspec
+
+from sexton.errors import InvalidField
+from sexton.notifications.spec import QuietRange
+from sexton.schedules.wall import DAY, weekday_of
+from sexton.schedules.zone import EPOCH, Zone
+
+MINUTE = 60
+WEEK = 7
+WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+EVERY_DAY = frozenset(range(WEEK))
+TIME = re.compile(r"([01][0-9]|2[0-4]):([0-5][0-9])")
+# No message is held longer than this: a week without a minute in which it may go is refused.
+MOST_STEPS = 64
+
+
+class DayRange(NamedTuple):
+    """Seconds of the day, from `start` up to `end`; beyond midnight if the end is not after the start."""
+
+    start: int
+    end: int
+    days: frozenset[int]
+
+    def holds(self, weekday: int, second: int) -> bool:
+        if self.start < self.end:
+            return weekday in self.days and self.start <= second < self.end
+        return (weekday in self.days and second >= self.start) or (
+            (weekday - 1) % WEEK in self.days and second < self.end
+        )
+
+
+Ranges = tuple[DayRange, ...]
+
+
+@lru_cache(maxsize=4096)
+def ranges_of(text: str) -> Ranges:
+    """From what is stored."""
+    return read_ranges(msgspec.json.decode(text, type=QuietRange | list[QuietRange] | None))
+
+
+def read_ranges(spec: QuietRange | list[QuietRange] | None, field: str = "quiet_hours") -> Ranges:
+    """From what people write, or a refusal."""
+    given = [] if spec is None else spec if isinstance(spec, list) else [spec]
+    ranges = tuple(
+        _read(each, field if given is not spec else f"{field}[{n}]") for n, each in enumerate(given)
+    )
+    if ranges and all(is_quiet(ranges, minute * MINUTE) for minute in range(WEEK * 24 * 60)):
+        raise InvalidField(
+            "always_quiet",
+            "the quiet hours take up the whole week",
+            field=field,
+            hint="leave some time, or opt out of what is not wanted with opt_outs",
+        )
+    return ranges
+
+
+def is_quiet(ranges: Ranges, wall: int) -> bool:
+    """Whether it is quiet when the clock on the wall shows `wall`."""
+    day, second = divmod(wall, DAY)
+    weekday = weekday_of(day)
+    return any(each.holds(weekday, second) for each in ranges)
+
+
+def quiet_until(ranges: Ranges, place: Zone, at: int) -> int | None:
+    """When the quiet hours end that hold at an instant; None if it is not quiet."""
+    if not is_quiet(ranges, at + place.period(at).offset):
+        return None
+    for _ in range(MOST_STEPS):
+        period = place.period(at)
+        wall = at + period.offset
+        if not is_quiet(ranges, wall):
+            return at
+        # The clock shows the end of a range that holds now, or it is changed before that.
+        at = min(_end(ranges, wall) - period.offset, period.end)
+    raise AssertionError("quiet hours without an end were let through")
+
+
+def open_from(ranges: Ranges, place: Zone, at: int) -> int | None:
+    """When the next of these ranges begins, if none of them holds at an instant; None if one does."""
+    if not ranges or is_quiet(ranges, at + place.period(at).offset):
+        return None
+    for _ in range(MOST_STEPS * WEEK):
+        period = place.period(at)
+        wall = at + period.offset
+        if is_quiet(ranges, wall):
+            return at
+        at = min(_start(ranges, wall) - period.offset, period.end)
+    raise AssertionError("ranges without a beginning were let through")
+
+
+def instant(at: int) -> datetime:
+    return EPOCH + timedelta(seconds=at)
+
+
+def _end(ranges: Ranges, wall: int) -> int:
+    """The end, on the wall, of a range that holds now."""
+    day, second = divmod(wall, DAY)
+    weekday = weekday_of(day)
+    held = [each for each in ranges if each.holds(weekday, second)]
+    return min(
+        day * DAY + each.end + (DAY if each.end <= each.start and second >= each.start else 0)
+        for each in held
+    )
+
+
+def _start(ranges: Ranges, wall: int) -> int:
+    """The next beginning of a range, on the wall."""
+    day = wall // DAY
+    return min(
+        found
+        for each in ranges
+        for later in range(WEEK + 1)
+        if weekday_of(day + later) in each.days and (found := (day + later) * DAY + each.start) > wall
+    )
+
+
+def _read(spec: QuietRange, field: str) -> DayRange:
+    start, end = _seconds(spec.start, f"{field}.start"), _seconds(spec.end, f"{field}.end")
+    if start == end:
+        raise InvalidField(
+            "empty_range",
+            f"the quiet hours from {spec.start} to {spec.end} are none",
+            field=f"{field}.end",
+            hint="for a whole day write 00:00 to 24:00",
+        )
+    if start == DAY:
+        raise InvalidField(
+            "bad_time", "they begin at 24:00", field=f"{field}.start", hint="write 00:00 of the next day"
+        )
+    return DayRange(start, end, EVERY_DAY if spec.days is None else _days(spec.days, f"{field}.days"))
+
+
+def _seconds(text: str, field: str) -> int:
+    found = TIME.fullmatch(text)
+    if found is None or (found[1] == "24" and found[2] != "00"):
+        raise InvalidField("bad_time", f"{text!r} is no time of day", field=field, hint="such as 22:00")
+    return int(found[1]) * 3600 + int(found[2]) * 60
+
+
+def _days(names: list[str], field: str) -> frozenset[int]:
+    days = set()
+    for name in names:
+        if name.lower()[:3] not in WEEKDAYS or len(name) < 3:
+            raise InvalidField(
+                "bad_day", f"{name!r} is no day of the week", field=field, hint=f"use {', '.join(WEEKDAYS)}"
+            )
+        days.add(WEEKDAYS.index(name.lower()[:3]))
+    if not days:
+        raise InvalidField("empty", "no day is named", field=field, hint="leave days out for every day")
+    return frozenset(days)

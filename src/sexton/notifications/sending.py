@@ -1,0 +1,557 @@
+"""The way of a batch: claimed, decided about, marked, rendered, given to its channels, settled.
+
+Single messages and chunks of campaigns share it; what differs is the statement that claims the rows. A
+batch is two transactions, however many messages it has:
+
+1. claim the rows that are due, decide about each (`hold`), mark those that go out as being submitted, and put
+   the others aside with the reason;
+2. settle what the channels said.
+
+Between the two, the messages are with their providers. Whatever dies there leaves them marked with the run,
+and the run that comes again finds them (`doubt`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Protocol
+
+import asyncpg
+import msgspec
+
+from sexton.engine import crash
+from sexton.model import encode_id
+from sexton.notifications import wave
+from sexton.notifications.channels.base import Outgoing, Rejected, SendResult
+from sexton.notifications.hold import (
+    CapKey,
+    Circumstances,
+    Decision,
+    DueMessage,
+    Expired,
+    FellBack,
+    Held,
+    Sent,
+    Suppressed,
+    cap_keys,
+    decide,
+)
+from sexton.notifications.model import MESSAGE, EventKind, MessageStatus
+from sexton.notifications.quiet import Ranges
+from sexton.notifications.rendering import NotRendered, Place, TextCompiler
+from sexton.notifications.settlement import Settlement, settle_all
+from sexton.notifications.template import StoredTemplate, recipient_values
+from sexton.postgres.database import Database, array_text, patiently
+from sexton.postgres.transaction import Context, command
+
+log = logging.getLogger("sexton")
+
+ACTOR = "sexton"
+BATCH = 500
+MOST_TEMPLATES = 1000
+NO_VALUES: Mapping[str, Any] = {}
+
+
+class Answer(Protocol):
+    """What was said of a message; `note`: what was unusual on its way."""
+
+    @property
+    def provider(self) -> str | None: ...
+
+    @property
+    def result(self) -> SendResult: ...
+
+    @property
+    def note(self) -> str | None: ...
+
+
+class Channels(Protocol):
+    """What gives messages to the providers of a channel: `channels.dispatch`."""
+
+    async def dispatch(self, namespace: str, channel: str, batch: Sequence[Outgoing]) -> Sequence[Answer]: ...
+
+    async def doubt(self, namespace: str, channel: str) -> str:
+        """What becomes of messages that may have been sent: `resend` or `hold`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Which rows are sent: a statement that locks some that are due, with the columns of
+    `parts/claimed_message.sql`; it takes `namespace` and `limit` beside its own parameters."""
+
+    statement: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    #: Whether the rows have timers; those of campaigns have none.
+    timed: bool = True
+    #: The variables of rows without their own.
+    vars: Mapping[str, Any] = field(default_factory=dict)
+    #: The hours of the recipient's day in which may be sent; none: all.
+    window: Ranges = ()
+    #: Called in each transaction with how many messages came to which status.
+    counted: Callable[[Context, Counter[str]], Awaitable[None]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What the namespace has decided."""
+
+    timezone: str = "UTC"
+    locale: str | None = None
+    quiet_hours: str | None = None
+    quiet_passes: frozenset[str] = frozenset({"asap"})
+    caps: str | None = None
+
+
+@dataclass(slots=True)
+class Submission:
+    """A message on its way out."""
+
+    row: asyncpg.Record
+    index: int
+    address: Any
+    timezone: str
+    counted: tuple[CapKey, ...]
+    provider: str | None = None
+    result: SendResult | None = None
+    note: str | None = None
+
+
+@dataclass(slots=True)
+class SentBatch:
+    """What became of a batch: how many came to which status, and when the first that waits is due."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    next_at: datetime | None = None
+
+    def waits(self, due_at: datetime | None) -> None:
+        if due_at is not None and (self.next_at is None or due_at < self.next_at):
+            self.next_at = due_at
+
+
+class Sender:
+    """Sends batches; one in a process."""
+
+    def __init__(self, database: Database, channels: Channels) -> None:
+        self._database = database
+        self.channels = channels
+        self._compiler = TextCompiler()
+        self._templates: dict[tuple[str, str, int], StoredTemplate] = {}
+
+    async def policy(self, namespace: str) -> Policy:
+        row = await self._database.fetchrow("notifications/get_settings", namespace=namespace)
+        if row is None:
+            return Policy()
+        return Policy(
+            row["timezone"] or "UTC",
+            row["locale"],
+            row["quiet_hours"],
+            frozenset(row["quiet_passes"]),
+            row["caps"],
+        )
+
+    async def send_batch(
+        self,
+        namespace: str,
+        run_id: int,
+        claim: Claim,
+        policy: Policy,
+        *,
+        limit: int = BATCH,
+        lost: Callable[[], bool] = lambda: False,
+    ) -> SentBatch | None:
+        """Send some of what is due; None if nothing is. `lost`: whether the run belongs to another worker."""
+        context = Context(self._database, namespace, actor=ACTOR)
+        claimed = await _claimed(context, self, claim, policy, run_id, limit)
+        if claimed is None:
+            return None
+        now, going, batch = claimed
+        if going and not lost():
+            crash.point("step.begun")
+            await self._submit(namespace, going, claim, policy)
+            crash.point("step.acted")
+            # What the providers have said must not be lost because the database is away for a moment.
+            settled = await patiently(lambda: _settled(context, self, claim, going, run_id, now))
+            batch.counts.update(settled.counts)
+            batch.waits(settled.next_at)
+            crash.point("step.noted")
+        return batch
+
+    # Deciding.
+
+    async def _decide(
+        self,
+        context: Context,
+        rows: Sequence[asyncpg.Record],
+        claim: Claim,
+        policy: Policy,
+        now: datetime,
+        run_id: int,
+        batch: SentBatch,
+    ) -> list[Submission]:
+        done = await _done_before_fallback(context, rows)
+        due = [_due(row) for row in rows]
+        circumstances = Circumstances(
+            now=now,
+            timezone=policy.timezone,
+            quiet_hours=policy.quiet_hours,
+            quiet_passes=policy.quiet_passes,
+            caps=policy.caps,
+            window=claim.window,
+            suppressed=await _suppressed(context, due),
+            counts=await _counts(context, due, policy, now),
+        )
+        going: list[Submission] = []
+        aside = Settlement(now)
+        unchanged: list[int] = []
+        changed: list[tuple[int, int]] = []
+        for row, message in zip(rows, due, strict=True):
+            if row["id"] in done:
+                aside.keep(row["id"], row["status"])
+                continue
+            decision = decide(message, circumstances)
+            if isinstance(decision, Sent):
+                address = message.addresses[message.channels[decision.channel_index]]
+                going.append(
+                    Submission(row, decision.channel_index, address, decision.timezone, decision.counted)
+                )
+                if decision.channel_index == row["channel_index"]:
+                    unchanged.append(row["id"])
+                else:
+                    changed.append((row["id"], decision.channel_index))
+            passed = _passed(row, decision, message)
+            _put_aside(aside, row, decision, passed)
+        counts = Counter(dict.fromkeys(circumstances.counts, 0))
+        for each in going:
+            counts.update(each.counted)
+        await self._mark(context, unchanged, changed, counts, run_id, now, claim.timed)
+        await aside.write(context, run_id=None, submitted_at=None)
+        await self._announce(context, aside, claim, now, batch)
+        return going
+
+    async def _mark(
+        self,
+        context: Context,
+        unchanged: Sequence[int],
+        changed: Sequence[tuple[int, int]],
+        counts: Counter[CapKey],
+        run_id: int,
+        now: datetime,
+        timed: bool,
+    ) -> None:
+        if unchanged:
+            await context.execute(
+                "messages/mark",
+                namespace=context.namespace,
+                ids=array_text(unchanged),
+                run_id=run_id,
+                now=now,
+                timed=timed,
+            )
+        if changed:
+            await context.execute(
+                "messages/mark_changed",
+                namespace=context.namespace,
+                ids=[each for each, _ in changed],
+                indexes=[index for _, index in changed],
+                run_id=run_id,
+                now=now,
+                timed=timed,
+            )
+        taken = {key: n for key, n in counts.items() if n}
+        if taken:
+            await add_counts(context, taken)
+
+    async def _announce(
+        self, context: Context, settlement: Settlement, claim: Claim, now: datetime, batch: SentBatch
+    ) -> None:
+        """See to it that what waits is looked at, and tell of what came to an end."""
+        batch.counts.update(settlement.counts)
+        for due_at in settlement.due_at:
+            batch.waits(due_at)
+        if claim.timed:
+            # What is due sooner is found by the run that settles it, before it ends.
+            later = sorted(at for at in settlement.due_at if at > now + wave.SOON)
+            if later:
+                await wave.make_waves(context, later)
+        if claim.counted is not None and settlement.counts:
+            await claim.counted(context, settlement.counts)
+
+    # Sending.
+
+    async def _find_templates(self, context: Context, going: Sequence[Submission]) -> None:
+        """Read the versions that are not known yet."""
+        namespace = context.namespace
+        wanted = {
+            (each.row["template_id"], each.row["template_version"])
+            for each in going
+            if each.row["template_version"] is None
+            or (namespace, each.row["template_id"], each.row["template_version"]) not in self._templates
+        }
+        if not wanted:
+            return
+        pairs = sorted(wanted, key=str)
+        rows = await context.fetch(
+            "templates/find_many",
+            namespace=namespace,
+            template_ids=[template for template, _ in pairs],
+            versions=[version for _, version in pairs],
+        )
+        if len(self._templates) > MOST_TEMPLATES:
+            self._templates.clear()
+        for row in rows:
+            stored = StoredTemplate(row)
+            self._templates[namespace, stored.template_id, stored.version] = stored
+            if row["version"] == row["latest"]:
+                self._templates[namespace, stored.template_id, -1] = stored
+
+    async def _submit(
+        self, namespace: str, going: Sequence[Submission], claim: Claim, policy: Policy
+    ) -> None:
+        by_channel: dict[str, list[tuple[Submission, Outgoing]]] = {}
+        for each in going:
+            channel = each.row["channels"][each.index]
+            try:
+                made = self._render(namespace, each, channel, claim, policy)
+            except NotRendered as error:
+                each.result = Rejected(f"the template cannot be rendered: {error}", "not_rendered")
+                continue
+            by_channel.setdefault(channel, []).append((each, made))
+        await asyncio.gather(
+            *(self._give(namespace, channel, batch) for channel, batch in by_channel.items())
+        )
+
+    async def _give(self, namespace: str, channel: str, batch: Sequence[tuple[Submission, Outgoing]]) -> None:
+        said = await self.channels.dispatch(namespace, channel, [outgoing for _, outgoing in batch])
+        for (each, _), answer in zip(batch, said, strict=True):
+            each.provider, each.result, each.note = answer.provider, answer.result, answer.note
+
+    def _render(
+        self, namespace: str, each: Submission, channel: str, claim: Claim, policy: Policy
+    ) -> Outgoing:
+        row = each.row
+        version = row["template_version"]
+        template = self._templates.get((namespace, row["template_id"], -1 if version is None else version))
+        if template is None:
+            raise NotRendered(f"there is no template {row['template_id']}")
+        locale = row["locale"] or policy.locale
+        texts = self._compiler.texts(
+            (namespace, template.template_id, template.version), template.parts, locale, channel
+        )
+        if texts is None:
+            raise NotRendered(f"the template {template.template_id} has no texts for {channel}")
+        fields = msgspec.json.decode(row["fields"]) if row["fields"] else NO_VALUES
+        own = msgspec.json.decode(row["vars"]) if row["vars"] is not None else claim.vars
+        name = encode_id(MESSAGE, row["id"])
+        values = template.values({**fields, **own})
+        values["recipient"] = recipient_values(row["user_id"], row["email"], row["phone"], fields)
+        values["message"] = {"notification_id": name, "topic": row["topic"]}
+        parts = texts.render(values, Place(each.timezone, locale))
+        return Outgoing(
+            message_id=row["id"],
+            key=row["key"] or name,
+            address=each.address,
+            parts=parts,
+            user_id=row["user_id"],
+            topic=row["topic"],
+            locale=locale,
+        )
+
+
+@command
+async def _claimed(
+    context: Context, sender: Sender, claim: Claim, policy: Policy, run_id: int, limit: int
+) -> tuple[datetime, list[Submission], SentBatch] | None:
+    """The first transaction of a batch: what goes out is marked."""
+    rows = await context.fetch(claim.statement, namespace=context.namespace, limit=limit, **claim.parameters)
+    if not rows:
+        return None
+    now: datetime = rows[0]["now"]
+    batch = SentBatch()
+    going = await sender._decide(context, rows, claim, policy, now, run_id, batch)
+    await sender._find_templates(context, going)
+    return now, going, batch
+
+
+@command
+async def _settled(
+    context: Context,
+    sender: Sender,
+    claim: Claim,
+    going: Sequence[Submission],
+    run_id: int,
+    submitted_at: datetime,
+) -> SentBatch:
+    """The second transaction: what was said of each."""
+    batch, settlement = SentBatch(), Settlement(await context.time())
+    await settle_all(settlement, context.namespace, going, sender.channels.doubt)
+    await settlement.write(context, run_id=run_id, submitted_at=submitted_at)
+    back = Counter(key for each in going if each.row["id"] in settlement.not_sent for key in each.counted)
+    if back:
+        await add_counts(context, {key: -n for key, n in back.items()})
+    await sender._announce(context, settlement, claim, settlement.now, batch)
+    return batch
+
+
+async def add_counts(context: Context, counts: Mapping[CapKey, int]) -> None:
+    """Of caps; the rows are locked, or belong to what is given back."""
+    keys = sorted(counts)
+    await context.execute(
+        "messages/add_counts",
+        namespace=context.namespace,
+        users=[user for user, _, _ in keys],
+        subjects=[subject for _, subject, _ in keys],
+        periods=[period for _, _, period in keys],
+        counts=[counts[key] for key in keys],
+    )
+
+
+def _due(row: asyncpg.Record) -> DueMessage:
+    channels = row["channels"]
+    # A message that has been sent, and has not got as far as it must: the next channel's turn.
+    follows = row["status"] in (MessageStatus.SENT, MessageStatus.DELIVERED)
+    return DueMessage(
+        channels,
+        row["channel_index"] + 1 if follows else row["channel_index"],
+        row["topic"],
+        row["urgency"],
+        row["scheduled_at"],
+        None if follows else row["expires_at"],
+        row["user_id"],
+        row["timezone"],
+        row["quiet_hours"],
+        row["opt_outs"],
+        row["caps"],
+        _addresses(row, channels),
+    )
+
+
+def _addresses(row: asyncpg.Record, channels: Sequence[str]) -> dict[str, Any]:
+    given = msgspec.json.decode(row["address"]) if row["address"] is not None else None
+    found: dict[str, Any] = {}
+    for channel in channels:
+        if given is not None and channel in given:
+            found[channel] = given[channel]
+        elif channel == "email":
+            found[channel] = row["email"]
+        elif channel == "sms":
+            found[channel] = row["phone"]
+        elif channel == "push":
+            found[channel] = msgspec.json.decode(row["devices"]) if row["devices"] else None
+        elif channel == "in_app":
+            found[channel] = row["user_id"]
+        elif row["addresses"]:
+            found[channel] = msgspec.json.decode(row["addresses"]).get(channel)
+    return found
+
+
+async def _suppressed(context: Context, due: Sequence[DueMessage]) -> dict[tuple[str, str], str]:
+    """Of the addresses of a batch, those that get nothing, and why."""
+    pairs = {
+        (channel, address.lower())
+        for message in due
+        for channel, address in message.addresses.items()
+        if isinstance(address, str) and channel != "in_app"
+    }
+    if not pairs:
+        return {}
+    channels, addresses = zip(*pairs, strict=True)
+    rows = await context.fetch(
+        "messages/find_suppressed",
+        namespace=context.namespace,
+        channels=list(channels),
+        addresses=list(addresses),
+    )
+    return {(row["channel"], row["address"]): f"the address gets nothing: {row['reason']}" for row in rows}
+
+
+async def _counts(
+    context: Context, due: Sequence[DueMessage], policy: Policy, now: datetime
+) -> dict[CapKey, int]:
+    """How many messages those with caps have had; locked, so that no other worker counts them meanwhile."""
+    if policy.caps is None and all(message.caps is None for message in due):
+        return {}
+    known = Circumstances(now=now, timezone=policy.timezone, caps=policy.caps)
+    keys = sorted({key for message in due for key in cap_keys(message, known)})
+    if not keys:
+        return {}
+    rows = await context.fetch(
+        "messages/lock_counts",
+        namespace=context.namespace,
+        users=[user for user, _, _ in keys],
+        subjects=[subject for _, subject, _ in keys],
+        periods=[period for _, _, period in keys],
+    )
+    return {(row["user_id"], row["subject"], row["period_start"]): row["n"] for row in rows}
+
+
+async def _done_before_fallback(context: Context, rows: Sequence[asyncpg.Record]) -> set[int]:
+    """Of messages that were sent and have another channel to fall back to: those that got as far as asked."""
+    waiting = [row for row in rows if row["status"] in (MessageStatus.SENT, MessageStatus.DELIVERED)]
+    if not waiting:
+        return set()
+    found = await context.fetch("messages/find_read", ids=[row["id"] for row in waiting])
+    read = {row["message_id"] for row in found}
+    return {
+        row["id"]
+        for row in waiting
+        if row["id"] in read
+        or (
+            row["status"] == MessageStatus.DELIVERED
+            and row["channel_unless"][row["channel_index"]] == "delivered"
+        )
+    }
+
+
+def _passed(row: asyncpg.Record, decision: Decision, message: DueMessage) -> tuple[FellBack, ...]:
+    """The channels that are left behind, with why."""
+    passed = () if isinstance(decision, Expired) else decision.passed
+    if message.channel_index > row["channel_index"]:
+        before = row["channels"][row["channel_index"]]
+        reached = row["channel_unless"][row["channel_index"]]
+        passed = (FellBack(before, f"it was not {reached} in time"), *passed)
+    return passed
+
+
+def _put_aside(
+    aside: Settlement, row: asyncpg.Record, decision: Decision, passed: Sequence[FellBack]
+) -> None:
+    channels = row["channels"]
+    index = row["channel_index"]
+    for each in passed:
+        index += 1
+        to = channels[index] if index < len(channels) else None
+        if to is not None:
+            detail = {"from": each.channel, "to": to, "reason": each.reason}
+            aside.event(row["id"], EventKind.FELL_BACK, detail)
+    number = row["id"]
+    match decision:
+        case Held():
+            aside.move(
+                number,
+                MessageStatus.HELD,
+                decision.until,
+                reason=decision.reason,
+                index=decision.channel_index,
+            )
+            detail = {"until": decision.until, "reason": decision.reason, "timezone": decision.timezone}
+            aside.event(number, EventKind.HELD, detail)
+        case Suppressed():
+            if row["status"] in (MessageStatus.SENT, MessageStatus.DELIVERED):
+                # No other channel is left; the first one has it all the same.
+                aside.keep(number, row["status"])
+            else:
+                aside.end(number, MessageStatus.SUPPRESSED, decision.reason)
+            aside.event(number, EventKind.SUPPRESSED, {"reason": decision.reason})
+        case Expired():
+            late = round(decision.late.total_seconds())
+            reason = f"it was {late} s late"
+            aside.end(number, MessageStatus.EXPIRED, reason)
+            aside.event(number, EventKind.EXPIRED, {"late_seconds": late, "expires_at": row["expires_at"]})
+        case Sent():
+            pass

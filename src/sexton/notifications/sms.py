@@ -1,0 +1,42 @@
+"""How long an SMS is: in segments, as networks count and charge them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+#: The alphabet of GSM 03.38; those of the extension take two places.
+BASIC = frozenset(
+    "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?"
+    "¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà"
+)
+EXTENDED = frozenset("^{}\\[~]|€\f")
+ONE_BASIC, MORE_BASIC = 160, 153
+ONE_WIDE, MORE_WIDE = 70, 67
+
+
+class SmsLength(NamedTuple):
+    """How many places a text takes, in how many segments, in which encoding: GSM-7 or UCS-2."""
+
+    length: int
+    segments: int
+    encoding: str
+
+
+def measure(text: str) -> SmsLength:
+    if all(each in BASIC or each in EXTENDED for each in text):
+        places = [2 if each in EXTENDED else 1 for each in text]
+        return SmsLength(sum(places), _segments(places, ONE_BASIC, MORE_BASIC), "GSM-7")
+    places = [2 if ord(each) > 0xFFFF else 1 for each in text]
+    return SmsLength(sum(places), _segments(places, ONE_WIDE, MORE_WIDE), "UCS-2")
+
+
+def _segments(places: list[int], one: int, more: int) -> int:
+    """A character is never cut in two."""
+    if sum(places) <= one:
+        return 1
+    segments, left = 1, more
+    for each in places:
+        if each > left:
+            segments, left = segments + 1, more
+        left -= each
+    return segments

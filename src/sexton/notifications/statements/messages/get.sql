@@ -1,0 +1,4 @@
+select
+-- include: message_columns
+from sexton.messages
+where namespace = :namespace and id = :message_id

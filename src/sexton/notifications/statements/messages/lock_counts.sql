@@ -1,0 +1,7 @@
+-- How many messages recipients have had; locked in one order, and there from now on.
+insert into sexton.recipient_counts as counted (namespace, user_id, subject, period_start, n)
+select :namespace, user_id, subject, period_start, 0
+from unnest(:users::text[], :subjects::text[], :periods::date[]) as wanted (user_id, subject, period_start)
+order by user_id, subject, period_start
+on conflict (namespace, user_id, subject, period_start) do update set n = counted.n
+returning user_id, subject, period_start, n

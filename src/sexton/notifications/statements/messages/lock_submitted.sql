@@ -1,0 +1,7 @@
+-- Messages that these runs are said to submit, by their timers; both are locked.
+select message.id, message.channels, message.channel_index, message.campaign_id
+from sexton.message_timers as timer
+join sexton.messages as message on message.id = timer.message_id
+where timer.run_id = any (:run_ids::bigint[]) and timer.namespace = :namespace and message.status = 'processing'
+order by timer.message_id
+for update

@@ -1,0 +1,12 @@
+-- A provider has accepted these, and nothing is left to do.
+with untimed as (
+    delete from sexton.message_timers where message_id = any (:ids::text::bigint[]) and run_id = :run_id::bigint
+)
+update sexton.messages
+set status = 'sent', sent_at = :now::timestamptz, settled_at = :now::timestamptz, provider = :provider,
+    failure_reason = null, hold_reason = null
+where namespace = :namespace
+    and id = any (:ids::text::bigint[])
+    and run_id = :run_id::bigint
+    and submitted_at = :submitted_at::timestamptz
+    and status = 'processing'

@@ -1,0 +1,40 @@
+-- Remove all traces of a person; how many rows of each table. Timers are locked before messages, as everywhere.
+with who as materialized (
+    select email, phone from sexton.recipients where namespace = :namespace and user_id = :user_id for update
+),
+own as materialized (
+    select id, address from sexton.messages where namespace = :namespace and user_id = :user_id
+),
+timers as (
+    delete from sexton.message_timers where message_id in (select id from own) returning 1
+),
+events as (
+    delete from sexton.message_events where message_id in (select id from own) returning 1
+),
+receipts as (
+    delete from sexton.message_receipts where message_id in (select id from own) returning 1
+),
+messages as (
+    delete from sexton.messages where id in (select id from own) returning 1
+),
+counts as (
+    delete from sexton.recipient_counts where namespace = :namespace and user_id = :user_id returning 1
+),
+suppressed as (
+    delete from sexton.suppressions
+    where namespace = :namespace
+        and address in (
+            select lower(email) from who union all select phone from who
+            union all
+            select lower(given.value)
+            from own, jsonb_each_text(own.address) as given
+        )
+    returning 1
+),
+person as (
+    delete from sexton.recipients where namespace = :namespace and user_id = :user_id returning 1
+)
+select (select count(*) from person) as recipients, (select count(*) from messages) as messages,
+       (select count(*) from timers) as message_timers, (select count(*) from events) as message_events,
+       (select count(*) from receipts) as message_receipts, (select count(*) from counts) as recipient_counts,
+       (select count(*) from suppressed) as suppressions

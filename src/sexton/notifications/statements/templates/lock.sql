@@ -1,0 +1,3 @@
+select version, deleted_at from sexton.templates
+where namespace = :namespace and template_id = :template_id
+for update
