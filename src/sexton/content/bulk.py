@@ -1,6 +1,7 @@
 """Many planned actions at once: a chunk is planned whole or not at all, and what is wrong is told by line.
 
-The jobs of a chunk are made as those of `sexton import` are, and its rows by COPY: no statement for each.
+No statement is made for each action: those for one instant are jobs alike (`jobs/alike.py`), series are made
+as `sexton import` does it, and the rows of the actions by COPY.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import asyncio
 import csv
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any, TypeVar
 
 import msgspec
@@ -17,12 +19,13 @@ from sexton.content.adapters.configured import content_target
 from sexton.content.adapters.table import make_plain
 from sexton.content.conflict import hold_entities, needs_publication, refuse_unpublished
 from sexton.content.model import Entity
-from sexton.content.plan import PlannedAction, job_of
+from sexton.content.plan import PlannedAction, job_name, job_of
 from sexton.content.schedule import plan_of
 from sexton.content.spec import ScheduleSpec
 from sexton.content.timeline import MOST_PLANS, plans_of, times_of
 from sexton.errors import InvalidField, RefusedLines, SextonError
 from sexton.jobs import bulk
+from sexton.jobs.alike import SingleJob, create_alike
 from sexton.model import decode_id, encode_id
 from sexton.postgres.transaction import Context, command
 from sexton.refusal import UNREADABLE, bad_json, check_text, explained, refuse_nul
@@ -31,6 +34,10 @@ from sexton.refusal import UNREADABLE, bad_json, check_text, explained, refuse_n
 LARGEST_CHUNK = 2000
 MOST_ERRORS = 100
 NAMES_KEPT = 20
+
+# A NUL, which PostgreSQL does not take, as JSON writes it.
+NUL = b"\\u0000"
+_DECODER = msgspec.json.Decoder(ScheduleSpec)
 
 ImportItem = bytes | Mapping[str, Any] | ScheduleSpec
 Faults = list[tuple[int, SextonError]]
@@ -119,6 +126,11 @@ def _read(item: ImportItem) -> tuple[PlannedAction, bool]:
 
 
 def _spec(item: bytes | Mapping[str, Any]) -> ScheduleSpec:
+    if isinstance(item, bytes) and NUL not in item:
+        try:
+            return _DECODER.decode(item)
+        except (msgspec.ValidationError, *UNREADABLE):
+            """What is wrong with it is said below."""
     try:
         given = msgspec.json.decode(item) if isinstance(item, bytes) else item
     except UNREADABLE as error:
@@ -132,17 +144,14 @@ def _spec(item: bytes | Mapping[str, Any]) -> ScheduleSpec:
 
 @command
 async def _create(context: Context, read: Sequence[tuple[PlannedAction, bool]], force: bool) -> list[str]:
-    plans = await _with_targets(context, [plan for plan, _ in read])
+    plans = [plan for plan, _ in read]
+    targets = await _targets(context, plans)
     await hold_entities(context, [plan.entity for plan in plans])
     await _check_conflicts(
         context, [(line, plan) for line, (plan, own) in enumerate(read, 1) if not (force or own)]
     )
     numbers: list[int] = await context.fetchval("content/next_ids", count=len(plans))
-    specs = [job_of(plan, number) for plan, number in zip(plans, numbers, strict=True)]
-    jobs = [decode_id("j", put.job_id) for put in await bulk.create_many(context, specs)]
-    series = [job for job, plan in zip(jobs, plans, strict=True) if plan.rule is not None]
-    first = await context.fetch("content/list_first_times", job_ids=series) if series else []
-    times = {row["job_id"]: row["scheduled_at"] for row in first}
+    jobs, times = await _make_jobs(context, targets, list(zip(plans, numbers, strict=True)))
     now = await context.time()
     rows = [
         {
@@ -176,22 +185,61 @@ async def _create(context: Context, read: Sequence[tuple[PlannedAction, bool]], 
     return [encode_id("c", number) for number in numbers]
 
 
-async def _with_targets(context: Context, plans: Sequence[PlannedAction]) -> list[PlannedAction]:
-    """Each adapter is looked up once."""
-    targets: dict[str, dict[str, Any] | SextonError] = {}
+async def _make_jobs(
+    context: Context, targets: Mapping[str, dict[str, Any]], plans: Sequence[tuple[PlannedAction, int]]
+) -> tuple[list[int], dict[int, datetime]]:
+    """The jobs of actions, in order; and when series fire first, by their jobs."""
+    jobs: dict[int, int] = {}
+    alike: dict[tuple[Any, ...], list[tuple[int, PlannedAction, int]]] = {}
+    series: list[tuple[int, PlannedAction, int]] = []
+    for line, (plan, number) in enumerate(plans, 1):
+        if plan.rule is not None:
+            series.append((line, plan, number))
+        else:
+            key = plan.adapter, plan.max_retries, plan.moment.timezone
+            alike.setdefault(key, []).append((line, plan, number))
+    for some in alike.values():
+        _, first, number = some[0]
+        singles = [_single(*each) for each in some]
+        pattern = job_of(replace(first, target=targets[first.adapter]), number)
+        made = await create_alike(context, pattern, singles)
+        jobs |= {line: job for (line, _, _), job in zip(some, made, strict=True)}
+    times: dict[int, datetime] = {}
+    if series:
+        specs = [job_of(replace(plan, target=targets[plan.adapter]), number) for _, plan, number in series]
+        try:
+            puts = await bulk.create_many(context, specs)
+        except RefusedLines as refused:
+            raise RefusedLines([(series[place - 1][0], why) for place, why in refused.errors]) from None
+        numbers = [decode_id("j", put.job_id) or 0 for put in puts]
+        jobs |= {line: job for (line, _, _), job in zip(series, numbers, strict=True)}
+        rows = await context.fetch("content/list_first_times", job_ids=numbers)
+        times = {row["job_id"]: row["scheduled_at"] for row in rows}
+    return [jobs[line] for line in range(1, len(plans) + 1)], times
+
+
+def _single(line: int, plan: PlannedAction, number: int) -> SingleJob:
+    ref = encode_id("c", number)
+    return SingleJob(
+        line, job_name(ref), plan.moment.at, f'{{"schedule":"{ref}"}}', plan.description, plan.created_by
+    )
+
+
+async def _targets(context: Context, plans: Sequence[PlannedAction]) -> dict[str, dict[str, Any]]:
+    """Where the jobs of each adapter go: each is looked up once. Refuses the lines of those that are not
+    there."""
+    found: dict[str, dict[str, Any]] = {}
+    missing: dict[str, SextonError] = {}
     for name in {plan.adapter for plan in plans}:
         try:
-            targets[name] = await content_target(context, name)
+            found[name] = await content_target(context, name)
         except SextonError as error:
-            targets[name] = error
-
-    def found(plan: PlannedAction) -> PlannedAction:
-        target = targets[plan.adapter]
-        if isinstance(target, SextonError):
-            raise target
-        return replace(plan, target=target)
-
-    return _each(plans, found)
+            missing[name] = error
+    if missing:
+        lines = enumerate(plans, 1)
+        errors = [(line, missing[plan.adapter]) for line, plan in lines if plan.adapter in missing]
+        raise RefusedLines(errors[:MOST_ERRORS])
+    return found
 
 
 async def _check_conflicts(context: Context, lines: Sequence[tuple[int, PlannedAction]]) -> None:

@@ -45,6 +45,10 @@ class PlannedAction:
     #: That of its job, once it is known.
     target: dict[str, Any] | None = None
 
+    @property
+    def description(self) -> str:
+        return f"{self.action} {self.entity}"
+
 
 @command
 async def insert(context: Context, plan: PlannedAction, *, past: bool = False) -> int:
@@ -102,7 +106,7 @@ async def insert(context: Context, plan: PlannedAction, *, past: bool = False) -
 def job_of(plan: PlannedAction, number: int, *, past: bool = False) -> JobSpec:
     """The job that fires at the times of an action."""
     return JobSpec(
-        name=f"content/{encode_id('c', number)}",
+        name=job_name(encode_id("c", number)),
         schedule=plan.moment.schedule(plan.rule),
         timezone=plan.moment.timezone,
         target=plan.target or {"content": {"adapter": plan.adapter}},
@@ -113,9 +117,14 @@ def job_of(plan: PlannedAction, number: int, *, past: bool = False) -> JobSpec:
         retry_base_seconds=FIRST_RETRY_SECONDS,
         missed_window=MissedWindow.RUN_ONCE if plan.rule is not None or past else None,
         keep_completed_seconds=KEEP_SECONDS,
-        description=f"{plan.action} {plan.entity}",
+        description=plan.description,
         owner=plan.created_by[:200],
     )
+
+
+def job_name(ref: str) -> str:
+    """The name of the job of an action, `c_…`, or of a release, `cr_…`."""
+    return f"content/{ref}"
 
 
 async def _make_job(context: Context, plan: PlannedAction, number: int, past: bool) -> JobView:

@@ -19,7 +19,7 @@ from sexton.config import Settings
 from sexton.content.adapters.configured import content_target
 from sexton.content.conflict import ContradictingPlans, check_conflicts, hold_entities
 from sexton.content.model import RELEASE, Entity
-from sexton.content.plan import FIRST_RETRY_SECONDS, KEEP_SECONDS, QUEUE
+from sexton.content.plan import FIRST_RETRY_SECONDS, KEEP_SECONDS, QUEUE, job_name
 from sexton.content.preflight import ReleaseFinding, ask_adapter, find_faults, keep_findings, plan_of_item
 from sexton.content.release_view import ReleaseView, get_release
 from sexton.content.spec import MOST_ITEMS, ReleaseItemSpec, ReleaseMove, ReleaseSpec
@@ -349,7 +349,7 @@ def _job(target: dict[str, Any], created_by: str, max_retries: int, number: int,
     """The job that fires at the time of a release."""
     ref = encode_id(RELEASE, number)
     return JobSpec(
-        name=f"content/{ref}",
+        name=job_name(ref),
         schedule=moment.schedule(None),
         timezone=moment.timezone,
         target=target,
@@ -379,7 +379,7 @@ async def _make_check(
         return None
     ref = encode_id(RELEASE, number)
     spec = JobSpec(
-        name=f"content/{ref}/check",
+        name=f"{job_name(ref)}/check",
         schedule=iso(at),
         target=target,
         payload={"check": ref},

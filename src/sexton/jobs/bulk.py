@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, NamedTuple, TypeVar
@@ -135,15 +135,20 @@ async def _create(context: Context, specs: Sequence[JobSpec], first_line: int, a
         await _check_names(context, specs, first_line)
         raise
     await note_zones(context, chunk.zones)
-    soon = sorted(chunk.soon)
-    for place in range(0, len(soon), SHARDS_TOLD):
-        shards_told = ",".join(map(str, soon[place : place + SHARDS_TOLD]))
-        await context.open.execute("select pg_notify('sexton_timers', $1)", shards_told)
+    await tell_shards(context, chunk.soon)
     names = [spec.name for spec in specs[:NAMES_KEPT]]
     detail = {"count": len(specs), "names": names, "app": app}
     context.changed("job.created", jobs=known["ids"], detail=detail)
     made = zip(known["ids"], chunk.warnings, strict=True)
     return [Put(encode_id("j", number), "created", warnings) for number, warnings in made]
+
+
+async def tell_shards(context: Context, soon: Collection[int]) -> None:
+    """Wake the schedulers of shards in which something new is due soon."""
+    numbers = sorted(soon)
+    for place in range(0, len(numbers), SHARDS_TOLD):
+        shards_told = ",".join(map(str, numbers[place : place + SHARDS_TOLD]))
+        await context.open.execute("select pg_notify('sexton_timers', $1)", shards_told)
 
 
 async def _copy(context: Context, table: str, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -228,6 +233,11 @@ async def _check_names(
     context: Context, specs: Sequence[JobSpec], first_line: int, *, taken: bool = True
 ) -> None:
     names = [(line, spec.name) for line, spec in enumerate(specs, first_line)]
+    await check_names(context, names, taken=taken)
+
+
+async def check_names(context: Context, names: Sequence[tuple[int, str]], *, taken: bool = True) -> None:
+    """Refuse names, each with its line, that are there twice, or that live jobs have."""
     if errors := await _name_errors(context, names, taken):
         raise RefusedLines(errors[:MOST_ERRORS])
 

@@ -96,12 +96,17 @@ def first_occurrence(spec: JobSpec, schedule: Schedule, now: datetime) -> dateti
             hint="check UNTIL, COUNT and ends_at",
         )
     if spec.missed_window is None:
-        raise ScheduleError(
-            "in_the_past",
-            f"{iso(past, 'seconds')} is over: it is {iso(now, 'seconds')} now",
-            hint="give a later time, or missed_window: RUN_ONCE runs it at once, SKIP records it as missed",
-        )
+        raise over(past, now)
     return past
+
+
+def over(at: datetime, now: datetime) -> ScheduleError:
+    """A single time in the past, of which nothing says what is to become of it."""
+    return ScheduleError(
+        "in_the_past",
+        f"{iso(at, 'seconds')} is over: it is {iso(now, 'seconds')} now",
+        hint="give a later time, or missed_window: RUN_ONCE runs it at once, SKIP records it as missed",
+    )
 
 
 def read_moment(at: datetime | str, timezone: str, now: datetime) -> datetime:

@@ -9,7 +9,6 @@ Pure: no state, no clock. The same question always has the same answer.
 
 from __future__ import annotations
 
-import hashlib
 import heapq
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,6 +19,7 @@ from sexton.clock import iso
 from sexton.errors import ScheduleError
 from sexton.schedules.calendar import Calendar, Roll, Rolled
 from sexton.schedules.explanation import explain
+from sexton.schedules.key import hashed
 from sexton.schedules.move import Move
 from sexton.schedules.occurrence import Occurrence, change_note
 from sexton.schedules.wall import DAY, FIRST_WALL, LAST_WALL, STEPS, Budget, Rule
@@ -460,7 +460,7 @@ class Schedule:
         )
         if self.move is not None:
             inputs = (*inputs, [self._floor(at) for at in (self.move.since, self.move.until, self.move.to)])
-        return hashlib.blake2b(repr(inputs).encode(), digest_size=16).hexdigest()
+        return hashed(repr(inputs))
 
 
 def next_after_many(schedules: Sequence[Schedule], instant: datetime) -> list[datetime | None]:
