@@ -1,7 +1,8 @@
 """Runs that are carried out together: those that a worker has in hand at the same time share a transaction.
 
 While one batch is written, the next one gathers; nothing waits for company. If a batch fails, each of its
-runs is carried out alone, so that none fails for the sake of another.
+runs is carried out alone, so that none fails for the sake of another; if the database is away, all come
+again.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
+from sexton.content.adapters.base import NotNow
 from sexton.model import Outcome
 from sexton.targets.run import RunContext
 
@@ -59,6 +61,11 @@ class Gathering:
     async def _carry_out(self, batch: Sequence[Waiting]) -> None:
         try:
             outcomes = await self._work([run for run, _ in batch])
+        except NotNow as error:
+            # Alone they would not fare better: the database is away for all of them.
+            for _, future in batch:
+                _end(future, error)
+            return
         except Exception as error:
             if len(batch) > 1:
                 for each in batch:

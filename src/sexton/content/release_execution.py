@@ -9,8 +9,8 @@ anything is undone: from then on nothing more goes out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
@@ -35,6 +35,7 @@ from sexton.content.model import (
 )
 from sexton.content.notice import release_notice, tell
 from sexton.content.preflight import ask_adapter, find_faults, keep_findings
+from sexton.content.reach import own_database
 from sexton.content.together import apply_all
 from sexton.engine import crash
 from sexton.errors import LeaseLost
@@ -74,7 +75,8 @@ async def carry_out(database: Database, adapter: Adapter, run: RunContext, mask:
     context = Context(database, actor=ACTOR)
     try:
         if adapter.transactional:
-            return await _inside(context, adapter, run)
+            with own_database():
+                return await _inside(context, adapter, run)
         return await _Outside(context, adapter, run, mask).carry_out()
     except _Over:
         return Success()
@@ -341,8 +343,7 @@ class _Outside:
         self._mask = mask
 
     async def carry_out(self) -> Outcome:
-        async with self._context.database.transaction() as connection:
-            context = replace(self._context, connection=connection)
+        async with self._writing() as context:
             self._row = row = await _stand(context, self._run)
             named = {"release_id": row["id"], "namespace": row["namespace"]}
             await context.execute("content/begin_release", run_id=self._run.id, **named)
@@ -359,15 +360,22 @@ class _Outside:
             if row["on_failure"] == OnFailure.UNDO and not await self._undo():
                 return Snooze(UNDO_AGAIN_SECONDS)
         account = [_Item(item, item["result"] or "skipped", item["error"]) for item in await self._items()]
-        async with self._context.database.transaction() as connection:
-            context = replace(self._context, connection=connection)
+        async with self._writing() as context:
             await _end(context, self._run, row, account)
         error = _error(account)
         return Success(_summary(account)) if error is None else Failure(error, permanent=True)
 
+    @asynccontextmanager
+    async def _writing(self) -> AsyncIterator[Context]:
+        """A transaction of Sexton's own."""
+        with own_database():
+            async with self._context.database.transaction() as connection:
+                yield replace(self._context, connection=connection)
+
     async def _items(self) -> list[asyncpg.Record]:
         named = {"release_id": self._row["id"], "namespace": self._context.namespace}
-        return await self._context.fetch("content/list_items", **named)
+        with own_database():
+            return await self._context.fetch("content/list_items", **named)
 
     async def _do(self, item: asyncpg.Record) -> bool:
         """Carry an item out; whether it failed for good. Raises what is worth another try."""
@@ -389,29 +397,29 @@ class _Outside:
                 raise
             made = NotPossible(self._mask(describe(error).partition("\n")[0]))
         crash.point("step.acted")
-        async with self._context.database.transaction() as connection:
-            await _note(replace(self._context, connection=connection), self._run, [_Item.of(item, made)])
+        async with self._writing() as context:
+            await _note(context, self._run, [_Item.of(item, made)])
         crash.point("step.noted")
         return isinstance(made, NotPossible)
 
     async def _begin(self, item: asyncpg.Record, before: Standing | None) -> None:
-        await self._context.execute(
-            "content/begin_item",
-            schedule_id=item["id"],
-            namespace=self._context.namespace,
-            scheduled_at=self._run.scheduled_at,
-            run_id=self._run.id,
-            state_before=None if before is None else before.state.value,
-            version_before=None if before is None else before.published_version,
-        )
+        with own_database():
+            await self._context.execute(
+                "content/begin_item",
+                schedule_id=item["id"],
+                namespace=self._context.namespace,
+                scheduled_at=self._run.scheduled_at,
+                run_id=self._run.id,
+                state_before=None if before is None else before.state.value,
+                version_before=None if before is None else before.published_version,
+            )
 
     async def _break_off(self) -> None:
         """What has not gone out does not go out any more."""
         items = await self._items()
         left = [_Item(item, "skipped", "another item failed") for item in items if item["result"] is None]
         failed = [_Item(item, item["result"], item["error"]) for item in items if item["result"] == "failed"]
-        async with self._context.database.transaction() as connection:
-            context = replace(self._context, connection=connection)
+        async with self._writing() as context:
             await _note(context, self._run, left)
             await context.execute(
                 "content/end_release",
@@ -450,8 +458,7 @@ class _Outside:
         crash.point("step.begun")
         applied = await self._adapter.apply(self._context, change)
         crash.point("step.acted")
-        async with self._context.database.transaction() as connection:
-            context = replace(self._context, connection=connection)
+        async with self._writing() as context:
             await context.execute(
                 "content/record_undo",
                 schedule_id=item["id"],
@@ -465,8 +472,7 @@ class _Outside:
             await _note(context, self._run, [_Item(item, "undone", "undone: another item failed")])
 
     async def _not_undone(self, item: asyncpg.Record, why: str) -> None:
-        async with self._context.database.transaction() as connection:
-            context = replace(self._context, connection=connection)
+        async with self._writing() as context:
             await _note(
                 context, self._run, [_Item(item, "not_undone", f"it could not be undone: {self._mask(why)}")]
             )
