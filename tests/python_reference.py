@@ -369,8 +369,8 @@ def _member(owner: type, name: str) -> Any:
 
 
 def _place(owner: type) -> Any:
-    """In the order of the source."""
-    order = list(vars(owner))
+    """In the order of the source; what is inherited comes after it."""
+    order = [name for each in owner.__mro__ for name in vars(each)]
     return order.index
 
 

@@ -79,3 +79,45 @@ async def test_bad_input_names_the_field(engine: Engine) -> None:
     assert refused.value.field == "action"
     with pytest.raises(NotFound):
         await content.get("c_zzzz")
+
+
+async def test_a_release_goes_out_together_or_not_at_all(engine: Engine) -> None:
+    content = engine.app.content
+    for name in ("post/1", "post/2", "post/3"):
+        await content.save(name, {})
+    items = [
+        {"entity": "post/1", "action": "publish"},
+        {"entity": "post/2", "action": "publish", "note": "b"},
+    ]
+    with engine.app.acting("ann"):
+        made = await content.release(items, **NINE, needs_approval=True)
+    assert (made.created_by, [each.code for each in made.findings]) == ("ann", ["not_approved"])
+    await content.add_items(made.release_id, [{"entity": "post/3", "action": "archive"}])
+    third = (await content.get_release(made.release_id)).items[2]
+    await content.remove_item(made.release_id, third.schedule_id)
+    await content.approve_release(made.release_id, by="eve")
+    assert (await content.check_release(made.release_id)).findings == []
+    moved = await content.reschedule_release(made.release_id, local_time="2027-03-03 09:00")
+    assert [each.release_id for each in await content.list_releases(created_by="ann")] == [made.release_id]
+    await engine.advance(to=moved.scheduled_at_utc)
+    done = await content.get_release(made.release_id)
+    assert [each.result for each in done.items if each.status != "cancelled"] == ["changed", "changed"]
+    later = await content.release([{"entity": "post/3", "action": "publish"}], local_time="2027-03-09 09:00",
+                                  timezone="Europe/Berlin")  # fmt: skip
+    assert (await content.run_release(later.release_id)).scheduled_at_utc < later.scheduled_at_utc
+    last = await content.release([{"entity": "post/1", "action": "archive"}], local_time="2027-03-10 09:00",
+                                 timezone="Europe/Berlin")  # fmt: skip
+    assert (await content.cancel_release(last.release_id, by="ann")).status == "cancelled"
+
+
+async def test_items_that_cannot_be_read_name_their_place(engine: Engine) -> None:
+    content = engine.app.content
+    for items, field in (
+        ([{"entity": "post", "action": "publish"}], "items[0].entity"),
+        ([{"entity": "post/1", "action": "publish"}, "post/2"], "items[1]"),
+        ([{"entity": "post/1", "action": "burn"}], "items[0].action"),
+        ([], "items"),
+    ):
+        with pytest.raises(InvalidField) as refused:
+            await content.release(items, **NINE)  # type: ignore[arg-type]
+        assert refused.value.field == field

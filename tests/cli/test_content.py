@@ -80,6 +80,68 @@ def test_a_release_is_planned_checked_moved_and_called_off(sexton: Sexton) -> No
     assert sexton("content", "release", NINE, *BERLIN, "--item", "post/1").code == 2
 
 
+def test_items_come_into_a_release_and_go(sexton: Sexton) -> None:
+    made = sexton("content", "release", NINE, *BERLIN, "--item", "publish:post/1", "--json").json()
+    ref = made["release_id"]
+    more = sexton(
+        "content", "add-items", ref, "--item", "publish:post/2@3", "--item", "archive:post/3", "--json"
+    )
+    items = more.json()["items"]
+    assert [(each["content_id"], each["version"]) for each in items[1:]] == [("post/2", 3), ("post/3", None)]
+    shown = sexton("content", "remove-item", ref, items[2]["schedule_id"]).out
+    assert re.search(r"archive +post/3 +cancelled", shown)
+    assert "is in the release twice" in sexton("content", "add-items", ref, "--item", "publish:post/1").err
+    assert sexton("content", "add-items", ref).code == 2
+
+
+def test_the_times_of_a_series_are_listed(sexton: Sexton) -> None:
+    number = plan(sexton, "post/1", NINE, "--recurrence-rule", "FREQ=DAILY;COUNT=3")
+    shown = sexton("content", "occurrences", number, "--start", "2099-03-14", "--end", "2099-03-16").out
+    assert "2099-03-14 09:00 CET" in shown
+    assert "2099-03-13 08:00Z" in shown
+    [first, _] = sexton("content", "occurrences", number, "--start", "2099-03-14", "--end", "2099-03-16",
+                        "--json").json()  # fmt: skip
+    assert (first["previous_at"], first["next_at"]) == ("2099-03-13T08:00:00Z", "2099-03-15T08:00:00Z")
+
+
+def test_adapters_are_set_listed_shown_and_removed(sexton: Sexton, tmp_path: Path) -> None:
+    assert "No adapters but builtin" in sexton("content", "adapters").out
+    config = {"url": "https://cms.example.com", "preset": "ghost", "auth": {"ghost": "${secret:ghost}"}}
+    file = tmp_path / "ghost.json"
+    file.write_text(json.dumps(config))
+    made = sexton("content", "set-adapter", "blog", "--kind", "http", "--config", f"@{file}", "--json")
+    assert (made.json()["revision"], made.json()["config"]) == (1, config)
+    assert re.search(r"blog +http +https://cms.example.com", sexton("content", "adapters").out)
+    assert "${secret:ghost}" in sexton("content", "adapters", "blog").out
+    refused = sexton("content", "set-adapter", "blog", "--kind", "http", "--config", '{"url": "ftp://x"}')
+    assert refused.code != 0
+    assert "config.url" in refused.err
+    assert "removed blog" in sexton("content", "remove-adapter", "blog").out
+    assert "adapter" in sexton("content", "remove-adapter", "blog").err
+
+
+def test_notices_are_set_shown_and_removed(sexton: Sexton) -> None:
+    assert "No notices are sent" in sexton("content", "notices").out
+    url = "https://hooks.example/content"
+    made = sexton("content", "set-notices", "--url", url, "--event", "failed", "--event", "missed", "--json")
+    assert made.json()["events"] == ["failed", "missed"]
+    assert url in sexton("content", "notices").out
+    assert sexton("content", "remove-notices", "--json").json()["url"] is None
+    assert "No notices are sent" in sexton("content", "notices").out
+
+
+def test_entities_elsewhere_say_why_they_are_not_known(sexton: Sexton) -> None:
+    config = {"url": "http://127.0.0.1:9", "state": {"path": "/x"}, "publish": {"path": "/x"}}
+    sexton("content", "set-adapter", "site", "--kind", "http", "--config", json.dumps(config))
+    plan(sexton, "post/1", NINE, "--adapter", "site")
+    shown = sexton("content", "entities", "post/1").out
+    assert re.search("state +not known", shown)
+    assert "site cannot be asked" in shown
+    listed = sexton("content", "entities", "--adapter", "site").out
+    assert re.search("post/1 +not known", listed)
+    assert "site cannot be asked" in listed
+
+
 def test_the_list_fits_into_80_columns(sexton: Sexton) -> None:
     assert "Nothing is planned" in sexton("content", "list").out
     plan(sexton, "a-very-long-name-of-a-type/" + "x" * 60)

@@ -12,6 +12,7 @@ import pytest
 import pytest_asyncio
 from standardwebhooks.webhooks import Webhook
 
+from sexton.config import Settings
 from sexton.content.adapters.base import Adapter
 from sexton.content.entity import put_entity
 from sexton.content.execution import OpenContent
@@ -21,11 +22,15 @@ from sexton.content.release import create_release
 from sexton.content.schedule import create_schedule
 from sexton.content.spec import EntitySpec, NoticeSpec, ReleaseItemSpec, ReleaseSpec, ScheduleSpec
 from sexton.engine import crash
+from sexton.engine.telemetry import Telemetry
+from sexton.engine.upkeep.dead_letter_sender import DeadLetterSender
 from sexton.errors import InvalidField, LeaseLost
 from sexton.model import Outcome
 from sexton.postgres.transaction import Context
+from sexton.targets.http.outbound import Outbound
 from sexton.targets.http.step import signing_secret
 from sexton.targets.run import RunContext
+from sexton.targets.table import make_services, open_kinds
 from sexton.testing import Engine
 from tests.content.shelf import Shelf
 from tests.targets.services import Service, serving
@@ -173,3 +178,36 @@ async def test_that_the_last_attempt_took_too_long_is_told(
     assert await notices(engine) == [first]
     await engine.advance(minutes=1)
     assert (await notices(engine))[1:] == [("content.failed", "post/1", late)]
+
+
+async def test_of_a_run_that_could_not_tell_itself_its_author_is_told_once(
+    shelf: Shelf, context: Context, engine: Engine, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one that has ended the process of its worker again and again: only its dead letter is left."""
+    await set_notices(context, NoticeSpec(url=service.url))
+    shelf.put("1")
+    shelf.impossible |= {Entity("post", "1"), Entity("post", "2")}
+    shelf.put("2")
+    with monkeypatch.context() as silent:
+        silent.setattr(OpenContent, "_tell_failed", _say_nothing)
+        await create_schedule(context, plan("1", adapter="shelf"))
+        await engine.advance(to=AT)
+    assert await notices(engine) == []
+    await create_schedule(context, plan("2", adapter="shelf", at=AT + timedelta(hours=1)))
+    await engine.advance(to=AT + timedelta(hours=1))
+    assert await notices(engine) == [("content.failed", "post/2", "post/2 is stuck")]
+    outbound = Outbound(Settings())
+    kinds = open_kinds(make_services(engine.database, Settings(), outbound))
+    sender = DeadLetterSender(engine.database, Settings(), kinds, Telemetry(), now=lambda: engine.now)
+    assert [await sender.deliver(), await sender.deliver()] == [2, 0]
+    for kind in kinds.values():
+        await kind.close()
+    await outbound.close()
+    assert sorted(await notices(engine)) == [
+        ("content.failed", "post/1", "post/1 is stuck"),
+        ("content.failed", "post/2", "post/2 is stuck"),
+    ]
+
+
+async def _say_nothing(*said: Any) -> None:
+    """Its process is gone."""

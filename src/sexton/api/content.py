@@ -13,8 +13,7 @@ from sexton.content.entity import EntitySummary, EntityView
 from sexton.content.model import Entity
 from sexton.content.read import ScheduleView, WindowView
 from sexton.content.spec import EntitySpec, ScheduleMove, ScheduleSpec, WindowSpec
-from sexton.model import decode_id
-from sexton.refusal import aware, not_found
+from sexton.refusal import aware
 
 SCHEDULE_REQUEST: dict[str, Any] = {
     "entity_type": "post",
@@ -68,6 +67,8 @@ ENTITY: dict[str, Any] = {
     "entity_id": "42",
     "state": "draft",
     "published_version": None,
+    "adapter": "builtin",
+    "elsewhere": [],
     "versions": [{"version": 1, "created_by": "ann", "created_at": "2027-03-01T12:00:00Z"}],
     "body": {"title": "Spring"},
     "pending": [SCHEDULE],
@@ -114,11 +115,7 @@ async def list_schedules(call: Call) -> Answer:
 @operation(routes.GET_SCHEDULE, answer=ScheduleView, errors=(404,), answer_example=SCHEDULE)
 async def get_schedule(call: Call) -> Answer:
     """With its state, its next times and how the latest one went."""
-    ref = call.path("schedule")
-    number = decode_id("c", ref)
-    if number is None:
-        raise not_found("planned action", ref)
-    return Answer(await read.view(call.context, number))
+    return Answer(await read.view(call.context, read.schedule_number(call.path("schedule"))))
 
 
 @operation(
@@ -192,22 +189,28 @@ async def put_entity(call: Call) -> Answer:
 
 @operation(routes.GET_ENTITY, answer=EntityView, errors=(404,), answer_example=ENTITY)
 async def get_entity(call: Call) -> Answer:
-    """Its state, what is planned for it, what was done to it, by whom, on which worker, and what failed."""
-    return Answer(await entity.get_entity(call.context, _entity(call)))
+    """Its state, what is planned for it, what was done to it, by whom, on which worker, and what failed.
+    Where it does not live in `builtin`, the adapters of its latest plans are asked, at most three, for at
+    most ten seconds."""
+    return Answer(await entity.show_entity(call.context, _entity(call), call.services.settings))
 
 
 @operation(
     routes.LIST_ENTITIES, lists=True, answer=list[EntitySummary], errors=(422,),
     answer_example=[
         {"entity_type": "post", "entity_id": "42", "state": "draft", "published_version": None,
-         "latest_version": 1, "updated_at": "2027-03-01T12:00:00Z"}
+         "latest_version": 1, "updated_at": "2027-03-01T12:00:00Z", "adapter": "builtin", "error": None}
     ],
 )  # fmt: skip
 async def list_entities(call: Call) -> Answer:
-    """Those of the adapter `builtin`, by type and id."""
+    """Those of the adapter `builtin`, by type and id; with another `adapter`, those that its plans name, at
+    most 50 a page: it is asked how they are, for at most ten seconds, and `error` says where that is not
+    known."""
     query = call.query(EntitiesQuery)
     page = await entity.list_entities(
-        call.reading,
+        call.reading if query.adapter == entity.BUILTIN else call.context,
+        call.services.settings,
+        adapter=query.adapter,
         entity_type=query.entity_type,
         state=query.state,
         cursor=query.cursor,

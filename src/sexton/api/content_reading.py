@@ -14,10 +14,9 @@ from sexton.api.content_routes import (
 from sexton.api.operation import Answer, Call, operation
 from sexton.content.calendar import CalendarEntry, list_calendar, list_times, read_range
 from sexton.content.ledger import ExecutionView, list_executions
-from sexton.content.read import view
-from sexton.model import decode_id
+from sexton.content.read import schedule_number, view
 from sexton.postgres.page import Page
-from sexton.refusal import aware, not_found
+from sexton.refusal import aware
 
 ENTRY: dict[str, Any] = {
     "scheduled_at_utc": "2027-03-15T08:00:00Z",
@@ -147,11 +146,7 @@ async def schedule_executions(call: Call) -> Answer:
 
 
 def _number(call: Call) -> int:
-    ref = call.path("schedule")
-    number = decode_id("c", ref)
-    if number is None:
-        raise not_found("planned action", ref)
-    return number
+    return schedule_number(call.path("schedule"))
 
 
 def _paged(call: Call, page: Page[Any]) -> Answer:

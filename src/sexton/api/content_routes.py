@@ -97,6 +97,7 @@ class ImportQuery(Query, frozen=True, kw_only=True):
 
 class EntitiesQuery(Query, frozen=True, kw_only=True):
     entity_type: EntityType = None
+    adapter: Annotated[str, about("Where they live.")] = "builtin"
     state: Annotated[EntityStates | None, about("draft, published, unpublished or archived.")] = None
     limit: Limit = 100
     cursor: Cursor = None

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from itertools import islice
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Any, TypeVar
 
-import msgspec
-
+from sexton.app.content_calls import read_entity, read_fields
+from sexton.app.content_release import ReleaseCommands
+from sexton.config import Settings
 from sexton.content import bulk, calendar, entity, ledger, read, schedule, window
 from sexton.content.calendar import CalendarEntry, read_range
 from sexton.content.entity import EntityView
 from sexton.content.ledger import ExecutionView
 from sexton.content.model import Entity
-from sexton.content.read import ScheduleView, WindowView
+from sexton.content.read import ScheduleView, WindowView, schedule_number
 from sexton.content.spec import EntitySpec, ScheduleMove, ScheduleSpec, WindowSpec
-from sexton.errors import InvalidField, RefusedLines
-from sexton.model import decode_id
-from sexton.postgres.database import Database
+from sexton.errors import RefusedLines
 from sexton.postgres.transaction import Context
-from sexton.refusal import explained, not_found
 
 CHUNK = 1000
 
@@ -29,31 +26,13 @@ Plans = list[ScheduleView]
 Entries = list[CalendarEntry]
 Executions = list[ExecutionView]
 Ids = list[str]
-Given = ParamSpec("Given")
 Spec = TypeVar("Spec")
 Planned = TypeVar("Planned")
 
 
-class ContentCaller(Protocol):
-    """What the commands need of their application."""
-
-    def connected(self) -> AbstractAsyncContextManager[Database]: ...
-
-    async def _call(
-        self,
-        command: Callable[Concatenate[Context, Given], Awaitable[Planned]],
-        /,
-        *args: Given.args,
-        **kwargs: Given.kwargs,
-    ) -> Planned: ...
-
-
-class ContentCommands:
+class ContentCommands(ReleaseCommands):
     """Planned actions on content. An entity is named `type/id`, an action by its id, `c_…`. Without
     `created_by` or `by`, it is the actor of the call: see `acting`."""
-
-    def __init__(self, app: ContentCaller) -> None:
-        self._app = app
 
     async def schedule(
         self,
@@ -110,12 +89,13 @@ class ContentCommands:
         recurrence_rule: str | None = None,
         **fields: Any,
     ) -> WindowView:
-        """Publish at `starts` and unpublish at `ends`, as one thing; with a rule, again and again.
+        """Publish at `starts` and unpublish at `ends`, as one thing; with a rule, again and again, each time
+        for as long on the wall clock as the first.
 
-        await app.content.window(
-            "banner/7", "2099-03-16 09:00", "2099-03-16 17:00", timezone="Europe/Berlin",
-            recurrence_rule="FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR",
-        )
+            await app.content.window(
+                "banner/7", "2099-03-16 09:00", "2099-03-16 17:00", timezone="Europe/Berlin",
+                recurrence_rule="FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR",
+            )
         """
         given = {
             "starts": starts,
@@ -128,7 +108,7 @@ class ContentCommands:
 
     async def get(self, schedule_id: str) -> ScheduleView:
         """A planned action as it is now; raises `NotFound`."""
-        return await self._app._call(read.view, _number(schedule_id))
+        return await self._app._call(read.view, schedule_number(schedule_id))
 
     async def list(self, /, *, limit: int = 100, **filters: Any) -> Plans:
         """Planned actions in the order of their time, by `entity_type`, `entity_id`, `created_by`, `adapter`,
@@ -137,17 +117,7 @@ class ContentCommands:
             for plan in await app.content.list(created_by="ann", status="pending"):
                 print(plan.content_id, plan.local_time_display)
         """
-        found: Plans = []
-        cursor = None
-        async with self._app.connected():
-            while len(found) < limit:
-                most = min(limit - len(found), 1000)
-                page = await self._app._call(read.list_schedules, cursor=cursor, limit=most, **filters)
-                found += page.items
-                cursor = page.cursor
-                if cursor is None:
-                    break
-        return found
+        return await self._pages(read.list_schedules, limit, **filters)
 
     async def reschedule(
         self,
@@ -162,7 +132,7 @@ class ContentCommands:
         """Move an action. Once this has returned, it does not go out at the time before; raises `Conflict` if
         it went out already."""
         given = {"local_time": local_time, "at": at, "timezone": timezone, **fields}
-        return await self._app._call(schedule.reschedule, schedule_id, _read(ScheduleMove, given))
+        return await self._app._call(schedule.reschedule, schedule_id, read_fields(ScheduleMove, given))
 
     async def cancel(self, schedule_id: str, *, by: str | None = None) -> ScheduleView:
         """Call an action off; with what opens a window, the whole window."""
@@ -181,20 +151,22 @@ class ContentCommands:
         return await self._app._call(schedule.approve, schedule_id, by=by)
 
     async def save(self, entity: str, body: Mapping[str, Any], *, by: str | None = None) -> EntityView:
-        """Make the next version of an entity of the adapter `builtin`. What is out stays out.
+        """Make the next version of an entity of the adapter `builtin`. What is out stays out until that is
+        published.
 
-        await app.content.save("post/42", {"title": "Spring"})
+            await app.content.save("post/42", {"title": "Spring"})
         """
         spec = EntitySpec(body=dict(body), created_by=by)
-        return await self._app._call(_put, _entity(entity), spec)
+        return await self._app._call(_put, read_entity(entity), spec)
 
     async def entity(self, entity: str) -> EntityView:
-        """Everything about an entity: its state, what is planned, what was done, by whom, what failed.
+        """Everything about an entity: its state, what is planned, what was done, by whom, what failed. If it
+        lives elsewhere than in `builtin`, its adapter is asked.
 
-        found = await app.content.entity("post/42")
-        print(found.state, [each.schedule_id for each in found.pending])
+            found = await app.content.entity("post/42")
+            print(found.state, [each.schedule_id for each in found.pending])
         """
-        return await self._app._call(_get, _entity(entity))
+        return await self._app._call(_show, read_entity(entity), self._app.settings)
 
     async def calendar(
         self, /, start: str, end: str, *, timezone: str | None = None, limit: int = 1000, **filters: Any
@@ -206,30 +178,14 @@ class ContentCommands:
                 print(each.local_time_display, each.action, each.content_id, each.status)
         """
         range_ = read_range(start, end, timezone)
-        found: Entries = []
-        cursor = None
-        async with self._app.connected():
-            while len(found) < limit:
-                page = await self._app._call(
-                    calendar.list_calendar,
-                    *range_,
-                    timezone=timezone,
-                    cursor=cursor,
-                    limit=min(limit - len(found), 1000),
-                    **filters,
-                )
-                found += page.items
-                cursor = page.cursor
-                if cursor is None:
-                    break
-        return found
+        return await self._pages(calendar.list_calendar, limit, *range_, timezone=timezone, **filters)
 
     async def executions(
         self, /, schedule_id: str | None = None, *, limit: int = 100, **filters: Any
     ) -> Executions:
         """What was carried out, of one action or of all, the latest first: when, on which worker, how it
         ended."""
-        number = None if schedule_id is None else _number(schedule_id)
+        number = None if schedule_id is None else schedule_number(schedule_id)
         page = await self._app._call(ledger.list_executions, schedule=number, limit=limit, **filters)
         return page.items
 
@@ -240,11 +196,11 @@ class ContentCommands:
         entity: str,
         given: dict[str, Any],
     ) -> Planned:
-        named = _entity(entity)
+        named = read_entity(entity)
 
         async def make(context: Context) -> Planned:
             own = {"created_by": context.actor, **given, "entity_type": named.type, "entity_id": named.id}
-            return await command(context, _read(kind, own))
+            return await command(context, read_fields(kind, own))
 
         return await self._app._call(make)
 
@@ -253,34 +209,5 @@ async def _put(context: Context, named: Entity, spec: EntitySpec) -> EntityView:
     return await entity.put_entity(context, named, spec)
 
 
-async def _get(context: Context, named: Entity) -> EntityView:
-    return await entity.get_entity(context, named)
-
-
-def _read(kind: type[Spec], given: dict[str, Any]) -> Spec:
-    """A specification; what is None was not given, except for the rule of a move."""
-    kept = {
-        name: value
-        for name, value in given.items()
-        if value is not None or (kind is ScheduleMove and name == "recurrence_rule")
-    }
-    try:
-        return msgspec.convert(kept, kind)
-    except msgspec.ValidationError as error:
-        raise explained(error, kind, kept, code="bad_value") from None
-
-
-def _entity(text: str) -> Entity:
-    kind, mark, number = text.partition("/")
-    if not (kind and mark and number):
-        raise InvalidField(
-            "bad_value", f"{text!r} is not an entity", field="entity", hint="write type/id, such as post/42"
-        )
-    return Entity(kind, number)
-
-
-def _number(schedule_id: str) -> int:
-    number = decode_id("c", schedule_id)
-    if number is None:
-        raise not_found("planned action", schedule_id)
-    return number
+async def _show(context: Context, named: Entity, settings: Settings) -> EntityView:
+    return await entity.show_entity(context, named, settings)

@@ -156,6 +156,16 @@ class SyncContent:
     entity = _waiting_content(ContentCommands.entity)
     calendar = _waiting_content(ContentCommands.calendar)
     executions = _waiting_content(ContentCommands.executions)
+    release = _waiting_content(ContentCommands.release)
+    get_release = _waiting_content(ContentCommands.get_release)
+    list_releases = _waiting_content(ContentCommands.list_releases)
+    check_release = _waiting_content(ContentCommands.check_release)
+    reschedule_release = _waiting_content(ContentCommands.reschedule_release)
+    cancel_release = _waiting_content(ContentCommands.cancel_release)
+    run_release = _waiting_content(ContentCommands.run_release)
+    approve_release = _waiting_content(ContentCommands.approve_release)
+    add_items = _waiting_content(ContentCommands.add_items)
+    remove_item = _waiting_content(ContentCommands.remove_item)
 
 
 class _LoopThread:

@@ -153,6 +153,12 @@ GROUPS = {
             "check": Command(
                 "sexton.cli.content_release:check", "Check a release: what would go wrong as things are?"
             ),
+            "add-items": Command(
+                "sexton.cli.content_release:add_items", "Put further actions at the end of a release."
+            ),
+            "remove-item": Command(
+                "sexton.cli.content_release:remove_item", "Take an action out of a release."
+            ),
             "list": Command("sexton.cli.content:list_", "List planned actions in the order of their time."),
             "show": Command("sexton.cli.content:show", "Show a planned action, and how it was carried out."),
             "calendar": Command(
@@ -164,6 +170,10 @@ GROUPS = {
             "skip": Command("sexton.cli.content:skip", "Leave the next time of a series out."),
             "run": Command("sexton.cli.content:run", "Carry an action out now."),
             "approve": Command("sexton.cli.content:approve", "Approve an action that needs approval."),
+            "occurrences": Command(
+                "sexton.cli.content:occurrences",
+                "List the times of an action, with those before and after each.",
+            ),
             "executions": Command("sexton.cli.content:executions", "List what was carried out, and how."),
             "entities": Command(
                 "sexton.cli.content:entities", "List entities, show one, or make its next version."
@@ -177,6 +187,29 @@ GROUPS = {
             ),
             "revoke-feed": Command(
                 "sexton.cli.content:revoke_feed", "Revoke a calendar feed: its address answers no more."
+            ),
+            "adapters": Command(
+                "sexton.cli.content_settings:adapters",
+                "List the adapters that were configured, or show one.",
+            ),
+            "set-adapter": Command(
+                "sexton.cli.content_settings:set_adapter",
+                "Configure an adapter, or change its configuration.",
+            ),
+            "remove-adapter": Command(
+                "sexton.cli.content_settings:remove_adapter",
+                "Remove an adapter: what is planned with it fails until it is there again.",
+            ),
+            "notices": Command(
+                "sexton.cli.content_settings:notices",
+                "Show where authors are told what became of their content.",
+            ),
+            "set-notices": Command(
+                "sexton.cli.content_settings:set_notices",
+                "Tell an address what became of content, by signed webhooks.",
+            ),
+            "remove-notices": Command(
+                "sexton.cli.content_settings:remove_notices", "Send no notices any more."
             ),
         },
     ),

@@ -186,6 +186,12 @@ def executions(ask: Ask) -> int:
     return ask.shown(show_executions)
 
 
+@command(routes.SCHEDULE_OCCURRENCES)
+def occurrences(ask: Ask) -> int:
+    """List the times of an action, with those before and after each."""
+    return ask.shown(_show_times)
+
+
 @command(routes.LIST_FEEDS)
 def feeds(ask: Ask) -> int:
     """List calendar feeds, without their addresses."""
@@ -333,17 +339,34 @@ def show_executions(found: list[dict[str, Any]]) -> None:
     table.print(console())
 
 
+def _show_times(found: list[dict[str, Any]]) -> None:
+    if not found:
+        write(console(), "It has no times there.", "dim")
+        return
+    table = Table("when", "action", "status", "before", "after", spare=("before", "after"))
+    for each in found:
+        around = [short_time(each[name]) if each[name] else "-" for name in ("previous_at", "next_at")]
+        when = each["local_time_display"].rpartition(" (")[0]
+        table.add(
+            when, each["action"], each["status"], *around,
+            note=first_line(each["last_error"]) if each["last_error"] else None,
+            style=STYLES[each["status"]],
+        )  # fmt: skip
+    table.print(console())
+
+
 def _show_entities(found: list[dict[str, Any]]) -> None:
     if not found:
         write(console(), "No entities: sexton content entities post/1 --body '{}' makes one.", "dim")
         return
     table = Table("entity", "state", "published", "latest", "changed", elastic=("entity",))
     for each in found:
-        published = each["published_version"]
+        versions = each["published_version"], each["latest_version"]
         table.add(
-            f"{each['entity_type']}/{each['entity_id']}", each["state"],
-            "-" if published is None else f"v{published}", f"v{each['latest_version']}",
-            short_time(each["updated_at"]),
+            f"{each['entity_type']}/{each['entity_id']}", each["state"] or "not known",
+            *("-" if number is None else f"v{number}" for number in versions),
+            short_time(each["updated_at"]) if each["updated_at"] else "-",
+            note=first_line(each["error"]) if each["error"] else None,
         )  # fmt: skip
     table.print(console())
 
@@ -354,12 +377,18 @@ def _show_entity(found: dict[str, Any]) -> None:
         out,
         [
             ("entity", f"{found['entity_type']}/{found['entity_id']}"),
-            ("state", found["state"] or "not kept here"),
+            ("state", found["state"] or "not known"),
+            ("adapter", found["adapter"]),
             ("published_version", found["published_version"]),
             ("latest_version", found["versions"][0]["version"] if found["versions"] else None),
             ("body", found["body"]),
         ],
     )
+    for each in found["elsewhere"]:
+        known = each["state"] is not None
+        write(
+            out, f"{each['adapter']}: {each['state'] if known else each['error']}", "" if known else "yellow"
+        )
     if found["pending"]:
         write(out, "\nplanned:")
         _show_all(found["pending"], "pending")

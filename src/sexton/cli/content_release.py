@@ -12,6 +12,8 @@ from sexton.cli.content import STYLES, By, TimeArgument, entity_of, show_release
 from sexton.cli.output import Table, console, write
 from sexton.errors import InvalidField
 
+Items = Annotated[tuple[str, ...], Parameter(name="--item", help="ACTION:TYPE/ID[@VERSION]. Repeatable.")]
+
 
 @command(routes.CREATE_RELEASE, without=("items", "created_by", "local_time", "at"))
 def release(
@@ -19,7 +21,7 @@ def release(
     when: TimeArgument,
     /,
     *,
-    item: Annotated[tuple[str, ...], Parameter(name="--item", help="ACTION:TYPE/ID[@VERSION]. Repeatable.")],
+    item: Items,
     by: By = None,
 ) -> int:
     """Plan actions that go out together.
@@ -40,6 +42,21 @@ def releases(ask: Ask) -> int:
 @command(routes.CHECK_RELEASE)
 def check(ask: Ask) -> int:
     """Check a release: what would go wrong as things are?"""
+    return ask.shown(show_release)
+
+
+@command(routes.ADD_RELEASE_ITEMS, without=("items",))
+def add_items(ask: Ask, *, item: Items) -> int:
+    """Put further actions at the end of a release.
+
+    sexton content add-items cr_1 --item publish:post/43 --item archive:post/7
+    """
+    return ask.shown(show_release, items=[_item(text) for text in item])
+
+
+@command(routes.REMOVE_RELEASE_ITEM)
+def remove_item(ask: Ask) -> int:
+    """Take an action out of a release."""
     return ask.shown(show_release)
 
 

@@ -1,4 +1,4 @@
-"""Entities of the adapter `builtin`, and everything about one entity, wherever it lives."""
+"""Entities of the adapter `builtin`, and everything about entities wherever they live."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from typing import Annotated, Any
 
 import msgspec
 
+from sexton.config import Settings
+from sexton.content.adapters.configured import content_target
+from sexton.content.elsewhere import EntityStanding, ask_standings
 from sexton.content.ledger import ExecutionView, list_executions
 from sexton.content.model import RELEASE, Entity
 from sexton.content.read import MOST_LOOKED_AT, ScheduleView, views
@@ -17,11 +20,15 @@ from sexton.postgres.page import Page, decode_cursor, encode_cursor, make_page
 from sexton.postgres.transaction import Context, command, query
 from sexton.refusal import about, check_text, not_found, refuse_nul
 
+BUILTIN = "builtin"
 LARGEST_BODY = 256 * 1024
 MOST_VERSIONS = 100
 MOST_CHANGES = 100
 MOST_PENDING = 100
 MOST_EXECUTIONS = 100
+# Of one entity: how many adapters are asked. Of a page: how many entities an adapter is asked about.
+MOST_ADAPTERS = 3
+MOST_ASKED = 50
 
 
 class EntityVersion(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,9 +57,17 @@ class EntityView(msgspec.Struct, frozen=True, kw_only=True):
     entity_type: Annotated[str, about("What it is.")]
     entity_id: Annotated[str, about("Which one of its type.")]
     state: Annotated[
-        str | None, about("draft, published, unpublished or archived; null: not one of `builtin`.")
+        str | None,
+        about("draft, published, unpublished or archived; null: it is not known, see `elsewhere`."),
     ]
     published_version: Annotated[int | None, about("The version that is out.")] = None
+    adapter: Annotated[
+        str | None, about("Where it lives: `builtin` if it is kept there, else what its latest plan says.")
+    ] = None
+    elsewhere: Annotated[
+        list[EntityStanding],
+        about("How it is with each adapter beside `builtin` that its latest plans name, as these tell now."),
+    ] = []
     versions: Annotated[list[EntityVersion], about("The latest versions, newest first.")] = []
     body: Annotated[Any, about("The latest version itself.")] = None
     pending: Annotated[list[ScheduleView], about("What is planned, in the order of its time.")] = []
@@ -67,10 +82,16 @@ class EntitySummary(msgspec.Struct, frozen=True, kw_only=True):
 
     entity_type: Annotated[str, about("What it is.")]
     entity_id: Annotated[str, about("Which one of its type.")]
-    state: Annotated[str, about("draft, published, unpublished or archived.")]
-    published_version: Annotated[int | None, about("The version that is out.")]
-    latest_version: Annotated[int, about("The latest version.")]
-    updated_at: Annotated[datetime, about("When it was changed last.")]
+    state: Annotated[
+        str | None, about("draft, published, unpublished or archived; null: it is not known, see `error`.")
+    ]
+    published_version: Annotated[int | None, about("The version that is out.")] = None
+    latest_version: Annotated[int | None, about("The latest version.")] = None
+    updated_at: Annotated[datetime | None, about("When it was changed last, if it is one of `builtin`.")] = (
+        None
+    )
+    adapter: Annotated[str, about("Where it lives.")] = BUILTIN
+    error: Annotated[str | None, about("Why its state is not known.")] = None
 
 
 @command
@@ -98,9 +119,32 @@ async def put_entity(context: Context, entity: Entity, spec: EntitySpec) -> Enti
     return saved
 
 
-@query
 async def get_entity(context: Context, entity: Entity) -> EntityView:
-    """Everything about one entity."""
+    """Everything about one entity, as it is kept here."""
+    return (await _get_entity(context, entity))[0]
+
+
+async def show_entity(context: Context, entity: Entity, settings: Settings) -> EntityView:
+    """The same, and how it is where it lives, if that is not `builtin`: its adapters are asked, at most
+    three, and for at most ten seconds."""
+    view, adapters = await _get_entity(context, entity)
+    outside = [name for name in adapters if name != BUILTIN][:MOST_ADAPTERS]
+    elsewhere = await ask_standings(context, settings, [(name, entity) for name in outside])
+    if view.adapter is not None or not elsewhere:
+        return msgspec.structs.replace(view, elsewhere=elsewhere)
+    first = elsewhere[0]
+    return msgspec.structs.replace(
+        view,
+        state=first.state,
+        published_version=first.published_version,
+        adapter=first.adapter,
+        elsewhere=elsewhere,
+    )
+
+
+@query
+async def _get_entity(context: Context, entity: Entity) -> tuple[EntityView, list[str]]:
+    """An entity as it is kept here, and where its plans say that it lives."""
     named = {"namespace": context.namespace, "entity_type": entity.type, "entity_id": entity.id}
     row = await context.fetchrow("content/get_entity", **named)
     planned = await context.fetch("content/list_pending", limit=MOST_PENDING, **named)
@@ -111,11 +155,15 @@ async def get_entity(context: Context, entity: Entity) -> EntityView:
     )
     if row is None and not planned and not changes and not executed.items:
         raise not_found("entity", entity)
-    return EntityView(
+    places = await context.fetch(
+        "content/list_adapters_of", look=MOST_LOOKED_AT, limit=MOST_ADAPTERS + 1, **named
+    )
+    view = EntityView(
         entity_type=entity.type,
         entity_id=entity.id,
         state=None if row is None else row["state"],
         published_version=None if row is None else row["published_version"],
+        adapter=None if row is None else BUILTIN,
         versions=[EntityVersion(**each) for each in versions],
         body=None if row is None or row["body"] is None else msgspec.json.decode(row["body"]),
         pending=await views(context, [each["id"] for each in planned]),
@@ -135,21 +183,48 @@ async def get_entity(context: Context, entity: Entity) -> EntityView:
         ],
         executions=executed.items,
     )
+    return view, [each["adapter"] for each in places]
 
 
-@query
 async def list_entities(
     context: Context,
+    settings: Settings,
     *,
+    adapter: str = BUILTIN,
     entity_type: str | None = None,
     state: str | None = None,
     cursor: str | None = None,
     limit: int = 100,
 ) -> Page[EntitySummary]:
-    """The entities of `builtin`, by type and id. A page may have fewer than it could: where filters leave out
-    most, only so many are looked at for each page."""
+    """The entities of `builtin`, or those that plans of another adapter name, by type and id; that adapter
+    is asked how they are, at most for ten seconds. A page may have fewer than it could: where filters leave
+    out most, only so many are looked at for each page."""
     after = ("", "") if cursor is None else decode_cursor(cursor, tuple[str, str])
     refuse_nul("".join(after), "cursor")
+    if adapter == BUILTIN:
+        return await _list_kept(context, after, entity_type, state, limit)
+    page = await _list_planned(context, after, adapter, entity_type, min(limit, MOST_ASKED))
+    standings = await ask_standings(context, settings, [(adapter, entity) for entity in page.items])
+    found = [
+        EntitySummary(
+            entity_type=entity.type,
+            entity_id=entity.id,
+            state=standing.state,
+            published_version=standing.published_version,
+            latest_version=standing.latest_version,
+            adapter=adapter,
+            error=standing.error,
+        )
+        for entity, standing in zip(page.items, standings, strict=True)
+        if state is None or standing.state == state
+    ]
+    return Page(found, page.cursor)
+
+
+@query
+async def _list_kept(
+    context: Context, after: tuple[str, str], entity_type: str | None, state: str | None, limit: int
+) -> Page[EntitySummary]:
     async with context.open.transaction():
         await context.open.execute("set local plan_cache_mode = force_custom_plan")
         rows = await context.fetch(
@@ -167,5 +242,29 @@ async def list_entities(
     ][: limit + 1]
     page = make_page(found, limit)
     if page.cursor is None and len(rows) == MOST_LOOKED_AT:
+        return Page(page.items, encode_cursor(rows[-1]["entity_type"], rows[-1]["entity_id"]))
+    return page
+
+
+@query
+async def _list_planned(
+    context: Context, after: tuple[str, str], adapter: str, entity_type: str | None, limit: int
+) -> Page[Entity]:
+    await content_target(context, adapter)
+    async with context.open.transaction():
+        await context.open.execute("set local plan_cache_mode = force_custom_plan")
+        rows = await context.fetch(
+            "content/list_planned_entities",
+            namespace=context.namespace,
+            adapter=adapter,
+            entity_type=entity_type,
+            after_type=after[0],
+            after_id=after[1],
+            look=MOST_LOOKED_AT,
+            limit=limit + 1,
+        )
+    entities = [Entity(row["entity_type"], row["entity_id"]) for row in rows if row["found"]]
+    page = make_page([(encode_cursor(*entity), entity) for entity in entities], limit)
+    if page.cursor is None and rows and not rows[-1]["found"]:
         return Page(page.items, encode_cursor(rows[-1]["entity_type"], rows[-1]["entity_id"]))
     return page

@@ -25,6 +25,7 @@ from sexton.content.effect import own_effect
 from sexton.content.gathering import Gathering
 from sexton.content.model import MISSED, Action, Applied, ContentChange, Entity, Left, NoticeEvent, NotYet
 from sexton.content.notice import ContentNotice, notice_of, tell, tell_once
+from sexton.content.reach import own_database
 from sexton.content.spec import ContentTarget
 from sexton.content.together import apply_all
 from sexton.engine import crash
@@ -89,14 +90,20 @@ class OpenContent:
         # Only a configuration can name secrets, which must not show in what is recorded.
         return self._services.renderer.guarded(step) if needs_config(kind) else step
 
+    async def given_up(self, run: RunContext, error: str) -> None:
+        """A run is dead. Most have told their authors themselves; one that ended the process of its worker
+        again and again could not."""
+        await self._tell_failed(run, error.partition("\n")[0])
+
     async def close(self) -> None:
         await self._adapters.close()
 
     async def _adapter(self, name: str, kind: type[Adapter], run: RunContext) -> Adapter:
         context = Context(self._services.database, actor=ACTOR)
-        if needs_config(kind):
-            context = replace(context, namespace=await self._services.renderer.namespace(run))
-        return await self._adapters.get(context, name)
+        with own_database():
+            if needs_config(kind):
+                context = replace(context, namespace=await self._services.renderer.namespace(run))
+            return await self._adapters.get(context, name)
 
     async def _carry_out(self, adapter: Adapter, run: RunContext) -> Outcome:
         payload = run.payload if isinstance(run.payload, dict) else {}
@@ -121,6 +128,16 @@ class OpenContent:
     async def _inside(self, adapter: Adapter, runs: Sequence[RunContext]) -> Sequence[Outcome]:
         done: dict[RunContext, Any] = {}
         batch = _Batch()
+        with own_database():
+            await self._together(adapter, runs, batch, done)
+        crash.point("step.noted")
+        return [Success(done[run]) if run in done else batch.outcomes[run] for run in runs]
+
+    async def _together(
+        self, adapter: Adapter, runs: Sequence[RunContext], batch: _Batch, done: dict[RunContext, Any]
+    ) -> None:
+        """All that is decided and done about runs that share a transaction, and the ends of those in
+        `done`."""
         async with runs[0].shared_transaction(done) as connection:
             context = Context(self._services.database, actor=ACTOR, connection=connection)
             await batch.stand(context, runs)
@@ -141,20 +158,22 @@ class OpenContent:
                 done |= {each.run: msgspec.to_builtins(what) for each, what in went}
             await batch.tell(context)
             crash.point("step.acted")
-        crash.point("step.noted")
-        return [Success(done[run]) if run in done else batch.outcomes[run] for run in runs]
 
     async def _outside(self, adapter: Adapter, run: RunContext) -> Outcome:
         database = self._services.database
         batch = _Batch()
-        async with database.transaction() as connection:
-            context = Context(database, actor=ACTOR, connection=connection)
-            await batch.stand(context, [run])
-            for each in batch.standing:
-                await context.execute(
-                    "content/begin", schedule_id=each.row["id"], scheduled_at=run.scheduled_at, run_id=run.id
-                )
-            await batch.tell(context)
+        with own_database():
+            async with database.transaction() as connection:
+                context = Context(database, actor=ACTOR, connection=connection)
+                await batch.stand(context, [run])
+                for each in batch.standing:
+                    await context.execute(
+                        "content/begin",
+                        schedule_id=each.row["id"],
+                        scheduled_at=run.scheduled_at,
+                        run_id=run.id,
+                    )
+                await batch.tell(context)
         if not batch.standing:
             return batch.outcomes[run]
         [standing] = batch.standing
@@ -163,8 +182,9 @@ class OpenContent:
         crash.point("step.begun")
         applied = own_effect(await adapter.apply(context, standing.change), *before)
         crash.point("step.acted")
-        async with database.transaction() as connection:
-            await _settle(replace(context, connection=connection), [(standing, applied)])
+        with own_database():
+            async with database.transaction() as connection:
+                await _settle(replace(context, connection=connection), [(standing, applied)])
         crash.point("step.noted")
         return Success(msgspec.to_builtins(applied))
 
@@ -177,7 +197,7 @@ class OpenContent:
         async with database.transaction() as connection:
             context = Context(database, actor=ACTOR, connection=connection)
             for row in await _lock(context, [run]):
-                if row["cancelled_at"] is None:
+                if row["cancelled_at"] is None and not _done_by(run, row):
                     own = replace(context, namespace=row["namespace"])
                     notice = notice_of(NoticeEvent.FAILED, row, run.scheduled_at, run_id=run.id, error=why)
                     await tell_once(own, [notice])
@@ -289,13 +309,14 @@ async def _before(
         return row["state_before"], row["version_before"]
     found = (await adapter.state(context, [change.entity])).get(change.entity)
     before = (None, None) if found is None else (found.state.value, found.published_version)
-    await context.execute(
-        "content/note_before",
-        schedule_id=row["id"],
-        namespace=change.namespace,
-        state_before=before[0],
-        version_before=before[1],
-    )
+    with own_database():
+        await context.execute(
+            "content/note_before",
+            schedule_id=row["id"],
+            namespace=change.namespace,
+            state_before=before[0],
+            version_before=before[1],
+        )
     return before
 
 

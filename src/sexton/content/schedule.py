@@ -11,13 +11,13 @@ from sexton.clock import iso
 from sexton.content.conflict import check_conflicts, hold_entity
 from sexton.content.model import RELEASE, Action, Entity
 from sexton.content.plan import PlannedAction, insert, job_of
-from sexton.content.read import ScheduleView, view
+from sexton.content.read import ScheduleView, schedule_number, view
 from sexton.content.spec import ScheduleMove, ScheduleSpec
 from sexton.errors import Conflict, InvalidField, ScheduleError
 from sexton.jobs import edit, read, state
 from sexton.jobs.moment import Moment, read_moment, rule_of
 from sexton.jobs.spec import JobSpec
-from sexton.model import decode_id, encode_id
+from sexton.model import encode_id
 from sexton.postgres.audit_entry import State
 from sexton.postgres.transaction import Context, command
 from sexton.refusal import check_text, not_found
@@ -132,11 +132,10 @@ async def approve(context: Context, ref: str, *, by: str) -> ScheduleView:
 
 
 async def lock(context: Context, ref: str) -> asyncpg.Record:
-    number = decode_id("c", ref)
-    row = number is not None and await context.fetchrow(
-        "content/lock", schedule_id=number, namespace=context.namespace
+    row = await context.fetchrow(
+        "content/lock", schedule_id=schedule_number(ref), namespace=context.namespace
     )
-    if not row:
+    if row is None:
         raise not_found("planned action", ref)
     return row
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Protocol, TypeVar, runtime_checkable
 
 import msgspec
 from msgspec import Meta
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sexton.targets.http.outbound import Outbound
     from sexton.targets.providers import Resources
     from sexton.targets.renderer import Renderer
-    from sexton.targets.run import Step
+    from sexton.targets.run import RunContext, Step
 
 # Seconds that trying a target out may take.
 LONGEST_TRIAL = 60.0
@@ -88,6 +88,17 @@ class OpenKind(Protocol):
         ...
 
     async def close(self) -> None: ...
+
+
+@runtime_checkable
+class HearsOfDead(Protocol):
+    """What an `OpenKind` may have beside its contract, to know which of its runs were given up: also those
+    that ended the process of their worker again and again, and could not say so themselves."""
+
+    async def given_up(self, run: RunContext, error: str) -> None:
+        """Once this has returned, it is not called again for the run; until then, and after a crash, it
+        is."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from sexton.postgres.transaction import Context
 from sexton.runs.dead_letter_target import dead_letter_target, set_dead_letter_target
 from sexton.runs.dead_letters import get_dead
 from sexton.targets.http.outbound import Outbound
+from sexton.targets.run import RunContext
 from sexton.targets.table import check_dead_letter_target, make_services, open_kinds
 from tests.seeding import (
     NOW,
@@ -149,7 +150,7 @@ async def test_a_letter_that_is_refused_is_taken_again_later(
 async def test_a_sender_that_dies_loses_no_letter(database: Database, sender: Sender, office: Office) -> None:
     await die(database, dead_letter_target={"http": {"url": office.url}})
     taken = await database.fetch(
-        "recording/take_letters", namespaces=None, now=NOW, limit=10, lease_seconds=LEASE_SECONDS
+        "recording/take_letters", namespaces=None, now=NOW, hearing=[], limit=10, lease_seconds=LEASE_SECONDS
     )
     assert len(taken) == 1
     assert await sender.deliver() == 0
@@ -162,6 +163,7 @@ async def test_a_sender_that_dies_loses_no_letter(database: Database, sender: Se
         runs=[taken[0]["run_id"]],
         deliveries=[1],
         errors=["lost"],
+        sent=[True],
         waits=[1.0],
         now=NOW,
     )
@@ -211,3 +213,49 @@ def test_what_cannot_work_is_refused(target: dict[str, Any], field: str) -> None
 def test_templates_find_the_letter() -> None:
     message = {"broker": "redis", "url": "redis://x", "topic": "dead", "key": "{{payload.job_name}}"}
     assert check_dead_letter_target({"message": message}).spec.key == "{{payload.job_name}}"
+
+
+class Hearing:
+    """A kind of target that wants to know of its dead runs, and may be deaf at first."""
+
+    def __init__(self, deaf: int = 0) -> None:
+        self.deaf = deaf
+        self.heard: list[tuple[int, Any, str]] = []
+
+    def step(self, spec: Any) -> None:
+        """It carries nothing out."""
+
+    async def close(self) -> None:
+        """Nothing was opened."""
+
+    async def given_up(self, run: RunContext, error: str) -> None:
+        if self.deaf:
+            self.deaf -= 1
+            raise ConnectionError("not now")
+        self.heard.append((run.id, run.payload, error.partition("\n")[0]))
+
+
+async def test_a_kind_that_wants_to_know_is_told_of_its_dead_runs_once(
+    database: Database, sender: Sender
+) -> None:
+    hearing = Hearing()
+    sender._kinds = {"handler": hearing}
+    run = await die(database)
+    assert [await sender.deliver(), await sender.deliver()] == [1, 0]
+    assert hearing.heard == [(run, {"n": 1}, "ValueError: no such customer")]
+    assert (await get_dead(Context(database), run)).delivered_at is None
+
+
+async def test_a_kind_is_told_before_the_letter_is_sent_and_again_until_it_has_heard(
+    database: Database, sender: Sender, office: Office
+) -> None:
+    hearing = Hearing(deaf=1)
+    sender._kinds = {**sender._kinds, "handler": hearing}
+    run = await die(database, dead_letter_target={"http": {"url": office.url}})
+    assert await sender.deliver() == 1
+    assert (office.letters, hearing.heard) == ([], [])
+    assert "ConnectionError: not now" in ((await get_dead(Context(database), run)).delivery_error or "")
+    sender.at += timedelta(seconds=wait_before(1) + 1)
+    assert await sender.deliver() == 1
+    assert (len(office.letters), len(hearing.heard)) == (1, 1)
+    assert (await get_dead(Context(database), run)).delivered_at == sender.at

@@ -3,11 +3,14 @@
 The row in PostgreSQL stays the truth; a letter is sent at least once. A run that dies does not wait for this:
 the sender finds its letter later, and leases letters in batches. A letter that did not arrive is sent again,
 at growing intervals, until it arrives, or is redriven or discarded.
+
+Before that, a kind of target that `HearsOfDead` is told of its own.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
@@ -31,10 +34,12 @@ from sexton.model import (
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
 from sexton.runs.read import key_of
-from sexton.targets.base import OpenKind
+from sexton.targets.base import HearsOfDead, OpenKind
 from sexton.targets.detached import Detached
-from sexton.targets.run import clean, execute
+from sexton.targets.run import RunContext, clean, describe, execute
 from sexton.targets.table import read_target
+
+log = logging.getLogger("sexton")
 
 # A batch takes no longer than two deliveries: a process that stops waits for it.
 BATCH = 100
@@ -73,10 +78,11 @@ class DeadLetterSender(Loop):
             "recording/take_letters",
             namespaces=self._settings.namespace_names(),
             now=context.now,
+            hearing=[name for name, kind in self._kinds.items() if isinstance(kind, HearsOfDead)],
             limit=BATCH,
             lease_seconds=LEASE_SECONDS,
         )
-        addressed = [row for row in rows if row["target"] is not None]
+        addressed = [row for row in rows if row["target"] is not None or row["kind"] is not None]
         slots = asyncio.Semaphore(AT_A_TIME)
 
         async def send(row: asyncpg.Record) -> str | None:
@@ -90,14 +96,37 @@ class DeadLetterSender(Loop):
                 runs=[row["run_id"] for row in addressed],
                 deliveries=[row["deliveries"] for row in addressed],
                 errors=errors,
+                sent=[row["target"] is not None for row in addressed],
                 waits=[wait_before(row["deliveries"]) for row in addressed],
                 now=self._now(),
             )
-            self._telemetry.letters.inc(errors.count(None))
+            arrived = zip(addressed, errors, strict=True)
+            self._telemetry.letters.inc(
+                sum(error is None and row["target"] is not None for row, error in arrived)
+            )
         return len(rows)
 
     async def _send(self, row: asyncpg.Record) -> str | None:
         """Why the letter did not arrive; None if it did."""
+        error = None if row["kind"] is None else await self._tell_kind(row)
+        return await self._post(row) if error is None and row["target"] is not None else error
+
+    async def _tell_kind(self, row: asyncpg.Record) -> str | None:
+        kind = self._kinds[row["kind"]]
+        assert isinstance(kind, HearsOfDead)
+        payload = None if row["payload"] is None else msgspec.Raw(row["payload"].encode())
+        run = _detached(row, "{}", payload)
+        try:
+            async with asyncio.timeout(DELIVERY_SECONDS):
+                await kind.given_up(run, row["error"] or row["reason"])
+        except TimeoutError:
+            return f"timeout: {row['kind']} was not told within {DELIVERY_SECONDS:g} seconds"
+        except Exception as error:
+            log.exception("%s could not be told of a dead run", row["kind"])
+            return clean(describe(error), 1000)
+        return None
+
+    async def _post(self, row: asyncpg.Record) -> str | None:
         try:
             target = read_target(msgspec.json.decode(row["target"]), "dead_letter_target")
             step = self._kinds[target.kind.name].step(target.spec)
@@ -105,25 +134,30 @@ class DeadLetterSender(Loop):
             return clean(f"dead_letter_target cannot be read: {error}", 1000)
         if step is None:
             return f"this worker cannot send to {target.lane}"
-        run = Detached().run(
-            row["target"],
-            letter_of(row),
-            DELIVERY_SECONDS,
-            id=row["run_id"],
-            job_id=row["job_id"],
-            name=row["job_name"] or "",
-            attempt=row["deliveries"],
-            scheduled_at=row["scheduled_at"],
-            trigger=row["trigger"],
-            missed=row["missed"],
-            revision=row["revision"],
-            idempotency_key=f"dead:{encode_id('r', row['run_id'])}",
-        )
+        run = _detached(row, row["target"], letter_of(row))
         try:
             async with asyncio.timeout(DELIVERY_SECONDS):
                 return error_of(await execute(run, step))
         except TimeoutError:
             return f"timeout: no answer after {DELIVERY_SECONDS:g} seconds"
+
+
+def _detached(row: asyncpg.Record, target: str, payload: Any) -> RunContext:
+    """A run that is kept nowhere, in the place of the dead one."""
+    return Detached().run(
+        target,
+        payload,
+        DELIVERY_SECONDS,
+        id=row["run_id"],
+        job_id=row["job_id"],
+        name=row["job_name"] or "",
+        attempt=row["deliveries"],
+        scheduled_at=row["scheduled_at"],
+        trigger=row["trigger"],
+        missed=row["missed"],
+        revision=row["revision"],
+        idempotency_key=f"dead:{encode_id('r', row['run_id'])}",
+    )
 
 
 def error_of(outcome: Outcome | None) -> str | None:
