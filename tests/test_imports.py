@@ -31,11 +31,16 @@ LAYERS = (
     {"content", "notifications"},
     {"app"},
     {"api", "cli", "testing", "__main__"},
+    {"contrib"},
 )
+FACES = LAYERS[-2]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 
 # Packages whose modules still import each other.
 CYCLIC = {"schedules", "targets"}
+
+# What only the package of its framework may import: everything else works where it is not installed.
+FRAMEWORKS = {"django": "contrib.django", "wagtail": "contrib.django", "asgiref": "contrib.django"}
 
 # The top-level package only names what is public: a module may import the version from it, nothing else.
 ROOT_NAMES = {"__version__"}
@@ -69,6 +74,11 @@ def violations(source: str, module: str) -> list[str]:
         for line, target in _sexton_imports(tree, module)
         if not _may_import(module, target)
     ]
+    found += [
+        f"{module or 'sexton'}:{line}: imports {name}"
+        for line, name in _framework_imports(tree)
+        if not module.startswith(FRAMEWORKS[name])
+    ]
     if module != "clock":
         found += [f"{module or 'sexton'}:{line}: uses {name}" for line, name in _clock_uses(tree)]
     return found
@@ -81,7 +91,7 @@ def _may_import(module: str, target: str) -> bool:
     if importer == imported:
         return True
     # The faces share what they show: `sexton node` serves the api.
-    neighbours = {importer, imported} <= LAYERS[-1]
+    neighbours = {importer, imported} <= FACES
     return imported in RANK and (RANK[importer] > RANK[imported] or neighbours)
 
 
@@ -99,6 +109,18 @@ def _sexton_imports(tree: ast.Module, module: str) -> Iterator[tuple[int, str]]:
                     yield node.lineno, f"sexton.{alias.name}"
             elif node.module and node.module.startswith("sexton."):
                 yield node.lineno, node.module
+
+
+def _framework_imports(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [node.module or ""]
+        else:
+            continue
+        firsts = {name.split(".")[0] for name in names}
+        yield from ((node.lineno, first) for first in sorted(firsts & set(FRAMEWORKS)))
 
 
 def cycles(sources: Mapping[str, str]) -> list[list[str]]:
@@ -219,6 +241,9 @@ def test_every_module_has_a_layer() -> None:
         ("runs.why", "from sexton.engine.node import Node"),
         ("engine.node", "from sexton.api.jobs import routes"),
         ("cli.schedules", "from sexton.nowhere import anything"),
+        ("cli.schedules", "from sexton.contrib.django.project import app"),
+        ("app.declarations", "def f():\n    import django.db"),
+        ("contrib.flask.project", "from django.db import models"),
     ],
 )
 def test_an_upward_import_is_caught(module: str, source: str) -> None:
@@ -236,6 +261,7 @@ def test_an_upward_import_is_caught(module: str, source: str) -> None:
         ("engine.scheduler.scheduler", "from sexton.engine.cluster.leadership import Leadership"),
         ("engine.node", "import sexton.runs.why"),
         ("cli.node", "from sexton.api import make_api"),
+        ("contrib.django.apps", "import django.apps\nfrom sexton.cli import main"),
         ("", "from sexton.schedules import parse"),
         ("clock", "import time\ntime.sleep(1)"),
         ("engine.loop", "import time\nimport datetime\ndatetime.timedelta(seconds=1)\ntime.strftime('%Y')"),

@@ -140,6 +140,8 @@ def command(address: str | None = None) -> str:
             words = "sexton"
         else:
             words = shlex.quote(_relative(program))
+    elif sys.argv[1:2] == ["sexton"] and program.is_file():  # a program that has it as a command: manage.py
+        words = f"{shlex.quote(_relative(Path(sys.executable)))} {shlex.quote(_relative(program))} sexton"
     else:
         words = f"{shlex.quote(_relative(Path(sys.executable)))} -m sexton"
     if address is None or address == "http://127.0.0.1:7390":
