@@ -23,6 +23,7 @@ from sexton.postgres.account import Account
 from sexton.postgres.cluster import INITDB, ROLE
 from sexton.postgres.server import private_server
 from tests.servers.sandbox import Sandbox, free_port, node
+from tests.servers.wagtail import start_wagtail
 from tests.servers.wordpress import start_wordpress
 
 POSTGRESQL = "/usr/lib/postgresql/*/bin/postgres"
@@ -430,5 +431,13 @@ SERVERS = (
         programs=("php", "mariadbd", "/usr/share/wordpress/wp-load.php", "/etc/php/*/cli/conf.d/*mysqli.ini"),
         packages=("wordpress", "php-cli", "php-mysql", "mariadb-server"),
         ready=lambda address: says(address, b"GET /?rest_route=/ HTTP/1.0\r\n\r\n", b"200 OK"),
+    ),
+    Server(
+        "wagtail",
+        "SEXTON_TEST_WAGTAIL",
+        start_wagtail,
+        programs=(str(Path(".servers/wagtail/wagtail").absolute()),),
+        wheels=("wagtail", "psycopg[binary]"),
+        ready=lambda _address: True,
     ),
 )
