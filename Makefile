@@ -16,7 +16,7 @@ WORKERS ?= $(shell expr 2 '*' $$(getconf _NPROCESSORS_ONLN))
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help install up test compile test-servers search chaos docs check format bench bench-engines lock clean
+.PHONY: help install up test compile test-servers search chaos docs console console-types check format bench bench-engines lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' Makefile | expand -t 16
@@ -71,6 +71,12 @@ search: $(STAMP) ## look for faults in schedules with many new random examples (
 chaos: $(STAMP) ## kill, stop, cut and restart for 25 minutes, and check the books (ARGS="leader_killed")
 	$(BIN)/python -m tests.faults.chaos $(ARGS)
 
+console: $(STAMP) ## build the web console into the package, if its source has changed
+	$(BIN)/python hatch_build.py
+
+console-types: $(STAMP) ## write the types of the console's API client from the OpenAPI document
+	$(BIN)/python -m tests.console_types
+
 docs: $(STAMP) ## write docs/python.md from the docstrings
 	$(BIN)/python -m tests.python_reference
 
@@ -103,5 +109,5 @@ lock: ## renew requirements-dev.lock and requirements.lock from pyproject.toml
 	@! grep -nE '(https?|file)://' $(LOCK) $(RUN_LOCK) || { echo "make: the lock names a host" >&2; exit 1; }
 
 clean: ## remove the environment, caches and builds
-	rm -rf $(VENV) .venv-lock .servers .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	rm -rf $(VENV) console/node_modules src/sexton/api/static/console .venv-lock .servers .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import aiohttp
+import pytest
 import pytest_asyncio
 from multidict import CIMultiDictProxy
 from yarl import URL
 
+from sexton.api import console
 from sexton.api.application import make_app
 from sexton.api.server import serving
 from sexton.config import Settings
@@ -38,7 +40,10 @@ class Api:
         data = options.pop("data", None)
         if body is not None:
             data, headers["Content-Type"] = json.dumps(body).encode(), "application/json"
-        url = self.base + (path if path == "/" or path.startswith(ROOT_PATHS) else f"/api/v1{path}")
+        if options.pop("absolute", False):
+            url = path
+        else:
+            url = self.base + (path if path == "/" or path.startswith(ROOT_PATHS) else f"/api/v1{path}")
         async with self.session.request(
             method,
             URL(url, encoded=True),
@@ -89,3 +94,9 @@ async def serve(
 async def api(database: Database) -> AsyncIterator[Api]:
     async with serve(database, Settings()) as client:
         yield client
+
+
+@pytest.fixture
+def without_console(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a checkout in which it was never built: plain pages."""
+    monkeypatch.setattr(console, "built", lambda: None)

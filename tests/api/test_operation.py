@@ -174,6 +174,7 @@ def test_the_examples_have_the_shape_of_what_is_answered() -> None:
 
 
 @pytest.mark.asyncio
+@pytest.mark.usefixtures("without_console")
 async def test_the_pages_load_nothing_from_elsewhere(api: Api) -> None:
     for path in ("/", "/docs"):
         reply = await api("GET", path)
@@ -255,6 +256,7 @@ async def test_metrics_and_cluster(database: Database) -> None:
 
 
 @pytest.mark.asyncio
+@pytest.mark.usefixtures("without_console")
 async def test_without_a_database_it_says_so(server_url: str) -> None:
     lost = await Database.open(server_url, size=1)
     async with serve(lost, Settings()) as api:

@@ -32,7 +32,7 @@ class PageUser:
 def page(title: str, body: str, account: PageUser | None = None) -> bytes:
     """A page with its bar on top."""
     bar = (
-        f'<header class="bar">{BRAND}<nav><a href="/">Status</a><a href="/docs">API</a></nav>'
+        f'<header class="bar">{BRAND}<nav><a href="/">Console</a><a href="/docs">API</a></nav>'
         f"{_account(account)}</header>"
     )
     return _document(title, f"{bar}<main>{body}</main>")
@@ -88,6 +88,10 @@ def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
 
 
+# Shown instead of the console.
+NOT_BUILT = "<p>The console was not built here. Build it, and start Sexton again:</p><pre>make console</pre>"
+
+
 def home(
     base: str,
     cluster: Cluster | None,
@@ -101,7 +105,7 @@ def home(
     do, if that is not to see the cluster."""
     state = _state(cluster, database) if roles is None else _roles(roles)
     links = LINKS if roles is None else FEWER_LINKS
-    head = f'<h1>Status</h1><p class="quiet">Sexton {__version__}</p>'
+    head = f'<h1>Status</h1><p class="quiet">Sexton {__version__}</p>{NOT_BUILT}'
     body = f"{head}{state}{_steps(base, program)}{links}"
     return page("Sexton", body, account)
 

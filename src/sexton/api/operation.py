@@ -231,6 +231,8 @@ class Operation(Route):
     status: int = 200
     #: Other statuses that come with the same answer.
     also: tuple[int, ...] = ()
+    #: Other paths that it answers alike.
+    aliases: tuple[str, ...] = ()
     #: The type of the answer; None where there is none.
     answer: Any = None
     media_type: str = JSON
@@ -268,7 +270,7 @@ class Operation(Route):
             return await _respond(self, services, request)
 
         return HTTPRouteHandler(
-            self.template.replace("}", ":str}"),
+            [path.replace("}", ":str}") for path in (self.template, *self.aliases)],
             http_method=["GET", "HEAD"] if self.method == "GET" else self.method,
             status_code=200,  # the answer brings its own
             name=self.name,
@@ -373,8 +375,9 @@ async def _carried_out(call: Call, stack: AsyncExitStack | None = None) -> Respo
 
 
 def _to_sign_in(request: Request[Any, Any, Any]) -> Response[Any]:
-    path = request.scope["path"]
-    more = "" if path == "/" else f"?{urlencode({'next': path})}"
+    path, query = request.scope["path"].replace(SLASH, "%2F"), request.scope["query_string"].decode("latin-1")
+    following = f"{path}?{query}" if query else path
+    more = "" if following == "/" else f"?{urlencode({'next': following})}"
     headers = {"Location": f"/sign-in{more}", "Cache-Control": "no-store", "Connection": "close"}
     return Response(None, status_code=303, headers=headers)
 

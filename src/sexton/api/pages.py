@@ -9,15 +9,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from sexton.api import html, openapi
+from sexton.api import console, html, openapi
 from sexton.api.operation import Answer, Call, Operation, operation
-from sexton.api.route import Route
+from sexton.api.route import Query, Route
 from sexton.engine.cluster.status import get_cluster
 from sexton.errors import Unavailable
 from sexton.security.role import Role
 from sexton.security.session_table import KnownSession
 
-HOME = Route("GET", "/", "pages", "Status and next steps", None, root=True)
+HOME = Route("GET", "/", "pages", "The console", None, query=Query, root=True)
 DOCS = Route("GET", "/docs", "pages", "The API", None, root=True)
 OPENAPI = Route("GET", "/openapi.json", "pages", "The API as OpenAPI", None, root=True)
 
@@ -37,6 +37,10 @@ def operations(all_operations: Callable[[], tuple[Operation, ...]]) -> tuple[Ope
 
     @operation(HOME, media_type="text/html")
     async def home(call: Call) -> Answer:
+        """The console; what runs and what to do next where it was not built."""
+        page = console.built()
+        if page is not None:
+            return console.shown(page)
         everywhere = call.caller.everywhere()
         sees_all = everywhere is not None and everywhere.allows(Role.VIEWER)
         state = await call.services.database_check.state()
@@ -60,7 +64,7 @@ def operations(all_operations: Callable[[], tuple[Operation, ...]]) -> tuple[Ope
     async def openapi_json(call: Call) -> Answer:
         return Answer(document(call.services.guard.needs_keys))
 
-    return home, docs, openapi_json
+    return home, docs, openapi_json, *console.OPERATIONS
 
 
 def _account(call: Call) -> html.PageUser:

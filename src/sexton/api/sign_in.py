@@ -205,7 +205,9 @@ async def asset(call: Call) -> Answer:
     found = assets().get(call.path("name"))
     if found is None:
         raise not_found("page", call.path("name"))
-    return Answer(found.content, headers={"Content-Type": found.media_type, "Cache-Control": YEAR})
+    content, encoding = found.encoded(call.request.headers.get("accept-encoding", ""))
+    headers = {"Content-Type": found.media_type, "Cache-Control": YEAR, "Vary": "Accept-Encoding"}
+    return Answer(content, headers=headers if encoding is None else {**headers, "Content-Encoding": encoding})
 
 
 async def begin(call: Call, made: NewSession, origin: str, following: str) -> Answer:

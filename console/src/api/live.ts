@@ -1,0 +1,226 @@
+/**
+ * What changes on the server, as it happens: one stream of server-sent events for the whole page.
+ *
+ * It is read with `fetch`, since `EventSource` can send no headers. Queries are marked as old by the kinds that an event
+ * names, at most every two seconds each, and only while the page can be seen.
+ */
+import type { QueryClient } from '@tanstack/react-query'
+import { useSyncExternalStore } from 'react'
+import { ApiError, address, headersOf } from './client'
+import type { Overview } from './types'
+
+export type LiveState = 'connecting' | 'live' | 'paused' | 'lost' | 'off'
+export interface Live {
+  state: LiveState
+  /** When something last came, on this browser's clock. */
+  heardAt: number
+  /** The server's clock minus this one's, in milliseconds. */
+  skew: number
+  /** When the connection was lost. */
+  lostAt: number | null
+  overview: Overview | null
+}
+export interface StreamEvent {
+  name: string
+  id: string | null
+  data: string
+}
+export interface Changed {
+  kinds: string[]
+  job_ids?: string[]
+  run_ids?: string[]
+  more?: boolean
+}
+
+// A query that an event has marked as old waits this long before an event marks it again.
+const REST_MS = 2000
+const SILENCE_MS = 15_000
+const LONGEST_WAIT_MS = 10_000
+// The first part of a query's key, by what the server says has changed.
+const QUERIES: Record<string, string[]> = {
+  jobs: ['jobs', 'job', 'upcoming', 'calendar', 'search'],
+  runs: ['runs', 'run', 'job-runs', 'run-counts', 'job-stats', 'job-why', 'calendar'],
+  dead: ['dead', 'dead-groups'],
+  queues: ['queues', 'backlog', 'workers'],
+  cluster: ['cluster', 'workers'],
+  content: ['content', 'calendar'],
+  campaigns: ['campaigns', 'messages'],
+}
+
+type Listener = (event: StreamEvent) => void
+
+export class LiveFeed {
+  private live: Live = { state: 'connecting', heardAt: Date.now(), skew: 0, lostAt: null, overview: null }
+  private readonly watchers = new Set<() => void>()
+  private readonly listeners = new Set<Listener>()
+  private readonly markedAt = new Map<string, number>()
+  private readonly waiting = new Map<string, ReturnType<typeof setTimeout>>()
+  private stop: AbortController | null = null
+  private lastId: string | null = null
+  private focus: Record<string, string> = {}
+
+  constructor(private readonly queries: QueryClient) {}
+
+  readonly read = (): Live => this.live
+
+  readonly watch = (watcher: () => void): (() => void) => {
+    this.watchers.add(watcher)
+    return () => this.watchers.delete(watcher)
+  }
+
+  listen(listener: Listener): () => void {
+    this.listeners.add(listener)
+    return () => this.listeners.delete(listener)
+  }
+
+  /** Also tell what happens to this run or job. */
+  look(focus: Record<string, string>): void {
+    if (JSON.stringify(focus) === JSON.stringify(this.focus)) return
+    this.focus = focus
+    if (this.stop) this.open()
+  }
+
+  open(): void {
+    this.stop?.abort()
+    this.stop = new AbortController()
+    void this.follow(this.stop.signal)
+  }
+
+  close(): void {
+    this.stop?.abort()
+    this.stop = null
+  }
+
+  pause(): void {
+    this.close()
+    this.change({ state: 'paused' })
+  }
+
+  resume(): void {
+    this.change({ state: 'connecting' })
+    void this.queries.invalidateQueries()
+    this.open()
+  }
+
+  private async follow(signal: AbortSignal): Promise<void> {
+    let wait = 500
+    while (!signal.aborted) {
+      try {
+        await this.connect(signal, () => {
+          wait = 500
+        })
+      } catch (error) {
+        if (signal.aborted) return
+        if (error instanceof ApiError && [401, 403, 404].includes(error.status)) {
+          this.change({ state: 'off' })
+          return
+        }
+      }
+      if (signal.aborted) return
+      if (this.live.state !== 'lost') this.change({ state: 'lost', lostAt: Date.now() })
+      await sleep(wait, signal)
+      wait = Math.min(wait * 2, LONGEST_WAIT_MS)
+    }
+  }
+
+  private async connect(signal: AbortSignal, connected: () => void): Promise<void> {
+    // A connection that says nothing is as good as none.
+    const silence = new AbortController()
+    let timer = setTimeout(() => silence.abort(), SILENCE_MS)
+    const headers = { ...headersOf({}, 'GET'), Accept: 'text/event-stream', ...(this.lastId ? { 'Last-Event-ID': this.lastId } : {}) }
+    try {
+      const response = await fetch(address('GET /events', {}, this.focus), {
+        headers,
+        credentials: 'same-origin',
+        cache: 'no-store',
+        signal: AbortSignal.any([signal, silence.signal]),
+      })
+      if (!response.ok || !response.body) throw new ApiError(response.status, {})
+      connected()
+      const again = this.live.state === 'lost'
+      this.change({ state: 'live', heardAt: Date.now(), lostAt: null })
+      if (again) void this.queries.invalidateQueries()
+      const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
+      let rest = ''
+      for (;;) {
+        const { done, value } = await reader.read()
+        if (done) return
+        clearTimeout(timer)
+        timer = setTimeout(() => silence.abort(), SILENCE_MS)
+        const [events, left] = readEvents(rest + value)
+        rest = left
+        for (const event of events) this.take(event)
+      }
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  private take(event: StreamEvent): void {
+    if (event.id) this.lastId = event.id
+    if (event.name === 'overview') this.change({ heardAt: Date.now(), overview: JSON.parse(event.data) as Overview })
+    else if (event.name === 'heartbeat') {
+      const { at } = JSON.parse(event.data) as { at: string }
+      this.change({ heardAt: Date.now(), skew: new Date(at).getTime() - Date.now() })
+    } else {
+      this.change({ heardAt: Date.now() })
+      if (event.name === 'changed') this.mark((JSON.parse(event.data) as Changed).kinds)
+    }
+    for (const listener of this.listeners) listener(event)
+  }
+
+  private mark(kinds: string[]): void {
+    for (const name of new Set(kinds.flatMap((kind) => QUERIES[kind] ?? [kind]))) {
+      if (this.waiting.has(name)) continue
+      const rest = (this.markedAt.get(name) ?? 0) + REST_MS - Date.now()
+      this.waiting.set(name, setTimeout(() => this.refresh(name), Math.max(0, rest)))
+    }
+  }
+
+  private refresh(name: string): void {
+    this.waiting.delete(name)
+    this.markedAt.set(name, Date.now())
+    const refetchType = document.visibilityState === 'visible' ? 'active' : 'none'
+    void this.queries.invalidateQueries({ queryKey: [name], refetchType })
+  }
+
+  private change(change: Partial<Live>): void {
+    this.live = { ...this.live, ...change }
+    for (const watcher of this.watchers) watcher()
+  }
+}
+
+export function useLive(feed: LiveFeed): Live {
+  return useSyncExternalStore(feed.watch, feed.read)
+}
+
+/** The whole events of a text, and what is left of the last one. */
+export function readEvents(text: string): [StreamEvent[], string] {
+  const parts = text.replaceAll('\r\n', '\n').split('\n\n')
+  const left = parts.pop() ?? ''
+  const events: StreamEvent[] = []
+  for (const part of parts) {
+    const event: StreamEvent = { name: 'message', id: null, data: '' }
+    const data: string[] = []
+    for (const line of part.split('\n')) {
+      const colon = line.indexOf(':')
+      if (colon <= 0) continue
+      const value = line.slice(colon + 1).replace(/^ /, '')
+      if (line.startsWith('event:')) event.name = value
+      else if (line.startsWith('id:')) event.id = value
+      else if (line.startsWith('data:')) data.push(value)
+    }
+    if (data.length) events.push({ ...event, data: data.join('\n') })
+  }
+  return [events, left]
+}
+
+function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, milliseconds)
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer)
+      resolve()
+    }, { once: true })
+  })
+}

@@ -1,0 +1,1741 @@
+// Written by `make console-types` from the OpenAPI document. Do not edit.
+
+export type Action = "archive" | "publish" | "unpublish"
+export interface ActionFilter {
+  status?: "active" | "completed" | "deleted" | "paused" | null
+  label?: string | null
+  name?: string | null
+  target?: string | null
+  app?: string | null
+  problem?: boolean
+  all?: boolean
+}
+export interface ActionRequest {
+  action: "delete" | "label" | "pause" | "resume" | "run"
+  filter: ActionFilter
+  reason?: string | null
+  until?: string | null
+  cancel_running?: boolean
+  payload?: unknown
+  labels?: Record<string, string | null> | null
+  dry_run?: boolean
+  expected?: number | null
+  after?: string | null
+  through?: string | null
+  limit?: number
+}
+export interface AdapterSpec {
+  kind: string
+  config?: Record<string, unknown>
+}
+export interface AdapterView {
+  name: string
+  kind: string
+  config: Record<string, unknown>
+  revision: number
+  changed_by: string
+  changed_at: string
+}
+export interface ApproveRequest {
+  by?: string | null
+}
+export interface Attempt {
+  attempt: number
+  outcome: string
+  started_at?: string | null
+  finished_at?: string | null
+  error?: string | null
+  worker_id?: string | null
+}
+export interface AuditView {
+  entry_id: string
+  sequence?: number | null
+  at: string
+  namespace: string
+  actor: string
+  face: string
+  address?: string | null
+  request_id?: string | null
+  reason?: string | null
+  action: string
+  object_id?: string | null
+  object_name?: string | null
+  job_id?: string | null
+  jobs?: string[][] | null
+  before?: unknown
+  after?: unknown
+  detail?: unknown
+  previous?: string | null
+  hash?: string | null
+}
+export interface Backfill {
+  job_id: string
+  dry_run: boolean
+  scheduled_at: string[]
+  left_out: string[]
+  run_ids: string[]
+  warnings: string[]
+}
+export interface BackfillRequest {
+  start: string
+  end: string
+  dry_run?: boolean
+  rate?: number | null
+}
+export interface Backlog {
+  namespace: string
+  queue: string
+  target: string
+  handler?: string | null
+  waiting: number
+  oldest_available_at?: string | null
+  served: boolean
+  reason?: string | null
+}
+export type Backoff = "exponential" | "fixed" | "linear"
+export interface BeatRequest {
+  runs?: string[] | null
+}
+export interface Beaten {
+  lease_seconds: number
+  draining: boolean
+  cancel: string[]
+  lost: string[]
+}
+export interface BulkAnswer {
+  lines: number
+  created: number
+  changed?: number
+  unchanged?: number
+  job_ids?: string[] | null
+  results?: BulkResult[] | null
+}
+export interface BulkResult {
+  line: number
+  job_id: string
+  result: "changed" | "created" | "unchanged"
+  warnings?: string[]
+}
+export interface CalendarEntry {
+  scheduled_at_utc: string
+  timezone: string
+  local_time_display: string
+  schedule_id: string
+  content_id: string
+  entity_type: string
+  entity_id: string
+  action: Action
+  status: string
+  last_error?: string | null
+  execution_id?: string | null
+  version?: number | null
+  note?: string | null
+  adapter: string
+  created_by: string
+  created_at: string
+  revision: number
+  needs_approval?: boolean
+  approved_by?: string | null
+  window_id?: string | null
+  release_id?: string | null
+  recurrence_rule?: string | null
+  previous_at?: string | null
+  next_at?: string | null
+  occurrences?: number | null
+}
+export interface CallerView {
+  name: string
+  method: "key" | "link" | "openid" | "owner"
+  roles: Record<string, Role>
+  csrf_token?: string | null
+  session_id?: string | null
+  created_at?: string | null
+  expires_at?: string | null
+  idle_expires_at?: string | null
+}
+export interface CancelAnswer {
+  run_id: string
+  outcome: "cancelled" | "requested"
+}
+export interface CancelContentRequest {
+  by?: string | null
+}
+export interface CancelRequest {
+  reason?: string | null
+}
+export interface CeleryTarget {
+  broker: "rabbitmq" | "redis"
+  url: string | SecretRef
+  task: string
+  args?: unknown[] | null
+  kwargs?: Record<string, unknown> | null
+  queue?: string
+  wait?: boolean
+  result_url?: string | SecretRef | null
+}
+export interface ClaimRequest {
+  limit?: number
+  wait_seconds?: number
+}
+export interface Claimed {
+  runs: WorkerRun[]
+  draining: boolean
+}
+export interface Cluster {
+  at: string
+  nodes: NodeView[]
+  shards: number
+  shards_led: number
+  leaders?: ShardView[]
+  jobs_estimated?: boolean
+  elector?: ElectorView
+  oldest_due_at?: string | null
+  backlog?: Backlog[]
+  counts: Counts
+}
+export interface CompleteRequest {
+  result?: unknown
+}
+export interface ContentTarget {
+  adapter?: string
+  kind?: string | null
+}
+export interface Counts {
+  jobs: Record<string, number>
+  runs: Record<string, number>
+  dead: number
+  problems?: number
+  estimated?: boolean
+}
+export interface DeadFilter {
+  job?: string | null
+  error_group?: string | null
+  reason?: "exhausted" | "permanent" | "poison" | null
+  before?: string | null
+  all?: boolean
+}
+export interface DeadGroup {
+  error_group: string
+  reason: string
+  letters: number
+  jobs: number
+  first_died_at: string
+  last_died_at: string
+  latest_error?: string | null
+  latest_run_id: string
+}
+export interface DeadLetter {
+  run_id: string
+  job_id: string
+  job_name?: string | null
+  died_at: string
+  reason: string
+  error?: string | null
+  error_group: string
+  scheduled_at: string
+  trigger: string
+  missed?: boolean
+  attempt?: number
+  idempotency_key?: string | null
+  parent_run?: string | null
+  queue?: string | null
+  handler?: string | null
+  delivered_at?: string | null
+  delivery_error?: string | null
+  payload?: unknown
+  attempts?: Attempt[]
+}
+export interface DeadTarget {
+  target: Record<string, unknown> | null
+}
+export interface Discarded {
+  discarded: number
+}
+export interface DrainRequest {
+  undo?: boolean
+}
+export interface Drained {
+  at: string
+  nodes: NodeView[]
+  warnings?: string[]
+}
+export interface ElectorView {
+  name?: string | null
+  ok?: boolean
+  errors?: string[]
+}
+export interface EndedSessions {
+  ended: number
+}
+export interface EntityChange {
+  at: string
+  action: string
+  state_before: string | null
+  state_after: string | null
+  version: number | null
+  by: string
+  schedule_id: string | null
+  release_id: string | null
+  run_id: string | null
+}
+export interface EntitySpec {
+  body: Record<string, unknown>
+  created_by?: string | null
+}
+export interface EntitySummary {
+  entity_type: string
+  entity_id: string
+  state: string
+  published_version: number | null
+  latest_version: number
+  updated_at: string
+}
+export interface EntityVersion {
+  version: number
+  created_by: string
+  created_at: string
+}
+export interface EntityView {
+  entity_type: string
+  entity_id: string
+  state: string | null
+  published_version?: number | null
+  versions?: EntityVersion[]
+  body?: unknown
+  pending?: ScheduleView[]
+  history?: EntityChange[]
+  executions?: ExecutionView[]
+}
+export interface ExecutionView {
+  execution_id: string | null
+  schedule_id: string
+  content_id: string
+  action: Action
+  status: "failure" | "running" | "skipped" | "success"
+  scheduled_at_utc: string
+  execution_started?: string | null
+  execution_finished?: string | null
+  worker_id?: string | null
+  error_message?: string | null
+  effect?: string | null
+  version?: number | null
+  retry_count?: number
+  attempts?: Attempt[]
+  trigger?: string | null
+  occurrences?: number | null
+  until_at?: string | null
+  adapter: string
+  created_by: string
+}
+export interface FailRequest {
+  error: string
+  permanent?: boolean
+  retry_after?: number | null
+}
+export interface FeedSpec {
+  name?: string
+  entity_type?: string | null
+  author?: string | null
+}
+export interface FeedView {
+  feed_id: string
+  name: string
+  entity_type: string | null
+  author: string | null
+  created_by: string
+  created_at: string
+  revoked_by: string | null
+  revoked_at: string | null
+}
+export interface Health {
+  status: string
+  version: string
+}
+export interface HeartbeatAnswer {
+  run_id: string
+  status: "running" | "waiting"
+  deadline_at: string | null
+  cancel_requested: boolean
+}
+export interface HeartbeatRequest {
+  seconds?: number | null
+  fraction?: number | null
+  text?: string | null
+}
+export interface HttpTarget {
+  url: string
+  method?: "DELETE" | "GET" | "PATCH" | "POST" | "PUT"
+  headers?: Record<string, string>
+  body?: string | null
+  success_codes?: number[] | null
+  capture?: boolean
+  capture_bytes?: number
+  capture_headers?: string[]
+  redirects?: number
+  connect_timeout_seconds?: number
+  read_timeout_seconds?: number | null
+  tls?: HttpTls | null
+  mode?: "async" | "sync"
+  wait_seconds?: number | null
+  sign_with?: string | null
+}
+export interface HttpTls {
+  cert?: string | null
+  key?: string | null
+  ca?: string | null
+}
+export interface ImportAnswer {
+  lines: number
+  created: number
+  schedule_ids?: string[] | null
+}
+export interface JobChange {
+  entry_id: string
+  at: string
+  actor: string
+  face: string
+  reason?: string | null
+  action: string
+  before?: unknown
+  after?: unknown
+  detail?: unknown
+}
+export interface JobSpec {
+  name: string
+  schedule: string
+  timezone?: string | null
+  kind?: "cron" | "recurrence" | "interval" | "once" | null
+  anchor?: string | null
+  gap?: "after" | "shift" | "skip" | null
+  fold?: "first" | "second" | "both" | null
+  seconds?: "first" | "last" | null
+  starts_at?: string | null
+  ends_at?: string | null
+  exclude?: string[]
+  target?: Target | null
+  payload?: unknown
+  queue?: string
+  priority?: number
+  max_retries?: number
+  retry_backoff?: Backoff
+  retry_base_seconds?: number
+  retry_max_seconds?: number
+  retry_jitter?: RetryJitter
+  timeout_seconds?: number
+  missed_window?: MissedWindow | null
+  max_missed?: number
+  catch_up_seconds?: number | null
+  grace_seconds?: number
+  overlap?: Overlap
+  jitter_seconds?: number
+  expires_seconds?: number | null
+  max_runs?: number | null
+  idempotency_key_template?: string | null
+  concurrency_key?: string | null
+  dead_letter_target?: Target | null
+  keep_completed_seconds?: number
+  labels?: Record<string, string>
+  description?: string | null
+  owner?: string | null
+}
+export interface JobView {
+  name: string
+  schedule: string
+  timezone?: string | null
+  kind?: "cron" | "recurrence" | "interval" | "once" | null
+  anchor?: string | null
+  gap?: "after" | "shift" | "skip" | null
+  fold?: "first" | "second" | "both" | null
+  seconds?: "first" | "last" | null
+  starts_at?: string | null
+  ends_at?: string | null
+  exclude?: string[]
+  target?: Target | null
+  payload?: unknown
+  queue?: string
+  priority?: number
+  max_retries?: number
+  retry_backoff?: Backoff
+  retry_base_seconds?: number
+  retry_max_seconds?: number
+  retry_jitter?: RetryJitter
+  timeout_seconds?: number
+  missed_window?: MissedWindow | null
+  max_missed?: number
+  catch_up_seconds?: number | null
+  grace_seconds?: number
+  overlap?: Overlap
+  jitter_seconds?: number
+  expires_seconds?: number | null
+  max_runs?: number | null
+  idempotency_key_template?: string | null
+  concurrency_key?: string | null
+  dead_letter_target?: Target | null
+  keep_completed_seconds?: number
+  labels?: Record<string, string>
+  description?: string | null
+  owner?: string | null
+  job_id: string
+  status: string
+  revision: number
+  next_run_at?: string | null
+  next_run_local?: string | null
+  moved_from?: string | null
+  last_run_at?: string | null
+  last_outcome?: string | null
+  paused_reason?: string | null
+  paused_until?: string | null
+  app?: string | null
+  problem?: string | null
+  created_at: string
+  updated_at: string
+  completed_at?: string | null
+  warnings?: string[]
+}
+export interface JoinedWorker {
+  worker_id: string
+  lease_seconds: number
+  beat_seconds: number
+}
+export interface KeySpec {
+  name: string
+  role: Role
+  namespace?: string | null
+  expires_at?: string | null
+  rate?: number | null
+}
+export interface KeyView {
+  key_id: string
+  name: string
+  role: Role
+  namespace: string
+  beginning: string
+  created_by: string
+  created_at: string
+  expires_at: string | null
+  revoked_at: string | null
+  last_used_at: string | null
+  rate: number | null
+}
+export interface LimitChanges {
+  concurrency?: number | null
+  key_concurrency?: number | null
+  rate?: number | null
+  burst?: number | null
+}
+export interface Limits {
+  concurrency?: number | null
+  key_concurrency?: number | null
+  rate?: number | null
+  burst?: number | null
+}
+export interface LogLine {
+  at: string
+  attempt: number
+  level: string
+  message: string
+}
+export interface LoopState {
+  name: string
+  healthy: boolean
+}
+export interface MessageTarget {
+  broker: "kafka" | "mqtt" | "nats" | "rabbitmq" | "redis" | "sqs"
+  url: string | SecretRef
+  topic: string
+  key?: string | null
+  headers?: Record<string, string>
+  format?: "envelope" | "payload"
+  exchange?: string
+  redis_type?: "channel" | "list" | "stream"
+  mode?: "async" | "sync"
+  wait_seconds?: number | null
+}
+export type MissedWindow = "RUN_ALL" | "RUN_ONCE" | "SKIP"
+export interface NamespaceSpec {
+  name: string
+  description?: string | null
+}
+export interface NamespaceUse {
+  jobs: number
+  live_runs: number
+  firings_wait_seconds: number
+}
+export interface NamespaceView {
+  name: string
+  description: string | null
+  created_at: string
+  quotas?: Quotas
+  used?: NamespaceUse | null
+}
+export interface NewFeed {
+  feed_id: string
+  name: string
+  entity_type: string | null
+  author: string | null
+  created_by: string
+  created_at: string
+  revoked_by: string | null
+  revoked_at: string | null
+  token: string
+  path: string
+}
+export interface NewKey {
+  key_id: string
+  name: string
+  role: Role
+  namespace: string
+  beginning: string
+  created_by: string
+  created_at: string
+  expires_at: string | null
+  revoked_at: string | null
+  last_used_at: string | null
+  rate: number | null
+  key: string
+}
+export interface NodeView {
+  node_id: string
+  name: string
+  state: string
+  roles: string[]
+  app?: string | null
+  handlers?: string[]
+  targets?: string[]
+  queues?: string[]
+  namespaces?: string[]
+  shards?: number
+  running?: number
+  capacity?: number
+  version: string
+  started_at: string
+  heartbeat_at: string
+  heartbeat_age_seconds?: number
+  lease_until: string
+  skew_ms?: number | null
+  lag_ms?: number | null
+  wheel_entries?: number | null
+  fenced?: number | null
+  fires?: boolean | null
+  elector?: string | null
+  elector_ok?: boolean | null
+  elector_error?: string | null
+}
+export type NoticeEvent = "done" | "failed" | "missed" | "will_fail"
+export interface NoticeSpec {
+  url: string
+  secret?: string | null
+  events?: NoticeEvent[]
+}
+export interface NoticeView {
+  url?: string | null
+  secret?: string | null
+  events?: NoticeEvent[]
+  job_id?: string | null
+}
+export interface OccurrenceRecord {
+  scheduled_at: string
+  disposition: "fired" | "skipped" | "upcoming"
+  reason?: string | null
+  run_id?: string | null
+}
+export type OnFailure = "continue" | "stop" | "undo"
+export type Overlap = "ALLOW" | "CANCEL_RUNNING" | "QUEUE_ONE" | "SKIP"
+export interface PauseRequest {
+  reason?: string | null
+  until?: string | null
+}
+export interface Preview {
+  explanation: string
+  timezone: string
+  occurrences: PreviewedTime[]
+  warnings?: string[]
+}
+export interface PreviewedTime {
+  scheduled_at: string
+  local: string
+  note?: string | null
+  skipped?: string | null
+}
+export interface Problem {
+  type: string
+  title: string
+  status: number
+  detail: string
+  code: string
+  field?: string | null
+  hint?: string | null
+  position?: number | null
+  request_id?: string | null
+}
+export interface QueuePauseRequest {
+  reason?: string | null
+}
+export interface QueueView {
+  name: string
+  paused?: boolean
+  paused_at?: string | null
+  paused_reason?: string | null
+  concurrency?: number | null
+  key_concurrency?: number | null
+  rate?: number | null
+  burst?: number | null
+  running?: number | null
+  waiting?: number
+  oldest_available_at?: string | null
+  warnings?: string[]
+}
+export interface QuotaChanges {
+  description?: string | null
+  jobs?: number | null
+  live_runs?: number | null
+  firings_per_second?: number | null
+  payload_bytes?: number | null
+  history_days?: number | null
+  campaign_sends_per_day?: number | null
+}
+export interface Quotas {
+  jobs?: number | null
+  live_runs?: number | null
+  firings_per_second?: number | null
+  payload_bytes?: number | null
+  history_days?: number | null
+  campaign_sends_per_day?: number | null
+}
+export interface Readiness {
+  status: string
+  database: string
+  loops: LoopState[]
+  warnings: string[]
+}
+export interface RedriveAnswer {
+  run_id: string
+  parent_run: string
+}
+export interface RedriveRequest {
+  job?: string | null
+  error_group?: string | null
+  reason?: "exhausted" | "permanent" | "poison" | null
+  before?: string | null
+  all?: boolean
+  rate?: number | null
+}
+export interface Redriven {
+  redriven: number
+}
+export interface Refusal {
+  code: string
+  message: string
+  hint?: string | null
+  jobs?: number
+  sample?: string[]
+}
+export interface ReleaseAddition {
+  items: ReleaseItemSpec[]
+  force?: boolean
+}
+export interface ReleaseFinding {
+  code: string
+  message: string
+  content_id?: string | null
+  warning?: boolean
+}
+export interface ReleaseItem {
+  schedule_id: string
+  content_id: string
+  entity_type: string
+  entity_id: string
+  action: Action
+  version?: number | null
+  note?: string | null
+  status: string
+  result?: string | null
+  error?: string | null
+}
+export interface ReleaseItemSpec {
+  entity_type: string
+  entity_id: string | number
+  action: Action
+  version?: number | null
+  note?: string | null
+}
+export interface ReleaseMove {
+  local_time?: string | null
+  timezone?: string | null
+  at?: string | null
+  fold?: "first" | "second" | null
+  gap?: "after" | "shift" | null
+  force?: boolean
+}
+export interface ReleaseSpec {
+  items: ReleaseItemSpec[]
+  created_by: string
+  local_time?: string | null
+  timezone?: string | null
+  at?: string | null
+  on_failure?: OnFailure
+  preflight_seconds?: number | null
+  note?: string | null
+  max_retries?: number
+  catch_up_seconds?: number
+  adapter?: string
+  fold?: "first" | "second" | null
+  gap?: "after" | "shift" | null
+  needs_approval?: boolean
+  force?: boolean
+}
+export interface ReleaseView {
+  release_id: string
+  status: string
+  scheduled_at_utc: string
+  timezone: string
+  local_time_display: string
+  items: ReleaseItem[]
+  on_failure: OnFailure
+  preflight_seconds?: number | null
+  checked_at?: string | null
+  findings?: ReleaseFinding[]
+  adapter: string
+  retry_count?: number
+  max_retries: number
+  catch_up_seconds: number
+  last_error?: string | null
+  note?: string | null
+  created_by: string
+  created_at: string
+  executed_at?: string | null
+  needs_approval?: boolean
+  approved_by?: string | null
+  approved_at?: string | null
+  cancelled_by?: string | null
+  cancelled_at?: string | null
+  job_id: string
+  revision: number
+}
+export interface ReportAnswer {
+  run_id: string
+  status: string
+}
+export interface ReportVerdict {
+  run_id: string
+  accepted: boolean
+  status?: string | null
+  again?: boolean
+  code?: string | null
+  detail?: string | null
+}
+export interface ReportVerdicts {
+  reports: ReportVerdict[]
+}
+export interface ReportedLine {
+  message: string
+  level?: string
+  at?: string | null
+}
+export interface ReportedProgress {
+  fraction: number
+  text?: string | null
+}
+export interface ReportsRequest {
+  reports: RunReport[]
+}
+export interface RescheduleRequest {
+  at: string
+}
+export type RetryJitter = "full" | "none"
+export type Role = "admin" | "editor" | "operator" | "viewer" | "worker"
+export interface RotateRequest {
+  overlap_seconds?: number
+}
+export interface RunDetail {
+  run_id: string | null
+  job_id: string
+  job_name?: string | null
+  status: "cancelled" | "dead" | "expired" | "failed" | "pending" | "running" | "skipped" | "success" | "waiting"
+  trigger?: "backfill" | "catch_up" | "manual" | "redrive" | "schedule" | null
+  missed?: boolean
+  scheduled_at: string
+  started_at?: string | null
+  finished_at?: string | null
+  late_seconds?: number | null
+  attempt?: number
+  next_attempt_at?: string | null
+  error?: string | null
+  result?: unknown
+  worker_id?: string | null
+  claimed_at?: string | null
+  lease_until?: string | null
+  idempotency_key?: string | null
+  reason?: string | null
+  until_at?: string | null
+  occurrences?: number | null
+  parent_run?: string | null
+  revision?: number | null
+  payload?: unknown
+  progress?: unknown
+  attempts?: Attempt[]
+  log?: LogLine[]
+  waiting_for?: string | null
+  expires_at?: string | null
+  deadline_at?: string | null
+  cancel_requested_at?: string | null
+  fired_at?: string | null
+  concurrency_key?: string | null
+}
+export interface RunMade {
+  run_id: string
+  job: string
+}
+export interface RunReport {
+  run_id: string
+  token: string
+  outcome?: "cancel" | "failure" | "retry" | "snooze" | "success" | null
+  result?: unknown
+  error?: string | null
+  permanent?: boolean
+  delay_seconds?: number | null
+  log?: ReportedLine[]
+  progress?: ReportedProgress | null
+}
+export interface RunRequest {
+  payload?: unknown
+}
+export interface RunView {
+  run_id: string | null
+  job_id: string
+  job_name?: string | null
+  status: "cancelled" | "dead" | "expired" | "failed" | "pending" | "running" | "skipped" | "success" | "waiting"
+  trigger?: "backfill" | "catch_up" | "manual" | "redrive" | "schedule" | null
+  missed?: boolean
+  scheduled_at: string
+  started_at?: string | null
+  finished_at?: string | null
+  late_seconds?: number | null
+  attempt?: number
+  next_attempt_at?: string | null
+  error?: string | null
+  result?: unknown
+  worker_id?: string | null
+  claimed_at?: string | null
+  lease_until?: string | null
+  idempotency_key?: string | null
+  reason?: string | null
+  until_at?: string | null
+  occurrences?: number | null
+  parent_run?: string | null
+  revision?: number | null
+}
+export interface SampledJob {
+  job_id: string
+  name: string
+  status: string
+}
+export interface ScheduleMove {
+  local_time?: string | null
+  timezone?: string | null
+  at?: string | null
+  recurrence_rule?: string | null
+  fold?: "first" | "second" | null
+  gap?: "after" | "shift" | null
+  force?: boolean
+}
+export interface ScheduleSpec {
+  entity_type: string
+  entity_id: string | number
+  action: Action
+  created_by: string
+  local_time?: string | null
+  timezone?: string | null
+  at?: string | null
+  recurrence_rule?: string | null
+  version?: number | null
+  note?: string | null
+  max_retries?: number
+  catch_up_seconds?: number
+  adapter?: string
+  fold?: "first" | "second" | null
+  gap?: "after" | "shift" | null
+  needs_approval?: boolean
+  force?: boolean
+}
+export interface ScheduleView {
+  schedule_id: string
+  content_id: string
+  entity_type: string
+  entity_id: string
+  action: Action
+  status: string
+  scheduled_at_utc: string
+  timezone: string
+  local_time_display: string
+  recurrence_rule?: string | null
+  next_times?: string[]
+  skipped_times?: string[]
+  version?: number | null
+  adapter: string
+  retry_count?: number
+  max_retries?: number
+  catch_up_seconds?: number | null
+  last_error?: string | null
+  note?: string | null
+  created_by: string
+  created_at: string
+  executed_at?: string | null
+  needs_approval?: boolean
+  approved_by?: string | null
+  approved_at?: string | null
+  cancelled_by?: string | null
+  cancelled_at?: string | null
+  window_id?: string | null
+  release_id?: string | null
+  job_id?: string | null
+  revision: number
+}
+export interface SecretRef {
+  secret: string
+}
+export interface SessionView {
+  session_id: string
+  name: string
+  method: "link" | "openid"
+  address: string | null
+  agent: string | null
+  created_at: string
+  used_at: string
+  expires_at: string
+  current?: boolean
+}
+export interface ShardView {
+  shard: number
+  leader?: string | null
+  leader_id?: string | null
+  epoch: number
+  lease_left_seconds?: number | null
+  taken_at?: string | null
+  jobs?: number
+  wheel_entries?: number | null
+}
+export interface ShellTarget {
+  command?: string[] | null
+  script?: string | null
+  environment?: Record<string, string>
+  directory?: string | null
+  success_codes?: number[] | null
+  permanent_codes?: number[]
+}
+export interface SignInLink {
+  url: string
+  expires_at: string
+}
+export interface Tally {
+  dry_run?: boolean
+  matched?: number
+  done?: number
+  unchanged?: number
+  refused?: Refusal[]
+  run_ids?: string[]
+  sample?: SampledJob[]
+  through?: string | null
+  cursor?: string | null
+}
+export interface Target {
+  handler?: string
+  http?: HttpTarget
+  message?: MessageTarget
+  celery?: CeleryTarget
+  shell?: ShellTarget
+  content?: ContentTarget
+}
+export interface Trial {
+  success: boolean
+  outcome: string
+  error: string | null
+  result: unknown
+  seconds: number
+  log: string[]
+}
+export interface TrialRequest {
+  target?: Record<string, unknown> | null
+  job?: string | null
+  payload?: unknown
+  timeout_seconds?: number
+}
+export type Trigger = "backfill" | "catch_up" | "manual" | "redrive" | "schedule"
+export interface Why {
+  scheduled_at: string
+  disposition: "fired" | "skipped" | "upcoming"
+  reason?: string | null
+  run_id?: string | null
+  text: string
+  status?: string | null
+}
+export interface WindowSpec {
+  entity_type: string
+  entity_id: string | number
+  created_by: string
+  starts: string
+  ends: string
+  timezone?: string | null
+  recurrence_rule?: string | null
+  version?: number | null
+  note?: string | null
+  max_retries?: number
+  adapter?: string
+  fold?: "first" | "second" | null
+  gap?: "after" | "shift" | null
+  needs_approval?: boolean
+  force?: boolean
+}
+export interface WindowView {
+  window_id: string
+  starts: ScheduleView
+  ends?: ScheduleView | null
+  open_seconds?: number | null
+}
+export interface WorkerLeft {
+  worker_id: string
+  given_back: number
+}
+export interface WorkerRun {
+  run_id: string
+  token: string
+  handler: string
+  payload: unknown
+  job_id: string
+  job_name: string
+  attempt: number
+  trigger: Trigger
+  missed: boolean
+  scheduled_at: string
+  idempotency_key: string
+  timeout_seconds: number
+  deadline_at: string
+}
+export interface WorkerSpec {
+  name: string
+  handlers: string[]
+  queues?: string[] | null
+  capacity?: number
+  lease_seconds?: number
+}
+
+export interface Operations {
+  'POST /jobs': {
+    path: null
+    query: null
+    body: JobSpec
+    answer: JobView
+  }
+  'GET /jobs': {
+    path: null
+    query: { status?: "active" | "completed" | "deleted" | "paused" | null; label?: string | null; name?: string | null; target?: string | null; app?: string | null; problem?: boolean; sort?: "created_at" | "next_run_at"; limit?: number; cursor?: string | null }
+    body: null
+    answer: JobView[]
+  }
+  'GET /jobs/{job}': {
+    path: { job: string }
+    query: null
+    body: null
+    answer: JobView
+  }
+  'PATCH /jobs/{job}': {
+    path: { job: string }
+    query: null
+    body: Record<string, unknown>
+    answer: JobView
+  }
+  'DELETE /jobs/{job}': {
+    path: { job: string }
+    query: { cancel_running?: boolean }
+    body: null
+    answer: null
+  }
+  'PUT /jobs/by-name/{name}': {
+    path: { name: string }
+    query: null
+    body: JobSpec
+    answer: JobView
+  }
+  'POST /jobs/{job}/pause': {
+    path: { job: string }
+    query: null
+    body: PauseRequest
+    answer: JobView
+  }
+  'POST /jobs/{job}/resume': {
+    path: { job: string }
+    query: null
+    body: null
+    answer: JobView
+  }
+  'POST /jobs/{job}/reschedule': {
+    path: { job: string }
+    query: null
+    body: RescheduleRequest
+    answer: JobView
+  }
+  'POST /jobs/{job}/run': {
+    path: { job: string }
+    query: null
+    body: RunRequest
+    answer: RunMade
+  }
+  'POST /jobs/{job}/backfill': {
+    path: { job: string }
+    query: null
+    body: BackfillRequest
+    answer: Backfill
+  }
+  'GET /jobs/{job}/preview': {
+    path: { job: string }
+    query: { count?: number }
+    body: null
+    answer: Preview
+  }
+  'POST /preview': {
+    path: null
+    query: { count?: number }
+    body: JobSpec
+    answer: Preview
+  }
+  'GET /jobs/{job}/runs': {
+    path: { job: string }
+    query: { status?: string | null; trigger?: string | null; include?: "skipped" | null; limit?: number; cursor?: string | null }
+    body: null
+    answer: RunView[]
+  }
+  'GET /jobs/{job}/occurrences': {
+    path: { job: string }
+    query: { start?: string | null; end?: string | null; limit?: number }
+    body: null
+    answer: OccurrenceRecord[]
+  }
+  'GET /jobs/{job}/why': {
+    path: { job: string }
+    query: { at?: string | null; past?: number; ahead?: number }
+    body: null
+    answer: Why[]
+  }
+  'POST /jobs/bulk': {
+    path: null
+    query: { chunk?: number; ids?: boolean; existing?: "refuse" | "replace"; results?: boolean }
+    body: string
+    answer: BulkAnswer
+  }
+  'POST /jobs/actions': {
+    path: null
+    query: null
+    body: ActionRequest
+    answer: Tally
+  }
+  'GET /runs': {
+    path: null
+    query: { status?: string | null; trigger?: string | null; include?: "skipped" | null; limit?: number; cursor?: string | null; job?: string | null }
+    body: null
+    answer: RunView[]
+  }
+  'GET /runs/{run}': {
+    path: { run: string }
+    query: null
+    body: null
+    answer: RunDetail
+  }
+  'GET /runs/{run}/log': {
+    path: { run: string }
+    query: { after?: string | null; limit?: number }
+    body: null
+    answer: LogLine[]
+  }
+  'POST /runs/{run}/cancel': {
+    path: { run: string }
+    query: null
+    body: CancelRequest
+    answer: CancelAnswer
+  }
+  'POST /runs/{run}/complete': {
+    path: { run: string }
+    query: null
+    body: CompleteRequest
+    answer: ReportAnswer
+  }
+  'POST /runs/{run}/fail': {
+    path: { run: string }
+    query: null
+    body: FailRequest
+    answer: ReportAnswer
+  }
+  'POST /runs/{run}/heartbeat': {
+    path: { run: string }
+    query: null
+    body: HeartbeatRequest
+    answer: HeartbeatAnswer
+  }
+  'POST /workers': {
+    path: null
+    query: null
+    body: WorkerSpec
+    answer: JoinedWorker
+  }
+  'POST /workers/{worker}/claims': {
+    path: { worker: string }
+    query: null
+    body: ClaimRequest
+    answer: Claimed
+  }
+  'POST /workers/{worker}/beats': {
+    path: { worker: string }
+    query: null
+    body: BeatRequest
+    answer: Beaten
+  }
+  'POST /workers/reports': {
+    path: null
+    query: null
+    body: ReportsRequest
+    answer: ReportVerdicts
+  }
+  'DELETE /workers/{worker}': {
+    path: { worker: string }
+    query: null
+    body: null
+    answer: WorkerLeft
+  }
+  'GET /dead': {
+    path: null
+    query: { job?: string | null; error_group?: string | null; reason?: "exhausted" | "permanent" | "poison" | null; limit?: number; cursor?: string | null }
+    body: null
+    answer: DeadLetter[]
+  }
+  'GET /dead/groups': {
+    path: null
+    query: { job?: string | null; limit?: number }
+    body: null
+    answer: DeadGroup[]
+  }
+  'GET /dead/target': {
+    path: null
+    query: null
+    body: null
+    answer: DeadTarget
+  }
+  'PUT /dead/target': {
+    path: null
+    query: null
+    body: DeadTarget
+    answer: DeadTarget
+  }
+  'GET /dead/{run}': {
+    path: { run: string }
+    query: null
+    body: null
+    answer: DeadLetter
+  }
+  'POST /dead/{run}/redrive': {
+    path: { run: string }
+    query: null
+    body: null
+    answer: RedriveAnswer
+  }
+  'POST /dead/{run}/discard': {
+    path: { run: string }
+    query: null
+    body: null
+    answer: null
+  }
+  'POST /dead/redrive': {
+    path: null
+    query: null
+    body: RedriveRequest
+    answer: Redriven
+  }
+  'POST /dead/discard': {
+    path: null
+    query: null
+    body: DeadFilter
+    answer: Discarded
+  }
+  'GET /queues': {
+    path: null
+    query: null
+    body: null
+    answer: QueueView[]
+  }
+  'GET /queues/{queue}': {
+    path: { queue: string }
+    query: null
+    body: null
+    answer: QueueView
+  }
+  'PUT /queues/{queue}': {
+    path: { queue: string }
+    query: null
+    body: Limits
+    answer: QueueView
+  }
+  'PATCH /queues/{queue}': {
+    path: { queue: string }
+    query: null
+    body: LimitChanges
+    answer: QueueView
+  }
+  'POST /queues/{queue}/pause': {
+    path: { queue: string }
+    query: null
+    body: QueuePauseRequest
+    answer: QueueView
+  }
+  'POST /queues/{queue}/resume': {
+    path: { queue: string }
+    query: null
+    body: null
+    answer: QueueView
+  }
+  'POST /targets/test': {
+    path: null
+    query: null
+    body: TrialRequest
+    answer: Trial
+  }
+  'POST /keys': {
+    path: null
+    query: null
+    body: KeySpec
+    answer: NewKey
+  }
+  'GET /keys': {
+    path: null
+    query: { every?: boolean; limit?: number; cursor?: string | null }
+    body: null
+    answer: KeyView[]
+  }
+  'DELETE /keys/{key}': {
+    path: { key: string }
+    query: null
+    body: null
+    answer: KeyView
+  }
+  'POST /keys/{key}/rotate': {
+    path: { key: string }
+    query: null
+    body: RotateRequest
+    answer: NewKey
+  }
+  'POST /namespaces': {
+    path: null
+    query: null
+    body: NamespaceSpec
+    answer: NamespaceView
+  }
+  'GET /namespaces': {
+    path: null
+    query: null
+    body: null
+    answer: NamespaceView[]
+  }
+  'GET /namespaces/{namespace}': {
+    path: { namespace: string }
+    query: null
+    body: null
+    answer: NamespaceView
+  }
+  'PATCH /namespaces/{namespace}': {
+    path: { namespace: string }
+    query: null
+    body: QuotaChanges
+    answer: NamespaceView
+  }
+  'GET /session': {
+    path: null
+    query: null
+    body: null
+    answer: CallerView
+  }
+  'DELETE /session': {
+    path: null
+    query: null
+    body: null
+    answer: null
+  }
+  'GET /sessions': {
+    path: null
+    query: { every?: boolean; limit?: number; cursor?: string | null }
+    body: null
+    answer: SessionView[]
+  }
+  'DELETE /sessions': {
+    path: null
+    query: { name?: string | null }
+    body: null
+    answer: EndedSessions
+  }
+  'DELETE /sessions/{session}': {
+    path: { session: string }
+    query: null
+    body: null
+    answer: null
+  }
+  'POST /links': {
+    path: null
+    query: null
+    body: null
+    answer: SignInLink
+  }
+  'POST /content/schedules': {
+    path: null
+    query: null
+    body: ScheduleSpec
+    answer: ScheduleView
+  }
+  'GET /content/schedules': {
+    path: null
+    query: { entity_type?: string | null; entity_id?: string | null; created_by?: string | null; adapter?: string | null; action?: "archive" | "publish" | "unpublish" | null; status?: "cancelled" | "done" | "failed" | "pending" | "processing" | "skipped" | null; start?: string | null; end?: string | null; limit?: number; cursor?: string | null }
+    body: null
+    answer: ScheduleView[]
+  }
+  'GET /content/schedules/{schedule}': {
+    path: { schedule: string }
+    query: null
+    body: null
+    answer: ScheduleView
+  }
+  'POST /content/schedules/{schedule}/reschedule': {
+    path: { schedule: string }
+    query: null
+    body: ScheduleMove
+    answer: ScheduleView
+  }
+  'POST /content/schedules/{schedule}/cancel': {
+    path: { schedule: string }
+    query: null
+    body: CancelContentRequest
+    answer: ScheduleView
+  }
+  'POST /content/schedules/{schedule}/skip': {
+    path: { schedule: string }
+    query: null
+    body: null
+    answer: ScheduleView
+  }
+  'POST /content/schedules/{schedule}/run': {
+    path: { schedule: string }
+    query: null
+    body: null
+    answer: ScheduleView
+  }
+  'POST /content/schedules/{schedule}/approve': {
+    path: { schedule: string }
+    query: null
+    body: ApproveRequest
+    answer: ScheduleView
+  }
+  'POST /content/windows': {
+    path: null
+    query: null
+    body: WindowSpec
+    answer: WindowView
+  }
+  'PUT /content/entities/{entity_type}/{entity_id}': {
+    path: { entity_type: string; entity_id: string }
+    query: null
+    body: EntitySpec
+    answer: EntityView
+  }
+  'GET /content/entities/{entity_type}/{entity_id}': {
+    path: { entity_type: string; entity_id: string }
+    query: null
+    body: null
+    answer: EntityView
+  }
+  'GET /content/entities': {
+    path: null
+    query: { entity_type?: string | null; state?: "archived" | "draft" | "published" | "unpublished" | null; limit?: number; cursor?: string | null }
+    body: null
+    answer: EntitySummary[]
+  }
+  'POST /content/releases': {
+    path: null
+    query: null
+    body: ReleaseSpec
+    answer: ReleaseView
+  }
+  'GET /content/releases': {
+    path: null
+    query: { created_by?: string | null; start?: string | null; end?: string | null; limit?: number; cursor?: string | null }
+    body: null
+    answer: ReleaseView[]
+  }
+  'GET /content/releases/{release}': {
+    path: { release: string }
+    query: null
+    body: null
+    answer: ReleaseView
+  }
+  'POST /content/releases/{release}/reschedule': {
+    path: { release: string }
+    query: null
+    body: ReleaseMove
+    answer: ReleaseView
+  }
+  'POST /content/releases/{release}/cancel': {
+    path: { release: string }
+    query: null
+    body: CancelContentRequest
+    answer: ReleaseView
+  }
+  'POST /content/releases/{release}/run': {
+    path: { release: string }
+    query: null
+    body: null
+    answer: ReleaseView
+  }
+  'POST /content/releases/{release}/approve': {
+    path: { release: string }
+    query: null
+    body: ApproveRequest
+    answer: ReleaseView
+  }
+  'POST /content/releases/{release}/check': {
+    path: { release: string }
+    query: null
+    body: null
+    answer: ReleaseView
+  }
+  'POST /content/releases/{release}/items': {
+    path: { release: string }
+    query: null
+    body: ReleaseAddition
+    answer: ReleaseView
+  }
+  'DELETE /content/releases/{release}/items/{schedule}': {
+    path: { release: string; schedule: string }
+    query: null
+    body: null
+    answer: ReleaseView
+  }
+  'GET /content/notices': {
+    path: null
+    query: null
+    body: null
+    answer: NoticeView
+  }
+  'PUT /content/notices': {
+    path: null
+    query: null
+    body: NoticeSpec
+    answer: NoticeView
+  }
+  'DELETE /content/notices': {
+    path: null
+    query: null
+    body: null
+    answer: NoticeView
+  }
+  'PUT /content/adapters/{adapter}': {
+    path: { adapter: string }
+    query: null
+    body: AdapterSpec
+    answer: AdapterView
+  }
+  'GET /content/adapters/{adapter}': {
+    path: { adapter: string }
+    query: null
+    body: null
+    answer: AdapterView
+  }
+  'DELETE /content/adapters/{adapter}': {
+    path: { adapter: string }
+    query: null
+    body: null
+    answer: null
+  }
+  'GET /content/adapters': {
+    path: null
+    query: null
+    body: null
+    answer: AdapterView[]
+  }
+  'GET /content/calendar': {
+    path: null
+    query: { start?: string; end?: string; timezone?: string | null; entity_type?: string | null; entity_id?: string | null; created_by?: string | null; adapter?: string | null; action?: "archive" | "publish" | "unpublish" | null; status?: "cancelled" | "done" | "failed" | "pending" | "processing" | "skipped" | null; limit?: number; cursor?: string | null }
+    body: null
+    answer: CalendarEntry[]
+  }
+  'GET /content/schedules/{schedule}/occurrences': {
+    path: { schedule: string }
+    query: { start?: string | null; end?: string | null; limit?: number; cursor?: string | null }
+    body: null
+    answer: CalendarEntry[]
+  }
+  'GET /content/executions': {
+    path: null
+    query: { entity_type?: string | null; entity_id?: string | null; created_by?: string | null; adapter?: string | null; status?: "failure" | "running" | "skipped" | "success" | null; start?: string | null; end?: string | null; limit?: number; cursor?: string | null }
+    body: null
+    answer: ExecutionView[]
+  }
+  'GET /content/schedules/{schedule}/executions': {
+    path: { schedule: string }
+    query: { status?: "failure" | "running" | "skipped" | "success" | null; limit?: number; cursor?: string | null }
+    body: null
+    answer: ExecutionView[]
+  }
+  'POST /content/feeds': {
+    path: null
+    query: null
+    body: FeedSpec
+    answer: NewFeed
+  }
+  'GET /content/feeds': {
+    path: null
+    query: { limit?: number; cursor?: string | null }
+    body: null
+    answer: FeedView[]
+  }
+  'POST /content/feeds/{feed}/revoke': {
+    path: { feed: string }
+    query: null
+    body: null
+    answer: FeedView
+  }
+  'GET /content/feeds/{token}/calendar.ics': {
+    path: { token: string }
+    query: null
+    body: null
+    answer: string
+  }
+  'POST /content/schedules/bulk': {
+    path: null
+    query: { chunk?: number; force?: boolean; ids?: boolean }
+    body: string
+    answer: ImportAnswer
+  }
+  'GET /audit': {
+    path: null
+    query: { actor?: string | null; action?: string | null; object?: string | null; job?: string | null; request_id?: string | null; since?: string | null; until?: string | null; every?: boolean; limit?: number; cursor?: string | null }
+    body: null
+    answer: AuditView[]
+  }
+  'GET /audit/export': {
+    path: null
+    query: { actor?: string | null; action?: string | null; object?: string | null; job?: string | null; request_id?: string | null; since?: string | null; until?: string | null; every?: boolean; format?: "csv" | "jsonl" }
+    body: null
+    answer: string
+  }
+  'GET /jobs/{job}/changes': {
+    path: { job: string }
+    query: { limit?: number; cursor?: string | null }
+    body: null
+    answer: JobChange[]
+  }
+  'GET /cluster': {
+    path: null
+    query: { jobs?: boolean }
+    body: null
+    answer: Cluster
+  }
+  'POST /nodes/{node}/drain': {
+    path: { node: string }
+    query: null
+    body: DrainRequest
+    answer: Drained
+  }
+}

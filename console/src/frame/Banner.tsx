@@ -1,0 +1,43 @@
+/** What concerns every page: the connection is lost, or the cluster is degraded. */
+import { IconAlertTriangle, IconPlugConnectedX } from '@tabler/icons-react'
+import { Link } from 'react-router'
+import { t, tn } from '@/i18n'
+import { duration } from '@/parts/instant'
+import { useNow } from '@/parts/Time'
+import { useLiveState, useSession } from './session'
+import classes from './Banner.module.css'
+
+// Beyond this much, times that the server says and those that this page works out no longer fit together.
+const LARGEST_SKEW_MS = 5000
+
+export function Banner() {
+  const live = useLiveState()
+  const session = useSession()
+  const now = useNow()
+  if (live.state === 'lost') {
+    const since = live.lostAt ? duration((now.getTime() - live.lostAt) / 1000) : ''
+    return (
+      <div className={classes.banner} data-tone="bad" role="alert">
+        <IconPlugConnectedX size={16} aria-hidden />
+        <span>{t('The connection to the server is lost since {since}. What is shown is as old; it is tried again by itself.', { since })}</span>
+        <button type="button" onClick={() => session.feed.open()}>{t('Try now')}</button>
+      </div>
+    )
+  }
+  const overview = live.overview
+  const shards = overview?.shards
+  const problems: string[] = []
+  if (shards && shards.led < shards.total) problems.push(tn('{count} shard has no leader: its jobs do not fire', '{count} shards have no leader: their jobs do not fire', shards.total - shards.led))
+  for (const each of overview?.attention ?? []) {
+    if (each.severity === 'error' && each.link_kind === 'cluster' && !each.code.includes('shard')) problems.push(each.text)
+  }
+  if (Math.abs(live.skew) > LARGEST_SKEW_MS) problems.push(t('The clock of this browser is {skew} off that of the server', { skew: duration(Math.abs(live.skew) / 1000) }))
+  if (problems.length === 0) return null
+  return (
+    <div className={classes.banner} data-tone="warn" role="status">
+      <IconAlertTriangle size={16} aria-hidden />
+      <span>{problems.join(' · ')}</span>
+      {session.mayEverywhere('viewer') && <Link to="/cluster">{t('Cluster')}</Link>}
+    </div>
+  )
+}

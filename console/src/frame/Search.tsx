@@ -1,0 +1,151 @@
+/** Search over everything: pages at once, objects from the server as one types. */
+import { Modal } from '@mantine/core'
+import { useDebouncedValue } from '@mantine/hooks'
+import { IconArrowRight, IconCalendarEvent, IconPlayerPlay, IconRepeat, IconSearch, IconSkull, type Icon } from '@tabler/icons-react'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useEffect, useId, useState } from 'react'
+import { useNavigate } from 'react-router'
+import { ApiError, call } from '@/api/client'
+import type { Found } from '@/api/types'
+import { t } from '@/i18n'
+import { Status } from '@/parts/Status'
+import { PLACES } from './nav'
+import { useSession } from './session'
+import classes from './Search.module.css'
+
+interface Hit {
+  key: string
+  to: string
+  title: string
+  subtitle: string
+  status?: string | null
+  icon: Icon
+}
+
+const ICONS: Record<string, Icon> = { job: IconRepeat, run: IconPlayerPlay, dead: IconSkull, entity: IconCalendarEvent, release: IconCalendarEvent }
+
+export function pathOf(found: Pick<Found, 'kind' | 'id' | 'title'>): string {
+  const id = encodeURIComponent(found.id)
+  switch (found.kind) {
+    case 'job':
+      return `/jobs/${id}`
+    case 'run':
+      return `/runs/${id}`
+    case 'dead':
+      return `/dead/${id}`
+    case 'queue':
+      return `/queues?queue=${id}`
+    case 'release':
+      return `/content/releases/${id}`
+    case 'entity':
+      return `/content/entities/${found.id.split('/').map(encodeURIComponent).join('/')}`
+    case 'campaign':
+      return `/notifications/campaigns/${id}`
+    case 'template':
+      return `/notifications/templates/${id}`
+    default:
+      return `/${found.kind}/${id}`
+  }
+}
+
+export function Search({ open, close }: { open: boolean; close: () => void }) {
+  return (
+    <Modal opened={open} onClose={close} withCloseButton={false} padding={0} size={600} yOffset="12vh" centered={false} aria-label={t('Search')}>
+      {open && <Inside close={close} />}
+    </Modal>
+  )
+}
+
+function Inside({ close }: { close: () => void }) {
+  const session = useSession()
+  const navigate = useNavigate()
+  const [text, setText] = useState('')
+  const [asked] = useDebouncedValue(text.trim(), 120)
+  const [at, setAt] = useState(0)
+  const list = useId()
+  const found = useQuery({
+    queryKey: ['search', asked],
+    queryFn: ({ signal }) => find(asked, signal),
+    enabled: asked.length > 0,
+    placeholderData: keepPreviousData,
+  })
+  const hits = hitsOf(text.trim(), asked ? (found.data ?? []) : [], session.mayEverywhere('viewer'))
+  useEffect(() => setAt(0), [text])
+  const go = (hit: Hit | undefined) => {
+    if (!hit) return
+    close()
+    void navigate(hit.to)
+  }
+  return (
+    <div>
+      <div className={classes.field}>
+        <IconSearch size={16} aria-hidden />
+        <input
+          data-autofocus
+          autoFocus
+          role="combobox"
+          aria-expanded={hits.length > 0}
+          aria-controls={list}
+          aria-activedescendant={hits[at] ? `${list}-${at}` : undefined}
+          aria-label={t('Search')}
+          placeholder={t('A job, the id of a run, a page…')}
+          value={text}
+          onChange={(event) => setText(event.currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key === 'ArrowDown') setAt(Math.min(at + 1, hits.length - 1))
+            else if (event.key === 'ArrowUp') setAt(Math.max(at - 1, 0))
+            else if (event.key === 'Enter') go(hits[at])
+            else return
+            event.preventDefault()
+          }}
+        />
+        <kbd>Esc</kbd>
+      </div>
+      <ul role="listbox" id={list} className={classes.hits} aria-label={t('Results')}>
+        {hits.map((hit, index) => (
+          <li key={hit.key} id={`${list}-${index}`} role="option" aria-selected={index === at} className={classes.hit} onMouseMove={() => setAt(index)} onClick={() => go(hit)}>
+            <hit.icon size={16} stroke={1.7} aria-hidden />
+            <span className={classes.text}>
+              <span className="clip">{hit.title}</span>
+              <small className="clip">{hit.subtitle}</small>
+            </span>
+            {hit.status && <Status status={hit.status} />}
+          </li>
+        ))}
+        {asked && !found.isFetching && hits.length === 0 && <li className={classes.none} role="option" aria-selected={false}>{t('Nothing is called that.')}</li>}
+      </ul>
+    </div>
+  )
+}
+
+/** From the search of the server; from the names of jobs where it has none. */
+async function find(text: string, signal: AbortSignal): Promise<Found[]> {
+  try {
+    return await call('GET /search', { query: { q: text, limit: 12 }, signal })
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 404) throw error
+  }
+  if (/^r_\w+$/.test(text)) return [{ kind: 'run', id: text, title: text, subtitle: '' }]
+  const jobs = await call('GET /jobs', { query: { name: `${text}*`, limit: 12 }, signal })
+  return jobs.map((job) => ({ kind: 'job', id: job.job_id, title: job.name, subtitle: job.schedule, status: job.status }))
+}
+
+function hitsOf(text: string, found: Found[], everywhere: boolean): Hit[] {
+  const wanted = text.toLowerCase()
+  const pages = PLACES.filter((place) => (!place.everywhere || everywhere) && t(place.name).toLowerCase().includes(wanted)).map((place) => ({
+    key: place.to,
+    to: place.to,
+    title: t(place.name),
+    subtitle: t('Page'),
+    icon: place.icon,
+  }))
+  const objects = found.map((each) => ({
+    key: `${each.kind}-${each.id}`,
+    to: pathOf(each),
+    title: each.title,
+    subtitle: [t(each.kind), each.subtitle].filter(Boolean).join(' · '),
+    status: each.status ?? null,
+    icon: ICONS[each.kind] ?? IconArrowRight,
+  }))
+  return text ? [...objects, ...pages] : pages
+}

@@ -1,0 +1,83 @@
+import { Modal } from '@mantine/core'
+import { useEffect, useRef } from 'react'
+import { useNavigate } from 'react-router'
+import { t } from '@/i18n'
+import { PLACES } from './nav'
+import classes from './Shortcuts.module.css'
+
+const FOLLOW_MS = 1200
+
+/** `/` and Ctrl-K search, `?` lists the keys, `g` and a letter lead to a page, `c` makes a job. */
+export function useKeys({ search, help }: { search: () => void; help: () => void }): void {
+  const navigate = useNavigate()
+  const leading = useRef(0)
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k') {
+        event.preventDefault()
+        search()
+        return
+      }
+      const target = event.target as HTMLElement
+      if (event.ctrlKey || event.metaKey || event.altKey || target.closest('input,textarea,select,[contenteditable],[role="dialog"]')) return
+      if (Date.now() - leading.current < FOLLOW_MS) {
+        leading.current = 0
+        const place = PLACES.find((each) => each.key === event.key)
+        if (place) {
+          event.preventDefault()
+          void navigate(place.to)
+        }
+        return
+      }
+      if (event.key === '/') search()
+      else if (event.key === '?') help()
+      else if (event.key === 'g') leading.current = Date.now()
+      else if (event.key === 'c') void navigate('/jobs/new')
+      else return
+      event.preventDefault()
+    }
+    window.addEventListener('keydown', press)
+    return () => window.removeEventListener('keydown', press)
+  }, [navigate, search, help])
+}
+
+export function Shortcuts({ open, close }: { open: boolean; close: () => void }) {
+  const general: [string[], string][] = [
+    [['/'], t('Search')],
+    [['Ctrl', 'K'], t('Search')],
+    [['c'], t('New job')],
+    [['?'], t('This list')],
+    [['Esc'], t('Close')],
+  ]
+  const table: [string[], string][] = [
+    [['Tab'], t('To the next thing that can be used')],
+    [['Enter'], t('Open or press it')],
+    [['m'], t('On a calendar entry: move it')],
+    [['←', '↑', '→', '↓'], t('In the calendar: from day to day')],
+  ]
+  return (
+    <Modal opened={open} onClose={close} title={<strong>{t('Keys')}</strong>} size="lg">
+      <div className={classes.columns}>
+        <Keys title={t('Everywhere')} rows={general} />
+        <Keys title={t('Go to')} rows={PLACES.map((place) => [['g', place.key], t(place.name)])} />
+        <Keys title={t('In lists and calendars')} rows={table} />
+      </div>
+    </Modal>
+  )
+}
+
+function Keys({ title, rows }: { title: string; rows: [string[], string][] }) {
+  return (
+    <section>
+      <h3>{title}</h3>
+      <dl className={classes.keys}>
+        {rows.map(([keys, meaning]) => (
+          <div key={keys.join()}>
+            <dt>{keys.map((key) => <kbd key={key}>{key}</kbd>)}</dt>
+            <dd>{meaning}</dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  )
+}

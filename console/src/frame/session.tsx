@@ -1,0 +1,123 @@
+/** Who looks at the console, in which namespace, and the stream of changes. */
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { createContext, useContext, useEffect, useMemo, useState, type ReactNode } from 'react'
+import { ApiError, call, setSession } from '@/api/client'
+import { LiveFeed, useLive, type Live } from '@/api/live'
+import type { CallerView, Role } from '@/api/schema'
+import { browserZone, type ZoneChoice } from '@/parts/instant'
+
+const RANK: Record<Role, number> = { viewer: 0, worker: 0, operator: 1, editor: 2, admin: 3 }
+const NAMESPACE = 'sexton.namespace'
+const ZONE = 'sexton.zone'
+
+export interface Session {
+  caller: CallerView
+  namespace: string
+  setNamespace(name: string): void
+  /** Whether the caller may do what needs this role here. */
+  may(role: Role): boolean
+  /** Whether the caller may see, or with `admin` change, what concerns all namespaces. */
+  mayEverywhere(role: Role): boolean
+  feed: LiveFeed
+  zoneChoice: ZoneChoice
+  setZoneChoice(choice: ZoneChoice): void
+}
+
+const Here = createContext<Session | null>(null)
+
+export function useSession(): Session {
+  const found = useContext(Here)
+  if (!found) throw new Error('there is no session here')
+  return found
+}
+
+export function useLiveState(): Live {
+  return useLive(useSession().feed)
+}
+
+/** The zone in which times are shown, given that of the job at hand. */
+export function useZone(jobZone?: string | null): string {
+  const choice = useContext(Here)?.zoneChoice ?? 'mine'
+  return choice === 'utc' ? 'UTC' : choice === 'job' && jobZone ? jobZone : browserZone()
+}
+
+export function SessionProvider({ children, waiting, failed }: { children: ReactNode; waiting: ReactNode; failed: (error: unknown) => ReactNode }) {
+  const queries = useQueryClient()
+  const [namespace, choose] = useState(() => kept(NAMESPACE))
+  const [zoneChoice, chooseZone] = useState<ZoneChoice>(() => (kept(ZONE) as ZoneChoice | null) ?? 'mine')
+  const feed = useMemo(() => new LiveFeed(queries), [queries])
+  const asked = useQuery({
+    queryKey: ['session'],
+    queryFn: () => call('GET /session', {}),
+    staleTime: 60_000,
+    retry: (count, error) => !(error instanceof ApiError) && count < 5,
+  })
+  const caller = asked.data
+  const chosen = caller ? startingNamespace(caller, namespace) : null
+  if (caller) setSession({ csrf: caller.csrf_token ?? null, namespace: chosen })
+
+  useEffect(() => {
+    if (!chosen) return
+    feed.open()
+    return () => feed.close()
+  }, [feed, chosen])
+
+  useEffect(() => {
+    if (asked.error instanceof ApiError && asked.error.status === 401) {
+      const next = location.pathname + location.search
+      location.assign(`/sign-in?next=${encodeURIComponent(next)}`)
+    }
+  }, [asked.error])
+
+  if (asked.error) return failed(asked.error)
+  if (!caller || !chosen) return waiting
+  const role = caller.roles[chosen] ?? caller.roles['*']
+  const everywhere = caller.roles['*']
+  const session: Session = {
+    caller,
+    namespace: chosen,
+    setNamespace(name) {
+      keep(NAMESPACE, name)
+      setSession({ namespace: name })
+      choose(name)
+      queries.removeQueries({ predicate: (query) => query.queryKey[0] !== 'session' })
+    },
+    may: (needed) => allows(role, needed) || allows(everywhere, needed),
+    mayEverywhere: (needed) => allows(everywhere, needed),
+    feed,
+    zoneChoice,
+    setZoneChoice(choice) {
+      keep(ZONE, choice)
+      chooseZone(choice)
+    },
+  }
+  return <Here value={session}>{children}</Here>
+}
+
+export function allows(role: Role | undefined, needed: Role): boolean {
+  return role !== undefined && RANK[role] >= RANK[needed]
+}
+
+/** The namespace that was chosen last, if the caller still has it; else `default`, else the first. */
+export function startingNamespace(caller: CallerView, wanted: string | null): string {
+  const everywhere = '*' in caller.roles
+  if (wanted && (everywhere || wanted in caller.roles)) return wanted
+  if (everywhere || 'default' in caller.roles) return 'default'
+  return Object.keys(caller.roles)[0] ?? 'default'
+}
+
+function kept(name: string): string | null {
+  try {
+    return localStorage.getItem(name)
+  } catch {
+    return null // storage is forbidden
+  }
+}
+
+function keep(name: string, value: string): void {
+  try {
+    localStorage.setItem(name, value)
+  } catch {
+    // The choice lasts as long as the page.
+  }
+}

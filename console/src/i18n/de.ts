@@ -1,0 +1,2 @@
+const de: Readonly<Record<string, string>> = {}
+export default de

@@ -1,0 +1,83 @@
+/**
+ * Texts of the console. The English text is the key: what a page says can be read in the page. A catalogue maps it to
+ * another language; what it lacks stays English. `{name}` is replaced by a value.
+ *
+ *     t('Pause {name}', { name })
+ *     tn('{count} run', '{count} runs', 3)
+ */
+import { useSyncExternalStore } from 'react'
+
+export const LANGUAGES = { en: 'English', de: 'Deutsch' } as const
+export type Language = keyof typeof LANGUAGES
+export type Catalogue = Readonly<Record<string, string>>
+export type Values = Record<string, string | number | null | undefined>
+
+const STORED = 'sexton.language'
+let language: Language = 'en'
+let catalogue: Catalogue = {}
+const listeners = new Set<() => void>()
+
+export function t(text: string, values?: Values): string {
+  const found = catalogue[text] ?? text
+  return values ? fill(found, values) : found
+}
+
+/** `count` is put in as a number of the language. */
+export function tn(one: string, other: string, count: number, values?: Values): string {
+  const text = count === 1 ? one : other
+  return fill(catalogue[text] ?? text, { count: number(count), ...values })
+}
+
+export function fill(text: string, values: Values): string {
+  return text.replace(/\{(\w+)\}/g, (all, name: string) => (values[name] === undefined || values[name] === null ? all : String(values[name])))
+}
+
+export function currentLanguage(): Language {
+  return language
+}
+
+/** For `Intl`: English with 24 hours, as logs have it. */
+export function locale(): string {
+  return language === 'en' ? 'en-GB' : language
+}
+
+export function number(value: number, digits = 0): string {
+  return new Intl.NumberFormat(locale(), { maximumFractionDigits: digits }).format(value)
+}
+
+export function useLanguage(): Language {
+  return useSyncExternalStore(subscribe, currentLanguage)
+}
+
+export async function setLanguage(chosen: Language): Promise<void> {
+  catalogue = chosen === 'de' ? (await import('./de')).default : {}
+  language = chosen
+  document.documentElement.lang = chosen
+  remember(chosen)
+  for (const listener of listeners) listener()
+}
+
+/** The language that was chosen, or that the browser asks for. */
+export function preferredLanguage(): Language {
+  let stored: string | null = null
+  try {
+    stored = localStorage.getItem(STORED)
+  } catch {
+    // A browser may forbid storage; the choice then lasts as long as the page.
+  }
+  const asked = stored ?? navigator.language.slice(0, 2)
+  return asked in LANGUAGES ? (asked as Language) : 'en'
+}
+
+function remember(chosen: Language): void {
+  try {
+    localStorage.setItem(STORED, chosen)
+  } catch {
+    // See `preferredLanguage`.
+  }
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
+}

@@ -1,0 +1,302 @@
+/** One form for a new job, a clone and an edit, with a preview that follows every key. */
+import { Alert, Button, Collapse, Group, NumberInput, Select, TagsInput, Textarea, TextInput } from '@mantine/core'
+import { useDebouncedValue } from '@mantine/hooks'
+import { IconChevronDown, IconChevronRight } from '@tabler/icons-react'
+import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Link, useNavigate, useParams, useSearchParams } from 'react-router'
+import { ApiError, call, callExact } from '@/api/client'
+import { NotJson, parseExact, writeExact } from '@/api/exact'
+import type { JobSpec, JobView, Preview, Trial } from '@/api/schema'
+import { t, tn } from '@/i18n'
+import { browserZone, duration } from '@/parts/instant'
+import { tell } from '@/parts/notify'
+import { Answer, Columns, Failure, Page, Panel, Stack } from '@/parts/Page'
+import { Status } from '@/parts/Status'
+import { Time } from '@/parts/Time'
+import { ZoneSelect } from '@/parts/ZoneSelect'
+import { definitionOf } from '../job/texts'
+import { ScheduleField } from './ScheduleField'
+import classes from './JobForm.module.css'
+
+interface Draft {
+  name: string
+  schedule: string
+  timezone: string | null
+  targetKind: string
+  handler: string
+  url: string
+  method: string
+  targetJson: string
+  payload: string
+  queue: string
+  max_retries: number
+  timeout_seconds: number
+  overlap: string
+  missed_window: string | null
+  jitter_seconds: number
+  grace_seconds: number
+  expires_seconds: number | null
+  gap: string | null
+  fold: string | null
+  priority: number
+  labels: string[]
+  description: string
+  owner: string
+}
+
+export default function JobForm() {
+  const { job: ref } = useParams()
+  const [search] = useSearchParams()
+  const source = ref ?? search.get('clone')
+  const asked = useQuery({ queryKey: ['job', source, 'form'], queryFn: () => callExact('GET /jobs/{job}', { path: { job: source ?? '' } }), enabled: source !== null && source !== undefined, staleTime: Infinity })
+  if (!source) return <Form before={null} draft={{ ...EMPTY, name: search.get('name') ?? '', schedule: search.get('schedule') ?? '', handler: search.get('handler') ?? '', timezone: search.get('timezone') ?? browserZone() }} />
+  return <Answer query={asked}>{(job) => <Form key={job.job_id} before={ref ? job : null} draft={{ ...draftOf(job), name: ref ? job.name : `${job.name}-copy` }} />}</Answer>
+}
+
+const EMPTY: Draft = {
+  name: '', schedule: '', timezone: null, targetKind: 'handler', handler: '', url: '', method: 'POST', targetJson: '{}', payload: '', queue: 'default', max_retries: 3, timeout_seconds: 300,
+  overlap: 'ALLOW', missed_window: null, jitter_seconds: 0, grace_seconds: 60, expires_seconds: null, gap: null, fold: null, priority: 2, labels: [], description: '', owner: '',
+}
+
+export function draftOf(job: JobView): Draft {
+  const given = definitionOf(job) as Partial<JobSpec>
+  const target = (given.target ?? {}) as Record<string, unknown>
+  const http = target['http'] as { url?: string; method?: string } | undefined
+  const simple = http && Object.keys(http).every((name) => ['url', 'method'].includes(name))
+  return {
+    ...EMPTY,
+    ...Object.fromEntries(Object.entries(given).filter(([name]) => name in EMPTY && !['payload', 'labels'].includes(name))),
+    targetKind: typeof target['handler'] === 'string' ? 'handler' : simple ? 'http' : 'json',
+    handler: typeof target['handler'] === 'string' ? target['handler'] : '',
+    url: http?.url ?? '',
+    method: http?.method ?? 'POST',
+    targetJson: writeExact(target),
+    payload: given.payload === undefined || given.payload === null ? '' : writeExact(given.payload),
+    labels: Object.entries(given.labels ?? {}).map(([name, value]) => `${name}=${String(value)}`),
+  }
+}
+
+/** What is sent; raises `FieldError` for JSON that cannot be read. */
+export function specOf(draft: Draft): Record<string, unknown> {
+  const { targetKind, handler, url, method, targetJson, payload, labels, ...plain } = draft
+  const spec: Record<string, unknown> = { ...plain, description: draft.description || null, owner: draft.owner || null }
+  spec['payload'] = payload.trim() ? parsed(payload, 'payload') : null
+  spec['labels'] = Object.fromEntries(labels.map((label) => [label.split('=')[0] ?? label, label.split('=').slice(1).join('=')]))
+  if (targetKind === 'json') spec['target'] = parsed(targetJson, 'target')
+  else if (targetKind === 'http') spec['target'] = { http: { url, method } }
+  else if (handler) spec['target'] = { handler }
+  return spec
+}
+
+class FieldError extends Error {
+  constructor(
+    readonly field: string,
+    message: string,
+  ) {
+    super(message)
+  }
+}
+
+function parsed(text: string, field: string): unknown {
+  try {
+    return parseExact(text)
+  } catch (error) {
+    throw new FieldError(field, error instanceof NotJson ? `${t('This is not JSON')}: ${error.message}` : String(error))
+  }
+}
+
+function Form({ before, draft: first }: { before: JobView | null; draft: Draft }) {
+  const navigate = useNavigate()
+  const queries = useQueryClient()
+  const [draft, setDraft] = useState(first)
+  const [error, setError] = useState<unknown>(null)
+  const [busy, setBusy] = useState(false)
+  const [more, setMore] = useState(before !== null)
+  const set = <K extends keyof Draft>(name: K) => (value: Draft[K]) => setDraft((now) => ({ ...now, [name]: value }))
+  const text = (name: 'name' | 'handler' | 'url' | 'payload' | 'targetJson' | 'queue' | 'description' | 'owner') => ({ value: draft[name], onChange: (event: { currentTarget: { value: string } }) => set(name)(event.currentTarget.value) })
+  const fieldError = (name: string) => errorAt(error, name)
+  const save = async () => {
+    setBusy(true)
+    setError(null)
+    try {
+      const spec = specOf(draft)
+      const saved = before
+        ? await call('PATCH /jobs/{job}', { path: { job: before.job_id }, body: changesOf(spec, specOf(first)), revision: before.revision })
+        : await call('POST /jobs', { body: spec as unknown as JobSpec })
+      tell(before ? t('{name} is changed', { name: saved.name }) : t('{name} is made', { name: saved.name }))
+      await queries.invalidateQueries({ predicate: ({ queryKey: [name] }) => ['job', 'jobs'].includes(String(name)) })
+      void navigate(`/jobs/${saved.job_id}`)
+    } catch (failure) {
+      setError(failure)
+      if (failure instanceof ApiError || failure instanceof FieldError) setMore(true)
+    } finally {
+      setBusy(false)
+    }
+  }
+  const title = before ? t('Edit {name}', { name: before.name }) : t('New job')
+  const stale = error instanceof ApiError && error.status === 412
+  return (
+    <Page title={title} crumbs={before ? [{ to: '/jobs', name: t('Jobs') }, { to: `/jobs/${before.job_id}`, name: before.name }] : [{ to: '/jobs', name: t('Jobs') }]}>
+      <form onSubmit={(event) => { event.preventDefault(); void save() }}>
+        <Columns side>
+          <Stack>
+            <Panel title={t('When')}>
+              <ScheduleField value={draft.schedule} onChange={set('schedule')} error={fieldError('schedule')} />
+              <ZoneSelect mt="sm" value={draft.timezone} onChange={set('timezone')} description={t('The wall clock that the schedule is read on. Without one: UTC.')} error={fieldError('timezone')} />
+            </Panel>
+            <Panel title={t('What')}>
+              <TextInput label={t('Name')} description={t('Unique among live jobs.')} required {...text('name')} error={fieldError('name')} />
+              <Select mt="sm" label={t('Target')} allowDeselect={false} value={draft.targetKind} onChange={(value) => set('targetKind')(value ?? 'handler')} data={[{ value: 'handler', label: t('A handler of a worker') }, { value: 'http', label: t('An HTTP request') }, { value: 'json', label: t('Another target, as JSON') }]} />
+              {draft.targetKind === 'handler' && <TextInput mt="sm" label={t('Handler')} description={t('Default: the handler with the name of the job.')} placeholder="sexton.log" {...text('handler')} error={fieldError('target')} />}
+              {draft.targetKind === 'http' && (
+                <Group mt="sm" gap="xs" align="start" wrap="nowrap">
+                  <Select label={t('Method')} w={100} allowDeselect={false} data={['POST', 'GET', 'PUT', 'PATCH', 'DELETE']} value={draft.method} onChange={(value) => set('method')(value ?? 'POST')} />
+                  <TextInput flex={1} label="URL" placeholder="https://example.com/hook" {...text('url')} error={fieldError('target')} />
+                </Group>
+              )}
+              {draft.targetKind === 'json' && <Textarea mt="sm" autosize minRows={4} label={t('Target')} description={t('message, celery, shell or http with all options: see the API documentation.')} classNames={{ input: classes.code ?? '' }} {...text('targetJson')} error={fieldError('target')} />}
+              <Textarea mt="sm" autosize minRows={3} maxRows={16} label={t('Payload')} description={t('Any JSON; numbers stay exactly as you write them.')} placeholder={'{"report": "weekly"}'} classNames={{ input: classes.code ?? '' }} {...text('payload')} error={fieldError('payload')} />
+              <TestTarget draft={draft} />
+            </Panel>
+            <Panel title={<button type="button" className={classes.more} aria-expanded={more} onClick={() => setMore(!more)}>{more ? <IconChevronDown size={14} /> : <IconChevronRight size={14} />}{t('Policies and details')}</button>}>
+              <Collapse expanded={more}>
+                <div className={classes.grid}>
+                  <Select label={t('If the run before has not ended')} description={overlapText(draft.overlap)} allowDeselect={false} data={['ALLOW', 'SKIP', 'QUEUE_ONE', 'CANCEL_RUNNING']} value={draft.overlap} onChange={(value) => set('overlap')(value ?? 'ALLOW')} error={fieldError('overlap')} />
+                  <Select label={t('Times that were missed')} description={missedText(draft.missed_window)} clearable data={['SKIP', 'RUN_ONCE', 'RUN_ALL']} value={draft.missed_window} onChange={set('missed_window')} error={fieldError('missed_window')} />
+                  <NumberInput label={t('Retries')} description={t('Tries after the first one.')} min={0} max={100} value={draft.max_retries} onChange={(value) => set('max_retries')(Number(value))} error={fieldError('max_retries')} />
+                  <NumberInput label={t('Timeout, seconds')} description={t('How long a try may take.')} min={1} value={draft.timeout_seconds} onChange={(value) => set('timeout_seconds')(Number(value))} error={fieldError('timeout_seconds')} />
+                  <NumberInput label={t('Spread, seconds')} description={t('A fixed offset of its own within this time.')} min={0} value={draft.jitter_seconds} onChange={(value) => set('jitter_seconds')(Number(value))} error={fieldError('jitter_seconds')} />
+                  <NumberInput label={t('Expires, seconds')} description={t('Not worth starting later than this. Empty: never.')} min={1} value={draft.expires_seconds ?? ''} onChange={(value) => set('expires_seconds')(value === '' ? null : Number(value))} error={fieldError('expires_seconds')} />
+                  <Select label={t('Clock goes forward')} description={t('A local time that does not exist.')} clearable data={['after', 'shift', 'skip']} value={draft.gap} onChange={set('gap')} error={fieldError('gap')} />
+                  <Select label={t('Clock goes back')} description={t('A local time that happens twice.')} clearable data={['first', 'second', 'both']} value={draft.fold} onChange={set('fold')} error={fieldError('fold')} />
+                  <TextInput label={t('Queue')} description={t('Which workers may take it.')} {...text('queue')} error={fieldError('queue')} />
+                  <Select label={t('Priority')} description={t('0 is first.')} allowDeselect={false} data={['0', '1', '2', '3']} value={String(draft.priority)} onChange={(value) => set('priority')(Number(value))} />
+                  <TextInput label={t('Owner')} description={t('Whom to ask.')} {...text('owner')} />
+                  <TagsInput size="xs" label={t('Labels')} description="name=value" value={draft.labels} onChange={set('labels')} />
+                </div>
+                <Textarea mt="sm" label={t('Description')} autosize {...text('description')} />
+              </Collapse>
+              {!more && <p className="quiet">{t('Retries, overlap, missed times, clock changes, queue, labels. The defaults are good for most jobs.')}</p>}
+            </Panel>
+            {error !== null && !(error instanceof FieldError) && (
+              <Alert color="red" p={0}>
+                <Failure error={error} />
+                {stale && before && <Button m="sm" variant="default" onClick={() => location.reload()}>{t('Load what it is now')}</Button>}
+              </Alert>
+            )}
+            <Group gap="xs">
+              <Button type="submit" size="sm" loading={busy}>{before ? t('Save') : t('Make the job')}</Button>
+              <Button variant="default" size="sm" component={Link} to={before ? `/jobs/${before.job_id}` : '/jobs'}>{t('Leave it')}</Button>
+            </Group>
+          </Stack>
+          <Stack><LivePreview draft={draft} spread={(seconds) => { set('jitter_seconds')(seconds); setMore(true) }} /></Stack>
+        </Columns>
+      </form>
+    </Page>
+  )
+}
+
+/** Only what differs: others may have changed the rest. */
+export function changesOf(spec: Record<string, unknown>, before: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(spec).filter(([name, value]) => writeExact(value, 0) !== writeExact(before[name], 0)))
+}
+
+function errorAt(error: unknown, name: string): string | undefined {
+  if (error instanceof FieldError) return error.field === name ? error.message : undefined
+  if (!(error instanceof ApiError) || error.field?.split('.')[0] !== name) return undefined
+  return [error.message, error.hint].filter(Boolean).join(' · ')
+}
+
+function overlapText(value: string): string {
+  return { ALLOW: t('Both run at the same time.'), SKIP: t('The new one is recorded as skipped.'), QUEUE_ONE: t('One waits until the other has ended.'), CANCEL_RUNNING: t('The one that runs is cancelled.') }[value] ?? ''
+}
+
+function missedText(value: string | null): string {
+  return { SKIP: t('They are recorded, not run.'), RUN_ONCE: t('The latest runs, the others are recorded.'), RUN_ALL: t('Each one runs, one after another.') }[value ?? ''] ?? t('Default: the latest runs once.')
+}
+
+interface Shared extends Preview {
+  shares_minute?: number | null
+  spread_offer?: number | null
+}
+
+function LivePreview({ draft, spread }: { draft: Draft; spread: (seconds: number) => void }) {
+  const [asked] = useDebouncedValue({ schedule: draft.schedule.trim(), timezone: draft.timezone, gap: draft.gap, fold: draft.fold, jitter_seconds: draft.jitter_seconds }, 250)
+  const preview = useQuery({
+    queryKey: ['preview', asked],
+    queryFn: ({ signal }) => call('POST /preview', { query: { count: 10 }, body: asked as unknown as JobSpec, signal }) as Promise<Shared>,
+    enabled: asked.schedule.length > 0,
+    placeholderData: keepPreviousData,
+    retry: false,
+  })
+  const failed = preview.error instanceof ApiError ? preview.error : null
+  return (
+    <div className={classes.preview} aria-live="polite">
+      <Panel title={t('Preview')} right={asked.timezone ?? 'UTC'} flush>
+        {!asked.schedule && <p className={classes.hint}>{t('Write a schedule to see when it fires.')}</p>}
+        {failed && (
+          <div className={classes.hint}>
+            <p className="bad">{failed.message}</p>
+            {failed.hint && <p>{failed.hint}</p>}
+          </div>
+        )}
+        {!failed && preview.data && asked.schedule && (
+          <>
+            <p className={classes.words}>{preview.data.explanation}</p>
+            <ol className={classes.times}>
+              {preview.data.occurrences.map((each) => (
+                <li key={each.scheduled_at + each.local} data-skipped={each.skipped ? true : undefined}>
+                  <span>
+                    <span className={classes.local}>{each.local.slice(0, 19).replace('T', ' ')} <small>{each.local.slice(19)}</small></span>
+                    {each.note && <em>{each.note}</em>}
+                    {each.skipped && <em>{t('skipped')}: {each.skipped}</em>}
+                  </span>
+                  <span className="quiet"><Time at={each.scheduled_at} zone={asked.timezone} /></span>
+                </li>
+              ))}
+            </ol>
+            {preview.data.warnings?.map((warning) => <p key={warning} className={classes.hint}>{warning}</p>)}
+            {(preview.data.shares_minute ?? 0) > 1 && (
+              <div className={classes.hint}>
+                <p>{tn('{count} other job fires in the same minute.', '{count} other jobs fire in the same minute.', preview.data.shares_minute ?? 0)}</p>
+                {preview.data.spread_offer ? <Button mt={6} variant="default" onClick={() => spread(preview.data?.spread_offer ?? 0)}>{t('Spread it over {time}', { time: duration(preview.data.spread_offer) })}</Button> : null}
+              </div>
+            )}
+          </>
+        )}
+      </Panel>
+    </div>
+  )
+}
+
+function TestTarget({ draft }: { draft: Draft }) {
+  const [result, setResult] = useState<Trial | null>(null)
+  const [error, setError] = useState<unknown>(null)
+  const [busy, setBusy] = useState(false)
+  if (draft.targetKind === 'handler') return null
+  const send = async () => {
+    setBusy(true)
+    setError(null)
+    setResult(null)
+    try {
+      const spec = specOf(draft)
+      setResult(await call('POST /targets/test', { body: { target: spec['target'] as Record<string, unknown>, payload: spec['payload'] } }))
+    } catch (failure) {
+      setError(failure)
+    } finally {
+      setBusy(false)
+    }
+  }
+  return (
+    <div className={classes.test}>
+      <Button variant="default" loading={busy} onClick={() => void send()}>{t('Send a test')}</Button>
+      {result && (
+        <span>
+          <Status status={result.success ? 'success' : 'error'} label={result.success ? t('it would succeed') : t('it would fail')} /> {duration(result.seconds)} {result.error}
+        </span>
+      )}
+      {error !== null && <Failure error={error} />}
+    </div>
+  )
+}

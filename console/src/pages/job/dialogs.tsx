@@ -1,0 +1,112 @@
+import { Alert, Button, Group, Modal, NumberInput, TextInput } from '@mantine/core'
+import { useState } from 'react'
+import { call } from '@/api/client'
+import type { Backfill as Backfilled, JobView } from '@/api/schema'
+import { t, tn } from '@/i18n'
+import { Failure } from '@/parts/Page'
+import { tell } from '@/parts/notify'
+import { Time } from '@/parts/Time'
+
+interface Props {
+  job: JobView
+  open: boolean
+  close: () => void
+  done: () => unknown
+}
+
+/** A local time of this browser as an instant. */
+function instant(local: string): string | null {
+  if (!local) return null
+  const at = new Date(local)
+  return Number.isNaN(at.getTime()) ? null : at.toISOString()
+}
+
+export function PauseUntil({ job, open, close, done }: Props) {
+  const [until, setUntil] = useState('')
+  const [reason, setReason] = useState('')
+  const [error, setError] = useState<unknown>(null)
+  const act = async () => {
+    try {
+      await call('POST /jobs/{job}/pause', { path: { job: job.job_id }, body: { reason: reason || null, until: instant(until) }, reason: reason || undefined })
+      tell(t('{name} is paused', { name: job.name }))
+      close()
+      await done()
+    } catch (failure) {
+      setError(failure)
+    }
+  }
+  return (
+    <Modal opened={open} onClose={close} title={<strong>{t('Pause {name}', { name: job.name })}</strong>}>
+      <form onSubmit={(event) => { event.preventDefault(); void act() }}>
+        <p className="quiet">{t('Nothing fires until it is resumed; what falls due meanwhile is recorded as paused. Runs that have fired go on.')}</p>
+        <TextInput mt="md" label={t('Reason')} description={t('Shown with the job.')} value={reason} onChange={(event) => setReason(event.currentTarget.value)} data-autofocus />
+        <TextInput mt="sm" type="datetime-local" label={t('Until (optional)')} description={t('It goes on by itself then; in the zone of this browser.')} value={until} onChange={(event) => setUntil(event.currentTarget.value)} />
+        {error !== null && <Alert mt="md" color="red" p={0}><Failure error={error} /></Alert>}
+        <Group justify="flex-end" mt="lg" gap="xs">
+          <Button variant="default" type="button" onClick={close}>{t('Keep it as it is')}</Button>
+          <Button type="submit">{t('Pause')}</Button>
+        </Group>
+      </form>
+    </Modal>
+  )
+}
+
+/** First what would run, then the same for real. */
+export function Backfill({ job, open, close, done }: Props) {
+  const [start, setStart] = useState('')
+  const [end, setEnd] = useState('')
+  const [rate, setRate] = useState<number | string>('')
+  const [preview, setPreview] = useState<Backfilled | null>(null)
+  const [error, setError] = useState<unknown>(null)
+  const [busy, setBusy] = useState(false)
+  const send = async (dry_run: boolean) => {
+    setBusy(true)
+    setError(null)
+    try {
+      const body = { start: instant(start) ?? '', end: instant(end) ?? '', dry_run, rate: rate === '' ? null : Number(rate) }
+      const answer = await call('POST /jobs/{job}/backfill', { path: { job: job.job_id }, body })
+      if (dry_run) setPreview(answer)
+      else {
+        tell(tn('{count} run was made', '{count} runs were made', answer.run_ids.length))
+        setPreview(null)
+        close()
+        await done()
+      }
+    } catch (failure) {
+      setError(failure)
+    } finally {
+      setBusy(false)
+    }
+  }
+  const changed = (set: (value: string) => void) => (event: { currentTarget: { value: string } }) => {
+    set(event.currentTarget.value)
+    setPreview(null)
+  }
+  return (
+    <Modal opened={open} onClose={close} title={<strong>{t('Backfill {name}', { name: job.name })}</strong>} size="lg">
+      <form onSubmit={(event) => { event.preventDefault(); void send(preview === null) }}>
+        <p className="quiet">{t('Runs the occurrences of a range in the past, with the lowest priority and their own idempotency keys.')}</p>
+        <Group grow mt="md" align="start">
+          <TextInput type="datetime-local" label={t('From')} required value={start} onChange={changed(setStart)} data-autofocus />
+          <TextInput type="datetime-local" label={t('To')} required value={end} onChange={changed(setEnd)} />
+          <NumberInput label={t('Runs per second')} placeholder={t('all at once')} min={0.001} value={rate} onChange={setRate} />
+        </Group>
+        {preview && (
+          <Alert mt="md" title={tn('{count} occurrence would run', '{count} occurrences would run', preview.scheduled_at.length)}>
+            {preview.scheduled_at.slice(0, 8).map((at) => <div key={at}><Time at={at} zone={job.timezone} show="both" /></div>)}
+            {preview.scheduled_at.length > 8 && <div>…</div>}
+            {preview.left_out.length > 0 && <div className="quiet">{tn('{count} is left out: it has run or is excluded', '{count} are left out: they have run or are excluded', preview.left_out.length)}</div>}
+            {preview.warnings.map((warning) => <div key={warning} className="warn">{warning}</div>)}
+          </Alert>
+        )}
+        {error !== null && <Alert mt="md" color="red" p={0}><Failure error={error} /></Alert>}
+        <Group justify="flex-end" mt="lg" gap="xs">
+          <Button variant="default" type="button" onClick={close}>{t('Close')}</Button>
+          <Button type="submit" loading={busy} disabled={preview !== null && preview.scheduled_at.length === 0}>
+            {preview ? tn('Run {count} occurrence', 'Run {count} occurrences', preview.scheduled_at.length) : t('See what would run')}
+          </Button>
+        </Group>
+      </form>
+    </Modal>
+  )
+}

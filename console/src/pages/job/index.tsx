@@ -1,0 +1,205 @@
+import { Button, Menu, Tabs } from '@mantine/core'
+import { IconChevronDown, IconCopyPlus, IconHistory, IconPencil, IconPlayerPause, IconPlayerPlay, IconPlayerSkipForward, IconTrash } from '@tabler/icons-react'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useEffect, useMemo, useState } from 'react'
+import { Link, useNavigate, useParams, useSearchParams } from 'react-router'
+import { call, callExact, page } from '@/api/client'
+import type { JobView, RunView } from '@/api/schema'
+import { useSession } from '@/frame/session'
+import { t, tn } from '@/i18n'
+import { useConfirm } from '@/parts/Confirm'
+import { DataTable, type Filters } from '@/parts/DataTable'
+import { Empty } from '@/parts/Empty'
+import { duration } from '@/parts/instant'
+import { Json } from '@/parts/Json'
+import { tell, tellFailure } from '@/parts/notify'
+import { Answer, Columns, Facts, Page, Panel, Stack } from '@/parts/Page'
+import { Status } from '@/parts/Status'
+import { Time } from '@/parts/Time'
+import { runColumns, runKey } from '../runs/columns'
+import { Backfill, PauseUntil } from './dialogs'
+import { Accounting, AsText, Changes, NextTen, Trends } from './tabs'
+import classes from './Job.module.css'
+
+const TABS = ['runs', 'accounting', 'trends', 'changes', 'definition'] as const
+
+export default function Job() {
+  const { job: ref = '' } = useParams()
+  const [search, setSearch] = useSearchParams()
+  const { feed } = useSession()
+  const asked = useQuery({ queryKey: ['job', ref], queryFn: () => callExact('GET /jobs/{job}', { path: { job: ref } }) })
+  const words = useQuery({ queryKey: ['job', ref, 'preview'], queryFn: () => call('GET /jobs/{job}/preview', { path: { job: ref }, query: { count: 10 } }), retry: false })
+  const id = asked.data?.job_id
+  useEffect(() => {
+    if (id) feed.look({ job: id })
+    return () => feed.look({})
+  }, [feed, id])
+  const tab = search.get('tab') ?? 'runs'
+  return (
+    <Answer query={asked} lines={6}>
+      {(job) => (
+        <Page
+          title={job.name}
+          mark={<Status status={job.problem ? 'problem' : job.status} />}
+          crumbs={[{ to: '/jobs', name: t('Jobs') }]}
+          about={<>{words.data?.explanation ?? job.schedule}{job.timezone ? ` · ${job.timezone}` : ''}{job.description ? ` — ${job.description}` : ''}</>}
+          actions={<Actions job={job} />}
+        >
+          {job.problem && <Panel><p className="bad">{job.problem}</p></Panel>}
+          {job.warnings?.map((warning) => <Panel key={warning}><p className="warn">{warning}</p></Panel>)}
+          {job.status === 'paused' && (
+            <Panel><p>{t('Paused')}{job.paused_reason ? `: ${job.paused_reason}` : ''}{job.paused_until ? <> · {t('goes on')} <Time at={job.paused_until} zone={job.timezone} show="both" /></> : ''}</p></Panel>
+          )}
+          <Columns side>
+            <Stack>
+              <Tabs value={tab} onChange={(value) => setSearch(value && value !== 'runs' ? { tab: value } : {}, { replace: true })} keepMounted={false}>
+                <Tabs.List mb="sm">
+                  {TABS.map((name) => <Tabs.Tab key={name} value={name}>{t(TITLES[name])}</Tabs.Tab>)}
+                </Tabs.List>
+                <Tabs.Panel value="runs"><JobRuns job={job} /></Tabs.Panel>
+                <Tabs.Panel value="accounting"><Accounting job={job} /></Tabs.Panel>
+                <Tabs.Panel value="trends"><Trends job={job} /></Tabs.Panel>
+                <Tabs.Panel value="changes"><Changes job={job} /></Tabs.Panel>
+                <Tabs.Panel value="definition"><Definition job={job} /></Tabs.Panel>
+              </Tabs>
+            </Stack>
+            <Stack>
+              <Panel title={t('Next ten')} flush><NextTen job={job} preview={words} /></Panel>
+              <Panel title={t('Facts')}>
+                <Facts
+                  items={[
+                    [t('Last run'), <Time key="l" at={job.last_run_at} zone={job.timezone} show="both" />],
+                    [t('Last outcome'), <Status key="o" status={job.last_outcome} />],
+                    [t('Queue'), <Link key="q" to={`/queues?queue=${encodeURIComponent(job.queue ?? 'default')}`} className="link">{job.queue ?? 'default'}</Link>],
+                    [t('Target'), <code key="t">{targetText(job)}</code>],
+                    [t('Owner'), job.owner],
+                    [t('App'), job.app],
+                    [t('Id'), <code key="i">{job.job_id}</code>],
+                    [t('Revision'), job.revision],
+                    [t('Made'), <Time key="c" at={job.created_at} />],
+                    [t('Changed'), <Time key="u" at={job.updated_at} />],
+                  ]}
+                />
+              </Panel>
+            </Stack>
+          </Columns>
+        </Page>
+      )}
+    </Answer>
+  )
+}
+
+const TITLES: Record<(typeof TABS)[number], string> = { runs: 'Runs', accounting: 'Accounting', trends: 'Durations and lateness', changes: 'Changes', definition: 'Definition' }
+
+export function targetText(job: Pick<JobView, 'target'>): string {
+  const [kind, value] = Object.entries(job.target ?? {})[0] ?? ['', '']
+  if (kind === 'handler') return String(value)
+  const place = value as { url?: unknown; topic?: string; task?: string; method?: string }
+  return [kind, place.method, typeof place.url === 'string' ? place.url : (place.topic ?? place.task)].filter(Boolean).join(' ')
+}
+
+function JobRuns({ job }: { job: JobView }) {
+  const columns = useMemo(() => runColumns({ job: false }), [])
+  const load = (filters: Filters, cursor: string | null, signal: AbortSignal) => page('GET /jobs/{job}/runs', { path: { job: job.job_id }, query: { include: 'skipped', limit: 50, cursor, ...filters } as never, signal })
+  return (
+    <DataTable<RunView>
+      name="job-runs"
+      label={t('Runs of this job')}
+      columns={columns}
+      load={load}
+      fixed={{}}
+      keyOf={runKey}
+      to={(run) => (run.run_id ? `/runs/${run.run_id}` : null)}
+      filters={[{ name: 'status', label: t('Status'), options: ['pending', 'running', 'failed', 'waiting', 'success', 'dead', 'cancelled', 'expired', 'skipped'].map((value) => ({ value, label: t(value) })) }]}
+      short
+      empty={<Empty title={t('It has not run yet')} command={`sexton jobs run ${job.name}`}>{t('It runs at its next occurrence, or now:')}</Empty>}
+    />
+  )
+}
+
+function Definition({ job }: { job: JobView }) {
+  const policies: [string, unknown][] = [
+    [t('Missed times'), job.missed_window], [t('Overlap'), job.overlap], [t('Grace'), duration(job.grace_seconds)], [t('Catch-up limit'), job.catch_up_seconds == null ? null : duration(job.catch_up_seconds)],
+    [t('Jitter'), job.jitter_seconds ? duration(job.jitter_seconds) : null], [t('Expires after'), job.expires_seconds ? duration(job.expires_seconds) : null],
+    [t('Retries'), job.max_retries], [t('Back-off'), `${job.retry_backoff} ${duration(job.retry_base_seconds)}–${duration(job.retry_max_seconds)}`], [t('Timeout'), duration(job.timeout_seconds)],
+    [t('Priority'), job.priority], [t('Clock goes forward'), job.gap], [t('Clock goes back'), job.fold], [t('Starts'), job.starts_at], [t('Ends'), job.ends_at], [t('At most runs'), job.max_runs],
+    [t('Concurrency key'), job.concurrency_key], [t('Excluded days'), job.exclude?.length ? job.exclude.join(', ') : null],
+  ]
+  return (
+    <Stack>
+      <Panel title={t('Policies')}><Facts items={policies.map(([name, value]) => [name, value === null || value === undefined ? null : String(value)])} /></Panel>
+      <Panel title={t('Target')}><Json value={job.target} /></Panel>
+      <Panel title={t('Payload')}><Json value={job.payload} /></Panel>
+      <AsText job={job} />
+    </Stack>
+  )
+}
+
+function Actions({ job }: { job: JobView }) {
+  const session = useSession()
+  const ask = useConfirm()
+  const navigate = useNavigate()
+  const queries = useQueryClient()
+  const [dialog, setDialog] = useState<'backfill' | 'pause' | null>(null)
+  const refresh = () => queries.invalidateQueries({ predicate: ({ queryKey: [first] }) => ['job', 'jobs', 'job-runs', 'job-why'].includes(String(first)) })
+  const path = { job: job.job_id }
+  const act = async (work: () => Promise<unknown>, done: string) => {
+    try {
+      await work()
+      tell(done)
+      await refresh()
+    } catch (error) {
+      tellFailure(error)
+    }
+  }
+  const runNow = () => act(async () => {
+    const made = await call('POST /jobs/{job}/run', { path, body: {} })
+    void navigate(`/runs/${made.run_id}`)
+  }, t('{name} runs now', { name: job.name }))
+  const remove = () => ask({
+    title: t('Delete a job'),
+    object: job.name,
+    effect: t('It fires no more and its name becomes free. Waiting runs are cancelled, running ones finish. Its history stays.'),
+    verb: t('Delete'),
+    destructive: true,
+    reason: 'required',
+    act: async (reason) => {
+      await call('DELETE /jobs/{job}', { path, reason })
+      tell(t('{name} is deleted', { name: job.name }))
+      void navigate('/jobs')
+    },
+  })
+  const skip = () => ask({
+    title: t('Leave the next occurrence out'),
+    object: job.name,
+    effect: <>{tn('{count} occurrence is recorded as skipped', '{count} occurrences are recorded as skipped', 1)}: <Time at={job.next_run_at} zone={job.timezone} show="both" /></>,
+    verb: t('Skip it'),
+    act: async (reason) => {
+      await call('POST /jobs/{job}/skip', { path, reason })
+      await refresh()
+    },
+  })
+  const live = job.status === 'active' || job.status === 'paused'
+  return (
+    <>
+      {session.may('operator') && live && <Button leftSection={<IconPlayerPlay size={14} />} onClick={() => void runNow()}>{t('Run now')}</Button>}
+      {session.may('operator') && job.status === 'paused' && <Button variant="default" leftSection={<IconPlayerPlay size={14} />} onClick={() => void act(() => call('POST /jobs/{job}/resume', { path }), t('{name} goes on', { name: job.name }))}>{t('Resume')}</Button>}
+      {session.may('operator') && job.status === 'active' && <Button variant="default" leftSection={<IconPlayerPause size={14} />} onClick={() => setDialog('pause')}>{t('Pause')}</Button>}
+      {session.may('editor') && live && <Button variant="default" component={Link} to={`/jobs/${job.job_id}/edit`} leftSection={<IconPencil size={14} />}>{t('Edit')}</Button>}
+      {session.may('operator') && (
+        <Menu position="bottom-end">
+          <Menu.Target><Button variant="default" rightSection={<IconChevronDown size={14} />}>{t('More')}</Button></Menu.Target>
+          <Menu.Dropdown>
+            {job.status === 'active' && job.next_run_at && <Menu.Item leftSection={<IconPlayerSkipForward size={14} />} onClick={skip}>{t('Skip the next')}</Menu.Item>}
+            <Menu.Item leftSection={<IconHistory size={14} />} onClick={() => setDialog('backfill')}>{t('Backfill')}</Menu.Item>
+            {session.may('editor') && <Menu.Item leftSection={<IconCopyPlus size={14} />} component={Link} to={`/jobs/new?clone=${job.job_id}`}>{t('Clone')}</Menu.Item>}
+            {session.may('editor') && live && <Menu.Item color="red" leftSection={<IconTrash size={14} />} onClick={remove}>{t('Delete')}</Menu.Item>}
+          </Menu.Dropdown>
+        </Menu>
+      )}
+      <PauseUntil job={job} open={dialog === 'pause'} close={() => setDialog(null)} done={refresh} />
+      <Backfill job={job} open={dialog === 'backfill'} close={() => setDialog(null)} done={refresh} />
+      <span className={classes.gone} />
+    </>
+  )
+}

@@ -1,0 +1,167 @@
+import { SegmentedControl, Tabs } from '@mantine/core'
+import { useQuery, type UseQueryResult } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Link } from 'react-router'
+import { call } from '@/api/client'
+import { writeExact } from '@/api/exact'
+import type { JobChange, JobView, Preview } from '@/api/schema'
+import { t } from '@/i18n'
+import { Chart } from '@/parts/Chart'
+import { Code } from '@/parts/Copy'
+import { Empty } from '@/parts/Empty'
+import { duration } from '@/parts/instant'
+import { masked } from '@/parts/Json'
+import { Answer, Failure, Panel } from '@/parts/Page'
+import { Status } from '@/parts/Status'
+import { Time } from '@/parts/Time'
+import { asCommand, asCurl, asPython, asYaml } from './texts'
+import classes from './Job.module.css'
+
+export function NextTen({ job, preview }: { job: JobView; preview: UseQueryResult<Preview> }) {
+  if (job.status !== 'active' && job.status !== 'paused') return <Empty title={t('It fires no more')} />
+  if (preview.error) return <Failure error={preview.error} />
+  return (
+    <Answer query={preview}>
+      {(data) => (
+        <>
+          <ul className={classes.list}>
+            {data.occurrences.map((each) => (
+              <li key={each.scheduled_at + each.local} data-skipped={each.skipped ? true : undefined}>
+                <span>
+                  <span className={classes.when}><Time at={each.scheduled_at} zone={job.timezone} show="clock" seconds={!each.scheduled_at.endsWith(':00Z')} /></span>
+                  {each.note && <span className={classes.note}>{each.note}</span>}
+                  {each.skipped && <span className={classes.note}>{t('skipped')}: {each.skipped}</span>}
+                </span>
+                <span className="quiet"><Time at={each.scheduled_at} zone={job.timezone} /></span>
+              </li>
+            ))}
+          </ul>
+          {data.warnings?.map((warning) => <p key={warning} className={classes.note} style={{ padding: '0 14px 10px' }}>{warning}</p>)}
+        </>
+      )}
+    </Answer>
+  )
+}
+
+/** Each occurrence with its one disposition, and why. */
+export function Accounting({ job }: { job: JobView }) {
+  const asked = useQuery({ queryKey: ['job-why', job.job_id], queryFn: () => call('GET /jobs/{job}/why', { path: { job: job.job_id }, query: { past: 50, ahead: 5 } }) })
+  return (
+    <Panel title={t('Every occurrence has exactly one account')} flush>
+      <Answer query={asked}>
+        {(rows) => rows.length === 0 ? <Empty title={t('No occurrence yet')} /> : (
+          <div style={{ overflowX: 'auto' }}>
+            <table className={classes.account}>
+              <thead><tr><th scope="col">{t('Occurrence')}</th><th scope="col">{t('Account')}</th><th scope="col">{t('What became of it')}</th></tr></thead>
+              <tbody>
+                {rows.toReversed().map((row) => (
+                  <tr key={row.scheduled_at + row.disposition + (row.run_id ?? '')}>
+                    <td><Time at={row.scheduled_at} zone={job.timezone} show="clock" seconds /></td>
+                    <td><Status status={row.status ?? row.disposition} /></td>
+                    <td>{row.run_id ? <Link to={`/runs/${row.run_id}`} className="link" style={{ fontWeight: 400 }}>{row.text}</Link> : row.text}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        )}
+      </Answer>
+    </Panel>
+  )
+}
+
+const milliseconds = (value: number) => duration(value / 1000)
+
+export function Trends({ job }: { job: JobView }) {
+  const [hours, setHours] = useState('24')
+  const asked = useQuery({ queryKey: ['job-stats', job.job_id, hours], queryFn: () => call('GET /jobs/{job}/stats', { path: { job: job.job_id }, query: { hours: Number(hours) } }) })
+  const choice = <SegmentedControl aria-label={t('Range')} value={hours} onChange={setHours} data={[{ value: '1', label: t('1 h') }, { value: '24', label: t('1 d') }, { value: '168', label: t('7 d') }, { value: '720', label: t('30 d') }]} />
+  return (
+    <Panel title={t('Durations and lateness')} right={choice}>
+      <Answer query={asked}>
+        {({ points }) => points.some((point) => point.runs > 0) ? (
+          <>
+            <Chart label={t('Durations')} at={points.map((point) => point.at)} unit={milliseconds} lines={[{ label: t('took, p99'), values: points.map((point) => point.duration_p99_ms), color: '--accent', fill: true }, { label: t('took, p50'), values: points.map((point) => point.duration_p50_ms), color: '--info-mark' }]} />
+            <Chart label={t('Lateness')} at={points.map((point) => point.at)} unit={milliseconds} lines={[{ label: t('late, p99'), values: points.map((point) => point.late_p99_ms), color: '--warn-mark', fill: true }, { label: t('late, p50'), values: points.map((point) => point.late_p50_ms), color: '--idle-mark' }]} />
+          </>
+        ) : <Empty title={t('Nothing ran in this time')} />}
+      </Answer>
+    </Panel>
+  )
+}
+
+export function Changes({ job }: { job: JobView }) {
+  const asked = useQuery({ queryKey: ['job', job.job_id, 'changes'], queryFn: () => call('GET /jobs/{job}/changes', { path: { job: job.job_id }, query: { limit: 100 } }) })
+  return (
+    <Panel title={t('Who changed it, and why')} flush>
+      <Answer query={asked}>
+        {(rows) => rows.length === 0 ? <Empty title={t('No change is recorded')} /> : rows.map((row) => <Change key={row.entry_id} change={row} />)}
+      </Answer>
+    </Panel>
+  )
+}
+
+export function Change({ change }: { change: Pick<JobChange, 'at' | 'actor' | 'face' | 'action' | 'reason' | 'before' | 'after' | 'detail'> }) {
+  const fields = differences(change.before, change.after)
+  return (
+    <div className={classes.change}>
+      <header>
+        <strong>{change.action}</strong>
+        <span>{change.actor}</span>
+        <span className="quiet">{t('by')} {change.face} · <Time at={change.at} show="both" /></span>
+      </header>
+      {change.reason && <p>“{change.reason}”</p>}
+      {fields.length > 0 && (
+        <table className={classes.diff}>
+          <tbody>
+            {fields.map(([name, before, after]) => (
+              <tr key={name}>
+                <td><code>{name}</code></td>
+                <td>
+                  {before !== undefined && <div className={classes.before}><code>{shown(before, name)}</code></div>}
+                  {after !== undefined && <div className={classes.after}><code>{shown(after, name)}</code></div>}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      {fields.length === 0 && change.detail != null && <code className="quiet">{writeExact(masked(change.detail), 0)}</code>}
+    </div>
+  )
+}
+
+function shown(value: unknown, name: string): string {
+  return writeExact(masked(value, name), 0)
+}
+
+/** The fields that differ: before and after. */
+export function differences(before: unknown, after: unknown): [string, unknown, unknown][] {
+  if (!isRecord(before) && !isRecord(after)) return []
+  const [old, next] = [isRecord(before) ? before : {}, isRecord(after) ? after : {}]
+  return [...new Set([...Object.keys(old), ...Object.keys(next)])]
+    .filter((name) => writeExact(old[name], 0) !== writeExact(next[name], 0))
+    .map((name) => [name, old[name], next[name]])
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** The same job as curl, command line, Python and YAML. */
+export function AsText({ job }: { job: JobView }) {
+  const forms: [string, string, string][] = [
+    ['curl', 'curl', asCurl(job, location.origin)],
+    ['cli', t('Command line'), asCommand(job)],
+    ['python', 'Python', asPython(job)],
+    ['yaml', 'YAML', asYaml(job)],
+  ]
+  return (
+    <Panel title={t('The same job as')}>
+      <Tabs defaultValue="curl">
+        <Tabs.List mb="xs">{forms.map(([value, name]) => <Tabs.Tab key={value} value={value}>{name}</Tabs.Tab>)}</Tabs.List>
+        {forms.map(([value, , text]) => <Tabs.Panel key={value} value={value}><Code>{text}</Code></Tabs.Panel>)}
+      </Tabs>
+    </Panel>
+  )
+}

@@ -1,0 +1,81 @@
+/** Doing something to many jobs: count first, then ask, then go on until it is done. */
+import { TextInput } from '@mantine/core'
+import { call } from '@/api/client'
+import type { ActionRequest, Tally } from '@/api/schema'
+import type { JobRow } from '@/api/types'
+import { t, tn } from '@/i18n'
+import type { Question } from '@/parts/Confirm'
+import type { Selection } from '@/parts/DataTable'
+import { tell, tellFailure } from '@/parts/notify'
+
+type Action = ActionRequest['action']
+
+const TITLES: Record<Action, string> = { pause: 'Pause jobs', resume: 'Resume jobs', run: 'Run jobs now', delete: 'Delete jobs', label: 'Label jobs' }
+const VERBS: Record<Action, string> = { pause: 'Pause', resume: 'Resume', run: 'Run now', delete: 'Delete', label: 'Label' }
+const EFFECTS: Record<Action, string> = {
+  pause: 'They fire no more until they are resumed; what falls due meanwhile is recorded as paused. Running runs go on.',
+  resume: 'They go on with their next occurrence.',
+  run: 'Each gets one run now, beside its schedule.',
+  delete: 'They fire no more and their names become free. Waiting runs are cancelled, running ones finish. Their history stays.',
+  label: 'The label is set on each; it changes nothing else.',
+}
+
+export async function askForAll(ask: (question: Question) => void, action: Action, selection: Selection<JobRow>, after: () => unknown): Promise<void> {
+  const filter = filterOf(selection)
+  try {
+    const counted = await call('POST /jobs/actions', { body: { action, filter, dry_run: true, ...(action === 'label' ? { labels: { '-': null } } : {}) } as ActionRequest })
+    const label = { text: '' }
+    const matched = counted.matched ?? 0
+    ask({
+      title: t(TITLES[action]),
+      object: tn('{count} job', '{count} jobs', matched),
+      effect: (
+        <>
+          {t(EFFECTS[action])}
+          {counted.sample && counted.sample.length > 0 && <> {t('Among them:')} {counted.sample.slice(0, 5).map((each) => each.name).join(', ')}{matched > 5 ? '…' : ''}</>}
+        </>
+      ),
+      verb: `${t(VERBS[action])} · ${tn('{count} job', '{count} jobs', matched)}`,
+      destructive: action === 'delete',
+      reason: action === 'delete' ? 'required' : 'optional',
+      ...(action === 'label' ? { children: <TextInput mt="md" label={t('Label: name=value')} description={t('With - before the name it is taken away.')} placeholder="team=billing" onChange={(event) => { label.text = event.currentTarget.value }} /> } : {}),
+      act: async (reason) => {
+        const more = action === 'label' ? { labels: labelsOf(label.text) } : action === 'pause' && reason ? { reason } : {}
+        const done = await throughAll({ action, filter, ...more } as ActionRequest, counted, reason)
+        tell(tn('{count} job was changed', '{count} jobs were changed', done.done) + (done.refused ? ` · ${tn('{count} was refused', '{count} were refused', done.refused)}` : ''))
+        await after()
+      },
+    })
+  } catch (error) {
+    tellFailure(error)
+  }
+}
+
+/** “team=billing” sets, “-team” takes away. */
+export function labelsOf(text: string): Record<string, string | null> {
+  const trimmed = text.trim()
+  if (trimmed.startsWith('-')) return { [trimmed.slice(1)]: null }
+  const [name = '', ...value] = trimmed.split('=')
+  return { [name]: value.join('=') }
+}
+
+function filterOf(selection: Selection<JobRow>): ActionRequest['filter'] {
+  if (!selection.all) return { ids: selection.rows.map((row) => row.job_id) } as ActionRequest['filter']
+  const { sort: _, problem, ...rest } = selection.filters
+  const filter = { ...rest, ...(problem ? { problem: problem === 'true' } : {}) } as ActionRequest['filter']
+  return Object.keys(filter).length ? filter : { all: true }
+}
+
+/** A call goes through a thousand jobs at most and says where the next one goes on. */
+async function throughAll(request: ActionRequest, counted: Tally, reason: string | undefined): Promise<{ done: number; refused: number }> {
+  let after: string | null = null
+  let done = 0
+  let refused = 0
+  do {
+    const answer: Tally = await call('POST /jobs/actions', { body: { ...request, through: counted.through ?? null, after }, reason })
+    done += answer.done ?? 0
+    refused += (answer.refused ?? []).reduce((sum, each) => sum + (each.jobs ?? 0), 0)
+    after = answer.cursor ?? null
+  } while (after)
+  return { done, refused }
+}

@@ -1,0 +1,183 @@
+import { Alert, Button, Progress } from '@mantine/core'
+import { IconBan, IconRefresh, IconSkull } from '@tabler/icons-react'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useEffect, useRef, useState } from 'react'
+import { Link, useNavigate, useParams } from 'react-router'
+import { call, callExact } from '@/api/client'
+import type { Attempt, LogLine, RunDetail } from '@/api/schema'
+import type { Wait } from '@/api/types'
+import { useSession } from '@/frame/session'
+import { t, tn } from '@/i18n'
+import { useConfirm } from '@/parts/Confirm'
+import { Code } from '@/parts/Copy'
+import { duration } from '@/parts/instant'
+import { Json } from '@/parts/Json'
+import { tell, tellFailure } from '@/parts/notify'
+import { Answer, Columns, Facts, Page, Panel, Stack } from '@/parts/Page'
+import { Status } from '@/parts/Status'
+import { Time } from '@/parts/Time'
+import { Timeline } from './Timeline'
+import classes from './Run.module.css'
+
+const LIVE = new Set(['pending', 'running', 'failed', 'waiting'])
+
+export default function Run() {
+  const { run: id = '' } = useParams()
+  const { feed } = useSession()
+  const asked = useQuery({
+    queryKey: ['run', id],
+    queryFn: () => callExact('GET /runs/{run}', { path: { run: id } }) as Promise<RunDetail & { waits?: Wait[]; due_at?: string | null }>,
+    // A run that goes on is asked for again even if the stream is away.
+    refetchInterval: ({ state }) => (state.data && LIVE.has(state.data.status) ? 5000 : false),
+  })
+  const [lines, setLines] = useState<LogLine[]>([])
+  const queries = useQueryClient()
+  useEffect(() => {
+    setLines([])
+    feed.look({ run: id })
+    const stop = feed.listen((event) => {
+      if (event.name === 'log') {
+        const given = JSON.parse(event.data) as LogLine | { lines: LogLine[] }
+        setLines((before) => [...before, ...('lines' in given ? given.lines : [given])])
+      } else if (event.name === 'progress') void queries.invalidateQueries({ queryKey: ['run', id] })
+    })
+    return () => {
+      stop()
+      feed.look({})
+    }
+  }, [feed, id, queries])
+  return (
+    <Answer query={asked} lines={6}>
+      {(run) => (
+        <Page
+          title={run.job_name ?? run.job_id}
+          mark={<><Status status={run.status} /><code className="quiet">{run.run_id}</code></>}
+          crumbs={[{ to: '/runs', name: t('Runs') }, { to: `/jobs/${run.job_id}`, name: run.job_name ?? run.job_id }]}
+          about={<>{t('Scheduled for')} <Time at={run.scheduled_at} show="both" seconds />{run.trigger ? ` · ${t(run.trigger)}` : ''}{run.missed ? ` · ${t('its time was missed')}` : ''}</>}
+          actions={<Actions run={run} />}
+        >
+          {run.waiting_for && <Alert color="blue" title={t('Waiting')}>{run.waiting_for}</Alert>}
+          {run.error && run.status !== 'success' && <Alert color={run.status === 'dead' ? 'red' : 'yellow'} title={run.reason ? `${t(run.status)}: ${run.reason}` : t('What went wrong')}><ErrorText text={run.error} /></Alert>}
+          <Panel title={t('What happened when')}><Timeline run={run} /></Panel>
+          <Columns side>
+            <Stack>
+              <Attempts attempts={run.attempts ?? []} />
+              <Log id={id} first={run.log ?? []} live={lines} going={LIVE.has(run.status)} />
+            </Stack>
+            <Stack>
+              {isProgress(run.progress) && (
+                <Panel title={t('Progress')}>
+                  <Progress value={run.progress.fraction * 100} aria-label={t('Progress')} />
+                  <p className="quiet" style={{ marginTop: 6 }}>{Math.round(run.progress.fraction * 100)} % {run.progress.text}</p>
+                </Panel>
+              )}
+              <Panel title={t('Payload')}><Json value={run.payload} /></Panel>
+              <Panel title={t('Result')}><Json value={run.result} /></Panel>
+              <Panel title={t('Facts')}>
+                <Facts
+                  items={[
+                    [t('Late by'), duration(run.late_seconds)],
+                    [t('Tries'), run.attempt],
+                    [t('Worker'), run.worker_id && <code key="w">{run.worker_id}</code>],
+                    [t('Idempotency key'), run.idempotency_key && <code key="k">{run.idempotency_key}</code>],
+                    [t('Revision'), run.revision],
+                    [t('Redrive of'), run.parent_run && <Link key="p" to={`/runs/${run.parent_run}`} className="link">{run.parent_run}</Link>],
+                    ...(run.expires_at ? ([[t('Expires'), <Time key="e" at={run.expires_at} show="both" />]] as [string, React.ReactNode][]) : []),
+                    ...(run.deadline_at ? ([[t('Deadline'), <Time key="d" at={run.deadline_at} show="both" />]] as [string, React.ReactNode][]) : []),
+                  ]}
+                />
+              </Panel>
+            </Stack>
+          </Columns>
+        </Page>
+      )}
+    </Answer>
+  )
+}
+
+function isProgress(value: unknown): value is { fraction: number; text?: string } {
+  return typeof value === 'object' && value !== null && typeof (value as { fraction?: unknown }).fraction === 'number'
+}
+
+function ErrorText({ text }: { text: string }) {
+  return text.includes('\n') ? <Code>{text}</Code> : <span style={{ overflowWrap: 'anywhere' }}>{text}</span>
+}
+
+function Attempts({ attempts }: { attempts: Attempt[] }) {
+  return (
+    <Panel title={tn('{count} try', '{count} tries', attempts.length)} flush>
+      {attempts.length === 0 && <p className={classes.none}>{t('It has not been tried yet.')}</p>}
+      {attempts.map((attempt) => (
+        <div key={attempt.attempt} className={classes.attempt}>
+          <header>
+            <strong>{t('Try {number}', { number: attempt.attempt })}</strong>
+            <Status status={attempt.outcome} />
+            <span className="quiet"><Time at={attempt.started_at} show="clock" seconds />{attempt.started_at && attempt.finished_at ? ` · ${duration((new Date(attempt.finished_at).getTime() - new Date(attempt.started_at).getTime()) / 1000)}` : ''}{attempt.worker_id ? ` · ${attempt.worker_id}` : ''}</span>
+          </header>
+          {attempt.error && <ErrorText text={attempt.error} />}
+        </div>
+      ))}
+    </Panel>
+  )
+}
+
+function Log({ id, first, live, going }: { id: string; first: LogLine[]; live: LogLine[]; going: boolean }) {
+  const end = useRef<HTMLDivElement>(null)
+  const known = new Set(first.map((line) => line.at + line.message))
+  const lines = [...first, ...live.filter((line) => !known.has(line.at + line.message))]
+  const count = lines.length
+  useEffect(() => {
+    if (going && count) end.current?.scrollTo({ top: end.current.scrollHeight })
+  }, [count, going])
+  return (
+    <Panel title={t('Log')} right={going ? t('follows by itself') : undefined} flush>
+      {count === 0 ? (
+        <p className={classes.none}>{t('It has written nothing.')}</p>
+      ) : (
+        <div ref={end} className={classes.log} tabIndex={0} role="log" aria-label={t('Log of {id}', { id })}>
+          {lines.map((line, index) => (
+            <div key={index} data-level={line.level.toLowerCase()}>
+              <Time at={line.at} show="clock" seconds /> <span>{line.level}</span> <span>{line.message}</span>
+            </div>
+          ))}
+        </div>
+      )}
+    </Panel>
+  )
+}
+
+function Actions({ run }: { run: RunDetail }) {
+  const session = useSession()
+  const ask = useConfirm()
+  const navigate = useNavigate()
+  const queries = useQueryClient()
+  if (!session.may('operator') || !run.run_id) return null
+  const path = { run: run.run_id }
+  const again = async () => {
+    try {
+      const made = await call('POST /runs/{run}/again', { path, body: {} })
+      tell(t('A new run was made'))
+      void navigate(`/runs/${made.run_id}`)
+    } catch (error) {
+      tellFailure(error)
+    }
+  }
+  const cancel = () => ask({
+    title: t('Cancel a run'),
+    object: `${run.job_name ?? run.job_id} ${run.run_id}`,
+    effect: run.status === 'running' ? t('The worker is told to stop; what it has done is not undone. It is not tried again.') : t('It is not carried out.'),
+    verb: t('Cancel the run'),
+    destructive: true,
+    act: async (reason) => {
+      await call('POST /runs/{run}/cancel', { path, body: { reason: reason ?? null }, reason })
+      await queries.invalidateQueries({ queryKey: ['run', run.run_id] })
+    },
+  })
+  return (
+    <>
+      {run.status === 'dead' && <Button component={Link} to={`/dead/${run.run_id}`} leftSection={<IconSkull size={14} />}>{t('Dead letter')}</Button>}
+      {!LIVE.has(run.status) && run.status !== 'skipped' && <Button variant="default" leftSection={<IconRefresh size={14} />} onClick={() => void again()}>{t('Run again')}</Button>}
+      {LIVE.has(run.status) && <Button variant="default" leftSection={<IconBan size={14} />} onClick={cancel}>{t('Cancel')}</Button>}
+    </>
+  )
+}

@@ -1,0 +1,82 @@
+import { useQuery } from '@tanstack/react-query'
+import { useMemo } from 'react'
+import { useSearchParams } from 'react-router'
+import { call, page, type Paged } from '@/api/client'
+import type { RunView } from '@/api/schema'
+import { number, t } from '@/i18n'
+import { DataTable, type Filter, type Filters } from '@/parts/DataTable'
+import { Empty } from '@/parts/Empty'
+import { Page } from '@/parts/Page'
+import { Dot, toneOf } from '@/parts/Status'
+import { runColumns, runKey } from './columns'
+import classes from './Runs.module.css'
+
+export const STATES = ['pending', 'running', 'waiting', 'failed', 'success', 'dead', 'cancelled', 'expired', 'skipped'] as const
+
+function load(filters: Filters, cursor: string | null, signal: AbortSignal): Promise<Paged<RunView[]>> {
+  const include = filters['status']?.includes('skipped') ? { include: 'skipped' } : {}
+  return page('GET /runs', { query: { limit: 100, cursor, ...include, ...filters } as never, signal })
+}
+
+export default function Runs() {
+  const columns = useMemo(() => runColumns(), [])
+  const filters: Filter[] = [
+    { name: 'job', label: t('Job'), kind: 'text', width: 180 },
+    { name: 'status', label: t('Status'), options: STATES.map((value) => ({ value, label: t(value) })), width: 120 },
+    { name: 'trigger', label: t('Trigger'), options: ['schedule', 'catch_up', 'manual', 'backfill', 'redrive'].map((value) => ({ value, label: t(value) })), width: 120 },
+    { name: 'queue', label: t('Queue'), kind: 'text', width: 120 },
+    { name: 'error', label: t('Error text'), kind: 'text', width: 150 },
+    { name: 'late', label: t('Late'), options: [{ value: 'true', label: t('late ones') }], width: 100 },
+    { name: 'since', label: t('Since'), kind: 'text', width: 130 },
+  ]
+  return (
+    <Page title={t('Runs')}>
+      <Counts />
+      <DataTable
+        name="runs"
+        label={t('Runs')}
+        columns={columns}
+        load={load}
+        keyOf={runKey}
+        to={(run) => (run.run_id ? `/runs/${run.run_id}` : null)}
+        filters={filters}
+        exported="/runs/export"
+        empty={<Empty title={t('Nothing has run yet')} command="sexton jobs run NAME">{t('Runs appear here as soon as a job fires. To run one now:')}</Empty>}
+      />
+    </Page>
+  )
+}
+
+/** How many are in each state; a click shows them. */
+function Counts() {
+  const [search, setSearch] = useSearchParams()
+  const given = Object.fromEntries([...search].filter(([name]) => ['job', 'trigger', 'queue', 'since', 'until'].includes(name)))
+  const asked = useQuery({ queryKey: ['run-counts', given], queryFn: () => call('GET /runs/counts', { query: given as never }) })
+  const chosen = search.get('status')
+  return (
+    <div className={classes.counts} role="group" aria-label={t('Runs by state')}>
+      {STATES.map((state) => {
+        const count = (asked.data as Record<string, number> | undefined)?.[state]
+        return (
+          <button
+            key={state}
+            type="button"
+            aria-pressed={chosen === state}
+            onClick={() =>
+              setSearch((before) => {
+                const next = new URLSearchParams(before)
+                if (chosen === state) next.delete('status')
+                else next.set('status', state)
+                return next
+              })
+            }
+          >
+            <Dot tone={toneOf(state)} />
+            <span>{t(state)}</span>
+            <strong className="num">{count === undefined ? '–' : number(count)}</strong>
+          </button>
+        )
+      })}
+    </div>
+  )
+}

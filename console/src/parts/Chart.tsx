@@ -1,0 +1,77 @@
+/** Lines over time with uPlot: the colours of the page, a legend with the values under the pointer. */
+import { useElementSize } from '@mantine/hooks'
+import { useMantineColorScheme } from '@mantine/core'
+import { useEffect, useRef } from 'react'
+import uPlot from 'uplot'
+import 'uplot/dist/uPlot.min.css'
+import { useZone } from '@/frame/session'
+import { t } from '@/i18n'
+import classes from './Chart.module.css'
+
+export interface Line {
+  label: string
+  values: (number | null)[]
+  /** A variable of the style sheet: --accent. */
+  color: string
+  dash?: number[]
+  fill?: boolean
+}
+
+export function Chart({ at, lines, unit, label, height = 160 }: { at: string[]; lines: Line[]; unit: (value: number) => string; label: string; height?: number }) {
+  const { ref: box, width } = useElementSize()
+  const holder = useRef<HTMLDivElement>(null)
+  const { colorScheme } = useMantineColorScheme()
+  const zone = useZone()
+  useEffect(() => {
+    const target = holder.current
+    if (!target || width < 50) return
+    const style = getComputedStyle(document.documentElement)
+    const color = (name: string) => style.getPropertyValue(name).trim()
+    const axis = { stroke: color('--quiet'), grid: { stroke: color('--line'), width: 1 }, ticks: { show: false }, font: '11px "Inter Variable", sans-serif' }
+    const plot = new uPlot(
+      {
+        width,
+        height,
+        tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), zone),
+        cursor: { points: { size: 6 }, y: false },
+        legend: { live: true },
+        scales: { y: { range: (_, low, high) => [Math.min(0, low), high > 0 ? high * 1.1 : 1] } },
+        axes: [
+          { ...axis, grid: { show: false }, space: 70, values: [[86400, '{D} {MMM}', null, null, null, null, null, null, 1], [60, '{HH}:{mm}', null, null, null, null, null, null, 1], [1, '{HH}:{mm}:{ss}', null, null, null, null, null, null, 1]] },
+          { ...axis, size: 56, space: 30, values: (_, splits) => splits.map((value) => unit(value)) },
+        ],
+        series: [
+          { value: '{DD} {MMM} {HH}:{mm}' },
+          ...lines.map((line) => ({
+            label: line.label,
+            stroke: color(line.color),
+            width: 1.6,
+            points: { show: line.values.filter((value) => value !== null).length < 3 },
+            spanGaps: true,
+            ...(line.dash ? { dash: line.dash } : {}),
+            ...(line.fill ? { fill: `${color(line.color)}22` } : {}),
+            value: (_: uPlot, value: number | null) => (value === null ? '–' : unit(value)),
+          })),
+        ],
+      },
+      [at.map((each) => new Date(each).getTime() / 1000), ...lines.map((line) => line.values)],
+      target,
+    )
+    return () => plot.destroy()
+  }, [at, lines, unit, width, height, colorScheme, zone])
+  return (
+    <div ref={box} className={classes.chart} role="img" aria-label={`${label}. ${summary(lines, unit)}`}>
+      <div ref={holder} />
+    </div>
+  )
+}
+
+/** The latest value of each line: what a screen reader says. */
+function summary(lines: Line[], unit: (value: number) => string): string {
+  return lines
+    .map((line) => {
+      const last = line.values.findLast((value) => value !== null)
+      return `${line.label}: ${last == null ? t('no data') : unit(last)}`
+    })
+    .join(', ')
+}

@@ -1,0 +1,102 @@
+/**
+ * The one question before something is changed that cannot simply be taken back: the name of the object, the effect in
+ * numbers, and a reason for the audit.
+ */
+import { Alert, Button, Group, Modal, Text, TextInput } from '@mantine/core'
+import { createContext, useCallback, useContext, useState, type ReactNode } from 'react'
+import { t } from '@/i18n'
+import { Failure } from './Page'
+
+export interface Question {
+  title: string
+  /** What it is done to: a name, or “41 jobs”. */
+  object: string
+  /** What happens, in numbers where there are some. */
+  effect: ReactNode
+  /** The word on the button. */
+  verb: string
+  destructive?: boolean
+  /** Ask for a reason; it is kept in the audit. */
+  reason?: 'required' | 'optional' | 'none'
+  /** More fields. */
+  children?: ReactNode
+  /** Done when it is confirmed; what it throws is shown, and the question stays. */
+  act(reason: string | undefined): Promise<unknown>
+}
+
+const Asking = createContext<(question: Question) => void>(() => undefined)
+
+export function useConfirm(): (question: Question) => void {
+  return useContext(Asking)
+}
+
+export function ConfirmProvider({ children }: { children: ReactNode }) {
+  const [question, setQuestion] = useState<Question | null>(null)
+  const [open, setOpen] = useState(false)
+  const ask = useCallback((next: Question) => {
+    setQuestion(next)
+    setOpen(true)
+  }, [])
+  return (
+    <Asking value={ask}>
+      {children}
+      {question && <Dialog key={question.title + question.object} question={question} open={open} close={() => setOpen(false)} />}
+    </Asking>
+  )
+}
+
+function Dialog({ question, open, close }: { question: Question; open: boolean; close: () => void }) {
+  const [reason, setReason] = useState('')
+  const [busy, setBusy] = useState(false)
+  const [error, setError] = useState<unknown>(null)
+  const asked = question.reason ?? 'optional'
+  const ready = !busy && (asked !== 'required' || reason.trim().length > 0)
+  const act = async () => {
+    setBusy(true)
+    setError(null)
+    try {
+      await question.act(reason.trim() || undefined)
+      close()
+      setReason('')
+    } catch (failure) {
+      setError(failure)
+    } finally {
+      setBusy(false)
+    }
+  }
+  return (
+    <Modal opened={open} onClose={close} title={<strong>{question.title}</strong>} size="md">
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (ready) void act()
+        }}
+      >
+        <Text fw={600} style={{ overflowWrap: 'anywhere' }}>{question.object}</Text>
+        <Text mt={4} c="dimmed">{question.effect}</Text>
+        {question.children}
+        {asked !== 'none' && (
+          <TextInput
+            mt="md"
+            data-autofocus
+            label={asked === 'required' ? t('Reason') : t('Reason (optional)')}
+            description={t('Kept in the audit with your name.')}
+            value={reason}
+            onChange={(event) => setReason(event.currentTarget.value)}
+            required={asked === 'required'}
+            maxLength={1000}
+          />
+        )}
+        {error !== null && (
+          <Alert mt="md" color="red" p={0}>
+            <Failure error={error} />
+          </Alert>
+        )}
+        <Group justify="flex-end" mt="lg" gap="xs">
+          <Button variant="default" type="button" onClick={close}>{t('Keep it as it is')}</Button>
+          <Button type="submit" loading={busy} disabled={!ready} {...(question.destructive ? { color: 'red' } : {})}>{question.verb}</Button>
+        </Group>
+      </form>
+    </Modal>
+  )
+}

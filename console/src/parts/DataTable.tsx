@@ -1,0 +1,309 @@
+/**
+ * The one list. The server pages, filters and sorts; filters and order stand in the address bar, so that a list can be
+ * sent to a colleague. Rows are virtual: ten thousand loaded rows cost what thirty cost.
+ */
+import { ActionIcon, Button, Checkbox, Menu, Select, TextInput, Tooltip } from '@mantine/core'
+import { useDebouncedCallback } from '@mantine/hooks'
+import { IconArrowDown, IconArrowUp, IconDownload, IconSearch, IconX } from '@tabler/icons-react'
+import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
+import { flexRender, getCoreRowModel, useReactTable, type ColumnDef, type RowData } from '@tanstack/react-table'
+import { useVirtualizer } from '@tanstack/react-virtual'
+import { useEffect, useMemo, useRef, useState, type ReactNode } from 'react'
+import { useNavigate, useSearchParams } from 'react-router'
+import type { Paged } from '@/api/client'
+import { number, t, tn } from '@/i18n'
+import { download } from './download'
+import { Failure } from './Page'
+import classes from './DataTable.module.css'
+
+declare module '@tanstack/react-table' {
+  interface ColumnMeta<TData extends RowData, TValue> {
+    /** What the server calls this order. */
+    sort?: string
+    /** Leave the column out below this width. */
+    hide?: 'sm' | 'md' | 'lg'
+    align?: 'right'
+    width?: number | string
+    /** Not used: TypeScript wants both type parameters named. */
+    _?: [TData, TValue]
+  }
+}
+
+export interface Filter {
+  name: string
+  label: string
+  kind?: 'text' | 'choice'
+  options?: { value: string; label: string }[]
+  width?: number
+}
+export type Filters = Record<string, string>
+
+/** What was selected: some rows, or all that match. */
+export interface Selection<T> {
+  rows: T[]
+  all: boolean
+  count: number
+  filters: Filters
+}
+export interface BulkAction<T> {
+  label: string
+  icon?: ReactNode
+  color?: string
+  act(selection: Selection<T>): void
+}
+
+interface Props<T> {
+  /** The first part of the query's key: see `live`. */
+  name: string
+  label: string
+  columns: ColumnDef<T>[]
+  load(filters: Filters, cursor: string | null, signal: AbortSignal): Promise<Paged<T[]>>
+  keyOf(row: T): string
+  filters?: Filter[]
+  /** Filters that are always on, beside those of the address bar. */
+  fixed?: Filters
+  to?(row: T): string | null
+  bulk?: BulkAction<T>[]
+  /** The path of the export, with `format` and the filters: /jobs/export. */
+  exported?: string
+  empty: ReactNode
+  /** As high as its rows instead of the window. */
+  short?: boolean
+  toolbar?: ReactNode
+}
+
+const ROW = 38
+
+export function DataTable<T>({ name, label, columns, load, keyOf, filters = [], fixed, to, bulk = [], exported, empty, short = false, toolbar }: Props<T>) {
+  const [search, setSearch] = useSearchParams()
+  const navigate = useNavigate()
+  const names = useMemo(() => new Set([...filters.map((filter) => filter.name), 'sort']), [filters])
+  const chosen: Filters = { ...fixed }
+  for (const [key, value] of search) if (names.has(key)) chosen[key] = value
+  const set = (key: string, value: string | null) =>
+    setSearch(
+      (before) => {
+        const next = new URLSearchParams(before)
+        if (value) next.set(key, value)
+        else next.delete(key)
+        return next
+      },
+      { replace: true },
+    )
+
+  const query = useInfiniteQuery({
+    queryKey: [name, 'list', chosen],
+    queryFn: ({ pageParam, signal }) => load(chosen, pageParam, signal),
+    initialPageParam: null as string | null,
+    getNextPageParam: (last) => last.cursor,
+    placeholderData: keepPreviousData,
+  })
+  const rows = useMemo(() => query.data?.pages.flatMap((each) => each.items) ?? [], [query.data])
+  const first = query.data?.pages[0]
+  const total = first?.total ?? null
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
+  const [all, setAll] = useState(false)
+  const filterKey = JSON.stringify(chosen)
+  useEffect(() => {
+    setSelected(new Set())
+    setAll(false)
+  }, [filterKey])
+
+  const table = useReactTable({ data: rows, columns, getCoreRowModel: getCoreRowModel(), getRowId: keyOf })
+  const scroller = useRef<HTMLDivElement>(null)
+  const modelRows = table.getRowModel().rows
+  const virtual = useVirtualizer({
+    count: modelRows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ROW,
+    overscan: 12,
+    enabled: !short,
+  })
+  const items = short ? modelRows.map((_, index) => ({ index, start: 0, end: 0 })) : virtual.getVirtualItems()
+  const last = items.at(-1)?.index ?? 0
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = query
+  useEffect(() => {
+    if (!short && hasNextPage && !isFetchingNextPage && rows.length > 0 && last >= rows.length - 20) void fetchNextPage()
+  }, [short, last, rows.length, hasNextPage, isFetchingNextPage, fetchNextPage])
+
+  const before = short ? 0 : (items[0]?.start ?? 0)
+  const after = short ? 0 : virtual.getTotalSize() - (items.at(-1)?.end ?? 0)
+  const width = columns.length + (bulk.length ? 1 : 0)
+  const filtered = filters.some((filter) => chosen[filter.name] && !(fixed && filter.name in fixed))
+  const chosenRows = rows.filter((row) => selected.has(keyOf(row)))
+  const selection: Selection<T> = { rows: chosenRows, all, count: all ? (total ?? rows.length) : chosenRows.length, filters: chosen }
+
+  return (
+    <section className={classes.table} aria-label={label}>
+      <div className={classes.bar}>
+        {filters.map((filter) => (
+          <FilterField key={filter.name} filter={filter} value={chosen[filter.name] ?? ''} set={(value) => set(filter.name, value)} />
+        ))}
+        {filtered && (
+          <Button variant="subtle" color="gray" leftSection={<IconX size={13} />} onClick={() => setSearch(new URLSearchParams(), { replace: true })}>
+            {t('Clear')}
+          </Button>
+        )}
+        <span className={classes.space} />
+        {toolbar}
+        <span className={classes.count} aria-live="polite">{counted(rows.length, total, first?.estimated ?? false, query.hasNextPage)}</span>
+        {exported && (
+          <Menu position="bottom-end">
+            <Menu.Target>
+              <Tooltip label={t('Export what matches')}>
+                <ActionIcon aria-label={t('Export what matches')}><IconDownload size={16} /></ActionIcon>
+              </Tooltip>
+            </Menu.Target>
+            <Menu.Dropdown>
+              <Menu.Item onClick={() => void download(exported, { ...chosen, format: 'csv' }, `${name}.csv`)}>CSV</Menu.Item>
+              <Menu.Item onClick={() => void download(exported, { ...chosen, format: 'json' }, `${name}.json`)}>JSON</Menu.Item>
+              <Menu.Item onClick={() => void download(exported, { ...chosen, format: 'jsonl' }, `${name}.jsonl`)}>{t('JSON lines')}</Menu.Item>
+            </Menu.Dropdown>
+          </Menu>
+        )}
+      </div>
+      {bulk.length > 0 && selection.count > 0 && (
+        <div className={classes.selection} role="region" aria-label={t('Selection')}>
+          <strong className="num">{tn('{count} selected', '{count} selected', selection.count)}</strong>
+          {!all && total !== null && total > chosenRows.length && chosenRows.length === rows.length && (
+            <Button variant="subtle" onClick={() => setAll(true)}>{tn('Select all {count} that match', 'Select all {count} that match', total)}</Button>
+          )}
+          <span className={classes.space} />
+          {bulk.map((action) => (
+            <Button key={action.label} variant="default" leftSection={action.icon} {...(action.color ? { c: action.color } : {})} onClick={() => action.act(selection)}>
+              {action.label}
+            </Button>
+          ))}
+          <ActionIcon aria-label={t('Clear the selection')} onClick={() => { setSelected(new Set()); setAll(false) }}><IconX size={14} /></ActionIcon>
+        </div>
+      )}
+      {query.error && rows.length === 0 ? (
+        <Failure error={query.error} />
+      ) : !query.isPending && rows.length === 0 ? (
+        filtered ? <div className={classes.none}>{t('Nothing matches these filters.')}</div> : empty
+      ) : (
+        <div ref={scroller} className={short ? classes.shortScroller : classes.scroller} tabIndex={0} role="group" aria-label={label}>
+          <table>
+            <thead>
+              {table.getHeaderGroups().map((group) => (
+                <tr key={group.id}>
+                  {bulk.length > 0 && (
+                    <th className={classes.check} scope="col">
+                      <Checkbox
+                        aria-label={t('Select all rows that are loaded')}
+                        checked={rows.length > 0 && chosenRows.length === rows.length}
+                        indeterminate={chosenRows.length > 0 && chosenRows.length < rows.length}
+                        onChange={(event) => { setSelected(new Set(event.currentTarget.checked ? rows.map(keyOf) : [])); setAll(false) }}
+                      />
+                    </th>
+                  )}
+                  {group.headers.map((header) => {
+                    const meta = header.column.columnDef.meta
+                    const content = flexRender(header.column.columnDef.header, header.getContext())
+                    return (
+                      <th key={header.id} scope="col" data-hide={meta?.hide} data-align={meta?.align} style={{ width: meta?.width }} {...sorted(meta?.sort, chosen['sort'])}>
+                        {meta?.sort ? <SortButton sort={meta.sort} current={chosen['sort']} set={(value) => set('sort', value)}>{content}</SortButton> : content}
+                      </th>
+                    )
+                  })}
+                </tr>
+              ))}
+            </thead>
+            <tbody aria-busy={query.isPending}>
+              {query.isPending && <tr><td colSpan={width} className={classes.none}>{t('Loading')}…</td></tr>}
+              {before > 0 && <tr aria-hidden style={{ height: before }}><td colSpan={width} /></tr>}
+              {items.map(({ index }) => {
+                const row = modelRows[index]
+                if (!row) return null
+                const key = row.id
+                const target = to?.(row.original) ?? null
+                return (
+                  <tr
+                    key={key}
+                    data-selected={selected.has(key) || all || undefined}
+                    data-link={target !== null || undefined}
+                    onClick={(event) => {
+                      if (target && !(event.target as HTMLElement).closest('a,button,input,label')) void navigate(target)
+                    }}
+                  >
+                    {bulk.length > 0 && (
+                      <td className={classes.check}>
+                        <Checkbox
+                          aria-label={t('Select this row')}
+                          checked={all || selected.has(key)}
+                          onChange={(event) => {
+                            const next = new Set(selected)
+                            if (event.currentTarget.checked) next.add(key)
+                            else next.delete(key)
+                            setSelected(next)
+                            setAll(false)
+                          }}
+                        />
+                      </td>
+                    )}
+                    {row.getVisibleCells().map((cell) => (
+                      <td key={cell.id} data-hide={cell.column.columnDef.meta?.hide} data-align={cell.column.columnDef.meta?.align}>
+                        {flexRender(cell.column.columnDef.cell, cell.getContext())}
+                      </td>
+                    ))}
+                  </tr>
+                )
+              })}
+              {after > 0 && <tr aria-hidden style={{ height: after }}><td colSpan={width} /></tr>}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {short && hasNextPage && (
+        <div className={classes.more}>
+          <Button variant="subtle" color="gray" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>{t('Show more')}</Button>
+        </div>
+      )}
+    </section>
+  )
+}
+
+function FilterField({ filter, value, set }: { filter: Filter; value: string; set: (value: string | null) => void }) {
+  const [text, setText] = useState(value)
+  const later = useDebouncedCallback(set, 250)
+  useEffect(() => setText(value), [value])
+  if (filter.kind === 'text') {
+    return (
+      <TextInput
+        aria-label={filter.label}
+        placeholder={filter.label}
+        leftSection={<IconSearch size={14} />}
+        w={filter.width ?? 220}
+        value={text}
+        onChange={(event) => { setText(event.currentTarget.value); later(event.currentTarget.value) }}
+      />
+    )
+  }
+  return (
+    <Select aria-label={filter.label} placeholder={filter.label} data={filter.options ?? []} value={value || null} onChange={set} clearable w={filter.width ?? 140} />
+  )
+}
+
+function SortButton({ sort, current, set, children }: { sort: string; current: string | undefined; set: (value: string) => void; children: ReactNode }) {
+  const rising = current === sort
+  const falling = current === `-${sort}`
+  return (
+    <button type="button" className={classes.sort} onClick={() => set(rising ? `-${sort}` : sort)}>
+      {children}
+      {rising && <IconArrowUp size={12} aria-hidden />}
+      {falling && <IconArrowDown size={12} aria-hidden />}
+    </button>
+  )
+}
+
+function sorted(sort: string | undefined, current: string | undefined): { 'aria-sort'?: 'ascending' | 'descending' } {
+  if (!sort) return {}
+  return current === sort ? { 'aria-sort': 'ascending' } : current === `-${sort}` ? { 'aria-sort': 'descending' } : {}
+}
+
+/** “100 of 4,312”, “100 of about 1.2 M”, “100+”. */
+export function counted(loaded: number, total: number | null, estimated: boolean, more: boolean): string {
+  if (total === null) return more ? `${number(loaded)}+` : number(loaded)
+  if (!more && !estimated) return number(Math.max(total, loaded))
+  return t(estimated ? '{loaded} of about {total}' : '{loaded} of {total}', { loaded: number(loaded), total: number(Math.max(total, loaded)) })
+}

@@ -1,0 +1,119 @@
+/** The head of a page, and the panels on it. */
+import { Skeleton } from '@mantine/core'
+import { IconAlertTriangle, IconChevronRight } from '@tabler/icons-react'
+import { useEffect, type ReactNode } from 'react'
+import { Link } from 'react-router'
+import { ApiError, Unreachable } from '@/api/client'
+import { t } from '@/i18n'
+import classes from './Page.module.css'
+
+interface Crumb {
+  to: string
+  name: string
+}
+interface Props {
+  title: string
+  /** Beside the title: a state, an id. */
+  mark?: ReactNode
+  /** Under the title, in a line. */
+  about?: ReactNode
+  crumbs?: Crumb[]
+  actions?: ReactNode
+  children: ReactNode
+  wide?: boolean
+}
+
+export function Page({ title, mark, about, crumbs = [], actions, children }: Props) {
+  useEffect(() => {
+    document.title = `${title} · Sexton`
+  }, [title])
+  return (
+    <div className={classes.page}>
+      <header className={classes.head}>
+        <div className={classes.titles}>
+          {crumbs.length > 0 && (
+            <nav className={classes.crumbs} aria-label={t('Path')}>
+              {crumbs.map((crumb) => (
+                <span key={crumb.to} className={classes.crumb}>
+                  <Link to={crumb.to}>{crumb.name}</Link>
+                  <IconChevronRight size={12} aria-hidden />
+                </span>
+              ))}
+            </nav>
+          )}
+          <div className={classes.title}>
+            <h1>{title}</h1>
+            {mark}
+          </div>
+          {about && <div className={classes.about}>{about}</div>}
+        </div>
+        {actions && <div className={classes.actions}>{actions}</div>}
+      </header>
+      {children}
+    </div>
+  )
+}
+
+export function Panel({ title, right, children, flush = false, label }: { title?: ReactNode; right?: ReactNode; children: ReactNode; flush?: boolean; label?: string }) {
+  return (
+    <section className={classes.panel} aria-label={label ?? (typeof title === 'string' ? title : undefined)}>
+      {(title || right) && (
+        <header className={classes.panelHead}>
+          <h2>{title}</h2>
+          {right && <div className={classes.panelRight}>{right}</div>}
+        </header>
+      )}
+      <div className={flush ? classes.flush : classes.body}>{children}</div>
+    </section>
+  )
+}
+
+/** Names and values, in columns that wrap. */
+export function Facts({ items }: { items: [ReactNode, ReactNode][] }) {
+  return (
+    <dl className={classes.facts}>
+      {items.map(([name, value], index) => (
+        <div key={index}>
+          <dt>{name}</dt>
+          <dd>{value ?? <span className="quiet">–</span>}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+export function Columns({ children, side }: { children: ReactNode; side?: boolean }) {
+  return <div className={side ? classes.side : classes.columns}>{children}</div>
+}
+
+export function Stack({ children }: { children: ReactNode }) {
+  return <div className={classes.stack}>{children}</div>
+}
+
+/** Waiting, an error with the server's own words, or the content. */
+export function Answer<T>({ query, children, lines = 4 }: { query: { data: T | undefined; error: unknown }; children: (data: T) => ReactNode; lines?: number }) {
+  if (query.data !== undefined) return <>{children(query.data)}</>
+  if (query.error) return <Failure error={query.error} />
+  return (
+    <div className={classes.waiting} aria-busy="true" aria-label={t('Loading')}>
+      {Array.from({ length: lines }, (_, index) => (
+        <Skeleton key={index} height={14} width={`${90 - index * 12}%`} />
+      ))}
+    </div>
+  )
+}
+
+export function Failure({ error }: { error: unknown }) {
+  const known = error instanceof ApiError
+  const title = error instanceof Unreachable ? t('The server cannot be reached') : known && error.status === 403 ? t('Not allowed') : known && error.status === 404 ? t('Not found') : t('That did not work')
+  return (
+    <div className={classes.failure} role="alert">
+      <IconAlertTriangle size={18} aria-hidden />
+      <div>
+        <strong>{title}</strong>
+        <p>{error instanceof Unreachable ? t('It is tried again by itself.') : error instanceof Error ? error.message : String(error)}</p>
+        {known && error.hint && <p className="quiet">{error.hint}</p>}
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,90 @@
+/** An instant: relative, exact on hover with its zone, and one click copies it as ISO 8601. */
+import { Tooltip, UnstyledButton } from '@mantine/core'
+import { useEffect, useState, useSyncExternalStore } from 'react'
+import { useZone } from '@/frame/session'
+import { t } from '@/i18n'
+import { copy } from './Copy'
+import { countdown, exactly, relative, shortly, validZone } from './instant'
+import classes from './Time.module.css'
+
+/** One timer for all times of the page. */
+const ticks = {
+  now: new Date(),
+  watchers: new Set<() => void>(),
+  timer: undefined as ReturnType<typeof setInterval> | undefined,
+}
+
+function watch(watcher: () => void): () => void {
+  ticks.watchers.add(watcher)
+  ticks.timer ??= setInterval(() => {
+    ticks.now = new Date()
+    for (const each of ticks.watchers) each()
+  }, 1000)
+  return () => {
+    ticks.watchers.delete(watcher)
+    if (ticks.watchers.size === 0) {
+      clearInterval(ticks.timer)
+      ticks.timer = undefined
+    }
+  }
+}
+
+export function useNow(): Date {
+  return useSyncExternalStore(watch, () => ticks.now)
+}
+
+interface Props {
+  at: string | null | undefined
+  /** The zone of the job, if it has one. */
+  zone?: string | null | undefined
+  /** relative: “3 min ago”; clock: “14:05”; countdown: “4:05”; both: the clock and the relative time. */
+  show?: 'relative' | 'clock' | 'countdown' | 'both'
+  seconds?: boolean
+}
+
+export function Time({ at, zone, show = 'relative', seconds = false }: Props) {
+  const now = useNow()
+  const shown = validZone(useZone(zone))
+  const [copied, setCopied] = useState(false)
+  useEffect(() => {
+    if (!copied) return
+    const timer = setTimeout(() => setCopied(false), 1200)
+    return () => clearTimeout(timer)
+  }, [copied])
+  if (!at) return <span className="quiet">–</span>
+  const instant = new Date(at)
+  if (Number.isNaN(instant.getTime())) return <span>{at}</span>
+  const label = copied ? t('Copied') : fullLabel(instant, shown, zone)
+  return (
+    <Tooltip label={label} multiline maw={320}>
+      <UnstyledButton
+        component="button"
+        type="button"
+        className={classes.time}
+        aria-label={`${text(instant, now, shown, show, seconds)}, ${exactly(instant, shown)}. ${t('Copy as ISO 8601')}`}
+        onClick={(event) => {
+          event.preventDefault()
+          event.stopPropagation()
+          void copy(instant.toISOString()).then(() => setCopied(true))
+        }}
+      >
+        <time dateTime={instant.toISOString()}>{text(instant, now, shown, show, seconds)}</time>
+        {show === 'both' && <span className="quiet"> · {relative(instant, now)}</span>}
+      </UnstyledButton>
+    </Tooltip>
+  )
+}
+
+function text(at: Date, now: Date, zone: string, show: NonNullable<Props['show']>, seconds: boolean): string {
+  if (show === 'clock' || show === 'both') return shortly(at, zone, now, seconds)
+  if (show === 'countdown') return countdown((at.getTime() - now.getTime()) / 1000)
+  return relative(at, now)
+}
+
+function fullLabel(at: Date, shown: string, zone: string | null | undefined): string {
+  const lines = [`${exactly(at, shown)} (${shown})`]
+  const job = zone ? validZone(zone) : null
+  if (job && job !== shown) lines.push(`${exactly(at, job)} (${job})`)
+  if (shown !== 'UTC' && job !== 'UTC') lines.push(exactly(at, 'UTC'))
+  return `${lines.join('\n')}\n${t('Click to copy')}`
+}

@@ -1,0 +1,129 @@
+/** Instants in words: pure functions, so that they can be tested without a page. */
+import { locale, t, tn } from '@/i18n'
+
+export type ZoneChoice = 'mine' | 'job' | 'utc'
+
+export function browserZone(): string {
+  return Intl.DateTimeFormat().resolvedOptions().timeZone
+}
+
+const UNITS = [
+  ['year', 31_557_600],
+  ['month', 2_629_800],
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+  ['second', 1],
+] as const
+
+/** “in 4 minutes”, “3 hours ago”; under ten seconds “now”. */
+export function relative(at: Date, now: Date): string {
+  const seconds = (at.getTime() - now.getTime()) / 1000
+  const size = Math.abs(seconds)
+  const format = new Intl.RelativeTimeFormat(locale(), { numeric: 'always', style: 'short' })
+  for (const [unit, length] of UNITS) {
+    if (size >= length || unit === 'second') return format.format(Math.trunc(seconds / length), unit)
+  }
+  return ''
+}
+
+/** “4:05”, “2 d 3 h”: for countdowns. */
+export function countdown(seconds: number): string {
+  if (seconds <= 0) return t('now')
+  const whole = Math.floor(seconds)
+  const days = Math.floor(whole / 86_400)
+  if (days > 0) return t('{days} d {hours} h', { days, hours: Math.floor((whole % 86_400) / 3600) })
+  const hours = Math.floor(whole / 3600)
+  const minutes = Math.floor((whole % 3600) / 60)
+  const rest = String(whole % 60).padStart(2, '0')
+  return hours > 0 ? `${hours}:${String(minutes).padStart(2, '0')}:${rest}` : `${minutes}:${rest}`
+}
+
+/** “340 ms”, “4.2 s”, “3 min 5 s”, “2 h 10 min”. */
+export function duration(seconds: number | null | undefined): string {
+  if (seconds === null || seconds === undefined || Number.isNaN(seconds)) return '–'
+  const size = Math.abs(seconds)
+  if (size < 0.0005) return '0 ms'
+  if (size < 1) return `${Math.round(seconds * 1000)} ms`
+  if (size < 60) return `${trimmed(seconds, size < 10 ? 1 : 0)} s`
+  if (size < 3600) return joined(size, 60, 'min', 1, 's')
+  if (size < 86_400) return joined(size, 3600, 'h', 60, 'min')
+  return joined(size, 86_400, 'd', 3600, 'h')
+}
+
+function joined(size: number, large: number, name: string, small: number, rest: string): string {
+  const left = Math.floor((size % large) / small)
+  return `${Math.floor(size / large)} ${name}${left ? ` ${left} ${rest}` : ''}`
+}
+
+function trimmed(value: number, digits: number): string {
+  return new Intl.NumberFormat(locale(), { maximumFractionDigits: digits }).format(value)
+}
+
+/** “Wed 18 Nov 2026, 14:05:09 CET”. */
+export function exactly(at: Date, zone: string): string {
+  return new Intl.DateTimeFormat(locale(), {
+    timeZone: zone,
+    weekday: 'short',
+    day: 'numeric',
+    month: 'short',
+    year: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    hourCycle: 'h23',
+    timeZoneName: 'short',
+  }).format(at)
+}
+
+/** “14:05”, or with the day if it is another than that of `now`. */
+export function shortly(at: Date, zone: string, now: Date, seconds = false): string {
+  const clock = new Intl.DateTimeFormat(locale(), {
+    timeZone: zone,
+    hour: '2-digit',
+    minute: '2-digit',
+    ...(seconds ? { second: '2-digit' } : {}),
+    hourCycle: 'h23',
+  }).format(at)
+  if (dayOf(at, zone) === dayOf(now, zone)) return clock
+  const far = Math.abs(at.getTime() - now.getTime()) > 300 * 86_400_000
+  const day = new Intl.DateTimeFormat(locale(), {
+    timeZone: zone,
+    day: 'numeric',
+    month: 'short',
+    ...(far ? { year: 'numeric' } : {}),
+  }).format(at)
+  return `${day}, ${clock}`
+}
+
+/** “2026-11-18” on the wall clock of the zone. */
+export function dayOf(at: Date, zone: string): string {
+  return new Intl.DateTimeFormat('en-CA', { timeZone: zone, year: 'numeric', month: '2-digit', day: '2-digit' }).format(at)
+}
+
+/** “2026-11-18T14:05” on the wall clock of the zone. */
+export function wallOf(at: Date, zone: string): string {
+  const parts = new Intl.DateTimeFormat('en-CA', { timeZone: zone, hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }).format(at)
+  return `${dayOf(at, zone)}T${parts}`
+}
+
+/** “CET”, “GMT+2”. */
+export function abbreviation(zone: string, at: Date): string {
+  const parts = new Intl.DateTimeFormat(locale(), { timeZone: zone, timeZoneName: 'short' }).formatToParts(at)
+  return parts.find((part) => part.type === 'timeZoneName')?.value ?? zone
+}
+
+export function validZone(zone: string | null | undefined): string {
+  if (!zone) return 'UTC'
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: zone })
+    return zone
+  } catch {
+    return 'UTC'
+  }
+}
+
+/** How old what is shown is: “live”, “3 s old”. */
+export function age(seconds: number): string {
+  return seconds < 3 ? t('just now') : seconds < 60 ? tn('{count} s ago', '{count} s ago', Math.floor(seconds)) : duration(seconds)
+}
