@@ -90,6 +90,7 @@ async def test_pages_lead_to_the_sign_in_and_the_api_does_not(database: Database
         assert (await browser("GET", "/openapi.json")).code == "no_key"
 
 
+@pytest.mark.usefixtures("without_console")
 async def test_the_page_shows_who_is_signed_in_and_lets_them_out(database: Database) -> None:
     async with serve(database, Settings(api_keys=KEY)) as api:
         browser, other = await signed_in(api, ADMIN), await signed_in(api, ADMIN)
@@ -107,6 +108,7 @@ async def test_the_page_shows_who_is_signed_in_and_lets_them_out(database: Datab
         assert (await other("GET", "/")).status == 303
 
 
+@pytest.mark.usefixtures("without_console")
 async def test_a_person_of_one_namespace_sees_their_roles(database: Database) -> None:
     async with serve(database, Settings(api_keys=KEY)) as api:
         made = await api("POST", "/keys", {"name": "look", "role": "viewer"}, headers=ADMIN)

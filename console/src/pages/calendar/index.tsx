@@ -1,1 +1,98 @@
-export { default } from '../missing'
+/** Everything that is planned, from the code that fires, and what happened. */
+import { Alert, Button, Chip, Group, Modal } from '@mantine/core'
+import { IconCalendarPlus } from '@tabler/icons-react'
+import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useNavigate, useSearchParams } from 'react-router'
+import { call } from '@/api/client'
+import type { CalendarItem } from '@/api/types'
+import { useSession, useZone } from '@/frame/session'
+import { t } from '@/i18n'
+import { Calendar, type CalendarEvent } from '@/parts/calendar/Calendar'
+import { addDays, daysOf, instantOf } from '@/parts/calendar/days'
+import { Move } from '@/parts/calendar/Move'
+import { useCalendar } from '@/parts/calendar/useCalendar'
+import { Code } from '@/parts/Copy'
+import { tell } from '@/parts/notify'
+import { Failure, Page } from '@/parts/Page'
+
+type Entry = CalendarEvent & { item: CalendarItem }
+
+export default function CalendarPage() {
+  const zone = useZone()
+  const session = useSession()
+  const navigate = useNavigate()
+  const queries = useQueryClient()
+  const [search, setSearch] = useSearchParams()
+  const { view, day, go } = useCalendar(zone)
+  const [moving, setMoving] = useState<{ event: Entry; local: string | null } | null>(null)
+  const [subscribing, setSubscribing] = useState(false)
+  const kinds = (search.get('kinds') ?? 'jobs,content,campaigns').split(',').filter(Boolean)
+  const days = daysOf(view, day)
+  const start = instantOf(`${days[0]}T00:00`, zone)
+  const end = instantOf(`${addDays(days.at(-1) ?? day, 1)}T00:00`, zone)
+  const asked = useQuery({
+    queryKey: ['calendar', start, end, zone, kinds.join()],
+    queryFn: ({ signal }) => call('GET /calendar', { query: { start, end, timezone: zone, kinds: kinds.join(',') }, signal }),
+    placeholderData: keepPreviousData,
+    enabled: kinds.length > 0,
+  })
+  const events: Entry[] = (asked.data?.entries ?? []).map((item) => ({ key: `${item.kind}-${item.id}-${item.at}`, at: item.at, title: item.title, detail: item.action ?? null, status: item.status ?? 'upcoming', movable: item.movable ?? false, count: item.count ?? null, item }))
+  const act = async (event: Entry, local: string, force: boolean) => {
+    if (event.item.kind === 'content') await call('POST /content/schedules/{schedule}/reschedule', { path: { schedule: event.item.id }, body: { local_time: local, timezone: zone, force } })
+    else await call('POST /jobs/{job}/reschedule', { path: { job: event.item.job_id ?? event.item.id }, body: { at: instantOf(local, zone) } })
+    tell(t('{name} is moved', { name: event.title }))
+    await queries.invalidateQueries({ queryKey: ['calendar'] })
+  }
+  const open = (event: CalendarEvent) => {
+    const { item } = event as Entry
+    if (item.kind === 'content') void navigate(`/content/schedules/${encodeURIComponent(item.id)}`)
+    else if (item.kind === 'run') void navigate(`/runs/${encodeURIComponent(item.id)}`)
+    else if (item.kind === 'campaign') void navigate(`/notifications/campaigns/${encodeURIComponent(item.id)}`)
+    else void navigate(`/jobs/${encodeURIComponent(item.job_id ?? item.id)}`)
+  }
+  return (
+    <Page title={t('Calendar')} actions={<Button variant="default" leftSection={<IconCalendarPlus size={14} />} onClick={() => setSubscribing(true)}>{t('Subscribe')}</Button>}>
+      {asked.error && <Alert color="red" p={0}><Failure error={asked.error} /></Alert>}
+      <Calendar
+        view={view}
+        day={day}
+        zone={zone}
+        events={events}
+        density={asked.data?.density ?? []}
+        clockChanges={asked.data?.clock_changes ?? []}
+        go={go}
+        open={open}
+        {...(session.may('operator') ? { move: (event: CalendarEvent, local: string | null) => setMoving({ event: event as Entry, local }) } : {})}
+        right={
+          <Chip.Group multiple value={kinds} onChange={(value) => setSearch((before) => { const next = new URLSearchParams(before); next.set('kinds', value.join(',')); return next }, { replace: true })}>
+            <Group gap={4}>{[['jobs', t('Jobs')], ['content', t('Content')], ['campaigns', t('Campaigns')]].map(([value = '', label]) => <Chip key={value} value={value} size="xs" variant="light">{label}</Chip>)}</Group>
+          </Chip.Group>
+        }
+      />
+      {moving && <Move event={moving.event} local={moving.local} zone={zone} close={() => setMoving(null)} act={(local, force) => act(moving.event, local, force)} />}
+      {subscribing && <Subscribe close={() => setSubscribing(false)} />}
+    </Page>
+  )
+}
+
+function Subscribe({ close }: { close: () => void }) {
+  const session = useSession()
+  const [path, setPath] = useState<string | null>(null)
+  const [error, setError] = useState<unknown>(null)
+  const make = async () => {
+    try {
+      const made = await call('POST /content/feeds', { body: { name: t('Calendar of {name}', { name: session.caller.name }) } })
+      setPath(location.origin + made.path)
+    } catch (failure) {
+      setError(failure)
+    }
+  }
+  return (
+    <Modal opened onClose={close} title={<strong>{t('Subscribe as iCalendar')}</strong>}>
+      <p className="quiet">{t('An address that calendar programs read. Whoever has it can see the titles and times of planned content, and nothing else; it can be revoked.')}</p>
+      {path ? <Code>{path}</Code> : <Button mt="md" onClick={() => void make()} disabled={!session.may('editor')}>{t('Make an address')}</Button>}
+      {error !== null && <Failure error={error} />}
+    </Modal>
+  )
+}

@@ -1,1 +1,108 @@
-export { default } from '../missing'
+import { Alert, Button, Textarea } from '@mantine/core'
+import { IconRefresh, IconTrash } from '@tabler/icons-react'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Link, useNavigate, useParams } from 'react-router'
+import { call, callExact } from '@/api/client'
+import { parseExact, writeExact } from '@/api/exact'
+import type { DeadLetter } from '@/api/schema'
+import { useSession } from '@/frame/session'
+import { t } from '@/i18n'
+import { useConfirm } from '@/parts/Confirm'
+import { Code } from '@/parts/Copy'
+import { Json } from '@/parts/Json'
+import { tell } from '@/parts/notify'
+import { Answer, Columns, Facts, Failure, Page, Panel, Stack } from '@/parts/Page'
+import { Status } from '@/parts/Status'
+import { Time } from '@/parts/Time'
+import { firstLine } from '../dead'
+
+export default function Letter() {
+  const { run = '' } = useParams()
+  const asked = useQuery({ queryKey: ['dead', run], queryFn: () => callExact('GET /dead/{run}', { path: { run } }) })
+  return <Answer query={asked}>{(letter) => <Shown letter={letter} />}</Answer>
+}
+
+function Shown({ letter }: { letter: DeadLetter }) {
+  const session = useSession()
+  const ask = useConfirm()
+  const navigate = useNavigate()
+  const queries = useQueryClient()
+  const [payload, setPayload] = useState<string | null>(null)
+  const [error, setError] = useState<unknown>(null)
+  const path = { run: letter.run_id }
+  const redrive = async () => {
+    setError(null)
+    try {
+      const body = payload === null ? {} : { payload: parseExact(payload) }
+      const made = await call('POST /dead/{run}/redrive', { path, body } as never)
+      tell(t('A new run was made'))
+      await queries.invalidateQueries({ predicate: ({ queryKey: [name] }) => ['dead', 'dead-groups'].includes(String(name)) })
+      void navigate(`/runs/${(made as { run_id: string }).run_id}`)
+    } catch (failure) {
+      setError(failure)
+    }
+  }
+  const discard = () => ask({
+    title: t('Discard a dead letter'),
+    object: `${letter.job_name ?? letter.job_id} ${letter.run_id}`,
+    effect: t('It cannot be redriven any more; its run stays in the history as dead.'),
+    verb: t('Discard'),
+    destructive: true,
+    reason: 'required',
+    act: async (reason) => {
+      await call('POST /dead/{run}/discard', { path, reason })
+      tell(t('It was discarded'))
+      void navigate('/dead')
+    },
+  })
+  return (
+    <Page
+      title={letter.job_name ?? letter.job_id}
+      mark={<><Status status="dead" label={t(letter.reason)} /><code className="quiet">{letter.run_id}</code></>}
+      crumbs={[{ to: '/dead', name: t('Dead letters') }]}
+      about={<>{t('died')} <Time at={letter.died_at} show="both" /></>}
+      actions={session.may('operator') && (
+        <>
+          <Button leftSection={<IconRefresh size={14} />} onClick={() => void redrive()}>{payload === null ? t('Redrive') : t('Redrive with this payload')}</Button>
+          <Button variant="default" leftSection={<IconTrash size={14} />} onClick={discard}>{t('Discard')}</Button>
+        </>
+      )}
+    >
+      {error !== null && <Alert color="red" p={0}><Failure error={error} /></Alert>}
+      <Columns side>
+        <Stack>
+          <Panel title={t('What went wrong')}>{letter.error?.includes('\n') ? <Code>{letter.error}</Code> : <p>{firstLine(letter.error ?? t('nothing was told'))}</p>}</Panel>
+          <Panel
+            title={t('Payload')}
+            right={session.may('operator') && (payload === null ? <Button variant="subtle" onClick={() => setPayload(writeExact(letter.payload ?? null))}>{t('Edit')}</Button> : <Button variant="subtle" color="gray" onClick={() => setPayload(null)}>{t('As it was')}</Button>)}
+          >
+            {payload === null ? <Json value={letter.payload} /> : <Textarea autosize minRows={4} aria-label={t('Payload')} value={payload} onChange={(event) => setPayload(event.currentTarget.value)} styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }} />}
+          </Panel>
+          <Panel title={t('Tries')}>
+            {(letter.attempts ?? []).map((attempt) => (
+              <div key={attempt.attempt}>
+                <p><strong>{t('Try {number}', { number: attempt.attempt })}</strong> <Status status={attempt.outcome} /> <Time at={attempt.started_at} show="both" seconds /></p>
+                {attempt.error && <Code>{attempt.error}</Code>}
+              </div>
+            ))}
+          </Panel>
+        </Stack>
+        <Panel title={t('Facts')}>
+          <Facts
+            items={[
+              [t('Job'), <Link key="j" to={`/jobs/${letter.job_id}`} className="link">{letter.job_name ?? letter.job_id}</Link>],
+              [t('Run'), <Link key="r" to={`/runs/${letter.run_id}`} className="link">{letter.run_id}</Link>],
+              [t('Scheduled'), <Time key="s" at={letter.scheduled_at} show="both" />],
+              [t('By'), t(letter.trigger)],
+              [t('Queue'), letter.queue],
+              [t('Handler'), letter.handler],
+              [t('Idempotency key'), letter.idempotency_key],
+              [t('Delivered'), letter.delivered_at ? <Time key="d" at={letter.delivered_at} /> : letter.delivery_error],
+            ]}
+          />
+        </Panel>
+      </Columns>
+    </Page>
+  )
+}

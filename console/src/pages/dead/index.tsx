@@ -1,1 +1,132 @@
-export { default } from '../missing'
+import { Button, Tabs } from '@mantine/core'
+import { IconRefresh, IconTrash } from '@tabler/icons-react'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import type { ColumnDef } from '@tanstack/react-table'
+import { useMemo, useState } from 'react'
+import { Link, useSearchParams } from 'react-router'
+import { call, page, type Paged } from '@/api/client'
+import type { DeadFilter, DeadGroup, DeadLetter } from '@/api/schema'
+import { useSession } from '@/frame/session'
+import { number, t, tn } from '@/i18n'
+import { useConfirm } from '@/parts/Confirm'
+import { DataTable, type Filters } from '@/parts/DataTable'
+import { Empty } from '@/parts/Empty'
+import { tell } from '@/parts/notify'
+import { Answer, Page, Panel } from '@/parts/Page'
+import { Status } from '@/parts/Status'
+import { Time } from '@/parts/Time'
+import { Redrive } from './Redrive'
+import classes from './Dead.module.css'
+
+const NOTHING = () => (
+  <Empty title={t('No dead letters')} command="sexton dead list">{t('A run that fails for good is kept here until it is redriven or discarded. There is none.')}</Empty>
+)
+
+export default function Dead() {
+  const session = useSession()
+  const [search, setSearch] = useSearchParams()
+  const [redrive, setRedrive] = useState<{ filter: DeadFilter; name: string; count: number } | null>(null)
+  const queries = useQueryClient()
+  const groups = useQuery({ queryKey: ['dead-groups'], queryFn: () => call('GET /dead/groups', { query: { limit: 200 } }) })
+  const letters = groups.data?.reduce((sum, group) => sum + group.letters, 0) ?? 0
+  const tab = search.get('error_group') || search.get('job') ? 'letters' : (search.get('tab') ?? 'groups')
+  const refresh = () => queries.invalidateQueries({ predicate: ({ queryKey: [name] }) => ['dead', 'dead-groups', 'overview'].includes(String(name)) })
+  return (
+    <Page
+      title={t('Dead letters')}
+      about={t('Runs that failed for good: nothing is lost, and nothing is tried again without you.')}
+      actions={session.may('operator') && letters > 0 && <Button leftSection={<IconRefresh size={14} />} onClick={() => setRedrive({ filter: { all: true }, name: t('all dead letters'), count: letters })}>{t('Redrive all')}</Button>}
+    >
+      <Tabs value={tab} onChange={(value) => setSearch(value === 'letters' ? { tab: 'letters' } : {})} keepMounted={false}>
+        <Tabs.List mb="sm">
+          <Tabs.Tab value="groups">{t('By error')}</Tabs.Tab>
+          <Tabs.Tab value="letters">{t('One by one')}</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="groups">
+          <Answer query={groups}>
+            {(found) => found.length === 0 ? <Panel><NOTHING /></Panel> : (
+              <div className={classes.groups}>{found.map((group) => <Group key={group.error_group + group.reason} group={group} redrive={() => setRedrive({ filter: { error_group: group.error_group }, name: firstLine(group.latest_error ?? group.error_group), count: group.letters })} refresh={refresh} />)}</div>
+            )}
+          </Answer>
+        </Tabs.Panel>
+        <Tabs.Panel value="letters"><Letters /></Tabs.Panel>
+      </Tabs>
+      {redrive && <Redrive {...redrive} close={() => setRedrive(null)} done={refresh} />}
+    </Page>
+  )
+}
+
+export function firstLine(text: string): string {
+  return text.split('\n').findLast((line) => line.trim().length > 0)?.trim() ?? text
+}
+
+function Group({ group, redrive, refresh }: { group: DeadGroup; redrive: () => void; refresh: () => Promise<unknown> }) {
+  const session = useSession()
+  const ask = useConfirm()
+  const discard = () => ask({
+    title: t('Discard dead letters'),
+    object: firstLine(group.latest_error ?? group.error_group),
+    effect: tn('{count} dead letter is discarded for good; its run stays in the history as dead.', '{count} dead letters are discarded for good; their runs stay in the history as dead.', group.letters),
+    verb: tn('Discard {count}', 'Discard {count}', group.letters),
+    destructive: true,
+    reason: 'required',
+    act: async (reason) => {
+      const done = await call('POST /dead/discard', { body: { error_group: group.error_group }, reason })
+      tell(tn('{count} was discarded', '{count} were discarded', done.discarded))
+      await refresh()
+    },
+  })
+  return (
+    <article className={classes.group}>
+      <div className={classes.count}>
+        <strong>{number(group.letters)}</strong>
+        <span className="quiet">{tn('in {count} job', 'in {count} jobs', group.jobs)}</span>
+      </div>
+      <div className={classes.middle}>
+        <Link to={`/dead?error_group=${encodeURIComponent(group.error_group)}`} className="link">{firstLine(group.latest_error ?? group.error_group)}</Link>
+        <p className="quiet">
+          <Status status="dead" label={t(group.reason)} /> {t('first')} <Time at={group.first_died_at} /> · {t('last')} <Time at={group.last_died_at} /> · {t('sample')} <Link to={`/dead/${group.latest_run_id}`} className="mono">{group.latest_run_id}</Link>
+        </p>
+      </div>
+      {session.may('operator') && (
+        <div className={classes.actions}>
+          <Button variant="default" leftSection={<IconRefresh size={14} />} onClick={redrive}>{t('Redrive')}</Button>
+          <Button variant="subtle" color="gray" leftSection={<IconTrash size={14} />} onClick={discard}>{t('Discard')}</Button>
+        </div>
+      )}
+    </article>
+  )
+}
+
+function Letters() {
+  const columns = useMemo(makeColumns, [])
+  const load = (filters: Filters, cursor: string | null, signal: AbortSignal): Promise<Paged<DeadLetter[]>> => page('GET /dead', { query: { limit: 100, cursor, ...filters } as never, signal })
+  return (
+    <DataTable
+      name="dead"
+      label={t('Dead letters')}
+      columns={columns}
+      load={load}
+      keyOf={(letter) => letter.run_id}
+      to={(letter) => `/dead/${letter.run_id}`}
+      filters={[
+        { name: 'job', label: t('Job'), kind: 'text', width: 180 },
+        { name: 'reason', label: t('Reason'), options: ['exhausted', 'permanent', 'poison'].map((value) => ({ value, label: t(value) })), width: 130 },
+        { name: 'error_group', label: t('Cause'), kind: 'text', width: 200 },
+      ]}
+      exported="/dead/export"
+      empty={<NOTHING />}
+    />
+  )
+}
+
+function makeColumns(): ColumnDef<DeadLetter>[] {
+  return [
+    { id: 'reason', header: () => t('Reason'), cell: ({ row: { original: letter } }) => <Status status="dead" label={t(letter.reason)} />, meta: { width: 110 } },
+    { id: 'job', header: () => t('Job'), cell: ({ row: { original: letter } }) => <Link to={`/jobs/${letter.job_id}`} className="link">{letter.job_name ?? letter.job_id}</Link> },
+    { id: 'run', header: () => t('Run'), cell: ({ row: { original: letter } }) => <Link to={`/dead/${letter.run_id}`} className="mono quiet">{letter.run_id}</Link>, meta: { hide: 'sm' } },
+    { id: 'died', header: () => t('Died'), cell: ({ row: { original: letter } }) => <Time at={letter.died_at} show="both" /> },
+    { id: 'tries', header: () => t('Tries'), cell: ({ row: { original: letter } }) => <span className="num">{letter.attempt ?? ''}</span>, meta: { align: 'right', hide: 'md', width: 60 } },
+    { id: 'error', header: () => t('What went wrong'), cell: ({ row: { original: letter } }) => <span className="clip quiet" style={{ display: 'block', maxWidth: 420 }}>{firstLine(letter.error ?? '')}</span>, meta: { hide: 'sm' } },
+  ]
+}

@@ -1,1 +1,179 @@
-export { default } from '../missing'
+import { Alert, Button, Group, Modal, NumberInput, Progress } from '@mantine/core'
+import { IconPencil, IconPlayerPause, IconPlayerPlay } from '@tabler/icons-react'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { ApiError, call } from '@/api/client'
+import type { Backlog, NodeView, QueueView } from '@/api/schema'
+import { useSession } from '@/frame/session'
+import { number, t, tn } from '@/i18n'
+import { useConfirm } from '@/parts/Confirm'
+import { Empty } from '@/parts/Empty'
+import { duration } from '@/parts/instant'
+import { tell } from '@/parts/notify'
+import { Answer, Failure, Page, Panel } from '@/parts/Page'
+import { Status } from '@/parts/Status'
+import { Time, useNow } from '@/parts/Time'
+import classes from './Queues.module.css'
+
+type Queue = QueueView & { in_per_second?: number | null; out_per_second?: number | null }
+
+async function workers(everywhere: boolean): Promise<NodeView[]> {
+  try {
+    return await call('GET /workers', {})
+  } catch (error) {
+    if (!(error instanceof ApiError && error.status === 404) || !everywhere) throw error
+    return (await call('GET /cluster', {})).nodes.filter((node) => node.roles.includes('worker'))
+  }
+}
+
+export default function Queues() {
+  const session = useSession()
+  const queues = useQuery({ queryKey: ['queues'], queryFn: () => call('GET /queues', {}) as Promise<Queue[]>, refetchInterval: 10_000 })
+  const backlog = useQuery({ queryKey: ['backlog'], queryFn: () => call('GET /queues/backlog', {}), refetchInterval: 10_000 })
+  const nodes = useQuery({ queryKey: ['workers'], queryFn: () => workers(session.mayEverywhere('viewer')), refetchInterval: 10_000 })
+  const unserved = backlog.data?.filter((lane) => !lane.served) ?? []
+  return (
+    <Page title={t('Queues and workers')}>
+      {unserved.length > 0 && <Unserved lanes={unserved} />}
+      <Panel title={t('Queues')} flush>
+        <Answer query={queues}>{(rows) => rows.length === 0 ? <Empty title={t('No queue has been used yet')} command="sexton queues list">{t('A queue appears with the first job that names it.')}</Empty> : <QueueTable rows={rows} />}</Answer>
+      </Panel>
+      <Panel title={t('Workers')} flush>
+        <Answer query={nodes}>{(rows) => rows.length === 0 ? <Empty title={t('No worker is running')} command="sexton up --roles worker">{t('Runs wait until a worker that knows their handler joins.')}</Empty> : <WorkerTable rows={rows} />}</Answer>
+      </Panel>
+    </Page>
+  )
+}
+
+function Unserved({ lanes }: { lanes: Backlog[] }) {
+  return (
+    <Alert color="red" title={t('What no worker can serve')}>
+      {lanes.map((lane) => (
+        <div key={lane.queue + lane.target + (lane.handler ?? '')}>
+          <strong>{lane.handler ?? lane.target}</strong> {t('in queue')} <strong>{lane.queue}</strong>: {tn('{count} run waits', '{count} runs wait', lane.waiting)}, {t('the oldest since')} <Time at={lane.oldest_available_at} /> {lane.reason}
+        </div>
+      ))}
+    </Alert>
+  )
+}
+
+function QueueTable({ rows }: { rows: Queue[] }) {
+  const session = useSession()
+  const ask = useConfirm()
+  const queries = useQueryClient()
+  const [editing, setEditing] = useState<Queue | null>(null)
+  const refresh = () => queries.invalidateQueries({ queryKey: ['queues'] })
+  const toggle = (queue: Queue) =>
+    queue.paused
+      ? void call('POST /queues/{queue}/resume', { path: { queue: queue.name } }).then(refresh)
+      : ask({
+          title: t('Pause a queue'),
+          object: queue.name,
+          effect: tn('{count} run waits in it and is not started until it goes on; running ones finish.', '{count} runs wait in it and are not started until it goes on; running ones finish.', queue.waiting ?? 0),
+          verb: t('Pause'),
+          act: async (reason) => {
+            await call('POST /queues/{queue}/pause', { path: { queue: queue.name }, body: { reason: reason ?? null }, reason })
+            await refresh()
+          },
+        })
+  return (
+    <div className={classes.scroll}>
+      <table className={classes.table}>
+        <thead>
+          <tr>
+            <th scope="col">{t('Queue')}</th><th scope="col">{t('State')}</th><th scope="col" data-right>{t('Waiting')}</th><th scope="col">{t('Oldest')}</th><th scope="col" data-right>{t('Running')}</th>
+            <th scope="col" data-right>{t('In/s')}</th><th scope="col" data-right>{t('Out/s')}</th><th scope="col">{t('Limits')}</th><th scope="col"><span className="hidden-label">{t('Actions')}</span></th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((queue) => (
+            <tr key={queue.name}>
+              <td><strong>{queue.name}</strong>{queue.warnings?.map((warning) => <div key={warning} className="warn">{warning}</div>)}</td>
+              <td><Status status={queue.paused ? 'paused' : 'active'} />{queue.paused_reason && <div className="quiet">{queue.paused_reason}</div>}</td>
+              <td data-right>{number(queue.waiting ?? 0)}</td>
+              <td>{queue.oldest_available_at ? <Time at={queue.oldest_available_at} /> : <span className="quiet">–</span>}</td>
+              <td data-right>{number(queue.running ?? 0)}{queue.concurrency ? <span className="quiet"> / {number(queue.concurrency)}</span> : null}</td>
+              <td data-right>{queue.in_per_second == null ? '–' : number(queue.in_per_second, 1)}</td>
+              <td data-right>{queue.out_per_second == null ? '–' : number(queue.out_per_second, 1)}</td>
+              <td className="quiet">{limitText(queue)}</td>
+              <td data-right>
+                {session.may('editor') && <Button variant="subtle" color="gray" leftSection={<IconPencil size={13} />} onClick={() => setEditing(queue)}>{t('Limits')}</Button>}
+                {session.may('operator') && <Button variant="subtle" color="gray" leftSection={queue.paused ? <IconPlayerPlay size={13} /> : <IconPlayerPause size={13} />} onClick={() => toggle(queue)}>{queue.paused ? t('Resume') : t('Pause')}</Button>}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {editing && <Limits queue={editing} close={() => setEditing(null)} done={refresh} />}
+    </div>
+  )
+}
+
+function limitText(queue: Queue): string {
+  const parts = [
+    queue.concurrency != null && t('{count} at a time', { count: queue.concurrency }),
+    queue.key_concurrency != null && t('{count} per key', { count: queue.key_concurrency }),
+    queue.rate != null && t('{count}/s', { count: queue.rate }),
+  ].filter((part): part is string => typeof part === 'string')
+  return parts.join(', ') || t('none')
+}
+
+function Limits({ queue, close, done }: { queue: Queue; close: () => void; done: () => Promise<unknown> }) {
+  const [limits, setLimits] = useState({ concurrency: queue.concurrency ?? null, key_concurrency: queue.key_concurrency ?? null, rate: queue.rate ?? null, burst: queue.burst ?? null })
+  const [error, setError] = useState<unknown>(null)
+  const field = (name: keyof typeof limits, label: string, description: string) => (
+    <NumberInput mt="sm" label={label} description={description} min={0} placeholder={t('no limit')} value={limits[name] ?? ''} onChange={(value) => setLimits({ ...limits, [name]: value === '' ? null : Number(value) })} />
+  )
+  const save = async () => {
+    try {
+      await call('PATCH /queues/{queue}', { path: { queue: queue.name }, body: limits })
+      tell(t('The limits of {name} are changed', { name: queue.name }))
+      close()
+      await done()
+    } catch (failure) {
+      setError(failure)
+    }
+  }
+  return (
+    <Modal opened onClose={close} title={<strong>{t('Limits of {name}', { name: queue.name })}</strong>}>
+      <form onSubmit={(event) => { event.preventDefault(); void save() }}>
+        {field('concurrency', t('At a time'), t('Runs of this queue, in all workers together.'))}
+        {field('key_concurrency', t('At a time, per concurrency key'), t('Runs that share a key.'))}
+        {field('rate', t('Starts per second'), t('On average.'))}
+        {field('burst', t('Burst'), t('Starts at once after a pause.'))}
+        {error !== null && <Alert mt="md" color="red" p={0}><Failure error={error} /></Alert>}
+        <Group justify="flex-end" mt="lg" gap="xs"><Button variant="default" onClick={close}>{t('Keep it as it is')}</Button><Button type="submit">{t('Save')}</Button></Group>
+      </form>
+    </Modal>
+  )
+}
+
+function WorkerTable({ rows }: { rows: NodeView[] }) {
+  const now = useNow()
+  return (
+    <div className={classes.scroll}>
+      <table className={classes.table}>
+        <thead>
+          <tr><th scope="col">{t('Worker')}</th><th scope="col">{t('State')}</th><th scope="col">{t('Slots')}</th><th scope="col">{t('Heartbeat')}</th><th scope="col" data-right>{t('Lag')}</th><th scope="col">{t('Version')}</th><th scope="col">{t('Queues')}</th><th scope="col">{t('Handlers')}</th></tr>
+        </thead>
+        <tbody>
+          {rows.map((node) => {
+            const [running, capacity] = [node.running ?? 0, node.capacity ?? 0]
+            return (
+              <tr key={node.node_id}>
+                <td><strong>{node.name}</strong>{node.app && <div className="quiet">{node.app}</div>}</td>
+                <td><Status status={node.state} /></td>
+                <td><div className={classes.slots}><Progress value={capacity ? (running / capacity) * 100 : 0} w={70} aria-label={t('{running} of {capacity} slots', { running, capacity })} /><span className="num">{number(running)}/{number(capacity)}</span></div></td>
+                <td><span className={(now.getTime() - new Date(node.heartbeat_at).getTime()) / 1000 > 30 ? 'bad' : ''}><Time at={node.heartbeat_at} /></span></td>
+                <td data-right>{node.lag_ms == null ? '–' : duration(node.lag_ms / 1000)}</td>
+                <td>{node.version}</td>
+                <td>{node.queues?.length ? node.queues.join(', ') : t('all')}</td>
+                <td className={classes.handlers} title={node.handlers?.join('\n')}>{node.handlers?.join(', ')}</td>
+              </tr>
+            )
+          })}
+        </tbody>
+      </table>
+    </div>
+  )
+}

@@ -1,0 +1,53 @@
+/** The question before something is moved: from when to when, and what the server has against it. */
+import { Alert, Button, Group, Modal, TextInput } from '@mantine/core'
+import { useState } from 'react'
+import { ApiError } from '@/api/client'
+import { t } from '@/i18n'
+import { exactly, wallOf } from '../instant'
+import { Failure } from '../Page'
+import type { CalendarEvent } from './Calendar'
+import { instantOf } from './days'
+
+interface Props {
+  event: CalendarEvent
+  /** The new time on the wall clock of the zone; null: ask. */
+  local: string | null
+  zone: string
+  close(): void
+  /** `force`: though it contradicts other plans. */
+  act(local: string, force: boolean): Promise<unknown>
+}
+
+export function Move({ event, local: first, zone, close, act }: Props) {
+  const [local, setLocal] = useState(first ?? wallOf(new Date(event.at), zone))
+  const [error, setError] = useState<unknown>(null)
+  const [busy, setBusy] = useState(false)
+  const conflict = error instanceof ApiError && error.status === 409
+  const send = async (force: boolean) => {
+    setBusy(true)
+    setError(null)
+    try {
+      await act(local, force)
+      close()
+    } catch (failure) {
+      setError(failure)
+    } finally {
+      setBusy(false)
+    }
+  }
+  return (
+    <Modal opened onClose={close} title={<strong>{t('Move {name}', { name: event.title })}</strong>}>
+      <form onSubmit={(submit) => { submit.preventDefault(); void send(false) }}>
+        <p className="quiet">{t('from')} {exactly(new Date(event.at), zone)}</p>
+        <TextInput mt="sm" type="datetime-local" label={t('New time')} description={zone} required data-autofocus value={local} onChange={(change) => { setLocal(change.currentTarget.value); setError(null) }} />
+        {local && <p style={{ marginTop: 6 }}>{exactly(new Date(instantOf(local, zone)), zone)}</p>}
+        {error !== null && <Alert mt="md" color={conflict ? 'yellow' : 'red'} p={0}><Failure error={error} /></Alert>}
+        <Group justify="flex-end" mt="lg" gap="xs">
+          <Button variant="default" type="button" onClick={close}>{t('Keep it as it is')}</Button>
+          {conflict && <Button variant="default" onClick={() => void send(true)} loading={busy}>{t('Move it all the same')}</Button>}
+          <Button type="submit" loading={busy}>{t('Move')}</Button>
+        </Group>
+      </form>
+    </Modal>
+  )
+}
