@@ -282,13 +282,23 @@ export interface EntitySpec {
   body: Record<string, unknown>
   created_by?: string | null
 }
+export interface EntityStanding {
+  adapter: string
+  state?: EntityState | null
+  published_version?: number | null
+  latest_version?: number | null
+  error?: string | null
+}
+export type EntityState = "archived" | "draft" | "published" | "unpublished"
 export interface EntitySummary {
   entity_type: string
   entity_id: string
-  state: string
-  published_version: number | null
-  latest_version: number
-  updated_at: string
+  state: string | null
+  published_version?: number | null
+  latest_version?: number | null
+  updated_at?: string | null
+  adapter?: string
+  error?: string | null
 }
 export interface EntityVersion {
   version: number
@@ -300,6 +310,8 @@ export interface EntityView {
   entity_id: string
   state: string | null
   published_version?: number | null
+  adapter?: string | null
+  elsewhere?: EntityStanding[]
   versions?: EntityVersion[]
   body?: unknown
   pending?: ScheduleView[]
@@ -1548,7 +1560,7 @@ export interface Operations {
   }
   'GET /content/entities': {
     path: null
-    query: { entity_type?: string | null; state?: "archived" | "draft" | "published" | "unpublished" | null; limit?: number; cursor?: string | null }
+    query: { entity_type?: string | null; adapter?: string; state?: "archived" | "draft" | "published" | "unpublished" | null; limit?: number; cursor?: string | null }
     body: null
     answer: EntitySummary[]
   }

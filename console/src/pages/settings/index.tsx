@@ -79,7 +79,7 @@ function Keys() {
   return (
     <Panel title={t('API keys')} right={<Button leftSection={<IconPlus size={14} />} onClick={() => setMaking(true)}>{t('New key')}</Button>} flush>
       <Answer query={keys}>
-        {(rows) => rows.length === 0 ? <Empty title={t('No keys yet')} command="sexton keys add deploy --role editor">{t('Programs show a key; people sign in.')}</Empty> : (
+        {(rows) => rows.length === 0 ? <Empty title={t('No keys yet')} command="sexton keys create deploy --role editor">{t('Programs show a key; people sign in.')}</Empty> : (
           <div className={tables.scroll}><table className={tables.table}>
             <thead><tr><th scope="col">{t('Name')}</th><th scope="col">{t('Role')}</th><th scope="col">{t('Namespace')}</th><th scope="col">{t('Begins with')}</th><th scope="col">{t('Last used')}</th><th scope="col">{t('Ends')}</th><th scope="col">{t('State')}</th><th scope="col"><span className="hidden-label">{t('Actions')}</span></th></tr></thead>
             <tbody>{rows.map((key) => (
