@@ -1,4 +1,4 @@
-"""Messages that a run has begun to submit, and of which nobody knows whether they went out: its worker died.
+"""Messages that may have gone out: a run has begun to submit them, and its worker died.
 
 Where the provider knows what it has had by the key, they are sent again; elsewhere they are `unconfirmed`,
 and sent again only on a person's word.
@@ -14,7 +14,7 @@ from sexton.errors import Conflict
 from sexton.notifications import wave
 from sexton.notifications.model import EventKind, MessageStatus
 from sexton.notifications.read import NotificationView, message_number, view
-from sexton.notifications.sending import Sender
+from sexton.notifications.sending import MessageSender
 from sexton.notifications.settlement import Settlement
 from sexton.postgres.transaction import Context, command
 from sexton.refusal import not_found
@@ -23,14 +23,14 @@ REASON = "the worker stopped while it was being submitted"
 
 
 @command
-async def settle_own(context: Context, sender: Sender, run_id: int) -> dict[str, int]:
+async def settle_own(context: Context, sender: MessageSender, run_id: int) -> dict[str, int]:
     """Of single messages that this run has submitted in an attempt before."""
     rows = await context.fetch("messages/lock_submitted", run_ids=[run_id], namespace=context.namespace)
     return await settle_doubtful(context, sender, rows)
 
 
 @command
-async def settle_abandoned(context: Context, sender: Sender, limit: int) -> dict[str, int]:
+async def settle_abandoned(context: Context, sender: MessageSender, limit: int) -> dict[str, int]:
     """Of single messages whose run is gone: it was cancelled, or is a dead letter."""
     runs = await context.fetch("messages/find_abandoned", namespace=context.namespace, limit=limit)
     if not runs:
@@ -40,7 +40,9 @@ async def settle_abandoned(context: Context, sender: Sender, limit: int) -> dict
     return await settle_doubtful(context, sender, rows)
 
 
-async def settle_doubtful(context: Context, sender: Sender, rows: Sequence[asyncpg.Record]) -> dict[str, int]:
+async def settle_doubtful(
+    context: Context, sender: MessageSender, rows: Sequence[asyncpg.Record]
+) -> dict[str, int]:
     """Decide about locked messages that are being submitted by a run which does not do so any more."""
     if not rows:
         return {}

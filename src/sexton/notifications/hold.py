@@ -109,19 +109,19 @@ class Suppressed(NamedTuple):
     passed: tuple[FellBack, ...]
 
 
-class Expired(NamedTuple):
+class TooLate(NamedTuple):
     """It is too late, by so much after its time."""
 
     late: timedelta
 
 
-Decision = Sent | Held | Suppressed | Expired
+Decision = Sent | Held | Suppressed | TooLate
 
 
 def decide(message: DueMessage, circumstances: Circumstances) -> Decision:
     now = circumstances.now
     if message.expires_at is not None and now > message.expires_at:
-        return Expired(now - message.scheduled_at)
+        return TooLate(now - message.scheduled_at)
     opt_outs = opt_outs_of(message.opt_outs) if message.opt_outs is not None else ()
     if opt_outs and (reason := _unwanted(opt_outs, None, message.topic)):
         return Suppressed(reason, ())

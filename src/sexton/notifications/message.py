@@ -70,7 +70,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
-class Origin(NamedTuple):
+class MessageOrigin(NamedTuple):
     """What a message belongs to, beside single ones."""
 
     schedule_id: int | None = None
@@ -87,12 +87,12 @@ class Known(NamedTuple):
     templates: Mapping[tuple[str, int | None], StoredTemplate]
 
 
-SINGLE = Origin()
+SINGLE = MessageOrigin()
 
 
 @command
 async def create_message(
-    context: Context, spec: NotificationSpec, *, origin: Origin = SINGLE
+    context: Context, spec: NotificationSpec, *, origin: MessageOrigin = SINGLE
 ) -> NotificationView:
     """Schedule a message, or raise `InvalidField`."""
     known = await _look_up(context, [spec])
@@ -197,7 +197,7 @@ async def move_message(context: Context, ref: str, move: NotificationMove) -> No
 
 
 async def insert(
-    context: Context, plans: Sequence[PlannedMessage], now: datetime, origin: Origin
+    context: Context, plans: Sequence[PlannedMessage], now: datetime, origin: MessageOrigin
 ) -> list[int]:
     """The rows of messages, their timers, and what looks at them in time; their numbers, in order."""
     rows = await context.fetch(

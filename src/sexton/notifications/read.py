@@ -80,11 +80,11 @@ async def list_messages(
         limit=limit + 1,
         **({} if user_id is None else {"user_id": user_id}),
     )
-    return make_page([(encode_id(MESSAGE, row["id"]), _view(row)) for row in rows], limit)
+    return make_page([(encode_id(MESSAGE, row["id"]), view_of(row)) for row in rows], limit)
 
 
 async def view(context: Context, number: int) -> NotificationView:
-    return _view(await message_row(context, number))
+    return view_of(await message_row(context, number))
 
 
 async def message_row(context: Context, number: int) -> asyncpg.Record:
@@ -101,7 +101,7 @@ def message_number(ref: str) -> int:
     return number
 
 
-def _view(row: asyncpg.Record) -> NotificationView:
+def view_of(row: asyncpg.Record) -> NotificationView:
     local: datetime | None = row["local_time"]
     shared: dict[str, Any] = {name: row[name] for name in _SAME}
     return NotificationView(

@@ -35,7 +35,7 @@ class NotRendered(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where and how somebody reads: for dates."""
+    """The zone and the language of the reader: for dates."""
 
     timezone: str
     locale: str | None
@@ -131,7 +131,7 @@ class TextCompiler:
 def choose(
     parts: Mapping[str, Mapping[str, Mapping[str, str]]], locale: str | None, channel: str
 ) -> tuple[str, Mapping[str, str]] | None:
-    """The language in which somebody gets a template, and its texts: her own, without its region, the
+    """The language in which a recipient gets a template, and its texts: her own, without its region, the
     template's default, or any that has texts for the channel."""
     for wanted in (*chain(locale), ""):
         if channel in parts.get(wanted, {}):
@@ -271,6 +271,7 @@ def _optional(tree: nodes.Template) -> set[str]:
         for node in tree.find_all(nodes.Test)
         if node.name in ("defined", "undefined") and isinstance(node.node, nodes.Name)
     }
+    asked |= {node.test.name for node in tree.find_all(nodes.If) if isinstance(node.test, nodes.Name)}
     used: dict[str, int] = {}
     for name in tree.find_all(nodes.Name):
         if name.ctx == "load":

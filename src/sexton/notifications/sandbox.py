@@ -43,11 +43,18 @@ METHODS = {
 LARGEST_BITS = 4096
 
 
+class Missing(StrictUndefined):
+    """A value that is not there: a template may ask whether it is, and do nothing else with it."""
+
+    def __bool__(self) -> bool:  # type: ignore[override]
+        return False
+
+
 class TooMuch(TemplateError):
     """A template has used up what it may."""
 
 
-class Budget:
+class RenderBudget:
     """What is left for one rendering."""
 
     __slots__ = ("characters", "steps")
@@ -76,8 +83,8 @@ class Sandbox(ImmutableSandboxedEnvironment):
     intercepted_binops = frozenset({"+", "-", "*", "/", "//", "%", "**"})
 
     def __init__(self, *, autoescape: bool) -> None:
-        super().__init__(undefined=StrictUndefined, autoescape=autoescape, cache_size=0, auto_reload=False)
-        self.budget = Budget()
+        super().__init__(undefined=Missing, autoescape=autoescape, cache_size=0, auto_reload=False)
+        self.budget = RenderBudget()
         self.finalize = self._shown
         own = {"join": self._join, "replace": self._replace, "slice": self._pieces, "batch": self._batch}
         kept = {name: self._charged(self.filters[name]) for name in FILTERS}

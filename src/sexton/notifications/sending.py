@@ -28,23 +28,23 @@ from sexton.engine import crash
 from sexton.model import encode_id
 from sexton.notifications import wave
 from sexton.notifications.channels.base import Outgoing, Rejected, SendResult
+from sexton.notifications.due import Policy, done_before_fallback, due_message, find_suppressed, lock_counts
 from sexton.notifications.hold import (
     CapKey,
     Circumstances,
     Decision,
     DueMessage,
-    Expired,
     FellBack,
     Held,
     Sent,
     Suppressed,
-    cap_keys,
+    TooLate,
     decide,
 )
 from sexton.notifications.model import MESSAGE, EventKind, MessageStatus
 from sexton.notifications.quiet import Ranges
 from sexton.notifications.rendering import NotRendered, Place, TextCompiler
-from sexton.notifications.settlement import Settlement, settle_all
+from sexton.notifications.settlement import Settlement, Submission, settle_all
 from sexton.notifications.template import StoredTemplate, recipient_values
 from sexton.postgres.database import Database, array_text, patiently
 from sexton.postgres.transaction import Context, command
@@ -57,7 +57,7 @@ MOST_TEMPLATES = 1000
 NO_VALUES: Mapping[str, Any] = {}
 
 
-class Answer(Protocol):
+class ChannelAnswer(Protocol):
     """What was said of a message; `note`: what was unusual on its way."""
 
     @property
@@ -73,7 +73,9 @@ class Answer(Protocol):
 class Channels(Protocol):
     """What gives messages to the providers of a channel: `channels.dispatch`."""
 
-    async def dispatch(self, namespace: str, channel: str, batch: Sequence[Outgoing]) -> Sequence[Answer]: ...
+    async def dispatch(
+        self, namespace: str, channel: str, batch: Sequence[Outgoing]
+    ) -> Sequence[ChannelAnswer]: ...
 
     async def doubt(self, namespace: str, channel: str) -> str:
         """What becomes of messages that may have been sent: `resend` or `hold`."""
@@ -97,31 +99,6 @@ class Claim:
     counted: Callable[[Context, Counter[str]], Awaitable[None]] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
-    """What the namespace has decided."""
-
-    timezone: str = "UTC"
-    locale: str | None = None
-    quiet_hours: str | None = None
-    quiet_passes: frozenset[str] = frozenset({"asap"})
-    caps: str | None = None
-
-
-@dataclass(slots=True)
-class Submission:
-    """A message on its way out."""
-
-    row: asyncpg.Record
-    index: int
-    address: Any
-    timezone: str
-    counted: tuple[CapKey, ...]
-    provider: str | None = None
-    result: SendResult | None = None
-    note: str | None = None
-
-
 @dataclass(slots=True)
 class SentBatch:
     """What became of a batch: how many came to which status, and when the first that waits is due."""
@@ -134,7 +111,7 @@ class SentBatch:
             self.next_at = due_at
 
 
-class Sender:
+class MessageSender:
     """Sends batches; one in a process."""
 
     def __init__(self, database: Database, channels: Channels) -> None:
@@ -194,8 +171,8 @@ class Sender:
         run_id: int,
         batch: SentBatch,
     ) -> list[Submission]:
-        done = await _done_before_fallback(context, rows)
-        due = [_due(row) for row in rows]
+        done = await done_before_fallback(context, rows)
+        due = [due_message(row) for row in rows]
         circumstances = Circumstances(
             now=now,
             timezone=policy.timezone,
@@ -203,8 +180,8 @@ class Sender:
             quiet_passes=policy.quiet_passes,
             caps=policy.caps,
             window=claim.window,
-            suppressed=await _suppressed(context, due),
-            counts=await _counts(context, due, policy, now),
+            suppressed=await find_suppressed(context, due),
+            counts=await lock_counts(context, due, policy, now),
         )
         going: list[Submission] = []
         aside = Settlement(now)
@@ -365,7 +342,7 @@ class Sender:
 
 @command
 async def _claimed(
-    context: Context, sender: Sender, claim: Claim, policy: Policy, run_id: int, limit: int
+    context: Context, sender: MessageSender, claim: Claim, policy: Policy, run_id: int, limit: int
 ) -> tuple[datetime, list[Submission], SentBatch] | None:
     """The first transaction of a batch: what goes out is marked."""
     rows = await context.fetch(claim.statement, namespace=context.namespace, limit=limit, **claim.parameters)
@@ -381,7 +358,7 @@ async def _claimed(
 @command
 async def _settled(
     context: Context,
-    sender: Sender,
+    sender: MessageSender,
     claim: Claim,
     going: Sequence[Submission],
     run_id: int,
@@ -411,106 +388,9 @@ async def add_counts(context: Context, counts: Mapping[CapKey, int]) -> None:
     )
 
 
-def _due(row: asyncpg.Record) -> DueMessage:
-    channels = row["channels"]
-    # A message that has been sent, and has not got as far as it must: the next channel's turn.
-    follows = row["status"] in (MessageStatus.SENT, MessageStatus.DELIVERED)
-    return DueMessage(
-        channels,
-        row["channel_index"] + 1 if follows else row["channel_index"],
-        row["topic"],
-        row["urgency"],
-        row["scheduled_at"],
-        None if follows else row["expires_at"],
-        row["user_id"],
-        row["timezone"],
-        row["quiet_hours"],
-        row["opt_outs"],
-        row["caps"],
-        _addresses(row, channels),
-    )
-
-
-def _addresses(row: asyncpg.Record, channels: Sequence[str]) -> dict[str, Any]:
-    given = msgspec.json.decode(row["address"]) if row["address"] is not None else None
-    found: dict[str, Any] = {}
-    for channel in channels:
-        if given is not None and channel in given:
-            found[channel] = given[channel]
-        elif channel == "email":
-            found[channel] = row["email"]
-        elif channel == "sms":
-            found[channel] = row["phone"]
-        elif channel == "push":
-            found[channel] = msgspec.json.decode(row["devices"]) if row["devices"] else None
-        elif channel == "in_app":
-            found[channel] = row["user_id"]
-        elif row["addresses"]:
-            found[channel] = msgspec.json.decode(row["addresses"]).get(channel)
-    return found
-
-
-async def _suppressed(context: Context, due: Sequence[DueMessage]) -> dict[tuple[str, str], str]:
-    """Of the addresses of a batch, those that get nothing, and why."""
-    pairs = {
-        (channel, address.lower())
-        for message in due
-        for channel, address in message.addresses.items()
-        if isinstance(address, str) and channel != "in_app"
-    }
-    if not pairs:
-        return {}
-    channels, addresses = zip(*pairs, strict=True)
-    rows = await context.fetch(
-        "messages/find_suppressed",
-        namespace=context.namespace,
-        channels=list(channels),
-        addresses=list(addresses),
-    )
-    return {(row["channel"], row["address"]): f"the address gets nothing: {row['reason']}" for row in rows}
-
-
-async def _counts(
-    context: Context, due: Sequence[DueMessage], policy: Policy, now: datetime
-) -> dict[CapKey, int]:
-    """How many messages those with caps have had; locked, so that no other worker counts them meanwhile."""
-    if policy.caps is None and all(message.caps is None for message in due):
-        return {}
-    known = Circumstances(now=now, timezone=policy.timezone, caps=policy.caps)
-    keys = sorted({key for message in due for key in cap_keys(message, known)})
-    if not keys:
-        return {}
-    rows = await context.fetch(
-        "messages/lock_counts",
-        namespace=context.namespace,
-        users=[user for user, _, _ in keys],
-        subjects=[subject for _, subject, _ in keys],
-        periods=[period for _, _, period in keys],
-    )
-    return {(row["user_id"], row["subject"], row["period_start"]): row["n"] for row in rows}
-
-
-async def _done_before_fallback(context: Context, rows: Sequence[asyncpg.Record]) -> set[int]:
-    """Of messages that were sent and have another channel to fall back to: those that got as far as asked."""
-    waiting = [row for row in rows if row["status"] in (MessageStatus.SENT, MessageStatus.DELIVERED)]
-    if not waiting:
-        return set()
-    found = await context.fetch("messages/find_read", ids=[row["id"] for row in waiting])
-    read = {row["message_id"] for row in found}
-    return {
-        row["id"]
-        for row in waiting
-        if row["id"] in read
-        or (
-            row["status"] == MessageStatus.DELIVERED
-            and row["channel_unless"][row["channel_index"]] == "delivered"
-        )
-    }
-
-
 def _passed(row: asyncpg.Record, decision: Decision, message: DueMessage) -> tuple[FellBack, ...]:
     """The channels that are left behind, with why."""
-    passed = () if isinstance(decision, Expired) else decision.passed
+    passed = () if isinstance(decision, TooLate) else decision.passed
     if message.channel_index > row["channel_index"]:
         before = row["channels"][row["channel_index"]]
         reached = row["channel_unless"][row["channel_index"]]
@@ -548,7 +428,7 @@ def _put_aside(
             else:
                 aside.end(number, MessageStatus.SUPPRESSED, decision.reason)
             aside.event(number, EventKind.SUPPRESSED, {"reason": decision.reason})
-        case Expired():
+        case TooLate():
             late = round(decision.late.total_seconds())
             reason = f"it was {late} s late"
             aside.end(number, MessageStatus.EXPIRED, reason)

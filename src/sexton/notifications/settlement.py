@@ -4,22 +4,35 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import asyncpg
 import msgspec
 
-from sexton.notifications.channels.base import Accepted, Deferred, Failed, Rejected, Unclear
+from sexton.notifications.channels.base import Accepted, Deferred, Failed, Rejected, SendResult, Unclear
+from sexton.notifications.hold import CapKey
 from sexton.notifications.model import EventKind, MessageStatus
 from sexton.notifications.wave import whole_second
 from sexton.postgres.database import array_text, by_column
 from sexton.postgres.transaction import Context
 
-if TYPE_CHECKING:
-    from sexton.notifications.sending import Submission
-
 LONGEST_REASON = 2000
+
+
+@dataclass(slots=True)
+class Submission:
+    """A message on its way out."""
+
+    row: asyncpg.Record
+    index: int
+    address: Any
+    timezone: str
+    counted: tuple[CapKey, ...]
+    provider: str | None = None
+    result: SendResult | None = None
+    note: str | None = None
 
 
 class _Change(NamedTuple):

@@ -90,7 +90,7 @@ Caps = Annotated[list[FrequencyCap] | None, Meta(max_length=50, description="How
 class RecipientSpec(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True
 ):
-    """Somebody who gets messages."""
+    """A person who gets messages."""
 
     email: Annotated[Annotated[str, Meta(max_length=LONGEST_ADDRESS)] | None, about("Where e-mail goes.")] = (
         None
@@ -138,7 +138,7 @@ class NotificationSettings(
     quiet_hours: QuietHours = None
     quiet_passes: Annotated[
         list[Urgency], about("The urgencies that quiet hours do not hold. Default: asap.")
-    ] = [Urgency.ASAP]
+    ] = msgspec.field(default_factory=lambda: [Urgency.ASAP])
     caps: Caps = None
 
 

@@ -66,7 +66,7 @@ class TemplateVersionView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RenderedView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A template as somebody gets it on a channel."""
+    """A template as a recipient gets it on a channel."""
 
     channel: Annotated[str, about("The channel.")]
     locale: Annotated[str, about("The language of the texts; `default`: that of all others.")]
@@ -99,7 +99,7 @@ class StoredTemplate:
         defaults = {
             name: spec.default
             for name, spec in self.variables.items()
-            if name not in given and (spec.default is not None or not spec.required)
+            if name not in given and spec.default is not None
         }
         return {**defaults, **given} if defaults else dict(given)
 
@@ -232,7 +232,7 @@ async def delete_template(context: Context, template_id: str) -> None:
 
 @query
 async def preview(context: Context, template_id: str, spec: PreviewSpec) -> list[RenderedView]:
-    """As somebody would get it, with samples where no values are given."""
+    """As a recipient would get it, with samples where no values are given."""
     template = await _get(context, template_id, spec.version)
     settings = await get_settings(context)
     recipient = await get_recipient(context, spec.user_id) if spec.user_id else None
@@ -274,9 +274,7 @@ def sample_values(
     template: StoredTemplate, given: Mapping[str, Any], recipient: RecipientView | None
 ) -> dict[str, Any]:
     samples = {
-        name: _sample(name, spec) if spec.sample is None else spec.sample
-        for name, spec in template.variables.items()
-        if spec.default is None
+        name: sample_of(name, spec) for name, spec in template.variables.items() if spec.default is None
     }
     fields = recipient.fields if recipient else {}
     person = recipient_values(
@@ -456,7 +454,10 @@ def _check_type(name: str, value: Any, kind: str) -> None:
         )
 
 
-def _sample(name: str, spec: VariableSpec) -> Any:
+def sample_of(name: str, spec: VariableSpec) -> Any:
+    """The value of a variable in previews."""
+    if spec.sample is not None:
+        return spec.sample
     samples: dict[str, Any] = {
         "number": 1,
         "integer": 1,

@@ -1,7 +1,8 @@
-"""Waves: the jobs that send what is due. One for each second at which something is, `notifications/at/…`; a
-job `notifications/now` that never fires by itself, whose runs send at once; and `notifications/sweep`,
-every minute, which finds what was left behind: a message that was committed after its wave had run, or
-whose run is gone.
+"""Waves: the jobs that send what is due.
+
+One for each second at which something is due, `notifications/at/…`; a job `notifications/now` that never
+fires by itself, whose runs send at once; and `notifications/sweep`, every five minutes, which finds what
+was left behind: a message that was committed after its wave had run, or whose run is gone.
 
 A wave's run sends everything of its namespace that is due, whichever wave it belongs to. So a wave that is
 made twice, or for a message that was moved meanwhile, costs one look and harms nothing.
@@ -28,6 +29,9 @@ from sexton.runs.trigger import run_each
 NOW = "notifications/now"
 SWEEP = "notifications/sweep"
 AT = "notifications/at/"
+#: Rare: a message is left behind only if its transaction ends seconds after its time, and the next wave of
+#: the namespace finds it as well.
+SWEEP_SCHEDULE = "*/5 * * * *"
 NEVER = "9999-01-01T00:00:00Z"
 TARGET: dict[str, Any] = {"notification": {}}
 #: What is due sooner than this is sent by a run of its own: its wave may have run already.
@@ -113,7 +117,7 @@ async def keep_jobs(context: Context) -> int:
         context,
         JobSpec(
             name=SWEEP,
-            schedule="* * * * *",
+            schedule=SWEEP_SCHEDULE,
             missed_window=MissedWindow.RUN_ONCE,
             overlap=Overlap.SKIP,
             payload={"sweep": True},

@@ -1,0 +1,137 @@
+"""What can be asked over HTTP about messages, recipients and templates, as a table; see `routes`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from sexton.api.route import Cursor, Limit, Query, Route
+from sexton.notifications.spec import (
+    NotificationMove,
+    NotificationSettings,
+    NotificationSpec,
+    PreviewSpec,
+    RecipientLine,
+    RecipientSpec,
+    TemplateSpec,
+    TrialSpec,
+)
+from sexton.refusal import about
+from sexton.security.role import Role
+
+TAG = "notifications"
+Status = Literal[
+    "pending", "held", "processing", "sent", "delivered", "failed", "bounced", "cancelled", "expired",
+    "suppressed", "unconfirmed",
+]  # fmt: skip
+
+
+class NotificationsQuery(Query, frozen=True, kw_only=True):
+    user_id: Annotated[str | None, about("Only to this recipient.")] = None
+    status: Annotated[Status | None, about("Only in this status.")] = None
+    template_id: Annotated[str | None, about("Only with this template.")] = None
+    limit: Limit = 100
+    cursor: Cursor = None
+
+
+class NotificationsBulkQuery(Query, frozen=True, kw_only=True):
+    chunk: Annotated[
+        int, Meta(ge=1, le=5000, description="How many lines are scheduled together, all or nothing.")
+    ] = 1000
+    ids: Annotated[bool, about("Answer with the ids of the messages, in order.")] = False
+
+
+class RecipientsQuery(Query, frozen=True, kw_only=True):
+    limit: Limit = 100
+    cursor: Cursor = None
+
+
+class RecipientsBulkQuery(Query, frozen=True, kw_only=True):
+    chunk: Annotated[
+        int, Meta(ge=1, le=20_000, description="How many lines are taken together, all or nothing.")
+    ] = 5000
+
+
+class TemplatesQuery(Query, frozen=True, kw_only=True):
+    limit: Limit = 100
+    cursor: Cursor = None
+
+
+class TemplateQuery(Query, frozen=True, kw_only=True):
+    version: Annotated[int | None, Meta(description="Which version. Default: the latest.")] = None
+
+
+CREATE_NOTIFICATION = Route(
+    "POST", "/notifications", TAG, "Schedule a message", Role.EDITOR, body=NotificationSpec
+)
+CREATE_NOTIFICATIONS = Route(
+    "POST", "/notifications/bulk", TAG, "Schedule many messages", Role.EDITOR,
+    query=NotificationsBulkQuery, body=NotificationSpec,
+)  # fmt: skip
+LIST_NOTIFICATIONS = Route(
+    "GET", "/notifications", TAG, "List messages, the latest first", Role.VIEWER, query=NotificationsQuery
+)
+GET_NOTIFICATION = Route("GET", "/notifications/{notification}", TAG, "Show a message", Role.VIEWER)
+WHY_NOTIFICATION = Route(
+    "GET", "/notifications/{notification}/why", TAG, "Say why a message went when it went", Role.VIEWER
+)
+CANCEL_NOTIFICATION = Route(
+    "POST", "/notifications/{notification}/cancel", TAG, "Call a message off", Role.OPERATOR
+)
+RESCHEDULE_NOTIFICATION = Route(
+    "POST", "/notifications/{notification}/reschedule", TAG, "Send a message at another time", Role.OPERATOR,
+    body=NotificationMove,
+)  # fmt: skip
+RESEND_NOTIFICATION = Route(
+    "POST", "/notifications/{notification}/resend", TAG, "Send a message again that may have gone out",
+    Role.OPERATOR,
+)  # fmt: skip
+GET_NOTIFICATION_SETTINGS = Route(
+    "GET", "/notifications/settings", TAG, "Show what holds for all messages", Role.VIEWER
+)
+SET_NOTIFICATION_SETTINGS = Route(
+    "PUT", "/notifications/settings", TAG, "Decide what holds for all messages", Role.OPERATOR,
+    body=NotificationSettings,
+)  # fmt: skip
+
+PUT_RECIPIENT = Route(
+    "PUT", "/recipients/{user_id}", TAG, "Make or replace a recipient", Role.EDITOR, body=RecipientSpec
+)
+CHANGE_RECIPIENT = Route(
+    "PATCH", "/recipients/{user_id}", TAG, "Change some fields of a recipient", Role.EDITOR,
+    body=RecipientSpec,
+)  # fmt: skip
+GET_RECIPIENT = Route("GET", "/recipients/{user_id}", TAG, "Show a recipient", Role.VIEWER)
+LIST_RECIPIENTS = Route("GET", "/recipients", TAG, "List recipients", Role.VIEWER, query=RecipientsQuery)
+IMPORT_RECIPIENTS = Route(
+    "POST", "/recipients/bulk", TAG, "Make or change many recipients", Role.EDITOR,
+    query=RecipientsBulkQuery, body=RecipientLine,
+)  # fmt: skip
+EXPORT_RECIPIENT = Route(
+    "GET", "/recipients/{user_id}/export", TAG, "Export all that is known of a recipient", Role.OPERATOR
+)
+ERASE_RECIPIENT = Route(
+    "DELETE", "/recipients/{user_id}", TAG, "Erase all traces of a recipient", Role.OPERATOR
+)
+
+PUT_TEMPLATE = Route(
+    "PUT", "/templates/{template_id}", TAG, "Make the next version of a template", Role.EDITOR,
+    body=TemplateSpec,
+)  # fmt: skip
+GET_TEMPLATE = Route(
+    "GET", "/templates/{template_id}", TAG, "Show a template", Role.VIEWER, query=TemplateQuery
+)
+LIST_TEMPLATES = Route("GET", "/templates", TAG, "List templates", Role.VIEWER, query=TemplatesQuery)
+LIST_TEMPLATE_VERSIONS = Route(
+    "GET", "/templates/{template_id}/versions", TAG, "List the versions of a template", Role.VIEWER,
+    query=TemplatesQuery,
+)  # fmt: skip
+DELETE_TEMPLATE = Route("DELETE", "/templates/{template_id}", TAG, "Delete a template", Role.EDITOR)
+PREVIEW_TEMPLATE = Route(
+    "POST", "/templates/{template_id}/preview", TAG, "Show a template with values", Role.VIEWER,
+    body=PreviewSpec, body_optional=True,
+)  # fmt: skip
+TRY_TEMPLATE = Route(
+    "POST", "/templates/{template_id}/test", TAG, "Send a test message", Role.EDITOR, body=TrialSpec
+)

@@ -1,0 +1,95 @@
+"""Runs of notifications: waves, and chunks of campaigns.
+
+A run sends batches until nothing is due. A large wave calls for more runs, so that several workers share it.
+A run that comes again because its worker died first looks at what it was submitting.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from datetime import timedelta
+from typing import Any
+
+from sexton.model import Outcome, Release, Snooze, Success
+from sexton.notifications import wave
+from sexton.notifications.channels.dispatch import Dispatcher
+from sexton.notifications.doubt import settle_abandoned, settle_own
+from sexton.notifications.due import Policy
+from sexton.notifications.sending import ACTOR, BATCH, Claim, MessageSender
+from sexton.notifications.spec import NotificationTarget
+from sexton.postgres.transaction import Context, command
+from sexton.targets.base import TargetServices
+from sexton.targets.run import RunContext, Step
+
+#: From so many due messages on, a wave calls for another run, and for one more for each as many again.
+SHARE = 2000
+MOST_RUNS = 8
+#: How many batches of a run are on their way at once: while one is with its provider, others are claimed.
+BATCHES = 3
+MOST_ABANDONED = 1000
+DUE = Claim("messages/claim_due")
+
+
+class OpenNotifications:
+    """What sends in a worker."""
+
+    def __init__(self, services: TargetServices) -> None:
+        self._services = services
+        self._dispatcher = Dispatcher(services)
+        self.sender = MessageSender(services.database, self._dispatcher)
+
+    def step(self, spec: NotificationTarget) -> Step | None:
+        return self._carry_out
+
+    async def close(self) -> None:
+        await self._dispatcher.close()
+
+    async def _carry_out(self, run: RunContext) -> Outcome:
+        namespace = await self._services.renderer.namespace(run)
+        payload = run.payload if isinstance(run.payload, dict) else {}
+        context = Context(self._services.database, namespace, actor=ACTOR)
+        return await carry_out_wave(context, self.sender, run, payload)
+
+
+async def carry_out_wave(
+    context: Context, sender: MessageSender, run: RunContext, payload: dict[str, Any]
+) -> Outcome:
+    """Send everything of the namespace that is due."""
+    counts = Counter(await settle_own(context, sender, run.id))
+    if payload.get("sweep"):
+        counts.update(await settle_abandoned(context, sender, MOST_ABANDONED))
+    if not payload.get("shared"):
+        await _share(context)
+    policy = await sender.policy(context.namespace)
+    sent = await asyncio.gather(*(_send(context, sender, run, policy) for _ in range(BATCHES)))
+    for each in sent:
+        counts.update(each)
+    if run.cancelled:
+        return Release(0.0, "the worker stops; the others go on")
+    row = await context.fetchrow("messages/next_due", namespace=context.namespace, most=0)
+    assert row is not None
+    if row["due_at"] is not None and timedelta() < row["due_at"] - row["now"] <= wave.SOON:
+        return Snooze(row["due_at"] - row["now"])
+    return Success(dict(counts))
+
+
+async def _send(context: Context, sender: MessageSender, run: RunContext, policy: Policy) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    while not run.cancelled:
+        batch = await sender.send_batch(
+            context.namespace, run.id, DUE, policy, limit=BATCH, lost=lambda: run.stop == "lost"
+        )
+        if batch is None:
+            break
+        counts.update(batch.counts)
+    return counts
+
+
+@command
+async def _share(context: Context) -> None:
+    """Call for more runs if there is much to send."""
+    row = await context.fetchrow("messages/next_due", namespace=context.namespace, most=SHARE * MOST_RUNS)
+    assert row is not None
+    if row["due"] > SHARE:
+        await wave.run_soon(context, row["due"] // SHARE, {"shared": True})
