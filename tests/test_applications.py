@@ -19,6 +19,7 @@ from sexton.jobs.create import create
 from sexton.jobs.validation import read_spec
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
+from sexton.runs.filter import RunFilter
 from sexton.runs.read import list_runs, require_job
 from sexton.runs.why import why
 from tests.waiting import until
@@ -160,7 +161,8 @@ async def test_each_of_two_programs_runs_its_own_jobs_only(start: Start, databas
     await two.says("two only-two")
     await two.says("two only-two")
     assert await executed(database) == {"report": {"one"}, "only-one": {"one"}, "only-two": {"two"}}
-    page = await list_runs(Context(database), job=await require_job(Context(database), "report"))
+    report = await require_job(Context(database), "report")
+    page = await list_runs(Context(database), RunFilter(job=report))
     assert "pending" in {run.status for run in page.items}
     assert any(
         "no worker of the application one has the handler report" in line

@@ -22,6 +22,10 @@ def json_lines(_context, value):
 
 @schemathesis.hook
 def before_call(_context, case, _arguments):
+    if case.path.endswith("/events") and case.method.upper() in ("GET", "HEAD"):
+        seconds = (case.query or {}).get("seconds")
+        if not isinstance(seconds, int) or isinstance(seconds, bool) or seconds <= 3600:
+            case.query = {**(case.query or {}), "seconds": 1}  # it would go on for ever
     tries = case.path.endswith("/targets/test") and isinstance(case.body, dict)
     if tries and (isinstance(case.body.get("target"), dict) or "job" in case.body):
         case.body.pop("job", None)

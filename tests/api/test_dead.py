@@ -52,6 +52,30 @@ async def test_many_at_once_need_to_be_named(api: Api, database: Database) -> No
     assert (await api("GET", "/dead")).json() == []
 
 
+async def test_a_dry_run_counts_and_what_was_counted_can_be_expected(api: Api, database: Database) -> None:
+    await make(api, database, 4)
+    assert (await api("GET", "/dead?limit=1")).headers["Sexton-Total"] == "4"
+    for path in ("/dead/redrive", "/dead/discard"):
+        counted = (await api("POST", path, {"error_group": "odd", "dry_run": True})).json()
+        assert (counted["matched"], len(counted["sample"])) == (2, 2)
+        refused = await api("POST", path, {"error_group": "odd", "expected": 1})
+        assert (refused.status, refused.code) == (409, "count_changed")
+    assert len((await api("GET", "/dead")).json()) == 4
+    assert (await api("POST", "/dead/redrive", {"all": True, "expected": 4})).json() == {"redriven": 4}
+
+
+async def test_a_letter_is_redriven_with_another_payload_under_its_own_key(
+    api: Api, database: Database
+) -> None:
+    [letter] = await make(api, database, 1)
+    key = (await api("GET", f"/dead/{letter}")).json()["idempotency_key"]
+    new = (await api("POST", f"/dead/{letter}/redrive", {"payload": {"n": 2}})).json()["run_id"]
+    run = (await api("GET", f"/runs/{new}")).json()
+    assert (run["payload"], run["idempotency_key"]) == ({"n": 2}, key)
+    changes = (await api("GET", "/audit?action=dead.redriven")).json()
+    assert changes[0]["detail"]["payload"] == {"n": 2}
+
+
 async def test_pages(api: Api, database: Database) -> None:
     letters = await make(api, database, 5)
     seen: list[str] = []

@@ -281,7 +281,8 @@ async def test_readiness_sees_every_loop_of_a_node_and_the_heartbeat(database: D
             states = {each["name"]: each["healthy"] for each in (await api("GET", "/readyz")).json()["loops"]}
             assert set(states) == {
                 "scheduler", "leadership", "listener", "sweeper", "housekeeper", "replanner", "sealer",
-                "claimer", "outcome_writer", "watcher", "heartbeat", "dead_letter_sender", "descriptors",
+                "activity", "claimer", "outcome_writer", "watcher", "heartbeat", "dead_letter_sender",
+                "descriptors",
             }  # fmt: skip
             assert states["heartbeat"]
             await node.worker.heartbeat.stop()

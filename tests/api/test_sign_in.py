@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from sexton.api.operation import MOST_WRONG_SIGN_INS, WRONG_SIGN_INS
+from sexton.api.services import MOST_WRONG_SIGN_INS, WRONG_SIGN_INS
 from sexton.api.sign_in import local_path
 from sexton.config import Settings
 from sexton.postgres.database import Database

@@ -13,7 +13,7 @@ import pytest
 import pytest_asyncio
 
 from sexton import clock
-from sexton.api.operation import WRONG_SIGN_INS
+from sexton.api.services import WRONG_SIGN_INS
 from sexton.config import Settings, load
 from sexton.postgres.database import Database
 from tests.api.browser import Browser

@@ -12,6 +12,7 @@ from sexton.jobs.change import find
 from sexton.model import encode_id
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
+from sexton.runs.filter import RunFilter
 from sexton.runs.read import (
     get_run,
     list_log,
@@ -41,7 +42,7 @@ async def test_live_runs_come_first_then_the_latest_ended(database: Database) ->
         await make_ended(database, job, 10 + hour, NOON - (4 - hour) * HOUR)
     await make_live(database, job, 20, NOON - HOUR)
     await make_live(database, job, 21, NOON)
-    page = await list_runs(Context(database), job=job)
+    page = await list_runs(Context(database), RunFilter(job=job))
     assert [each.run_id for each in page.items] == [encode_id("r", run) for run in (21, 20, 12, 11, 10)]
     assert [each.status for each in page.items] == ["pending"] * 2 + ["success"] * 3
     assert page.cursor is None
@@ -64,8 +65,7 @@ async def test_pages_lose_and_repeat_nothing(database: Database, of_one_job: boo
     for _ in range(20):
         page = await list_runs(
             Context(database, now=NOON + HOUR),
-            job=job if of_one_job else None,
-            skipped=True,
+            RunFilter(job=job if of_one_job else None, skipped=True),
             cursor=cursor,
             limit=4,
         )
@@ -81,8 +81,10 @@ async def test_skipped_occurrences_are_listed_only_when_asked_for(database: Data
     job = await make_job(database)
     await make_ended(database, job, None, NOON, reason="overlap")
     await make_ended(database, job, 5, NOON - HOUR)
-    assert [each.status for each in (await list_runs(Context(database), job=job)).items] == ["success"]
-    both = (await list_runs(Context(database), job=job, skipped=True)).items
+    assert [each.status for each in (await list_runs(Context(database), RunFilter(job=job))).items] == [
+        "success"
+    ]
+    both = (await list_runs(Context(database), RunFilter(job=job, skipped=True))).items
     assert (both[0].run_id, both[0].status, both[0].reason) == (None, "skipped", "overlap")
 
 
@@ -101,7 +103,7 @@ async def test_filters(database: Database, filters: dict[str, Any], runs: list[i
     await make_live(database, job, 2, NOON, trigger="manual")
     await make_live(database, job, 3, NOON, state="running", attempt=1, claimed_at=NOON)
     await make_ended(database, job, None, NOON, reason="paused")
-    found = (await list_runs(Context(database), job=job, **filters)).items
+    found = (await list_runs(Context(database), RunFilter(job=job, **filters))).items
     assert [run_number(each.run_id) if each.run_id else 0 for each in found] == runs
 
 

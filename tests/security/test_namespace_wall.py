@@ -12,7 +12,7 @@ OWNED = (
     "jobs", "job_revisions", "timers", "problems", "queues", "runs", "history", "attempts", "run_logs",
     "dead", "requests", "secrets", "keys", "content_schedules", "content_entities", "content_versions",
     "content_changes", "content_releases", "content_notices", "content_adapters", "content_feeds",
-    "lanes", "meters", "audit", "audit_pending", "audit_entries",
+    "lanes", "meters", "audit", "audit_pending", "audit_entries", "activity",
 )  # fmt: skip
 TOUCHES = re.compile(rf"\bsexton\.({'|'.join(OWNED)})\b")
 # Ids of things that were looked up in their namespace, or that the engine itself has read.
@@ -27,6 +27,7 @@ SECRET = "found by the hash of a secret that only its holder has"
 APART = {
     "access/read_session": SECRET,
     "access/take_link": SECRET,
+    "activity/remove_old": UPKEEP,
     "audit/is_pending": UPKEEP,
     "audit/read_head": UPKEEP,
     "audit/remove": UPKEEP,

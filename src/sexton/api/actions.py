@@ -15,6 +15,7 @@ from sexton.jobs.edit import relabel_all
 from sexton.jobs.filter import JobFilter
 from sexton.jobs.state import delete_all, pause_all, resume_all
 from sexton.jobs.tally import Tally
+from sexton.postgres.page import number_in_cursor
 from sexton.runs.many import Work, act, check_filter, count
 from sexton.runs.trigger import run_all
 
@@ -66,7 +67,12 @@ def _work(wish: ActionRequest) -> Work:
 
 def _filter_of(wish: ActionRequest) -> JobFilter:
     given = wish.filter
-    return JobFilter(given.status, given.label, given.name, given.target, given.app, given.problem)
+    ids = (
+        None if given.ids is None else tuple(number_in_cursor(each, "j", "filter.ids") for each in given.ids)
+    )
+    return JobFilter(
+        given.status, given.label, given.name, given.target, given.app, given.problem, given.search, ids
+    )
 
 
 OPERATIONS = (act_on_jobs,)

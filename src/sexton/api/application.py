@@ -13,6 +13,7 @@ from sexton.api import (
     access,
     actions,
     adapters,
+    agenda,
     audit,
     bulk,
     content,
@@ -21,23 +22,30 @@ from sexton.api import (
     content_reading,
     content_releases,
     dead,
+    events,
     jobs,
+    overview,
     pages,
+    playground,
     queues,
     reports,
     runs,
+    search,
+    secrets,
     sessions,
     sign_in,
     system,
     targets,
     workers,
 )
+from sexton.api.feed import Feed
 from sexton.api.guard import RequestGuard
 from sexton.api.limiter import ANSWER_HEADERS
-from sexton.api.operation import SLASH, Operation, Process, Services
+from sexton.api.operation import SLASH, Operation
 from sexton.api.problems import answer_error
 from sexton.api.provider import open_provider
 from sexton.api.request_id import REQUEST_ID_HEADER, set_request_id
+from sexton.api.services import Process, Services
 from sexton.api.site import Site
 from sexton.config import Settings
 from sexton.engine.remote.claim import RemoteClaims
@@ -53,10 +61,12 @@ class App(Litestar):
 
     site: Site
     claims: RemoteClaims
+    feed: Feed
 
     def stop_waiting(self) -> None:
         """Let callers go who wait for something to come: the server is about to stop."""
         self.claims.stop()
+        self.feed.stop()
 
     async def __call__(self, scope: Scope | LifeSpanScope, receive: Any, send: Any) -> None:
         http: Any = scope
@@ -130,9 +140,14 @@ def make_app(
         openapi_config=None,
         exception_handlers={Exception: answer_error},
         logging_config=None,
-        on_shutdown=[services.claims.close, *([provider.close] if provider is not None else [])],
+        on_shutdown=[
+            services.claims.close,
+            services.feed.close,
+            services.forecast.close,
+            *([provider.close] if provider is not None else []),
+        ],
     )
-    app.site, app.claims = guard.site, services.claims
+    app.site, app.claims, app.feed = guard.site, services.claims, services.feed
     return app
 
 
@@ -149,6 +164,7 @@ def operations() -> tuple[Operation, ...]:
         *queues.OPERATIONS,
         *targets.OPERATIONS,
         *access.OPERATIONS,
+        *secrets.OPERATIONS,
         *sessions.OPERATIONS,
         *content.OPERATIONS,
         *content_releases.OPERATIONS,
@@ -157,5 +173,10 @@ def operations() -> tuple[Operation, ...]:
         *content_feeds.OPERATIONS,
         *content_import.OPERATIONS,
         *audit.OPERATIONS,
+        *overview.OPERATIONS,
+        *agenda.OPERATIONS,
+        *search.OPERATIONS,
+        *playground.OPERATIONS,
+        *events.OPERATIONS,
         *system.OPERATIONS,
     )

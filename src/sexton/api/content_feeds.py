@@ -7,7 +7,8 @@ from typing import Any
 from sexton.api import content_routes as routes
 from sexton.api.content_routes import FeedsQuery
 from sexton.api.guard import address_of
-from sexton.api.operation import WRONG_SIGN_INS, Answer, Call, operation
+from sexton.api.operation import Answer, Call, operation
+from sexton.api.services import WRONG_SIGN_INS
 from sexton.content.feed import (
     FeedView,
     NewFeed,

@@ -5,13 +5,21 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, field
 
 from sexton.api import examples, routes
 from sexton.api.operation import Answer, Call, operation
-from sexton.api.routes import DeadFilter, DeadQuery, DeadTarget, GroupsQuery, RedriveRequest
+from sexton.api.routes import (
+    DeadFilter,
+    DeadQuery,
+    DeadTarget,
+    GroupsQuery,
+    RedriveOneRequest,
+    RedriveRequest,
+)
 from sexton.errors import InvalidField
 from sexton.jobs.change import find
+from sexton.postgres.estimate import Total
 from sexton.refusal import aware
 from sexton.runs import dead_letters as ledger
 from sexton.runs import redrive as commands
@@ -28,16 +36,26 @@ class RedriveAnswer(msgspec.Struct, frozen=True):
     parent_run: Annotated[str, Meta(description="The dead run.")]
 
 
-class Redriven(msgspec.Struct, frozen=True):
-    """How many letters were run again."""
+class Redriven(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How many letters were run again; of a dry run, how many would be."""
 
-    redriven: Annotated[int, Meta(description="How many.")]
+    redriven: Annotated[int | None, Meta(description="How many.")] = None
+    matched: Annotated[int | None, Meta(description="In a dry run: how many are meant.")] = None
+    estimated: Annotated[bool, Meta(description="True if that is an estimate.")] = False
+    sample: Annotated[list[DeadLetter], Meta(description="In a dry run: some of them.")] = field(
+        default_factory=list
+    )
 
 
-class Discarded(msgspec.Struct, frozen=True):
-    """How many letters were discarded."""
+class Discarded(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How many letters were discarded; of a dry run, how many would be."""
 
-    discarded: Annotated[int, Meta(description="How many.")]
+    discarded: Annotated[int | None, Meta(description="How many.")] = None
+    matched: Annotated[int | None, Meta(description="In a dry run: how many are meant.")] = None
+    estimated: Annotated[bool, Meta(description="True if that is an estimate.")] = False
+    sample: Annotated[list[DeadLetter], Meta(description="In a dry run: some of them.")] = field(
+        default_factory=list
+    )
 
 
 @operation(
@@ -54,7 +72,13 @@ async def list_dead(call: Call) -> Answer:
         cursor=query.cursor,
         limit=query.limit,
     )
-    return Answer(page.items, headers=call.next_link(cursor=page.cursor) if page.cursor else {})
+    headers = call.next_link(cursor=page.cursor) if page.cursor else {}
+    if query.cursor is None:
+        found = await commands.count_matching(
+            call.reading, job=query.job, error_group=query.error_group, reason=query.reason
+        )
+        headers |= Total(found.matched, found.estimated).headers()
+    return Answer(page.items, headers=headers)
 
 
 @operation(
@@ -101,11 +125,12 @@ async def get_dead(call: Call) -> Answer:
     answer_example={"run_id": "r_9hk7", "parent_run": "r_9hk2"},
 )  # fmt: skip
 async def redrive_dead(call: Call) -> Answer:
-    """Makes a new run with all its attempts, the same payload and the same idempotency key; the letter is
-    gone."""
+    """Makes a new run with all its attempts, the same payload, unless another one is given, and the same
+    idempotency key; the letter is gone."""
+    wish = call.json(RedriveOneRequest, optional=True)
     run = call.path("run")
     run_number(run)
-    new = await commands.redrive(call.context, run)
+    new = await commands.redrive(call.context, run, payload=wish.payload)
     return Answer({"run_id": new, "parent_run": run}, headers={"Location": f"/api/v1/runs/{new}"})
 
 
@@ -119,25 +144,35 @@ async def discard_dead(call: Call) -> Answer:
 
 
 @operation(
-    routes.REDRIVE_MANY, answer=Redriven, errors=(404, 422),
+    routes.REDRIVE_MANY, answer=Redriven, errors=(404, 409, 422),
     example={"error_group": "ConnectionError: …", "rate": 50}, answer_example={"redriven": 1200},
 )  # fmt: skip
 async def redrive_many(call: Call) -> Answer:
-    """All letters that match; `rate` spreads them so that what broke is not flooded."""
+    """All letters that match; `rate` spreads them so that what broke is not flooded. `dry_run` counts them,
+    and with `expected` no more than were counted are run again."""
     wish = call.json(RedriveRequest)
-    count = await commands.redrive_many(call.context, **_filter(wish), rate=wish.rate)
+    if wish.dry_run:
+        return await _counted(call, wish)
+    count = await commands.redrive_many(call.context, **_filter(wish), rate=wish.rate, expected=wish.expected)
     return Answer({"redriven": count})
 
 
 @operation(
-    routes.DISCARD_MANY, answer=Discarded, errors=(404, 422), example={"job": "send-weekly-report"},
+    routes.DISCARD_MANY, answer=Discarded, errors=(404, 409, 422), example={"job": "send-weekly-report"},
     answer_example={"discarded": 12},
 )  # fmt: skip
 async def discard_many(call: Call) -> Answer:
-    """All letters that match."""
+    """All letters that match. `dry_run` counts them, and with `expected` no more than were counted go."""
     wish = call.json(DeadFilter)
-    count = await commands.discard_many(call.context, **_filter(wish))
+    if wish.dry_run:
+        return await _counted(call, wish)
+    count = await commands.discard_many(call.context, **_filter(wish), expected=wish.expected)
     return Answer({"discarded": count})
+
+
+async def _counted(call: Call, wish: DeadFilter) -> Answer:
+    found = await commands.count_matching(call.context, **_filter(wish))
+    return Answer({"matched": found.matched, "estimated": found.estimated, "sample": found.sample})
 
 
 def _filter(wish: DeadFilter) -> dict[str, Any]:

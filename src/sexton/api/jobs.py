@@ -24,7 +24,7 @@ from sexton.api.routes import (
     RunRequest,
     WhyQuery,
 )
-from sexton.api.runs import page_of_runs
+from sexton.api.runs import listed, page_of_runs
 from sexton.clock import iso
 from sexton.errors import InvalidField
 from sexton.jobs import create as making
@@ -35,8 +35,10 @@ from sexton.jobs.change import find
 from sexton.jobs.filter import JobFilter
 from sexton.jobs.validation import read_spec
 from sexton.jobs.view import JobView
+from sexton.model import RunStatus, Trigger
 from sexton.refusal import aware
-from sexton.runs import trigger
+from sexton.runs import strip, trigger
+from sexton.runs.filter import RunFilter
 from sexton.runs.occurrences import list_occurrences
 from sexton.runs.read import require_job
 from sexton.runs.view import OccurrenceRecord, RunView, Why
@@ -66,13 +68,16 @@ async def create_job(call: Call) -> Answer:
 
 @operation(routes.LIST_JOBS, answer=list[JobView], errors=(422,), lists=True, answer_example=[examples.JOB])
 async def list_jobs(call: Call) -> Answer:
-    """In the order in which they were made, or in which they fire next: then paused ones come last, and those
-    that fire no more are left out."""
+    """In the order in which they were made, of their names, or in which they fire next: then paused ones come
+    last, and those that fire no more are left out. `Sexton-Total` says how many there are in all, and
+    `Sexton-Total-Estimated` that it is an estimate."""
     query = call.query(JobsQuery)
-    page = await read.list_jobs(
-        call.reading, _filter_of(query), sort=query.sort, cursor=query.cursor, limit=query.limit
-    )
-    return Answer(page.items, headers=call.next_link(cursor=page.cursor) if page.cursor else {})
+    chosen = _filter_of(query)
+    page = await read.list_jobs(call.reading, chosen, sort=query.sort, cursor=query.cursor, limit=query.limit)
+    found = await read.count_jobs(call.reading, chosen)
+    shown = await strip.with_strips(call.reading, page.items) if query.expand else page.items
+    headers = call.next_link(cursor=page.cursor) if page.cursor else {}
+    return Answer(shown, headers={**headers, **found.headers()})
 
 
 @operation(routes.GET_JOB, answer=JobView, errors=(404,), answer_example=examples.JOB)
@@ -225,8 +230,13 @@ async def list_job_runs(call: Call) -> Answer:
     """Live ones first, the newest at the top, then ended ones, the latest at the top. `include=skipped` lists
     skipped occurrences among them."""
     query = call.query(JobRunsQuery)
-    job = await find(call.context, call.path("job"), deleted=True)
-    return await page_of_runs(call, job, query)
+    chosen = RunFilter(
+        job=await find(call.context, call.path("job"), deleted=True),
+        statuses=listed(query.status, "status", [*RunStatus, "skipped"]),
+        triggers=listed(query.trigger, "trigger", [*Trigger]),
+        skipped=query.include == "skipped",
+    )
+    return await page_of_runs(call, chosen, query.cursor, query.limit)
 
 
 @operation(
@@ -261,7 +271,9 @@ async def explain_job(call: Call) -> Answer:
 
 
 def _filter_of(query: JobsQuery) -> JobFilter:
-    return JobFilter(query.status, query.label, query.name, query.target, query.app, query.problem)
+    return JobFilter(
+        query.status, query.label, query.name, query.target, query.app, query.problem, query.search
+    )
 
 
 def _etag(job: JobView) -> dict[str, str]:

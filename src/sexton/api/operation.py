@@ -7,11 +7,11 @@ and errors are dealt with here, once.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 import asyncpg
@@ -20,29 +20,19 @@ from litestar import Request, Response
 from litestar.datastructures import Cookie
 from litestar.handlers import HTTPRouteHandler
 from litestar.response import Stream
-from prometheus_client import CollectorRegistry
 
 from sexton import clock
-from sexton.api.database_check import DatabaseCheck
-from sexton.api.gate import Gate
-from sexton.api.guard import JSON_TYPES, RequestGuard, address_of, check_content_type
-from sexton.api.limiter import Limiter
+from sexton.api.guard import JSON_TYPES, address_of, check_content_type
 from sexton.api.replay import StoredAnswer, check_key, fingerprint, once
 from sexton.api.request_id import request_id_of
 from sexton.api.route import AGENT, REASON_HEADER, Route
-from sexton.config import Settings
-from sexton.engine.loop import Vital
-from sexton.engine.remote.claim import RemoteClaims
-from sexton.engine.telemetry import Telemetry
+from sexton.api.services import Services
 from sexton.errors import InvalidField, NotFound, SextonError, Unavailable
 from sexton.postgres.audit_entry import LONGEST_REASON, Face, Source
 from sexton.postgres.database import Database
 from sexton.postgres.replica import Replica
 from sexton.postgres.transaction import NAMESPACE, Context
 from sexton.refusal import UNREADABLE, bad_json, check_text, explained, refuse_nul
-from sexton.runs.completion import RunTokens
-from sexton.security.failures import Failures
-from sexton.security.issuer import Issuer
 from sexton.security.principal import ANYONE, Principal
 
 # Stands for a slash inside a job's name while the path is taken apart; no name contains it.
@@ -52,8 +42,6 @@ HTML = "text/html"
 LARGEST_BODY = 1024 * 1024
 # Of a page's form.
 MOST_FIELDS = 10
-# Sign-ins that may fail in a minute, from one address and altogether, before more are put off.
-WRONG_SIGN_INS, MOST_WRONG_SIGN_INS = 20, 200
 # What sends a person who opens a page to sign in.
 SIGNED_OUT = frozenset({"no_key", "bad_session", "other_user", "forwarded"})
 # Items of a list that are encoded at a time.
@@ -64,18 +52,6 @@ CHECK_SECONDS = 1.0
 T = TypeVar("T")
 
 
-class Process(Protocol):
-    """What the API asks the process it runs in."""
-
-    @property
-    def loops(self) -> Iterable[Vital]: ...
-
-    @property
-    def telemetry(self) -> Telemetry: ...
-
-    def warnings(self) -> list[str]: ...
-
-
 @dataclass(frozen=True)
 class Answer:
     """`body` is encoded as JSON, unless it is bytes; an iterator of bytes is sent as it comes."""
@@ -84,51 +60,6 @@ class Answer:
     status: int | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     cookies: tuple[Cookie, ...] = ()
-
-
-@dataclass(frozen=True)
-class Services:
-    """What the operations work with."""
-
-    database: Database
-    settings: Settings
-    guard: RequestGuard
-    node: Process | None = None
-    replica: Replica | None = None
-    tokens: RunTokens = field(default_factory=RunTokens)
-    #: The provider of OpenID Connect, if people sign in with one.
-    issuer: Issuer | None = None
-    #: Sign-ins that failed.
-    sign_ins: Failures = field(default_factory=lambda: Failures(WRONG_SIGN_INS, MOST_WRONG_SIGN_INS))
-    #: Addresses of calendar feeds that were wrong.
-    wrong_feeds: Failures = field(default_factory=lambda: Failures(WRONG_SIGN_INS))
-    gate: Gate = field(default_factory=Gate)
-
-    @cached_property
-    def claims(self) -> RemoteClaims:
-        """For workers over HTTP."""
-        return RemoteClaims(self.database, self.settings)
-
-    @cached_property
-    def limiter(self) -> Limiter:
-        return Limiter(self.settings)
-
-    @cached_property
-    def database_check(self) -> DatabaseCheck:
-        return DatabaseCheck(self.database)
-
-    def loops(self) -> list[Vital]:
-        return list(self.node.loops) if self.node else []
-
-    def warnings(self) -> list[str]:
-        return self.node.warnings() if self.node else []
-
-    def count_denied(self, code: str) -> None:
-        if self.node is not None:
-            self.node.telemetry.denied.labels(code).inc()
-
-    def registries(self) -> list[CollectorRegistry]:
-        return [self.node.telemetry.registry] if self.node else []
 
 
 @dataclass

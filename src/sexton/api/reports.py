@@ -8,9 +8,9 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from sexton.api import routes
+from sexton.api import report_routes as routes
 from sexton.api.operation import Answer, Call, operation
-from sexton.api.routes import CompleteRequest, FailRequest, HeartbeatRequest
+from sexton.api.report_routes import CompleteRequest, FailRequest, HeartbeatRequest
 from sexton.errors import SextonError
 from sexton.runs import completion as report
 from sexton.targets.run import TOKEN_HEADER

@@ -38,6 +38,7 @@ PATH_PARAMETERS = {
     "worker": "The worker's id, `n_…`.",
     "feed": "The feed's id, `f_…`.",
     "token": "The secret of the address.",
+    "secret": "The secret's name.",
 }
 
 

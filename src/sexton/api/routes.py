@@ -33,7 +33,6 @@ Triggers = Annotated[
 Skipped = Annotated[Literal["skipped"] | None, Meta(description="List skipped occurrences too.")]
 Count = Annotated[int, Meta(ge=1, le=1000, description="How many occurrences.")]
 DeadReason = Literal["exhausted", "permanent", "poison"]
-Seconds = Annotated[float, Meta(ge=0, le=366 * 86_400)]
 
 
 # Jobs
@@ -60,13 +59,24 @@ class JobChoice(Query, frozen=True, kw_only=True):
     problem: Annotated[
         bool, Meta(description="Only jobs that are set aside: their schedule cannot be computed.")
     ] = False
+    search: Annotated[
+        Annotated[str, Meta(max_length=200)] | None,
+        Meta(
+            description="Only jobs with these words, or beginnings of words, in name, owner or description."
+        ),
+    ] = None
 
 
 class JobsQuery(JobChoice, frozen=True, kw_only=True):
     sort: Annotated[
-        Literal["created_at", "next_run_at"],
-        Meta(description="In which order: as they were made, or as they fire next."),
-    ] = "created_at"
+        Literal["created_at", "-created_at", "name", "-name", "next_run_at"],
+        Meta(description="In which order: as they were made, by name, the reverse of either, or as they fire "
+             "next."),
+    ] = "created_at"  # fmt: skip
+    expand: Annotated[
+        Literal["strip"] | None,
+        Meta(description="Show of each job its latest runs and its schedule in words, too."),
+    ] = None
     limit: Limit = 100
     cursor: Cursor = None
 
@@ -113,6 +123,9 @@ class ActionFilter(JobChoice, frozen=True, kw_only=True):
     """Which jobs are meant. At least one of the fields, or `all`."""
 
     all: Annotated[bool, Meta(description="Say that every job is meant.")] = False
+    ids: Annotated[
+        Annotated[list[str], Meta(max_length=1000)] | None, Meta(description="Only these jobs, by their ids.")
+    ] = None
 
 
 ActionName = Literal["pause", "resume", "run", "delete", "label"]
@@ -245,8 +258,31 @@ EXPLAIN_JOB = Route(
 # Runs
 
 
-class RunsQuery(JobRunsQuery, frozen=True, kw_only=True):
+class RunChoice(Query, frozen=True, kw_only=True):
+    """Which runs."""
+
     job: Annotated[str | None, Meta(description="Only runs of this job: its id or name.")] = None
+    status: Statuses = None
+    trigger: Triggers = None
+    include: Skipped = None
+    queue: Annotated[str | None, Meta(description="Only live runs in this queue.")] = None
+    since: Annotated[
+        datetime | None, Meta(description="Only what is live, or was recorded at or after this instant.")
+    ] = None
+    until: Annotated[datetime | None, Meta(description="Only what was recorded before this instant.")] = None
+    late: Annotated[
+        bool, Meta(description="Only runs of a schedule that started a second or more after they were due.")
+    ] = False
+    error: Annotated[
+        Annotated[str, Meta(min_length=1, max_length=200)] | None,
+        Meta(description="Only runs with this text in their last error."),
+    ] = None
+    worker: Annotated[str | None, Meta(description="Only runs of this worker: `host:pid:random`.")] = None
+
+
+class RunsQuery(RunChoice, frozen=True, kw_only=True):
+    limit: Limit = 50
+    cursor: Cursor = None
 
 
 class LogQuery(Query, frozen=True, kw_only=True):
@@ -263,6 +299,7 @@ class CancelRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 LIST_RUNS = Route("GET", "/runs", "runs", "List runs", Role.VIEWER, query=RunsQuery)
+COUNT_RUNS = Route("GET", "/runs/counts", "runs", "Count runs", Role.VIEWER, query=RunChoice)
 GET_RUN = Route("GET", "/runs/{run}", "runs", "Show a run", Role.VIEWER)
 GET_RUN_LOG = Route("GET", "/runs/{run}/log", "runs", "Read a run's log", Role.VIEWER, query=LogQuery)
 CANCEL_RUN = Route(
@@ -274,58 +311,6 @@ CANCEL_RUN = Route(
     body=CancelRequest,
     body_optional=True,
 )
-
-
-# Reports of a run, by the service that carries it out
-
-
-class CompleteRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How a run ended well."""
-
-    result: Annotated[Any, Meta(description="Kept with the run: any JSON up to 64 KiB.")] = None
-
-
-class FailRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How an attempt failed."""
-
-    error: Annotated[
-        Annotated[str, Meta(min_length=1, max_length=8000)], Meta(description="What went wrong.")
-    ]
-    permanent: Annotated[bool, Meta(description="No further attempt would help: the run is dead.")] = False
-    retry_after: Annotated[
-        Seconds | None, Meta(description="Seconds until the next attempt. Default: the job's back-off.")
-    ] = None
-
-
-class HeartbeatRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A sign that a run is still being worked on."""
-
-    seconds: Annotated[
-        Seconds | None,
-        Meta(description="How much longer it may take from now on. Default: the job's timeout_seconds."),
-    ] = None
-    fraction: Annotated[
-        Annotated[float, Meta(ge=0, le=1)] | None, Meta(description="How far it is, from 0 to 1.")
-    ] = None
-    text: Annotated[
-        Annotated[str, Meta(max_length=1000)] | None, Meta(description="How far it is, in words.")
-    ] = None
-
-
-COMPLETE_RUN = Route(
-    "POST",
-    "/runs/{run}/complete",
-    "reports",
-    "Report success",
-    Role.WORKER,
-    body=CompleteRequest,
-    body_optional=True,
-)
-FAIL_RUN = Route("POST", "/runs/{run}/fail", "reports", "Report a failure", Role.WORKER, body=FailRequest)
-RUN_HEARTBEAT = Route(
-    "POST", "/runs/{run}/heartbeat", "reports", "Report that it goes on", Role.WORKER, body=HeartbeatRequest,
-    body_optional=True,
-)  # fmt: skip
 
 
 # Dead letters
@@ -352,12 +337,23 @@ class DeadFilter(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     reason: Annotated[DeadReason | None, Meta(description="Those that died like this.")] = None
     before: Annotated[datetime | None, Meta(description="Those that died before this instant.")] = None
     all: Annotated[bool, Meta(description="Say that every dead letter is meant.")] = False
+    dry_run: Annotated[bool, Meta(description="Only say how many letters are meant, and show some.")] = False
+    expected: Annotated[
+        Annotated[int, Meta(ge=0)] | None,
+        Meta(description="Refuse with 409 if more letters than these are meant."),
+    ] = None
 
 
 class RedriveRequest(DeadFilter, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Which dead letters to run again, and how fast."""
 
     rate: Rate = None
+
+
+class RedriveOneRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the new run gets."""
+
+    payload: Annotated[Any | UnsetType, Meta(description="Instead of the letter's own payload.")] = UNSET
 
 
 class DeadTarget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -375,7 +371,15 @@ SET_DEAD_TARGET = Route(
     "PUT", "/dead/target", "dead letters", "Say where dead letters go", Role.EDITOR, body=DeadTarget
 )
 GET_DEAD = Route("GET", "/dead/{run}", "dead letters", "Show a dead letter", Role.VIEWER)
-REDRIVE_DEAD = Route("POST", "/dead/{run}/redrive", "dead letters", "Run a dead letter again", Role.OPERATOR)
+REDRIVE_DEAD = Route(
+    "POST",
+    "/dead/{run}/redrive",
+    "dead letters",
+    "Run a dead letter again",
+    Role.OPERATOR,
+    body=RedriveOneRequest,
+    body_optional=True,
+)
 DISCARD_DEAD = Route("POST", "/dead/{run}/discard", "dead letters", "Discard a dead letter", Role.OPERATOR)
 REDRIVE_MANY = Route(
     "POST", "/dead/redrive", "dead letters", "Run many dead letters again", Role.OPERATOR, body=RedriveRequest

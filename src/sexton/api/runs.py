@@ -9,14 +9,22 @@ from msgspec import Meta
 
 from sexton.api import examples, routes
 from sexton.api.operation import Answer, Call, operation
-from sexton.api.routes import CancelRequest, JobRunsQuery, LogQuery, RunsQuery
+from sexton.api.routes import CancelRequest, LogQuery, RunChoice, RunsQuery
 from sexton.errors import InvalidField
 from sexton.jobs.change import find
 from sexton.model import RunStatus, Trigger
 from sexton.refusal import aware
+from sexton.runs import count as counting
 from sexton.runs import read as ledger
+from sexton.runs.count import RunCounts
+from sexton.runs.filter import RunFilter
 from sexton.runs.trigger import cancel_run as cancel
 from sexton.runs.view import LogLine, RunDetail, RunView
+
+COUNTS = {
+    "pending": 2, "running": 1, "failed": 0, "waiting": 0, "success": 1204, "dead": 1, "cancelled": 0,
+    "expired": 0, "skipped": 3, "since": "2026-06-01T13:00:00Z", "estimated": False,
+}  # fmt: skip
 
 
 class CancelAnswer(msgspec.Struct, frozen=True):
@@ -35,8 +43,15 @@ class CancelAnswer(msgspec.Struct, frozen=True):
 async def list_runs(call: Call) -> Answer:
     """Runs of all jobs: live ones first, the newest at the top, then ended ones, the latest at the top."""
     query = call.query(RunsQuery)
-    job = None if query.job is None else await find(call.context, query.job, deleted=True)
-    return await page_of_runs(call, job, query)
+    chosen = await filter_of(call, query)
+    return await page_of_runs(call, chosen, query.cursor, query.limit)
+
+
+@operation(routes.COUNT_RUNS, lists=True, answer=RunCounts, errors=(404, 422), answer_example=COUNTS)
+async def count_runs(call: Call) -> Answer:
+    """By status, for the same filters as the list; `status` leaves nothing out. Live runs, and what has ended
+    with other filters than `since` and `until`, are counted up to 10,000."""
+    return Answer(await counting.count_runs(call.reading, await filter_of(call, call.query(RunChoice))))
 
 
 @operation(routes.GET_RUN, answer=RunDetail, errors=(404,), answer_example=examples.RUN_DETAIL)
@@ -70,20 +85,31 @@ async def cancel_run(call: Call) -> Answer:
     return Answer({"run_id": run, "outcome": outcome})
 
 
-async def page_of_runs(call: Call, job: int | None, query: RunsQuery | JobRunsQuery) -> Answer:
-    page = await ledger.list_runs(
-        call.reading,
-        job=job,
-        statuses=_listed(query.status, "status", [*RunStatus, "skipped"]),
-        triggers=_listed(query.trigger, "trigger", [*Trigger]),
+async def filter_of(call: Call, query: RunChoice) -> RunFilter:
+    return RunFilter(
+        job=None if query.job is None else await find(call.context, query.job, deleted=True),
+        statuses=listed(query.status, "status", [*RunStatus, "skipped"]),
+        triggers=listed(query.trigger, "trigger", [*Trigger]),
         skipped=query.include == "skipped",
-        cursor=query.cursor,
-        limit=query.limit,
+        queue=query.queue,
+        since=query.since and aware(query.since, "since"),
+        until=query.until and aware(query.until, "until"),
+        late=query.late,
+        error=query.error,
+        worker=query.worker,
     )
-    return Answer(page.items, headers=call.next_link(cursor=page.cursor) if page.cursor else {})
 
 
-def _listed(text: str | None, field: str, known: list[str]) -> list[str] | None:
+async def page_of_runs(call: Call, chosen: RunFilter, cursor: str | None, limit: int) -> Answer:
+    """The first page says how many there are in all."""
+    page = await ledger.list_runs(call.reading, chosen, cursor=cursor, limit=limit)
+    headers = call.next_link(cursor=page.cursor) if page.cursor else {}
+    if cursor is None:
+        headers |= (await counting.count_runs(call.reading, chosen)).total(chosen).headers()
+    return Answer(page.items, headers=headers)
+
+
+def listed(text: str | None, field: str, known: list[str]) -> list[str] | None:
     if text is None:
         return None
     words = [word.strip() for word in text.split(",")]
@@ -95,4 +121,4 @@ def _listed(text: str | None, field: str, known: list[str]) -> list[str] | None:
     return words
 
 
-OPERATIONS = (list_runs, get_run, get_run_log, cancel_run)
+OPERATIONS = (list_runs, count_runs, get_run, get_run_log, cancel_run)

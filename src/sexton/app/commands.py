@@ -30,7 +30,8 @@ from sexton.postgres.shared import Opening, SharedDatabase, configured_database
 from sexton.postgres.transaction import NAMESPACE, Context
 from sexton.refusal import check_text
 from sexton.runs import many, trigger
-from sexton.runs.read import LIVE, get_run, list_runs, require_job, run_number
+from sexton.runs.filter import LIVE, RunFilter
+from sexton.runs.read import get_run, list_runs, require_job, run_number
 from sexton.runs.view import RunView, Why
 from sexton.runs.why import why
 from sexton.security.namespaces import require_namespace
@@ -198,7 +199,7 @@ class Commands(Declarations):
         """What a job has done, the latest first; with `skipped`, also what it has not done, and why."""
         async with self.connected():
             number = await self._call(require_job, self._ref(job))
-            page = await self._call(list_runs, job=number, skipped=skipped, limit=limit)
+            page = await self._call(list_runs, RunFilter(job=number, skipped=skipped), limit=limit)
         return page.items
 
     async def why(

@@ -276,6 +276,10 @@ GROUPS = {
                 "sexton.cli.bench.command:content",
                 "Plan very many actions on content, and carry many out at once.",
             ),
+            "console": Command(
+                "sexton.cli.bench.command:console_pages",
+                "Ask what the pages of the console ask, over very many jobs and runs.",
+            ),
         },
     ),
     "targets": Group(

@@ -13,10 +13,10 @@ from cyclopts import Parameter
 from sexton import clock
 from sexton.cli import DONE, NOT_DONE, answers
 from sexton.cli.answers import DEFAULT_COUNT, Loaded, Question, instant
-from sexton.cli.comparison import MOST_COMPARED, Comparison, compare
 from sexton.cli.output import RefusedError, Table, console, distance, paragraph, wall, write, write_json
 from sexton.clock import iso
 from sexton.errors import ScheduleError
+from sexton.schedules.comparison import MOST_COMPARED, Comparison, compare
 
 if TYPE_CHECKING:
     from sexton.schedules import Occurrence

@@ -3,7 +3,7 @@
     role        what the process gets
     scheduler   a member of the cluster that leads some shards (`Leadership`) and fires what is due in them
                 (`Scheduler`); notifications (`Listener`); a `Ringer`, if a broker tells workers of new runs;
-                and upkeep: `Sweeper`, `Housekeeper`, `Replanner`, `Sealer`
+                and upkeep: `Sweeper`, `Housekeeper`, `Replanner`, `Sealer`, `ActivityCounter`
     worker      a second member, which claims runs and carries them out (`Worker`); `DeadLetterSender`
     api         with a scheduler, nothing more; else a member that only shows itself (`Presence`)
 
@@ -31,6 +31,7 @@ from sexton.engine.listener import Listener
 from sexton.engine.loop import Loop, Vital
 from sexton.engine.scheduler.scheduler import Scheduler
 from sexton.engine.telemetry import Telemetry
+from sexton.engine.upkeep.activity_counter import ActivityCounter
 from sexton.engine.upkeep.dead_letter_sender import DeadLetterSender
 from sexton.engine.upkeep.housekeeper import Housekeeper
 from sexton.engine.upkeep.replanner import Replanner
@@ -48,7 +49,7 @@ from sexton.targets.providers import Providers
 
 log = logging.getLogger("sexton")
 
-# Its leader does what one node of the cluster does: ring again for runs that wait, and seal the audit.
+# Its leader does what one node of the cluster does: ring again for runs that wait, seal the audit, count.
 FIRST_SHARD = 0
 
 
@@ -124,11 +125,12 @@ class Node:
         channels["sexton_deaths"] = lambda _: sweeper.wake()
         housekeeper = Housekeeper(database, settings, node=membership.name)
         sealer = Sealer(database, leading=lambda: FIRST_SHARD in leadership.led)
+        activity = ActivityCounter(database, leading=lambda: FIRST_SHARD in leadership.led)
         replanner = Replanner(database, telemetry, node=membership.name)
         telemetry.watch_scheduler(scheduler, leadership)
         self.leadership, self.scheduler = leadership, scheduler
         # They stop in this order: first nothing more is fired, then the shards are handed over.
-        self._loops += [scheduler, leadership, listener, sweeper, housekeeper, replanner, sealer]
+        self._loops += [scheduler, leadership, listener, sweeper, housekeeper, replanner, sealer, activity]
 
     def _add_presence(self) -> None:
         membership = Membership(

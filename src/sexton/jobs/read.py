@@ -21,6 +21,7 @@ from sexton.jobs.stored import StoredJob, fields_of, target_of
 from sexton.jobs.timing import make_schedule
 from sexton.jobs.view import JobView
 from sexton.model import JobStatus, MissedWindow, encode_id
+from sexton.postgres.estimate import Total, total
 from sexton.postgres.page import (
     MOST_BYTES,
     MOST_ROWS,
@@ -42,6 +43,7 @@ from sexton.targets.table import how_to_serve, read_target
 
 RECENT = timedelta(days=2)
 FIRST = datetime(1970, 1, 1, tzinfo=UTC)
+LAST = 2**63 - 1
 EVERY_JOB = JobFilter()
 SECOND = timedelta(seconds=1)
 YEAR = 366 * 86_400
@@ -69,13 +71,12 @@ async def list_jobs(
     cursor: str | None = None,
     limit: int = 100,
 ) -> Page[JobView]:
-    """Jobs in the order in which they were made or, with `sort` next_run_at, in which they fire next: paused
-    ones last, and without those that fire no more."""
+    """Jobs in the order in which they were made (created_at), of their names, the reverse of either (-name),
+    or in which they fire next (next_run_at): paused ones last, and without those that fire no more."""
     if not 1 <= limit <= MOST_ROWS:
         raise InvalidField("out_of_range", f"limit is {limit}", field="limit", hint=f"give 1 to {MOST_ROWS}")
-    by_next_run = sort == "next_run_at"
     filters = {"namespace": context.namespace, "limit": limit + 1, **chosen.parameters()}
-    if by_next_run:
+    if sort == "next_run_at":
         if chosen.status in (JobStatus.COMPLETED, JobStatus.DELETED):
             raise InvalidField(
                 "bad_value", f"{chosen.status} jobs have no next run", field="sort", hint="leave sort out"
@@ -85,19 +86,46 @@ async def list_jobs(
         )
         rows = await soonest(context, due_at, after, filters)
     else:
-        after = 0 if cursor is None else number_in_cursor(cursor, "j")
         async with context.open.transaction():
             await context.open.execute("set local plan_cache_mode = force_custom_plan")
-            rows = await context.fetch("jobs/list", after=after, **filters)
+            rows = await _sorted_rows(context, sort, cursor, filters)
     sizes = accumulate(row["bytes"] for row in rows[:limit])
     shown = rows[: max(1, sum(size <= MOST_BYTES for size in sizes))]
     jobs = await views(context, [row["id"] for row in shown])
     if len(rows) <= len(shown):
         return Page(jobs)
-    last = shown[-1]
-    return Page(
-        jobs, encode_cursor(last["due_at"], last["id"]) if by_next_run else encode_id("j", last["id"])
-    )
+    return Page(jobs, _cursor_of(sort, shown[-1]))
+
+
+async def _sorted_rows(
+    context: Context, sort: str, cursor: str | None, filters: dict[str, Any]
+) -> list[asyncpg.Record]:
+    match sort:
+        case "created_at":
+            after = 0 if cursor is None else number_in_cursor(cursor, "j")
+            return await context.fetch("jobs/list", after=after, **filters)
+        case "-created_at":
+            before = LAST if cursor is None else number_in_cursor(cursor, "j")
+            return await context.fetch("jobs/list_newest", before=before, **filters)
+    name = None if cursor is None else decode_cursor(cursor, tuple[str])[0]
+    if sort == "name":
+        return await context.fetch("jobs/list_named", after_name=name, **filters)
+    return await context.fetch("jobs/list_named_last", before_name=name, **filters)
+
+
+def _cursor_of(sort: str, last: asyncpg.Record) -> str:
+    match sort:
+        case "next_run_at":
+            return encode_cursor(last["due_at"], last["id"])
+        case "name" | "-name":
+            return encode_cursor(last["name"])
+    return encode_id("j", last["id"])
+
+
+@query
+async def count_jobs(context: Context, chosen: JobFilter = EVERY_JOB) -> Total:
+    """How many jobs a filter means: exactly up to 10,000, beyond that as estimated."""
+    return await total(context, "jobs/list_matching", namespace=context.namespace, **chosen.parameters())
 
 
 @query

@@ -6,7 +6,6 @@ that ends between two pages is shown again at its new place rather than lost.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -27,13 +26,11 @@ from sexton.postgres.page import (
 )
 from sexton.postgres.transaction import Context, query
 from sexton.refusal import not_found
+from sexton.runs.filter import RunFilter
 from sexton.runs.situation import Situation, worker_of
 from sexton.runs.view import LOG_LINES, Attempt, LogLine, RunDetail, RunView
+from sexton.runs.waits import waits_of
 from sexton.targets.key import occurrence_key
-
-LIVE = (RunStatus.PENDING, RunStatus.RUNNING, RunStatus.FAILED, RunStatus.WAITING)
-ENDED = (RunStatus.SUCCESS, RunStatus.DEAD, RunStatus.CANCELLED, RunStatus.EXPIRED)
-SKIPPED = "skipped"
 
 # How far back a page of all jobs' ended runs is looked for, step by step.
 WINDOWS = (
@@ -46,6 +43,10 @@ WINDOWS = (
 
 
 START = datetime(1970, 1, 1, tzinfo=UTC)
+# A filter without an index is looked for so far back, unless it is said from when on.
+SEARCHED = timedelta(days=1)
+MICROSECOND = timedelta(microseconds=1)
+EVERY_RUN = RunFilter()
 
 
 def run_number(text: str) -> int:
@@ -58,27 +59,18 @@ def run_number(text: str) -> int:
 
 @query
 async def list_runs(
-    context: Context,
-    *,
-    job: int | None = None,
-    statuses: Sequence[str] | None = None,
-    triggers: Sequence[str] | None = None,
-    skipped: bool = False,
-    cursor: str | None = None,
-    limit: int = 50,
+    context: Context, chosen: RunFilter = EVERY_RUN, *, cursor: str | None = None, limit: int = 50
 ) -> Page[RunView]:
     """Live runs, the newest first, then what has ended, the latest first; of one job or of all."""
     limit = max(1, min(limit, MOST_ROWS))
     below, place = _runs_place(cursor)
-    wanted = statuses or (*LIVE, *ENDED, *((SKIPPED,) if skipped else ()))
-    live, ended = [each for each in LIVE if each in wanted], [each for each in wanted if each not in LIVE]
     found: list[tuple[str, RunView]] = []
-    if place is None and live:
-        rows = await _live_rows(context, job, below, live if statuses else None, triggers, limit + 1)
+    if place is None and chosen.live:
+        rows = await _live_rows(context, chosen, below, limit + 1)
         found += [(encode_cursor(row["run_id"]), _live(row)) for row in rows]
     room = limit + 1 - len(found)
-    if room > 0 and ended:
-        rows = await _ended_rows(context, job, place, ended, triggers, room)
+    if room > 0 and chosen.ended:
+        rows = await _ended_rows(context, chosen, place, room)
         found += [
             (encode_cursor(row["recorded_at"], row["run_id"] or 0, row["scheduled_at"]), _ended(row))
             for row in rows
@@ -102,12 +94,24 @@ async def get_run(context: Context, run_id: int) -> RunDetail:
         shown |= {name: row[name] for name in ("expires_at", "deadline_at", "cancel_requested_at")}
         shown |= {"concurrency_key": row["concurrency_key"], "progress": decoded(row["progress"])}
         shown["waiting_for"] = (await Situation.read(context)).waiting(row)
+    attempts = _attempts(base, tries)
+    due_at = row["due_at"] if live is not None else _due_at(row)
+    waits = waits_of(
+        base,
+        due_at=due_at,
+        fired_at=row["fired_at"],
+        attempts=attempts,
+        waiting_for=shown.get("waiting_for"),
+        now=None if live is None else await context.time(),
+    )
     return RunDetail(
         **shown,
         payload=payload,
-        attempts=_attempts(base, tries),
+        attempts=attempts,
         log=await list_log(context, run_id),
         fired_at=row["fired_at"],
+        due_at=due_at,
+        waits=waits,
     )
 
 
@@ -145,44 +149,35 @@ def _runs_place(cursor: str | None) -> tuple[int | None, tuple[datetime, int, da
     return (place[0], None) if len(place) == 1 else (None, (place[0], place[1], place[2]))
 
 
-async def _live_rows(
-    context: Context,
-    job: int | None,
-    below: int | None,
-    states: list[RunStatus] | None,
-    triggers: Sequence[str] | None,
-    limit: int,
-) -> list[Record]:
-    filters = {"below": below, "states": states, "triggers": triggers, "limit": limit}
-    if job is None:
-        return await context.fetch("reading/list_live_runs", namespace=context.namespace, **filters)
-    return await context.fetch("reading/list_live_runs_of_job", job_id=job, **filters)
+async def _live_rows(context: Context, chosen: RunFilter, below: int | None, limit: int) -> list[Record]:
+    filters = {**chosen.parameters(context.namespace), "below": below, "limit": limit}
+    states = chosen.live if chosen.statuses else None
+    if chosen.job is None:
+        return await context.fetch("reading/list_live_runs", states=states, **filters)
+    return await context.fetch("reading/list_live_runs_of_job", job_id=chosen.job, states=states, **filters)
 
 
 async def _ended_rows(
-    context: Context,
-    job: int | None,
-    place: tuple[datetime, int, datetime] | None,
-    statuses: list[str],
-    triggers: Sequence[str] | None,
-    limit: int,
+    context: Context, chosen: RunFilter, place: tuple[datetime, int, datetime] | None, limit: int
 ) -> list[Record]:
     """Of all jobs: look back a minute, then an hour, then further, until the page is full."""
     recorded, run_id, scheduled = place or (None, None, None)
-    filters: dict[str, Any] = {"statuses": statuses, "triggers": triggers, "limit": limit}
-    filters |= {"run_id": run_id, "scheduled_at": scheduled}
-    if job is not None:
+    filters: dict[str, Any] = {**chosen.parameters(context.namespace), "statuses": chosen.ended}
+    filters |= {"run_id": run_id, "scheduled_at": scheduled, "limit": limit}
+    now = await context.time()
+    earliest = chosen.since or (now - SEARCHED if chosen.searching and chosen.job is None else START)
+    last = recorded or (chosen.until - MICROSECOND if chosen.until else now + timedelta(hours=1))
+    if chosen.job is not None:
         return await context.fetch(
-            "reading/list_ended_runs_of_job", job_id=job, recorded_at=recorded, **filters
+            "reading/list_ended_runs_of_job", job_id=chosen.job, first=earliest, last=last, **filters
         )
-    last = recorded or await context.time() + timedelta(hours=1)
+    if chosen.unusual:
+        return await context.fetch("reading/list_unusual_runs", first=earliest, last=last, **filters)
     rows: list[Record] = []
     for window in WINDOWS:
-        first = max(START, last - min(window, last - START))
-        rows = await context.fetch(
-            "reading/list_ended_runs", namespace=context.namespace, first=first, last=last, **filters
-        )
-        if len(rows) >= limit:
+        first = max(earliest, last - min(window, last - START))
+        rows = await context.fetch("reading/list_ended_runs", first=first, last=last, **filters)
+        if len(rows) >= limit or first == earliest:
             break
     return rows
 
@@ -216,7 +211,7 @@ def _live(row: Record, payload: Any = None) -> RunView:
 
 def _ended(row: Record) -> RunView:
     skipped = row["run_id"] is None
-    due_at = row["scheduled_at"] + timedelta(seconds=jitter_of(row["job_id"], row["jitter_seconds"] or 0))
+    due_at = _due_at(row)
     return RunView(
         run_id=None if skipped else encode_id("r", row["run_id"]),
         job_id=encode_id("j", row["job_id"]),
@@ -240,6 +235,13 @@ def _ended(row: Record) -> RunView:
         parent_run=row["parent_run"] and encode_id("r", row["parent_run"]),
         revision=row["revision"],
     )
+
+
+def _due_at(row: Record) -> datetime:
+    """Of an ended run: by the job as it is now."""
+    offset = jitter_of(row["job_id"], row["jitter_seconds"] or 0)
+    scheduled_at: datetime = row["scheduled_at"]
+    return scheduled_at + timedelta(seconds=offset)
 
 
 def _late(due_at: datetime, started: datetime | None, fired: datetime | None, attempt: int) -> float | None:

@@ -4,29 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Annotated, Any
 
 import asyncpg
 import msgspec
 
+from sexton.errors import Conflict
 from sexton.jobs.change import find
+from sexton.jobs.payload import check_payload_size, encode_payload
 from sexton.jobs.stored import StoredJob, concurrency_key_of_run
 from sexton.model import decode_id, encode_id
+from sexton.postgres.estimate import Total, total
 from sexton.postgres.transaction import Context, command, query
-from sexton.refusal import not_found
+from sexton.printable import counted
+from sexton.refusal import about, not_found
+from sexton.runs.dead_letters import list_dead
 from sexton.runs.trigger import step_of
+from sexton.runs.view import DeadLetter
 from sexton.security.quotas import take_runs
 
 CHUNK = 1000
+# Letters that a dry run shows.
+SAMPLE = 5
+
+
+class DeadCount(msgspec.Struct, frozen=True, kw_only=True):
+    """Which dead letters a filter means."""
+
+    matched: Annotated[int, about("How many there are.")]
+    estimated: Annotated[bool, about("True past 10,000: it is an estimate then.")] = False
+    sample: Annotated[list[DeadLetter], about("The latest of them.")]
 
 
 @command
-async def redrive(context: Context, run_id: str) -> str:
-    """Run a dead letter again, with the job as it is now and all its attempts; the id of the new run."""
+async def redrive(context: Context, run_id: str, *, payload: Any = msgspec.UNSET) -> str:
+    """Run a dead letter again, with the job as it is now and all its attempts; the id of the new run. With a
+    payload of its own if one is given: its key stays that of the occurrence."""
     letter = await _lock(context, run_id)
-    (made,) = await _redrive(context, [letter], [await context.time()])
+    (made,) = await _redrive(context, [letter], [await context.time()], payload)
     new = encode_id("r", made["id"])
-    detail = {"new_run_id": new}
+    detail = {"new_run_id": new, **({} if payload is msgspec.UNSET else {"payload": payload})}
     context.changed("dead.redriven", run_id, letter["name"], job_id=letter["job_id"], detail=detail)
     return new
 
@@ -39,10 +56,13 @@ async def redrive_many(
     reason: str | None = None,
     before: datetime | None = None,
     rate: float | None = None,
+    expected: int | None = None,
 ) -> int:
-    """Run again all that match, the oldest first, at most `rate` per second if that is given; how many."""
+    """Run again all that match, the oldest first, at most `rate` per second if that is given; how many.
+    Refused if more than `expected` match."""
     step = step_of(rate)
     now, filters = await _filters(context, job, error_group, reason, before)
+    await _expect(context, filters, expected)
     return await _by_chunks(lambda done: _redrive_some(context, filters, now + done * step, step))
 
 
@@ -62,10 +82,47 @@ async def discard_many(
     error_group: str | None = None,
     reason: str | None = None,
     before: datetime | None = None,
+    expected: int | None = None,
 ) -> int:
-    """Delete all that match; how many."""
+    """Delete all that match; how many. Refused if more than `expected` match."""
     _, filters = await _filters(context, job, error_group, reason, before)
+    await _expect(context, filters, expected)
     return await _by_chunks(lambda _: _discard_some(context, filters))
+
+
+@query
+async def count_matching(
+    context: Context,
+    *,
+    job: str | None = None,
+    error_group: str | None = None,
+    reason: str | None = None,
+    before: datetime | None = None,
+) -> DeadCount:
+    """What a redrive or a discard of these would mean."""
+    _, filters = await _filters(context, job, error_group, reason, before)
+    found = await _count(context, filters)
+    page = await list_dead(context, job=filters["job_id"], group=error_group, reason=reason, limit=SAMPLE)
+    return DeadCount(matched=found.count, estimated=found.estimated, sample=page.items if found.count else [])
+
+
+@query
+async def _expect(context: Context, filters: dict[str, Any], expected: int | None) -> None:
+    if expected is None:
+        return
+    found = await _count(context, filters)
+    if found.count > expected:
+        raise Conflict(
+            "count_changed",
+            f"{counted(found.count, 'dead letter is', 'dead letters are')} meant by now, and {expected:,} "
+            "were expected",
+            hint="count again (dry_run), and confirm that number",
+        )
+
+
+async def _count(context: Context, filters: dict[str, Any]) -> Total:
+    chosen = {name: value for name, value in filters.items() if name != "run_id"}
+    return await total(context, "reading/list_matching_dead", **chosen)
 
 
 @query
@@ -143,9 +200,18 @@ async def _lock(context: Context, run_id: str) -> asyncpg.Record:
 
 
 async def _redrive(
-    context: Context, letters: Sequence[asyncpg.Record], available: list[datetime]
+    context: Context,
+    letters: Sequence[asyncpg.Record],
+    available: list[datetime],
+    payload: Any = msgspec.UNSET,
 ) -> list[asyncpg.Record]:
-    """As many of them as the namespace has room for."""
+    """As many of them as the namespace has room for. `payload` takes the place of theirs."""
+    own = None
+    if payload is not msgspec.UNSET:
+        check_payload_size(
+            context, payload, await context.fetchval("quotas/get_payload", namespace=context.namespace)
+        )
+        own = encode_payload(payload)
     grant = await take_runs(context, len(letters), await context.time())
     if not grant.runs and grant.refusal is not None:
         raise grant.refusal
@@ -159,16 +225,23 @@ async def _redrive(
             for letter in letters
         ],
         available_at=grant.starts_of(available),
-        concurrency_keys=await _concurrency_keys(context, letters),
+        concurrency_keys=await _concurrency_keys(context, letters, own),
+        payload=own,
     )
 
 
-async def _concurrency_keys(context: Context, letters: Sequence[asyncpg.Record]) -> list[str | None]:
+async def _concurrency_keys(
+    context: Context, letters: Sequence[asyncpg.Record], own: str | None
+) -> list[str | None]:
     """Under the jobs as they are now, as their lanes are."""
     rows = await context.fetch("reading/list_keyed_jobs", jobs=list({letter["job_id"] for letter in letters}))
     jobs = {row["id"]: StoredJob(dict(row)) for row in rows}
     return [
-        concurrency_key_of_run(jobs[number].spec, number, _payload(jobs[number], letter))
+        concurrency_key_of_run(
+            jobs[number].spec,
+            number,
+            _payload(jobs[number], letter) if own is None else msgspec.json.decode(own),
+        )
         if (number := letter["job_id"]) in jobs
         else None
         for letter in letters

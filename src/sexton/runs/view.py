@@ -10,6 +10,7 @@ import msgspec
 from sexton.refusal import about
 
 LOG_LINES = 1000
+Moment = Literal["nominal", "due", "fired", "started", "failed", "finished", "now"]
 
 
 class RunView(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,6 +73,16 @@ class LogLine(msgspec.Struct, frozen=True, kw_only=True):
     message: Annotated[str, about("The text.")]
 
 
+class RunWait(msgspec.Struct, frozen=True, kw_only=True, rename={"from_": "from"}):
+    """What was between two moments of a run."""
+
+    from_: Annotated[Moment, about("The moment before it.")]
+    to: Annotated[Moment, about("The moment after it.")]
+    at: Annotated[datetime, about("When that was.")]
+    seconds: Annotated[float, about("How long it took.")]
+    cause: Annotated[str | None, about("Why, as far as it is known.")] = None
+
+
 class RunDetail(RunView, frozen=True, kw_only=True):
     """A run with everything that is known of it."""
 
@@ -86,6 +97,8 @@ class RunDetail(RunView, frozen=True, kw_only=True):
     ] = None
     cancel_requested_at: Annotated[datetime | None, about("When its cancellation was requested.")] = None
     fired_at: Annotated[datetime | None, about("When the scheduler made the run.")] = None
+    due_at: Annotated[datetime | None, about("The nominal time plus the job's own offset (jitter).")] = None
+    waits: Annotated[list[RunWait], about("Where its time went, from its nominal time to its end.")] = []
     concurrency_key: Annotated[str | None, about("What it shares its place in the queue with.")] = None
 
 

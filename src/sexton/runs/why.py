@@ -14,6 +14,7 @@ from sexton.jobs.stored import StoredJob
 from sexton.model import RunStatus, SkipReason, Trigger, encode_id
 from sexton.postgres.transaction import Context, query
 from sexton.refusal import not_found
+from sexton.runs.filter import RunFilter
 from sexton.runs.occurrences import MOST_OCCURRENCES, Entry, Timeline
 from sexton.runs.read import list_runs
 from sexton.runs.situation import Situation, worker_of
@@ -95,7 +96,7 @@ async def _span(
     if at is not None:
         return schedule.previous_before(at) or at, schedule.next_after(at) or at
     timer = await context.fetchrow("reading/get_timer", job_id=job_id)
-    latest = (await list_runs(context, job=job_id, skipped=True, limit=past)).items if past else []
+    latest = (await list_runs(context, RunFilter(job=job_id, skipped=True), limit=past)).items if past else []
     # A counted range may be long: its end is near enough.
     times = [each.until_at or each.scheduled_at for each in latest if each.trigger != Trigger.MANUAL.value]
     due = now if timer is None else timer["scheduled_at"]

@@ -31,7 +31,8 @@ from sexton.engine.worker.worker import Worker
 from sexton.postgres.database import Database
 from sexton.postgres.page import MOST_ROWS
 from sexton.postgres.partitions import DAILY
-from sexton.runs.read import ENDED, LIVE, list_runs
+from sexton.runs.filter import ENDED, LIVE, RunFilter
+from sexton.runs.read import list_runs
 from sexton.runs.view import RunView
 from sexton.testing.ahead import Ahead
 from sexton.testing.manual import ManualClock
@@ -206,7 +207,7 @@ class Engine:
     async def live(self) -> list[RunView]:
         """Runs that have not ended: those that wait for a retry, and those without a handler."""
         context = replace(self.app._context(self.database), now=self.clock.at)
-        return (await list_runs(context, statuses=LIVE, limit=MOST_ROWS)).items
+        return (await list_runs(context, RunFilter(statuses=LIVE), limit=MOST_ROWS)).items
 
     async def _move(self, at: datetime) -> None:
         self.clock.set(at)
@@ -292,7 +293,7 @@ class Engine:
         cursor: str | None = None
         context = replace(self.app._context(self._own), now=self.clock.at)
         while True:
-            page = await list_runs(context, statuses=ENDED, cursor=cursor, limit=MOST_ROWS)
+            page = await list_runs(context, RunFilter(statuses=ENDED), cursor=cursor, limit=MOST_ROWS)
             found += [run for run in page.items if run.run_id not in self._seen]
             cursor = page.cursor
             last = page.items[-1].finished_at if page.items else None

@@ -16,6 +16,7 @@ from cyclopts import Parameter
 
 from sexton import __version__
 from sexton.cli import DONE, NOT_DONE
+from sexton.cli.bench.console import console as measure_console
 from sexton.cli.bench.content import content as measure_content
 from sexton.cli.bench.hot_second import hot_second as measure_hot_second
 from sexton.cli.bench.size import size as measure_size
@@ -43,7 +44,7 @@ Data = Annotated[
 Measure = Callable[[str], Coroutine[Any, Any, dict[str, Any]]]
 
 # What must be 0 in every measurement: else the exit code is 1.
-FAULTS = ("lost", "doubled", "early", "out_of_order")
+FAULTS = ("lost", "doubled", "early", "out_of_order", "slow")
 
 
 def hot_second(
@@ -144,6 +145,30 @@ def content(
     )
 
 
+def console_pages(
+    *,
+    jobs: Annotated[int, Parameter(help="Jobs in the database.")] = 1_000_000,
+    history: Annotated[int, Parameter(help="Rows of history, of ten days.")] = 10_000_000,
+    consoles: Annotated[int, Parameter(help="Open consoles that follow the feed; 0: none.")] = 200,
+    database_url: DatabaseUrl = None,
+    data: Data = None,
+    json: Json = False,
+) -> int:
+    """Ask what the pages of the console ask, over very many jobs and runs.
+
+    Ends with 1 if a question takes more than 200 ms. With --json the last line
+    of the output is one object.
+    """
+    _check(jobs=jobs, history=history)
+    return _run(
+        lambda url: measure_console(url, jobs=jobs, history=history, consoles=consoles, say=_say),
+        database_url,
+        data,
+        1,
+        json,
+    )
+
+
 def _run(measure: Measure, database_url: str | None, data: Path | None, repeat: int, json: bool) -> int:
     results: list[dict[str, Any]] = []
     with _server(database_url, data) as url:
@@ -163,7 +188,7 @@ def _run(measure: Measure, database_url: str | None, data: Path | None, repeat: 
         write_json(best)
     faulty = [result for result in results if any(result.get(fault) for fault in FAULTS)]
     for result in faulty:
-        _say(f"the ledger is wrong: { {fault: result.get(fault) for fault in FAULTS} }")
+        _say(f"the ledger is wrong, or a page is slow: { {fault: result.get(fault) for fault in FAULTS} }")
     return NOT_DONE if faulty else DONE
 
 
@@ -218,6 +243,8 @@ def _worded(value: Any) -> str:
             return "unknown"
         case list():
             return ", ".join(map(_worded, value))
+        case dict():
+            return ", ".join(f"{name} {_worded(each)}" for name, each in value.items())
         case int() | float():
             return f"{value:,}"
         case _:

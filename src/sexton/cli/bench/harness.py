@@ -173,12 +173,14 @@ class Ground:
         now = await self.now()
         await clock.sleep(max(0.0, (moment - now).total_seconds()))
 
-    async def start(self, role: str) -> BenchProcess:
+    async def start(self, role: str, **settings: str) -> BenchProcess:
+        """`settings` are variables of its environment."""
         environment = {name: value for name, value in os.environ.items() if name not in NOT_INHERITED}
         environment |= {
             "SEXTON_DATABASE_URL": self.database.url,
             "SEXTON_SCHEMA": SCHEMA,
             "SEXTON_QUEUE_URL": self.queue_url,
+            **settings,
         }
         said = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `stop`
         handle = await asyncio.create_subprocess_exec(

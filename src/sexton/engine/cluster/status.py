@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 
 from asyncpg import Record
 
@@ -31,7 +32,6 @@ async def get_cluster(
 async def _get_cluster(context: Context, count_jobs: bool, counts: Counts | None) -> Cluster:
     now = await context.time()
     nodes = await list_nodes(context, now)
-    backlog = await context.fetch("reading/list_backlog", now=now, most=MOST_COUNTED)
     work = await context.fetchrow("reading/count_work", now=now)
     assert work is not None
     exactly = count_jobs or work["jobs_estimate"] is None
@@ -50,9 +50,22 @@ async def _get_cluster(context: Context, count_jobs: bool, counts: Counts | None
         jobs_estimated=not exactly,
         elector=_elector_of(nodes),
         oldest_due_at=work["oldest_due_at"],
-        backlog=[_backlog_of(row, nodes) for row in backlog],
+        backlog=await get_backlog(context, now, nodes=nodes),
         counts=counts or await _counts(context, work),
     )
+
+
+async def get_backlog(
+    context: Context,
+    now: datetime,
+    *,
+    namespace: str | None = None,
+    nodes: list[NodeView] | None = None,
+) -> list[Backlog]:
+    """What waits for a worker, the longest queue first; that of one namespace, or of all."""
+    nodes = await list_nodes(context, now) if nodes is None else nodes
+    rows = await context.fetch("reading/list_backlog", namespace=namespace, now=now, most=MOST_COUNTED)
+    return [_backlog_of(row, nodes) for row in rows]
 
 
 def _backlog_of(row: Record, nodes: list[NodeView]) -> Backlog:

@@ -13,6 +13,7 @@ from sexton.postgres.audit_entry import Source
 from sexton.postgres.database import LOCALLY_BY_KEY, Database
 from sexton.postgres.partitions import drop_old_partitions, make_partitions
 from sexton.postgres.transaction import SHARED, Context, command
+from sexton.runs.activity import remove_old_activity
 from sexton.security.audit_chain import remove_old
 
 BATCH = 5000
@@ -62,6 +63,7 @@ class Housekeeper(Loop):
             pass
         while await remove_old(context, self._settings.audit_days, BATCH) >= BATCH:
             pass
+        await remove_old_activity(context, keep_days)
         await context.execute("jobs/remove_requests", now=now)
         await context.execute("access/remove_sessions", now=now)
         await forget_solved(context)

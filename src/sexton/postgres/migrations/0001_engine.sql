@@ -170,6 +170,19 @@ create index jobs_declared on sexton.jobs (app) where declaration is not null;
 create index jobs_deleted on sexton.jobs (deleted_at) where status = 'deleted';
 create index jobs_deleted_name on sexton.jobs (namespace, name, id) where status = 'deleted';
 
+-- What a job is found by: the words of its name, its owner and its description, without an extension. A beginning of a word is
+-- enough: `rep` finds `billing/send-report`.
+create function sexton.words_of(name text, owner text, description text) returns tsvector
+language sql immutable parallel safe
+return to_tsvector(
+    'pg_catalog.simple',
+    regexp_replace(
+        name || ' ' || coalesce(owner, '') || ' ' || coalesce(left(description, 500), ''), '[\s!-/:-@\[-`{-~]+', ' ', 'g'
+    )
+);
+
+create index jobs_words on sexton.jobs using gin (sexton.words_of(name, owner, description));
+
 -- What a change of the zone database concerns.
 create index jobs_zone on sexton.jobs (timezone, id) where timezone <> 'UTC' and status in ('active', 'paused');
 
@@ -335,6 +348,29 @@ create table sexton.history (
 
 create index history_job on sexton.history (job_id, recorded_at);
 create index history_run on sexton.history using brin (recorded_at, run_id) with (pages_per_range = 16);
+-- What people look for among millions that went well. A run of a schedule that succeeds has no entry here.
+create index history_unusual on sexton.history (recorded_at)
+    where status <> 'success' or trigger <> 'schedule';
+
+-- How many runs ended and occurrences were skipped, by minute: what history holds, counted once by a scheduler some seconds
+-- later, so that no page counts millions of rows. `late` is how late runs of a schedule started, in steps of a factor of the square
+-- root of 2: 20 is one second (sexton.runs.activity); -1: not known.
+create table sexton.activity (
+    namespace text collate "C" not null,
+    minute timestamptz not null,
+    status text not null,
+    late smallint not null,
+    runs bigint not null,
+    primary key (namespace, minute, status, late)
+);
+
+create index activity_minute on sexton.activity (minute);
+
+-- Up to when history is counted; one row.
+create table sexton.activity_mark (
+    single boolean primary key default true check (single),
+    through timestamptz not null
+);
 
 -- Tries that failed. A first-try success has no row here.
 create table sexton.attempts (

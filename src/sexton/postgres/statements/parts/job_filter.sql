@@ -1,6 +1,6 @@
 -- Which jobs are meant. Expects sexton.jobs and a condition before it. A filter that is null does not count: `label` is the name of a label,
 -- `labels` are labels with their values, `pattern` is for names, `kind` is that of the target, `full_name` is a handler with its
--- application; `problem` leaves only jobs that are set aside. Deleted jobs are meant only when their status is asked for. A job
+-- application; `search` is a tsquery for words of name, owner and description; `ids` are the jobs themselves; `problem` leaves only jobs that are set aside. Deleted jobs are meant only when their status is asked for. A job
 -- that fires no more is active until its last run has ended.
 -- Planned anew for every call, so that only the filters that are given count, and each finds its index.
   and namespace = :namespace
@@ -22,6 +22,8 @@
   and (:handler::text is null or regexp_replace(coalesce(target ->> 'handler', ''), '^[^:]*:', '') = :handler)
   and (:full_name::text is null or target ->> 'handler' = :full_name)
   and (:app::text is null or app = :app)
+  and (:search::text is null or sexton.words_of(jobs.name, jobs.owner, jobs.description) @@ :search::tsquery)
+  and (:ids::bigint[] is null or id = any (:ids))
   and (not :problem::boolean or id = any (array(select problem.job_id from sexton.problems as problem)))
   and (not :problem::boolean or exists (
       select from sexton.problems as problem where problem.job_id = jobs.id and problem.revision = jobs.revision

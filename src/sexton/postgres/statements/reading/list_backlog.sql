@@ -1,4 +1,4 @@
--- How much waits in each lane, counted up to :most per lane so that asking stays cheap.
+-- How much waits in each lane of a namespace (null: of all), counted up to :most per lane so that asking stays cheap.
 select l.namespace, l.queue, l.target, l.handler, sum(w.waiting)::bigint as waiting, min(w.oldest_available_at) as oldest_available_at
 from sexton.lanes l
 cross join lateral (
@@ -10,7 +10,7 @@ cross join lateral (
         limit :most
     ) waiting_now
 ) w
-where w.waiting > 0
+where w.waiting > 0 and (:namespace::text is null or l.namespace = :namespace)
 group by l.namespace, l.queue, l.target, l.handler
 order by sum(w.waiting) desc, min(l.id)
 limit 100

@@ -1,11 +1,10 @@
--- What has ended of one job, the latest first. :recorded_at, :run_id and :scheduled_at name the last row of the page before,
--- or are null; :triggers may be null. Skipped occurrences are rows without a run.
+-- What has ended of one job and was recorded at or after :first and up to :last, the latest first. :last, :run_id and :scheduled_at name the last
+-- row of the page before, or are null. Skipped occurrences are rows without a run.
 select
 -- include: ended_runs
-where h.job_id = :job_id
-    and h.recorded_at <= coalesce(:recorded_at::timestamptz, 'infinity')
-    and (:recorded_at::timestamptz is null or (h.recorded_at, coalesce(h.run_id, 0), h.scheduled_at) < (:recorded_at, :run_id::bigint, :scheduled_at::timestamptz))
-    and h.status = any (:statuses::text[])
-    and (:triggers::text[] is null or h.trigger = any (:triggers))
+where h.job_id = :job_id and j.namespace = :namespace
+    and h.recorded_at >= :first and h.recorded_at <= :last
+    and (:run_id::bigint is null or (h.recorded_at, coalesce(h.run_id, 0), h.scheduled_at) < (:last, :run_id, :scheduled_at::timestamptz))
+-- include: ended_choice
 order by h.recorded_at desc, coalesce(h.run_id, 0) desc, h.scheduled_at desc
 limit :limit

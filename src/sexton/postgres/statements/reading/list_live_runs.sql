@@ -1,8 +1,7 @@
--- All live runs of a namespace whose id is smaller than :below, the newest first; every filter may be null.
+-- All live runs of a namespace whose id is smaller than :below, the newest first.
 select
 -- include: live_runs
 where j.namespace = :namespace and (:below::bigint is null or r.id < :below)
-    and (:states::text[] is null or r.state = any (:states))
-    and (:triggers::text[] is null or r.trigger = any (:triggers))
+-- include: live_choice
 order by r.id desc
 limit :limit

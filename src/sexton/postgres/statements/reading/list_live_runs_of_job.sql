@@ -1,9 +1,8 @@
--- The live runs of one job whose id is smaller than :below, the newest first; the other filters may be null.
+-- The live runs of one job whose id is smaller than :below, the newest first.
 select
 -- include: live_runs
-where r.job_id = :job_id
+where r.job_id = :job_id and j.namespace = :namespace
     and (:below::bigint is null or r.id < :below)
-    and (:states::text[] is null or r.state = any (:states))
-    and (:triggers::text[] is null or r.trigger = any (:triggers))
+-- include: live_choice
 order by r.id desc
 limit :limit

@@ -1,5 +1,5 @@
 -- Dead letters become runs again, under the keys of their occurrences and the job as it is now; they do not expire. The
--- parameters belong together, one element for each letter.
+-- parameters belong together, one element for each letter. :payload is null, or takes the place of theirs.
 with taken as (
     delete from sexton.dead using unnest(:runs::bigint[], :keys::text[], :available_at::timestamptz[], :concurrency_keys::text[])
         as wanted (run_id, key, available_at, concurrency_key)
@@ -12,7 +12,7 @@ made as (
         payload, concurrency_key, company
     )
     select taken.job_id, taken.lane, taken.priority, taken.available_at, taken.scheduled_at, taken.due_at, job.revision,
-           'redrive', taken.missed, taken.key, taken.run_id, taken.payload,
+           'redrive', taken.missed, taken.key, taken.run_id, coalesce(:payload::jsonb, taken.payload),
            -- An edit while it ran may have left it in a lane of the other sort.
            case when lane.keyed then coalesce(taken.concurrency_key, taken.job_id::text) end,
            -- What has ended its process may do it again.

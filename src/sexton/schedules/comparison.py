@@ -68,13 +68,15 @@ class Comparison:
         }
 
 
-def compare(first: Schedule, second: Schedule, start: datetime, end: datetime, rows: int) -> Comparison:
+def compare(
+    first: Schedule, second: Schedule, start: datetime, end: datetime, rows: int, most: int = MOST_COMPARED
+) -> Comparison:
     only, common, compared_to = [0, 0], 0, end
     differences: list[tuple[datetime, int]] = []
     for walked, (at, in_first, in_second) in enumerate(
         _merged(first.between(start, end), second.between(start, end))
     ):
-        if walked == MOST_COMPARED:
+        if walked == most:
             compared_to = at - timedelta(seconds=1)
             break
         if in_first and in_second:

@@ -1,0 +1,91 @@
+"""The calendar of everything over HTTP: jobs and content, what is planned and what happened."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sexton.api import console_routes as routes
+from sexton.api.console_routes import AgendaQuery
+from sexton.api.operation import Answer, Call, operation
+from sexton.content.calendar import CalendarEntry, list_calendar, read_range
+from sexton.content.kind import ContentKind
+from sexton.runs.agenda import MOST_ENTRIES, Agenda, AgendaEntry, read_agenda
+
+# Kinds of target whose jobs are shown as what they are of.
+PRODUCTS = (ContentKind.name,)
+PAGE = 1000
+EXAMPLE: dict[str, Any] = {
+    "start": "2026-06-01T00:00:00Z",
+    "end": "2026-06-02T00:00:00Z",
+    "timezone": "Europe/Berlin",
+    "entries": [
+        {
+            "kind": "job",
+            "at": "2026-06-01T07:00:00Z",
+            "local": "2026-06-01T09:00:00+02:00",
+            "timezone": "Europe/Berlin",
+            "title": "send-weekly-report",
+            "id": "j_4x",
+            "job_id": "j_4x",
+            "run_id": None,
+            "status": "upcoming",
+            "action": None,
+            "movable": False,
+            "revision": 1,
+            "count": 1,
+        }
+    ],
+    "complete": True,
+    "density": [{"at": "2026-06-01T07:00:00Z", "count": 1, "failed": 0}],
+    "estimated": False,
+    "clock_changes": [],
+}
+
+
+@operation(routes.GET_CALENDAR, lists=True, answer=Agenda, errors=(422,), answer_example=EXAMPLE)
+async def get_calendar(call: Call) -> Answer:
+    """Everything that is planned in a range of at most 62 days, worked out by the code that fires, and what
+    happened: jobs, planned actions and releases. Up to 2,000 entries by name; beyond that how much there is
+    in each hour. `movable`: a job for one instant (POST /jobs/{job}/reschedule) or a planned action."""
+    query = call.query(AgendaQuery)
+    start, end = read_range(query.start, query.end, query.timezone)
+    wanted = {each.strip() for each in query.kinds.split(",")}
+    zone = query.timezone or "UTC"
+    found = await read_agenda(call.reading, start, end, zone, others=PRODUCTS)
+    entries = found.entries if "jobs" in wanted else []
+    complete = found.complete or "jobs" not in wanted
+    if "content" in wanted:
+        page = await list_calendar(call.reading, start, end, timezone=zone, limit=PAGE)
+        complete = complete and page.cursor is None
+        entries = sorted([*entries, *map(_content, page.items)], key=lambda each: each.at)
+    shown = Agenda(
+        start=found.start,
+        end=found.end,
+        timezone=zone,
+        entries=entries[:MOST_ENTRIES],
+        complete=complete and len(entries) <= MOST_ENTRIES,
+        density=found.density if "jobs" in wanted else [],
+        estimated=found.estimated,
+        clock_changes=found.clock_changes,
+    )
+    return Answer(shown)
+
+
+def _content(entry: CalendarEntry) -> AgendaEntry:
+    return AgendaEntry(
+        kind="content",
+        at=entry.scheduled_at_utc,
+        local=entry.local_time_display,
+        timezone=entry.timezone,
+        title=entry.content_id,
+        id=entry.schedule_id,
+        run_id=entry.execution_id,
+        status=entry.status,
+        action=entry.action,
+        movable=entry.status == "pending" and entry.release_id is None and entry.recurrence_rule is None,
+        revision=entry.revision,
+        count=entry.occurrences or 1,
+    )
+
+
+OPERATIONS = (get_calendar,)

@@ -1,0 +1,434 @@
+"""What happens, as it happens, for all consoles of a process: one reader, however many there are.
+
+While a console is connected, the feed looks once a second: the overview of each namespace that is watched,
+what was changed (from the audit) and what has ended (from history), and the jobs and runs that pages have
+open. Each event is encoded once, and handed to all that may see it. What a console has missed while it was
+away is told from a memory of the last minutes; if it was away for longer, it reads everything again.
+
+What was written by a transaction that commits late is found by looking back over some seconds again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections import deque
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any, Literal
+
+import asyncpg
+import msgspec
+
+from sexton import clock
+from sexton.engine.overview import Overview, OverviewReader
+from sexton.errors import SextonError, Unavailable
+from sexton.model import encode_id
+from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
+from sexton.refusal import about
+from sexton.runs.filter import RunFilter
+from sexton.runs.read import list_runs
+from sexton.runs.view import RunView
+
+log = logging.getLogger("sexton.api")
+
+Kind = Literal["jobs", "runs", "dead", "queues", "cluster", "content", "campaigns", "access"]
+KINDS: tuple[Kind, ...] = ("jobs", "runs", "dead", "queues", "cluster", "content", "campaigns", "access")
+
+# By the beginning of the action's name in the audit; what is not here belongs to notifications.
+KIND_OF_ACTIONS: dict[str, Kind] = {
+    "job": "jobs", "jobs": "jobs", "timers": "jobs",
+    "run": "runs", "runs": "runs", "dead": "dead", "queue": "queues",
+    "node": "cluster", "shards": "cluster", "partition": "cluster", "setting": "cluster",
+    "content": "content", "release": "content", "adapter": "content", "feed": "content",
+    "key": "access", "namespace": "access", "session": "access", "secret": "access", "secrets": "access",
+    "webhook_secret": "access", "sign_in_link": "access", "audit": "access",
+}  # fmt: skip
+
+# Consoles of a process, and of one credential.
+MOST_CONSOLES, MOST_OF_ONE = 500, 100
+LOOK_SECONDS = 1.0
+# Between two looks the feed rests for so many times as long as one took.
+REST = 10
+HEARTBEAT_SECONDS = 5.0
+# An overview that has not changed is sent again after so long.
+REPEAT_SECONDS = 10.0
+# How far each look goes back over what was seen: transactions commit late.
+OVERLAP = timedelta(seconds=3)
+# Changes that are remembered, for consoles that come back.
+MEMORY_SECONDS = 300.0
+MOST_IDS, MOST_ROWS, MOST_WATCHED, LATEST_RUNS = 100, 2000, 500, 20
+# Namespaces that are looked at in one look; the others have their turn in the next ones.
+MOST_NAMESPACES = 20
+# Events that wait for a console that does not read: then it is told to read everything again.
+MOST_UNREAD = 200
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Changed(msgspec.Struct, frozen=True, kw_only=True):
+    """What has changed: lists of these kinds are to be read again."""
+
+    kinds: Annotated[list[Kind], about("What kinds of things.")]
+    job_ids: Annotated[list[str], about("Jobs that have changed, or whose runs have; up to 100.")] = []
+    run_ids: Annotated[list[str], about("Runs that have ended; up to 100.")] = []
+    more: Annotated[bool, about("True if there are more than are named.")] = False
+
+
+class FeedBeat(msgspec.Struct, frozen=True):
+    at: Annotated[datetime, about("The time of the server.")]
+
+
+class LatestRuns(msgspec.Struct, frozen=True):
+    """The latest runs of a job, live ones first."""
+
+    job_id: Annotated[str, about("The job.")]
+    runs: Annotated[list[RunView], about("Its latest runs and skipped occurrences.")]
+
+
+@dataclass(eq=False, slots=True)
+class Console:
+    """One that follows the feed."""
+
+    namespace: str
+    sees_cluster: bool = False
+    credential: str = ""
+    job: int | None = None
+    run: int | None = None
+    unread: deque[bytes] = field(default_factory=deque)
+    news: asyncio.Event = field(default_factory=asyncio.Event)
+    ended: bool = False
+
+    @property
+    def audience(self) -> tuple[str, bool]:
+        return self.namespace, self.sees_cluster
+
+    def tell(self, event: bytes) -> None:
+        if len(self.unread) >= MOST_UNREAD:
+            self.unread.clear()
+            self.unread.append(encoded("changed", EVERYTHING))
+        self.unread.append(event)
+        self.news.set()
+
+    def end(self) -> None:
+        self.ended = True
+        self.news.set()
+
+
+EVERYTHING = Changed(kinds=list(KINDS), more=True)
+
+
+class Feed:
+    """`follow` it. It reads only while there are consoles."""
+
+    def __init__(self, database: Database, reader: OverviewReader) -> None:
+        self._database = database
+        self._reader = reader
+        self.consoles: set[Console] = set()
+        self.looks = 0
+        self._task: asyncio.Task[None] | None = None
+        self._at: datetime | None = None
+        self._overviews: dict[tuple[str, bool], tuple[bytes, Overview, float]] = {}
+        self._seen: deque[tuple[datetime, tuple[str, int]]] = deque()
+        self._known: set[tuple[str, int]] = set()
+        self._memory: deque[tuple[datetime, str, Changed]] = deque()
+        self._began: datetime | None = None
+        self._runs: dict[int, tuple[Any, ...]] = {}
+        self._lines: dict[int, datetime] = {}
+        self._beat_at = 0.0
+        self._turn = 0
+        self._stopping = False
+
+    def check_room(self, credential: str) -> None:
+        """Raises `too_many_feeds` if there is no room for another console."""
+        own = sum(console.credential == credential for console in self.consoles)
+        if len(self.consoles) >= MOST_CONSOLES or own >= MOST_OF_ONE:
+            raise SextonError(
+                "too_many_feeds",
+                f"{own} feeds of this caller are open, {len(self.consoles)} in all",
+                hint=f"close some: a caller may have {MOST_OF_ONE}, all together {MOST_CONSOLES}",
+            )
+
+    async def follow(
+        self,
+        console: Console,
+        *,
+        since: datetime | None = None,
+        seconds: float | None = None,
+    ) -> AsyncIterator[bytes]:
+        """Events for a console, as they are sent. `since`: until when it knows everything."""
+        self.check_room(console.credential)
+        until = None if seconds is None else clock.monotonic() + seconds
+        self.consoles.add(console)
+        self._start()
+        try:
+            yield (
+                b"retry: 2000\n\n"
+                + encoded("heartbeat", FeedBeat(clock.now()))
+                + self._missed(console, since)
+            )
+            if console.audience in self._overviews:
+                console.tell(self._overviews[console.audience][0])
+            while not console.ended and not self._stopping:
+                with contextlib.suppress(TimeoutError):
+                    left = None if until is None else max(0.0, until - clock.monotonic())
+                    await asyncio.wait_for(console.news.wait(), left)
+                console.news.clear()
+                if console.unread:
+                    events = b"".join(console.unread)
+                    console.unread.clear()
+                    yield events
+                if until is not None and clock.monotonic() >= until:
+                    return
+        finally:
+            self.consoles.discard(console)
+
+    def stop(self) -> None:
+        """End all of them: the process is about to stop."""
+        self._stopping = True
+        for console in self.consoles:
+            console.end()
+
+    async def close(self) -> None:
+        self.stop()
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait({self._task})
+
+    def _start(self) -> None:
+        if self._task is None or self._task.done():
+            self._began = self._at = None
+            self._task = asyncio.create_task(self._run(), name="sexton feed")
+
+    async def _run(self) -> None:
+        told = False
+        while self.consoles and not self._stopping:
+            began = clock.monotonic()
+            try:
+                await self.look()
+                told = False
+            except (Unavailable, asyncpg.PostgresError) as error:
+                if not told:
+                    log.warning("the feed of events cannot read the database: %s", error)
+                    told = True
+                self._tell(
+                    self.consoles, encoded("unavailable", {"detail": "the database cannot be read now"})
+                )
+            except Exception:
+                # The consoles go on with what they have; the next look may do better.
+                log.exception("a look of the feed of events failed")
+            took = clock.monotonic() - began
+            await clock.sleep(max(LOOK_SECONDS - took, took * REST))
+        self._overviews.clear()
+        self._memory.clear()
+        self._runs.clear()
+        self._lines.clear()
+
+    async def look(self) -> None:
+        """One look at the database, and what it has to tell."""
+        self.looks += 1
+        consoles = list(self.consoles)
+        namespaces = self._next_namespaces(sorted({console.namespace for console in consoles}))
+        changes: dict[str, _Changes] = {namespace: _Changes() for namespace in namespaces}
+        async with self._database.connection() as connection:
+            context = Context(self._database, connection=connection)
+            at = await self._database.time(connection)
+            since = at - OVERLAP if self._at is None else min(self._at, at) - OVERLAP
+            first = self._at is None
+            await self._read_changes(context, since, at, changes, quiet=first)
+            for namespace, sees_cluster in sorted({each.audience for each in consoles}):
+                if namespace in changes:
+                    one = Context(self._database, namespace, connection=connection)
+                    overview = await self._reader.read(one, sees_cluster=sees_cluster)
+                    self._compare(overview, (namespace, sees_cluster), changes[namespace])
+            await self._look_at_watched(context, consoles, since, changes)
+        self._at = at
+        self._began = self._began or at
+        for namespace, change in changes.items():
+            if (changed := change.done()) is not None and not first:
+                self._memory.append((at, namespace, changed))
+                listeners = [each for each in consoles if each.namespace == namespace]
+                self._tell(listeners, encoded("changed", changed, at))
+        while self._memory and (at - self._memory[0][0]).total_seconds() > MEMORY_SECONDS:
+            self._began = self._memory.popleft()[0]
+        if clock.monotonic() >= self._beat_at:
+            self._beat_at = clock.monotonic() + HEARTBEAT_SECONDS
+            self._tell(consoles, encoded("heartbeat", FeedBeat(clock.now()), at))
+
+    def _next_namespaces(self, namespaces: list[str]) -> list[str]:
+        if len(namespaces) <= MOST_NAMESPACES:
+            return namespaces
+        self._turn = (self._turn + MOST_NAMESPACES) % len(namespaces)
+        return [namespaces[(self._turn + n) % len(namespaces)] for n in range(MOST_NAMESPACES)]
+
+    async def _read_changes(
+        self, context: Context, since: datetime, at: datetime, changes: dict[str, _Changes], *, quiet: bool
+    ) -> None:
+        """What was changed and what has ended, each once."""
+        while self._seen and self._seen[0][0] < since - OVERLAP:
+            self._known.discard(self._seen.popleft()[1])
+        names = list(changes)
+        entries = await context.fetch(
+            "reading/list_changes_since", since=since, namespaces=names, most=MOST_ROWS
+        )
+        ended = await context.fetch("reading/list_ended_since", since=since, namespaces=names, most=MOST_ROWS)
+        for row in entries:
+            if self._is_new(("audit", row["id"]), at) and not quiet:
+                changes[row["namespace"]].entry(row["action"], row["job_id"])
+        for row in ended:
+            key = ("run", row["run_id"]) if row["run_id"] is not None else ("skipped", row["job_id"])
+            if self._is_new(key, at) and not quiet:
+                changes[row["namespace"]].ended(row["run_id"], row["job_id"])
+        for change in changes.values():
+            change.more = change.more or len(ended) == MOST_ROWS or len(entries) == MOST_ROWS
+
+    def _is_new(self, key: tuple[str, int], at: datetime) -> bool:
+        if key in self._known:
+            return False
+        self._known.add(key)
+        self._seen.append((at, key))
+        return True
+
+    def _compare(self, overview: Overview, audience: tuple[str, bool], change: _Changes) -> None:
+        """Send the overview if it differs from the last one, and say which lists have changed by it."""
+        before = self._overviews.get(audience)
+        now = clock.monotonic()
+        if before is not None:
+            old = before[1]
+            if old.live != overview.live or old.running != overview.running:
+                change.kinds |= {"runs"}
+            if old.queues != overview.queues:
+                change.kinds |= {"queues"}
+            if old.dead != overview.dead:
+                change.kinds |= {"dead"}
+            if (old.nodes, old.shards) != (overview.nodes, overview.shards):
+                change.kinds |= {"cluster"}
+            still = msgspec.structs.replace(old, at=EPOCH) == msgspec.structs.replace(overview, at=EPOCH)
+            if still and now - before[2] < REPEAT_SECONDS:
+                return
+        event = encoded("overview", overview, overview.at)
+        self._overviews[audience] = (event, overview, now)
+        self._tell((each for each in self.consoles if each.audience == audience), event)
+
+    async def _look_at_watched(
+        self, context: Context, consoles: list[Console], since: datetime, changes: dict[str, _Changes]
+    ) -> None:
+        """Jobs and runs that pages have open: how their runs stand, and what they log."""
+        jobs = sorted({each.job for each in consoles if each.job is not None})[:MOST_WATCHED]
+        runs = sorted({each.run for each in consoles if each.run is not None})[:MOST_WATCHED]
+        if not jobs and not runs:
+            self._runs.clear()
+            return
+        rows = await context.fetch("reading/list_watched_runs", run_ids=runs, job_ids=jobs, most=MOST_ROWS)
+        live = {row["id"]: row for row in rows}
+        states = {number: (row["state"], row["attempt"], row["claim"]) for number, row in live.items()}
+        progress = {("progress", number): row["progress"] for number, row in live.items()}
+        changed_jobs = {
+            row["job_id"]
+            for number, row in live.items()
+            if self._runs.get(number, (None,))[:3] != states[number]
+        }
+        changed_jobs |= {number for each in changes.values() for number in each.jobs_of_runs}
+        for number in changed_jobs & set(jobs):
+            await self._tell_runs(context, number, [each for each in consoles if each.job == number])
+        for console in consoles:
+            if console.run is not None and console.run in live:
+                now = progress["progress", console.run]
+                if now is not None and self._runs.get(console.run, (None,) * 4)[3] != now:
+                    event = {"run_id": encode_id("r", console.run), "progress": msgspec.Raw(now.encode())}
+                    console.tell(encoded("progress", event))
+        if runs:
+            await self._tell_lines(context, consoles, runs, since)
+        for number in self._runs.keys() - live.keys():
+            for console in consoles:
+                if console.run == number:
+                    ended = Changed(kinds=["runs"], run_ids=[encode_id("r", number)])
+                    console.tell(encoded("changed", ended))
+        self._runs = {number: (*states[number], progress["progress", number]) for number in live}
+
+    async def _tell_runs(self, context: Context, job: int, consoles: list[Console]) -> None:
+        """The latest runs of a job that pages show."""
+        one = Context(self._database, consoles[0].namespace, connection=context.connection)
+        page = await list_runs(one, RunFilter(job=job, skipped=True), limit=LATEST_RUNS)
+        self._tell(consoles, encoded("runs", LatestRuns(encode_id("j", job), page.items)))
+
+    async def _tell_lines(
+        self, context: Context, consoles: list[Console], runs: list[int], since: datetime
+    ) -> None:
+        rows = await context.fetch("reading/list_new_lines", run_ids=runs, since=since, most=MOST_ROWS)
+        for row in rows:
+            if row["at"] <= self._lines.get(row["run_id"], EPOCH):
+                continue
+            self._lines[row["run_id"]] = row["at"]
+            line = {**dict(row), "run_id": encode_id("r", row["run_id"])}
+            self._tell((each for each in consoles if each.run == row["run_id"]), encoded("log", line))
+        for number in self._lines.keys() - set(runs):
+            del self._lines[number]
+
+    def _missed(self, console: Console, since: datetime | None) -> bytes:
+        """What a console that comes back has not heard of."""
+        if since is None:
+            return b""
+        if self._at is None or self._began is None or since < self._began:
+            return encoded("changed", EVERYTHING, self._at)
+        missed = [
+            each for at, namespace, each in self._memory if at > since and namespace == console.namespace
+        ]
+        return b"".join(encoded("changed", each, self._at) for each in missed)
+
+    def _tell(self, consoles: Iterable[Console], event: bytes) -> None:
+        for console in consoles:
+            console.tell(event)
+
+
+@dataclass(slots=True)
+class _Changes:
+    """What has changed in a namespace since the last look."""
+
+    kinds: set[Kind] = field(default_factory=set)
+    jobs: set[int] = field(default_factory=set)
+    jobs_of_runs: set[int] = field(default_factory=set)
+    runs: set[int] = field(default_factory=set)
+    more: bool = False
+
+    def entry(self, action: str, job: int | None) -> None:
+        self.kinds.add(kind_of(action))
+        if job is not None:
+            self.jobs.add(job)
+
+    def ended(self, run: int | None, job: int) -> None:
+        self.kinds.add("runs")
+        self.jobs_of_runs.add(job)
+        if run is not None:
+            self.runs.add(run)
+
+    def done(self) -> Changed | None:
+        if not self.kinds:
+            return None
+        jobs, runs = sorted(self.jobs | self.jobs_of_runs), sorted(self.runs)
+        return Changed(
+            kinds=sorted(self.kinds),
+            job_ids=[encode_id("j", number) for number in jobs[:MOST_IDS]],
+            run_ids=[encode_id("r", number) for number in runs[:MOST_IDS]],
+            more=self.more or len(jobs) > MOST_IDS or len(runs) > MOST_IDS,
+        )
+
+
+def kind_of(action: str) -> Kind:
+    """Which lists a change concerns, from the name of its action in the audit."""
+    return KIND_OF_ACTIONS.get(action.partition(".")[0], "campaigns")
+
+
+def encoded(kind: str, data: Any, at: datetime | None = None) -> bytes:
+    """An event as it is sent. Its id is the database's time in microseconds."""
+    number = b"" if at is None else b"id: %d\n" % ((at - EPOCH) // timedelta(microseconds=1))
+    return b"%sevent: %s\ndata: %s\n\n" % (number, kind.encode(), msgspec.json.encode(data))
+
+
+def instant_of(event_id: str | None) -> datetime | None:
+    """The instant that an id of an event stands for; None if it is none of ours."""
+    if event_id is None or not event_id.isascii() or not event_id.isdigit() or len(event_id) > 17:
+        return None
+    return EPOCH + timedelta(microseconds=int(event_id))

@@ -1,0 +1,100 @@
+"""What the operations of a process share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Protocol
+
+from prometheus_client import CollectorRegistry
+
+from sexton.api.database_check import DatabaseCheck
+from sexton.api.feed import Feed
+from sexton.api.gate import Gate
+from sexton.api.guard import RequestGuard
+from sexton.api.limiter import Limiter
+from sexton.config import Settings
+from sexton.engine.loop import Vital
+from sexton.engine.overview import OverviewReader
+from sexton.engine.remote.claim import RemoteClaims
+from sexton.engine.telemetry import Telemetry
+from sexton.jobs.upcoming import Forecast
+from sexton.postgres.database import Database
+from sexton.postgres.replica import Replica
+from sexton.runs.completion import RunTokens
+from sexton.security.failures import Failures
+from sexton.security.issuer import Issuer
+
+# Sign-ins that may fail in a minute, from one address and altogether, before more are put off.
+WRONG_SIGN_INS, MOST_WRONG_SIGN_INS = 20, 200
+
+
+class Process(Protocol):
+    """What the API asks the process it runs in."""
+
+    @property
+    def loops(self) -> Iterable[Vital]: ...
+
+    @property
+    def telemetry(self) -> Telemetry: ...
+
+    def warnings(self) -> list[str]: ...
+
+
+@dataclass(frozen=True)
+class Services:
+    """What the operations work with."""
+
+    database: Database
+    settings: Settings
+    guard: RequestGuard
+    node: Process | None = None
+    replica: Replica | None = None
+    tokens: RunTokens = field(default_factory=RunTokens)
+    #: The provider of OpenID Connect, if people sign in with one.
+    issuer: Issuer | None = None
+    #: Sign-ins that failed.
+    sign_ins: Failures = field(default_factory=lambda: Failures(WRONG_SIGN_INS, MOST_WRONG_SIGN_INS))
+    #: Addresses of calendar feeds that were wrong.
+    wrong_feeds: Failures = field(default_factory=lambda: Failures(WRONG_SIGN_INS))
+    gate: Gate = field(default_factory=Gate)
+
+    @cached_property
+    def overviews(self) -> OverviewReader:
+        return OverviewReader()
+
+    @cached_property
+    def feed(self) -> Feed:
+        """What happens, for all consoles of this process."""
+        return Feed(self.database, self.overviews)
+
+    @cached_property
+    def forecast(self) -> Forecast:
+        return Forecast(self.database)
+
+    @cached_property
+    def claims(self) -> RemoteClaims:
+        """For workers over HTTP."""
+        return RemoteClaims(self.database, self.settings)
+
+    @cached_property
+    def limiter(self) -> Limiter:
+        return Limiter(self.settings)
+
+    @cached_property
+    def database_check(self) -> DatabaseCheck:
+        return DatabaseCheck(self.database)
+
+    def loops(self) -> list[Vital]:
+        return list(self.node.loops) if self.node else []
+
+    def warnings(self) -> list[str]:
+        return self.node.warnings() if self.node else []
+
+    def count_denied(self, code: str) -> None:
+        if self.node is not None:
+            self.node.telemetry.denied.labels(code).inc()
+
+    def registries(self) -> list[CollectorRegistry]:
+        return [self.node.telemetry.registry] if self.node else []

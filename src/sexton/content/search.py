@@ -1,0 +1,69 @@
+"""Find content by what a person types: `post/42`, the beginning of an id, a release or a planned
+action."""
+
+from __future__ import annotations
+
+from sexton.content.model import RELEASE
+from sexton.content.read import view
+from sexton.errors import NotFound
+from sexton.jobs.filter import pattern_of
+from sexton.model import decode_id
+from sexton.postgres.transaction import Context, query
+from sexton.runs.search import Found
+
+
+@query
+async def search_content(context: Context, text: str, limit: int) -> list[Found]:
+    """Entities, releases and planned actions; a planned action is shown as its entity."""
+    found = await _release(context, text) + await _action(context, text)
+    kind, slash, entity = text.rpartition("/")
+    rows = await context.fetch(
+        "content/search",
+        namespace=context.namespace,
+        entity_type=kind if slash else None,
+        pattern=pattern_of(entity),
+        limit=limit,
+    )
+    found += [
+        Found(
+            kind="entity",
+            id=f"{row['entity_type']}/{row['entity_id']}",
+            title=f"{row['entity_type']}/{row['entity_id']}",
+            status=row["state"],
+            namespace=context.namespace,
+        )
+        for row in rows
+    ]
+    return found[:limit]
+
+
+async def _release(context: Context, text: str) -> list[Found]:
+    number = decode_id(RELEASE, text)
+    if number is None:
+        return []
+    row = await context.fetchrow("content/search_release", release_id=number, namespace=context.namespace)
+    if row is None:
+        return []
+    title = row["note"] or f"release of {row['created_by']}"
+    return [Found(kind="release", id=text, title=title, subtitle=text, namespace=context.namespace)]
+
+
+async def _action(context: Context, text: str) -> list[Found]:
+    number = decode_id("c", text)
+    if number is None:
+        return []
+    try:
+        plan = await view(context, number)
+    except NotFound:
+        return []
+    entity = f"{plan.entity_type}/{plan.entity_id}"
+    return [
+        Found(
+            kind="entity",
+            id=entity,
+            title=entity,
+            subtitle=f"{plan.action} {text}",
+            status=plan.status,
+            namespace=context.namespace,
+        )
+    ]

@@ -1,0 +1,38 @@
+"""Counts for people: exact up to a bound, beyond that what PostgreSQL's planner expects."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+
+from sexton.postgres.transaction import Context
+from sexton.refusal import about
+
+MOST_EXACT = 10_000
+
+
+class Total(msgspec.Struct, frozen=True):
+    """How many rows there are."""
+
+    count: Annotated[int, about("How many.")]
+    estimated: Annotated[bool, about("True past 10,000: it is an estimate then.")] = False
+
+    def headers(self) -> dict[str, str]:
+        """What a list says of the rows that it goes through, page by page."""
+        shown = {"Sexton-Total": str(self.count)}
+        return {**shown, "Sexton-Total-Estimated": "true"} if self.estimated else shown
+
+
+async def total(context: Context, statement: str, **parameters: Any) -> Total:
+    """How many rows a statement has, which takes how many to look at as `most`. Inside a query."""
+    async with context.open.transaction():
+        # Planned anew, so that only the filters that are given count, and each finds its index.
+        await context.open.execute("set local plan_cache_mode = force_custom_plan")
+        text, arguments = context.database.prepared(statement, most=MOST_EXACT + 1, **parameters)
+        count: int = await context.open.fetchval(f"select count(*) from ({text}) as counted", *arguments)
+        if count <= MOST_EXACT:
+            return Total(count)
+        text, arguments = context.database.prepared(statement, most=None, **parameters)
+        plan = await context.open.fetchval(f"explain (format json) {text}", *arguments)
+    return Total(max(count, int(msgspec.json.decode(plan)[0]["Plan"]["Plan Rows"])), estimated=True)

@@ -1,0 +1,6 @@
+-- Ids of jobs that a filter means, for counting; :most may be null.
+select id
+from sexton.jobs
+where true
+-- include: job_filter
+limit :most

@@ -1,0 +1,13 @@
+-- Jobs of a namespace that are due before :end, with what it takes to work out their times; of the kinds of target that are no product's own.
+select job.id, job.name, job.kind, job.schedule, job.timezone, job.anchor, job.options, job.moved, job.timing_key, job.status, job.revision,
+    timer.scheduled_at, timer.due_at, case when timer.max_runs is not null then timer.max_runs - timer.fired_count end as runs_left
+from (
+    select timer.job_id, timer.scheduled_at, timer.due_at, timer.max_runs, timer.fired_count
+    from sexton.timers as timer
+    where timer.shard = any (array(select id from sexton.shards)) and timer.due_at < :end
+        and timer.lane = any (array(
+            select id from sexton.lanes where namespace = :namespace and target <> all (:others::text[])
+        ))
+    limit :most
+) as timer
+join sexton.jobs as job on job.id = timer.job_id

@@ -1,0 +1,16 @@
+-- Jobs with these words in name, owner or description, those that begin with :pattern first; deleted ones are left out.
+(
+    select id, name, status, schedule, timezone, 0 as place
+    from sexton.jobs
+    where namespace = :namespace and name like :pattern and status <> 'deleted'
+    order by name
+    limit :limit
+)
+union all
+(
+    select id, name, status, schedule, timezone, 1 as place
+    from sexton.jobs
+    where namespace = :namespace and status <> 'deleted'
+        and sexton.words_of(name, owner, description) @@ :words::tsquery
+    limit :limit
+)

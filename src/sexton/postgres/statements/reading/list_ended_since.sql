@@ -1,0 +1,6 @@
+-- Runs of some namespaces that were recorded after :since, of the first :most.
+select h.run_id, h.job_id, job.namespace, h.status
+from sexton.history as h
+join sexton.jobs as job on job.id = h.job_id
+where h.recorded_at > :since and job.namespace = any (:namespaces::text[])
+limit :most

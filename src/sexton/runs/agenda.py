@@ -1,0 +1,286 @@
+"""What is planned in a range of time, worked out by the code that fires, and what happened in it.
+
+A namespace with few jobs due in the range is shown one by one; where there are more, by the hour, each
+schedule worked out once for all jobs that share it. With very many schedules only a part of them is worked
+out, chosen at random, and the rest counts as if it were like that part: the answer says so. What is over
+comes from history, and by the hour from what was counted of it.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from itertools import islice
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from sexton import clock
+from sexton.errors import InvalidField, SextonError
+from sexton.jobs.planning import schedule_of
+from sexton.jobs.playground import ClockChange, clock_changes
+from sexton.model import encode_id
+from sexton.postgres.migrate import shard_count
+from sexton.postgres.transaction import Context, query
+from sexton.refusal import about
+from sexton.schedules import Schedule
+from sexton.schedules.zone import zone, zone_names
+
+MICROSECOND = timedelta(microseconds=1)
+LONGEST_RANGE = timedelta(days=62)
+MOST_ENTRIES = 2000
+# Occurrences of one schedule in a range, and schedules that are worked out for so long.
+MOST_TIMES = 62 * 24 * 60
+WORK_SECONDS, SLICE_SECONDS = 1.0, 0.01
+SAMPLES, TOGETHER = 500, 4
+
+
+class AgendaEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """One time of a job or of content: planned, or what became of it."""
+
+    kind: Annotated[Literal["job", "content", "release", "campaign"], about("What it is.")]
+    at: Annotated[datetime, about("When.")]
+    local: Annotated[str, about("The same on the wall clock of its zone.")]
+    timezone: Annotated[str, about("Its zone.")]
+    title: Annotated[str, about("What it is called.")]
+    id: Annotated[str, about("The job, planned action or release.")]
+    job_id: Annotated[str | None, about("The job, if it is one.")] = None
+    run_id: Annotated[str | None, about("The run, if it has fired.")] = None
+    status: Annotated[str, about("upcoming, or what became of it.")]
+    action: Annotated[str | None, about("Of content: publish, unpublish or archive.")] = None
+    movable: Annotated[bool, about("Whether it can be moved to another time.")] = False
+    revision: Annotated[int | None, about("Of what can be moved: its revision.")] = None
+    count: Annotated[int, about("How many occurrences it stands for.")] = 1
+
+
+class AgendaHour(msgspec.Struct, frozen=True, kw_only=True):
+    """How much there is in an hour."""
+
+    at: Annotated[datetime, about("Its beginning.")]
+    count: Annotated[int, about("Occurrences: planned ones, and what has happened.")]
+    failed: Annotated[int, about("Of what has happened: runs that died or expired.")] = 0
+
+
+class Agenda(msgspec.Struct, frozen=True, kw_only=True):
+    """A range of time: one by one where there is room, and by the hour."""
+
+    start: Annotated[datetime, about("The first instant.")]
+    end: Annotated[datetime, about("The end, which does not belong to it.")]
+    timezone: Annotated[str, about("The zone of the clock changes.")]
+    entries: Annotated[list[AgendaEntry], about(f"In the order of time; at most {MOST_ENTRIES:,}.")]
+    complete: Annotated[bool, about("False if there are more than are named: see `density`.")] = True
+    density: Annotated[list[AgendaHour], about("How much there is in each hour, where there is any.")]
+    estimated: Annotated[bool, about("True if there are too many schedules to work all of them out.")] = False
+    clock_changes: Annotated[list[ClockChange], about("When the clock of the zone changes.")]
+
+
+@query
+async def read_agenda(
+    context: Context, start: datetime, end: datetime, timezone: str = "UTC", *, others: Sequence[str] = ()
+) -> Agenda:
+    """The jobs of the namespace between two instants, but for those with targets of these `others`: products
+    show them as what they are of."""
+    if end <= start:
+        raise InvalidField("bad_range", "end is not after start", field="end", hint="give a later time")
+    if end - start > LONGEST_RANGE:
+        hint = "give less at a time"
+        raise InvalidField("too_long", f"that is more than {LONGEST_RANGE.days} days", field="end", hint=hint)
+    changes = clock_changes(timezone, start, end)
+    now = await context.time()
+    hours = _Hours()
+    entries: list[AgendaEntry] = []
+    complete = True
+    if start < now:
+        complete = await _happened(context, start, min(end, now), others, entries, hours)
+    if end > now:
+        complete = await _planned(context, max(start, now), end, others, entries, hours) and complete
+    entries.sort(key=lambda each: each.at)
+    return Agenda(
+        start=start,
+        end=end,
+        timezone=timezone,
+        entries=entries[:MOST_ENTRIES],
+        complete=complete and len(entries) <= MOST_ENTRIES,
+        density=hours.shown(),
+        estimated=hours.estimated,
+        clock_changes=changes,
+    )
+
+
+class _Hours:
+    """Counts by the hour."""
+
+    def __init__(self) -> None:
+        self.estimated = False
+        self._counts: dict[datetime, list[float]] = {}
+
+    def add(self, times: Iterable[datetime], jobs: float = 1, failed: float = 0) -> None:
+        for at in times:
+            known = self._counts.setdefault(at.replace(minute=0, second=0, microsecond=0), [0.0, 0.0])
+            known[0] += jobs
+            known[1] += failed
+
+    def plus(self, other: _Hours, times: float) -> None:
+        for at, (count, failed) in other._counts.items():
+            self.add([at], count * times, failed * times)
+
+    def shown(self) -> list[AgendaHour]:
+        return [
+            AgendaHour(at=at, count=round(count), failed=round(failed))
+            for at, (count, failed) in sorted(self._counts.items())
+        ]
+
+
+async def _happened(
+    context: Context,
+    start: datetime,
+    end: datetime,
+    others: Sequence[str],
+    entries: list[AgendaEntry],
+    hours: _Hours,
+) -> bool:
+    """What is over; whether all of it is named."""
+    first = start.replace(minute=0, second=0, microsecond=0)
+    for row in await context.fetch("activity/by_hour", namespace=context.namespace, start=first, end=end):
+        hours.add([row["hour"]], row["count"], row["failed"])
+    rows = await context.fetch(
+        "reading/list_happened",
+        namespace=context.namespace,
+        start=start,
+        end=end,
+        others=others,
+        most=MOST_ENTRIES + 1,
+    )
+    if len(rows) > MOST_ENTRIES:
+        return False
+    entries += [
+        AgendaEntry(
+            kind="job",
+            at=row["scheduled_at"],
+            local=_local(row["scheduled_at"], row["timezone"]),
+            timezone=row["timezone"],
+            title=row["name"],
+            id=encode_id("j", row["job_id"]),
+            job_id=encode_id("j", row["job_id"]),
+            run_id=row["run_id"] and encode_id("r", row["run_id"]),
+            status=row["status"],
+            count=row["occurrences"] or 1,
+        )
+        for row in rows
+    ]
+    return True
+
+
+async def _planned(
+    context: Context,
+    start: datetime,
+    end: datetime,
+    others: Sequence[str],
+    entries: list[AgendaEntry],
+    hours: _Hours,
+) -> bool:
+    """What is to come; whether all of it is named."""
+    rows = await context.fetch(
+        "jobs/list_planned", namespace=context.namespace, end=end, others=others, most=MOST_ENTRIES + 1
+    )
+    if len(rows) > MOST_ENTRIES:
+        await _count_planned(context, start, end, others, hours)
+        return False
+    complete = True
+    for row in rows:
+        schedule = _schedule(dict(row))
+        times = _times(schedule, row["scheduled_at"], start, end, row["runs_left"])
+        hours.add(times)
+        room = MOST_ENTRIES + 1 - len(entries)
+        complete = complete and len(times) <= room
+        entries += [
+            AgendaEntry(
+                kind="job",
+                at=at,
+                local=_local(at, row["timezone"]),
+                timezone=row["timezone"],
+                title=row["name"],
+                id=encode_id("j", row["id"]),
+                job_id=encode_id("j", row["id"]),
+                status="upcoming",
+                movable=row["kind"] == "once",
+                revision=row["revision"],
+            )
+            for at in times[: max(0, room)]
+        ]
+    return complete
+
+
+async def _count_planned(
+    context: Context, start: datetime, end: datetime, others: Sequence[str], hours: _Hours
+) -> None:
+    """By the hour, each schedule once, as long as there is time."""
+    groups: dict[tuple[Any, ...], list[Any]] = {}
+    shards = await shard_count(context.database)
+    for first in range(0, shards, TOGETHER):
+        for row in await context.fetch(
+            "jobs/count_planned",
+            namespace=context.namespace,
+            shards=list(range(first, min(first + TOGETHER, shards))),
+            end=end,
+            others=others,
+            most=MOST_TIMES,
+        ):
+            key = row["timing_key"], row["scheduled_at"], row["runs_left"]
+            known = groups.setdefault(key, [0, row["sample"]])
+            known[0] += row["jobs"]
+    # The largest first; the small ones in any order: those for which there is time stand for the rest.
+    order = list(groups.items())
+    random.Random(0).shuffle(order)
+    order.sort(key=lambda each: -each[1][0] if each[1][0] >= 100 else 0)
+    began, done, jobs_done = clock.monotonic(), 0, 0
+    found = _Hours()
+    for first in range(0, len(order), SAMPLES):
+        if first and clock.monotonic() - began > WORK_SECONDS:
+            break
+        part = order[first : first + SAMPLES]
+        rows = await context.fetch("firing/load_schedules", jobs=[sample for _, (_, sample) in part])
+        schedules = {row["timing_key"]: _schedule(dict(row)) for row in rows}
+        slice_ends = clock.monotonic() + SLICE_SECONDS
+        for (timing_key, scheduled_at, runs_left), (jobs, _) in part:
+            found.add(_times(schedules.get(timing_key), scheduled_at, start, end, runs_left), jobs)
+            done, jobs_done = done + 1, jobs_done + jobs
+            if clock.monotonic() > slice_ends:
+                await clock.sleep(0)
+                slice_ends = clock.monotonic() + SLICE_SECONDS
+    every = sum(jobs for jobs, _ in groups.values())
+    hours.estimated = done < len(order)
+    hours.plus(found, every / jobs_done if jobs_done else 1.0)
+
+
+def _schedule(row: Mapping[str, Any]) -> Schedule | None:
+    """None for a single time, and for what cannot be computed: its job is set aside when it is due."""
+    if row["kind"] == "once":
+        return None
+    try:
+        return schedule_of(row)
+    except (SextonError, OverflowError):
+        return None
+
+
+def _times(
+    schedule: Schedule | None, scheduled_at: datetime, start: datetime, end: datetime, runs_left: int | None
+) -> list[datetime]:
+    """The occurrences of a job in a range, from where its timer stands on."""
+    first = [scheduled_at] if start <= scheduled_at < end else []
+    if schedule is None:
+        return first
+    # Runs that are left may be used up before the range begins.
+    after = scheduled_at if runs_left is not None else max(scheduled_at, start - MICROSECOND)
+    most = MOST_TIMES if runs_left is None else max(0, runs_left - 1)
+    try:
+        return first + [at for at in islice(schedule.between(after, end), most) if start <= at < end]
+    except (SextonError, OverflowError):
+        return first
+
+
+def _local(at: datetime, timezone: str) -> str:
+    if timezone not in zone_names():
+        return at.isoformat()
+    return at.astimezone(zone(timezone).info).isoformat()

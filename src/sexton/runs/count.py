@@ -1,0 +1,73 @@
+"""How many runs there are in each status, for the heads of lists."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Annotated
+
+import msgspec
+
+from sexton.postgres.estimate import MOST_EXACT, Total
+from sexton.postgres.transaction import Context, query
+from sexton.refusal import about
+from sexton.runs.activity import KEEP_DAYS
+from sexton.runs.filter import RunFilter
+
+# A filter without an index is looked for so far back, unless it is said from when on.
+SEARCHED = timedelta(days=1)
+START = timedelta(days=KEEP_DAYS)
+
+
+class RunCounts(msgspec.Struct, frozen=True, kw_only=True):
+    """How many runs there are, by status. Ended ones are those that are kept, or were recorded since an
+    instant."""
+
+    pending: Annotated[int, about("Waiting for a worker, or for their time.")] = 0
+    running: Annotated[int, about("Being carried out.")] = 0
+    failed: Annotated[int, about("To be tried again.")] = 0
+    waiting: Annotated[int, about("For an outside report.")] = 0
+    success: Annotated[int, about("Ended well.")] = 0
+    dead: Annotated[int, about("Given up.")] = 0
+    cancelled: Annotated[int, about("Cancelled.")] = 0
+    expired: Annotated[int, about("Too old to be started.")] = 0
+    skipped: Annotated[int, about("Occurrences that were skipped.")] = 0
+    since: Annotated[datetime, about("From when on what has ended is counted.")]
+    estimated: Annotated[
+        bool, about("True if there are more: live and ended ones are each counted up to 10,000.")
+    ] = False
+
+    def total(self, chosen: RunFilter) -> Total:
+        """Of those that the filter means."""
+        wanted = [*chosen.live, *chosen.ended]
+        return Total(sum(getattr(self, str(status)) for status in wanted), self.estimated)
+
+
+@query
+async def count_runs(context: Context, chosen: RunFilter) -> RunCounts:
+    """By status, whatever statuses the filter names: a list shows what is in the other ones, too."""
+    now = await context.time()
+    since = chosen.since or now - (SEARCHED if chosen.searching else START)
+    until = chosen.until or now + timedelta(days=1)
+    shared = {**chosen.parameters(context.namespace), "job_id": chosen.job, "limit": MOST_EXACT + 1}
+    async with context.open.transaction():
+        await context.open.execute("set local plan_cache_mode = force_custom_plan")
+        live = [] if chosen.until else await context.fetch("reading/count_live_choice", states=None, **shared)
+        exact = True
+        if chosen.plain:
+            minute = since.replace(second=0, microsecond=0)
+            ended = await context.fetch(
+                "activity/sum", namespace=context.namespace, since=minute, until=until
+            )
+        else:
+            ended = await context.fetch(
+                "reading/count_ended_choice",
+                statuses=["success", "dead", "cancelled", "expired", "skipped"],
+                first=since,
+                last=until,
+                unusual=chosen.unusual and (chosen.error is not None or chosen.triggers is not None),
+                **shared,
+            )
+            exact = sum(row["runs"] for row in ended) <= MOST_EXACT
+    counts = {row["status"]: row["runs"] for row in [*live, *ended]}
+    exact = exact and sum(row["runs"] for row in live) <= MOST_EXACT
+    return RunCounts(since=since, estimated=not exact, **counts)

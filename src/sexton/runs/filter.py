@@ -1,0 +1,75 @@
+"""Which runs are meant: what a list shows, what is counted and what is exported."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sexton.model import RunStatus, Trigger
+
+LIVE = (RunStatus.PENDING, RunStatus.RUNNING, RunStatus.FAILED, RunStatus.WAITING)
+ENDED = (RunStatus.SUCCESS, RunStatus.DEAD, RunStatus.CANCELLED, RunStatus.EXPIRED)
+SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True)
+class RunFilter:
+    """Every field that is None leaves nothing out. Skipped occurrences are meant with `skipped`, or if their
+    status is asked for. `since` and `until` are of when a run ended."""
+
+    job: int | None = None
+    statuses: Sequence[str] | None = None
+    triggers: Sequence[str] | None = None
+    skipped: bool = False
+    queue: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    late: bool = False
+    error: str | None = None
+    worker: str | None = None
+
+    @property
+    def live(self) -> list[str]:
+        """States of live runs that are meant; what is live has not ended, whenever that was asked for."""
+        wanted = self.statuses or LIVE
+        return [] if self.until is not None else [each for each in LIVE if each in wanted]
+
+    @property
+    def ended(self) -> list[str]:
+        wanted = self.statuses or (*ENDED, *((SKIPPED,) if self.skipped else ()))
+        return [each for each in wanted if each not in LIVE]
+
+    @property
+    def unusual(self) -> bool:
+        """Whether no success of a schedule is meant: what is left has an index by time."""
+        return (
+            RunStatus.SUCCESS not in self.ended
+            or self.error is not None
+            or (self.triggers is not None and Trigger.SCHEDULE not in self.triggers)
+        )
+
+    @property
+    def plain(self) -> bool:
+        """Whether only status and whole minutes say what is meant: it is counted already."""
+        more = (self.job, self.triggers, self.queue, self.error, self.worker)
+        bounds = [each for each in (self.since, self.until) if each is not None]
+        whole = all(not each.second and not each.microsecond for each in bounds)
+        return whole and not self.late and all(each is None for each in more)
+
+    @property
+    def searching(self) -> bool:
+        """Whether what is meant may be rare among very many, and has no index."""
+        return self.late or self.queue is not None or self.worker is not None
+
+    def parameters(self, namespace: str) -> dict[str, Any]:
+        """What the parts `live_choice` and `ended_choice` of statements share."""
+        return {
+            "namespace": namespace,
+            "triggers": self.triggers,
+            "queue": self.queue,
+            "late": self.late,
+            "error": self.error,
+            "worker": self.worker,
+        }

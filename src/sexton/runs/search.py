@@ -1,0 +1,104 @@
+"""Find things by what a person types: the id of a run or a job, words of a job's name, a queue."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from sexton.jobs.filter import WORDS, pattern_of, words_query
+from sexton.model import decode_id, encode_id
+from sexton.postgres.transaction import Context, query
+from sexton.refusal import about
+
+# The index of words gives up to about so many jobs for a word that very many have.
+MOST_CANDIDATES = 5000
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that was found."""
+
+    kind: Annotated[
+        Literal["job", "run", "dead", "queue", "entity", "release", "campaign", "template"],
+        about("What it is."),
+    ]
+    id: Annotated[str, about("Its id, or its name where that is its id.")]
+    title: Annotated[str, about("What it is called.")]
+    subtitle: Annotated[str | None, about("What else tells it from others.")] = None
+    status: Annotated[str | None, about("Its status.")] = None
+    namespace: Annotated[str, about("Where it is.")]
+
+
+@query
+async def search(context: Context, text: str, limit: int) -> list[Found]:
+    """Jobs, runs, dead letters and queues, what fits best first."""
+    found = await _runs(context, text)
+    found += await _jobs(context, text, limit)
+    found += await _queues(context, text, limit)
+    return found[:limit]
+
+
+async def _runs(context: Context, text: str) -> list[Found]:
+    number = decode_id("r", text)
+    if number is None:
+        return []
+    rows = await context.fetch("reading/search_run", run_id=number, namespace=context.namespace)
+    return [
+        Found(
+            kind="dead" if row["dead"] else "run",
+            id=text,
+            title=text,
+            subtitle=row["job_name"],
+            status=row["status"],
+            namespace=context.namespace,
+        )
+        for row in rows
+    ]
+
+
+async def _jobs(context: Context, text: str, limit: int) -> list[Found]:
+    number = decode_id("j", text)
+    rows = []
+    if number is not None:
+        rows += await context.fetch("jobs/find_shown", job_id=number, namespace=context.namespace)
+    if WORDS.search(text):
+        async with context.open.transaction():
+            # A word that a million jobs have: some of them are enough.
+            await context.open.execute(f"set local gin_fuzzy_search_limit = {MOST_CANDIDATES}")
+            await context.open.execute("set local plan_cache_mode = force_custom_plan")
+            rows += await context.fetch(
+                "jobs/search",
+                namespace=context.namespace,
+                pattern=pattern_of(text),
+                words=words_query(text),
+                limit=limit,
+            )
+    shown = {row["id"]: row for row in reversed(rows)}
+    ordered = sorted(shown.values(), key=lambda row: (row["place"], len(row["name"]), row["name"]))
+    return [
+        Found(
+            kind="job",
+            id=encode_id("j", row["id"]),
+            title=row["name"],
+            subtitle=f"{row['schedule']} {row['timezone']}",
+            status=row["status"],
+            namespace=context.namespace,
+        )
+        for row in ordered
+    ]
+
+
+async def _queues(context: Context, text: str, limit: int) -> list[Found]:
+    rows = await context.fetch(
+        "jobs/search_queues", namespace=context.namespace, pattern=pattern_of(text), limit=limit
+    )
+    return [
+        Found(
+            kind="queue",
+            id=row["name"],
+            title=row["name"],
+            status="paused" if row["paused"] else None,
+            namespace=context.namespace,
+        )
+        for row in rows
+    ]

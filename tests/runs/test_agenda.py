@@ -1,0 +1,105 @@
+"""The calendar of everything: what is planned comes from the code that fires, what happened from history."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import pytest
+
+from sexton.errors import InvalidField
+from sexton.jobs.create import create
+from sexton.jobs.spec import JobSpec
+from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
+from sexton.runs import agenda
+from sexton.runs.activity import count_recorded
+from sexton.runs.agenda import Agenda, read_agenda
+from tests.seeding import Store
+
+DAY = timedelta(days=1)
+
+
+async def make(database: Database, name: str, schedule: str, **fields: object) -> None:
+    await create(Context(database), JobSpec(name=name, schedule=schedule, **fields))  # type: ignore[arg-type]
+
+
+async def ahead(database: Database, days: int = 7, **options: object) -> Agenda:
+    start: datetime = await Store(database).value("select date_trunc('day', now()) + interval '1 day'")
+    return await read_agenda(Context(database), start, start + days * DAY, **options)  # type: ignore[arg-type]
+
+
+async def test_each_planned_time_is_named(database: Database) -> None:
+    await make(database, "daily", "0 9 * * *", timezone="Europe/Berlin")
+    await make(database, "soon", "in 30h")
+    await make(database, "thrice", "0 * * * *", max_runs=3)
+    shown = await ahead(database)
+    assert shown.complete
+    titles = [each.title for each in shown.entries]
+    assert titles.count("daily") == 7
+    assert titles.count("soon") == 1
+    assert titles.count("thrice") == 0
+    assert {each.local[11:] for each in shown.entries if each.title == "daily"} <= {
+        "09:00:00+01:00",
+        "09:00:00+02:00",
+    }
+    assert [each.movable for each in shown.entries if each.title == "soon"] == [True]
+    assert sum(hour.count for hour in shown.density) == 8
+    assert [each.at for each in shown.entries] == sorted(each.at for each in shown.entries)
+
+
+@pytest.mark.parametrize("most", [3, 100])
+async def test_where_there_are_many_it_is_told_by_the_hour(
+    database: Database, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    """Whether there are many jobs, or many times of few."""
+    monkeypatch.setattr(agenda, "MOST_ENTRIES", most)
+    for number in range(5):
+        await make(database, f"hourly {number}", "0 * * * *")
+    shown = await ahead(database)
+    assert (shown.complete, shown.estimated) == (False, False)
+    assert len(shown.entries) <= most
+    assert [hour.count for hour in shown.density] == [5] * 24 * 7
+
+
+async def test_jobs_of_products_are_left_to_them(database: Database) -> None:
+    await make(database, "hook", "0 9 * * *", target={"http": {"url": "http://127.0.0.1:1/"}})
+    assert len((await ahead(database)).entries) == 7
+    assert (await ahead(database, others=["http"])).entries == []
+
+
+async def test_what_happened_is_shown_with_its_outcome(database: Database) -> None:
+    store = Store(database)
+    job = await store.job()
+    at = await store.value("select date_trunc('hour', now()) - interval '2 hours'")
+    for number, status in ((1, "success"), (2, "dead"), (None, "skipped")):
+        await store.execute(
+            """insert into sexton.history (recorded_at, run_id, job_id, scheduled_at, status, trigger)
+            values ($1, $2, $3, $1, $4, 'schedule')""",
+            at,
+            number,
+            job,
+            status,
+        )
+    context = Context(database)
+    while not (await count_recorded(context, 2 * DAY))[1]:
+        pass
+    shown = await read_agenda(context, at - DAY, at + timedelta(hours=1))
+    assert {(each.run_id, each.status) for each in shown.entries} == {
+        ("r_1", "success"),
+        ("r_2", "dead"),
+        (None, "skipped"),
+    }
+    assert [(hour.at, hour.count, hour.failed) for hour in shown.density] == [(at, 3, 1)]
+    other = Context(database, "other")
+    assert (await read_agenda(other, at - DAY, at + DAY)).entries == []
+
+
+async def test_clock_changes_are_marked_and_long_ranges_refused(database: Database) -> None:
+    start = datetime.fromisoformat("2027-03-01T00:00:00+00:00")
+    shown = await read_agenda(Context(database), start, start + 31 * DAY, "Europe/Berlin")
+    assert [each.text for each in shown.clock_changes] == [
+        "28 March 2027: clocks go forward 1 h: 02:00 becomes 03:00, times in between do not exist"
+    ]
+    for end in (start, start + 63 * DAY):
+        with pytest.raises(InvalidField):
+            await read_agenda(Context(database), start, end)
