@@ -17,6 +17,7 @@ from sexton import clock
 from sexton.app.content import ContentCommands
 from sexton.app.declarations import Declarations
 from sexton.app.fields import JobFields, ManyJobs, Status, When, duration_of, filter_of, with_schedule
+from sexton.app.notify import NotifyCommands
 from sexton.config import Settings
 from sexton.errors import InvalidField, RefusedLines, RunFailed
 from sexton.jobs import bulk, create, edit, read, state
@@ -97,6 +98,11 @@ class Commands(Declarations):
     def content(self) -> ContentCommands:
         """Publish, unpublish and archive entities at a local time: `app.content.schedule(…)`, …."""
         return ContentCommands(self)
+
+    @cached_property
+    def notify(self) -> NotifyCommands:
+        """Messages at the right local time: `app.notify(…)`, `app.notify.why(…)`, …."""
+        return NotifyCommands(self)
 
     @contextmanager
     def _rehearsing(

@@ -19,6 +19,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from sexton.app.commands import CHUNK, Commands, Ids
 from sexton.app.content import ContentCommands
+from sexton.app.notify import NotifyCommands
 from sexton.errors import RefusedLines
 from sexton.targets.handler import Handler
 
@@ -89,6 +90,11 @@ class SyncClient:
     def content(self) -> SyncContent:
         """The commands of `app.content`."""
         return SyncContent(self)
+
+    @functools.cached_property
+    def notify(self) -> SyncNotify:
+        """The commands of `app.notify`."""
+        return SyncNotify(self)
 
     def close(self) -> None:
         """Close the database and end the thread. A later command starts them again."""
@@ -220,3 +226,37 @@ def _refuse_in_event_loop(command: Callable[..., Any]) -> None:
         return
     name = command.__name__
     raise RuntimeError(f"app.sync.{name}(…) would block the running event loop: write await app.{name}(…)")
+
+
+def _waiting_notify(
+    command: Callable[Concatenate[NotifyCommands, Given], Coroutine[Any, Any, Result]],
+) -> Callable[Concatenate[SyncNotify, Given], Result]:
+    """A command of `app.notify` that returns what the coroutine returns."""
+
+    @functools.wraps(command)
+    def wait(self: SyncNotify, /, *args: Given.args, **kwargs: Given.kwargs) -> Result:
+        async def call(app: Commands) -> Result:
+            return await command(app.notify, *args, **kwargs)
+
+        call.__name__ = f"notify.{command.__name__}"
+        return self._client._wait(call)
+
+    return wait
+
+
+class SyncNotify:
+    """`app.sync.notify`: the commands of `app.notify`, to be called without an event loop."""
+
+    def __init__(self, client: SyncClient) -> None:
+        self._client = client
+
+    __call__ = _waiting_notify(NotifyCommands.__call__)
+    many = _waiting_notify(NotifyCommands.many)
+    get = _waiting_notify(NotifyCommands.get)
+    list = _waiting_notify(NotifyCommands.list)
+    why = _waiting_notify(NotifyCommands.why)
+    cancel = _waiting_notify(NotifyCommands.cancel)
+    reschedule = _waiting_notify(NotifyCommands.reschedule)
+    recipient = _waiting_notify(NotifyCommands.recipient)
+    erase = _waiting_notify(NotifyCommands.erase)
+    template = _waiting_notify(NotifyCommands.template)

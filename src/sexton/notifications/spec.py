@@ -39,9 +39,8 @@ Timezone = Annotated[
 LocaleName = Annotated[Annotated[str, Meta(max_length=35)] | None, about("A language, such as de or pt-BR.")]
 Seconds = Annotated[int, Meta(ge=0, le=MONTH)]
 Days = Annotated[
-    list[str] | None,
+    Annotated[list[str], Meta(max_length=7)] | None,
     Meta(
-        max_length=7,
         description="On which days they begin. Default: every day.",
         examples=[["mon", "tue", "wed", "thu", "fri"]],
     ),
@@ -83,8 +82,8 @@ QuietHours = Annotated[
         "When nothing is sent, on the recipient's wall clock: one range, or several with days of the week."
     ),
 ]
-OptOuts = Annotated[list[OptOut] | None, Meta(max_length=200, description="What is not wanted.")]
-Caps = Annotated[list[FrequencyCap] | None, Meta(max_length=50, description="How many at most.")]
+OptOuts = Annotated[Annotated[list[OptOut], Meta(max_length=200)] | None, about("What is not wanted.")]
+Caps = Annotated[Annotated[list[FrequencyCap], Meta(max_length=50)] | None, about("How many at most.")]
 
 
 class RecipientSpec(
@@ -100,11 +99,12 @@ class RecipientSpec(
         Meta(description="Where SMS go, with the country.", examples=["+4915112345678"]),
     ] = None
     devices: Annotated[
-        list[dict[str, Any]] | None,
-        Meta(max_length=MOST_DEVICES, description="Where push messages go: one object per device."),
+        Annotated[list[dict[str, Any]], Meta(max_length=MOST_DEVICES)] | None,
+        about("Where push messages go: one object per device."),
     ] = None
     addresses: Annotated[
-        dict[str, Any] | None, Meta(max_length=50, description="Addresses on other channels, by channel.")
+        Annotated[dict[str, Any], Meta(max_length=50)] | None,
+        about("Addresses on other channels, by channel."),
     ] = None
     timezone: Timezone = None
     locale: LocaleName = None
@@ -112,8 +112,8 @@ class RecipientSpec(
     opt_outs: OptOuts = None
     caps: Caps = None
     fields: Annotated[
-        dict[str, Any] | None,
-        Meta(max_length=200, description="Fields of your own, for templates and audiences."),
+        Annotated[dict[str, Any], Meta(max_length=200)] | None,
+        about("Fields of your own, for templates and audiences."),
     ] = None
 
 
@@ -204,8 +204,8 @@ class TemplateSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     push: Annotated[PushParts | None, about("As a push message.")] = None
     in_app: Annotated[InAppParts | None, about("As a message in an application.")] = None
     others: Annotated[
-        dict[str, dict[str, str]] | None,
-        Meta(max_length=50, description="On other channels: title, text, … by channel."),
+        Annotated[dict[str, dict[str, str]], Meta(max_length=50)] | None,
+        about("On other channels: title, text, … by channel."),
     ] = None
     locale: LocaleName = None
     variables: Annotated[
