@@ -114,6 +114,29 @@ async def test_an_unclear_time_is_refused_with_its_candidates(
         assert made.scheduled_at_utc == datetime.fromisoformat(utc)
 
 
+@pytest.mark.parametrize(
+    ("fields", "field", "code", "hint"),
+    [
+        ({"local_time": "2027-10-31 02:30", "fold": "third"}, "fold", "bad_value", "use first or second"),
+        ({"local_time": "2027-03-28 02:30", "gap": "skip"}, "gap", "bad_value", "use after or shift"),
+        ({"local_time": "2027-03-09 09:00", "gap": "skip"}, "gap", "bad_value", "use after or shift"),
+        ({"at": datetime(2027, 3, 2, tzinfo=UTC)}, "local_time", "too_many_times", "give one of them"),
+        ({"local_time": "2001-01-01 09:00"}, "local_time", "in_the_past", "give a later time"),
+        (
+            {"local_time": "2001-01-01 09:00", "recurrence_rule": "FREQ=DAILY;COUNT=2"},
+            "recurrence_rule", "never_fires", "check UNTIL and COUNT",
+        ),
+    ],
+)  # fmt: skip
+async def test_what_cannot_be_meant_is_refused(
+    context: Context, fields: dict[str, Any], field: str, code: str, hint: str
+) -> None:
+    with pytest.raises(InvalidField) as refused:
+        await create_schedule(context, spec(**fields))
+    assert (refused.value.field, refused.value.code) == (field, code)
+    assert (refused.value.hint or "").startswith(hint)
+
+
 async def test_what_is_moved_goes_out_at_its_new_time_only(context: Context, engine: Engine) -> None:
     await post(context)
     made = await create_schedule(context, spec())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sexton.api import content_routes as routes
+from sexton.api.content_paging import filters_of, paged
 from sexton.api.content_routes import ApproveRequest, CancelContentRequest, EntitiesQuery, SchedulesQuery
 from sexton.api.operation import Answer, Call, operation
 from sexton.api.route import PREFIX
@@ -13,7 +14,6 @@ from sexton.content.entity import EntitySummary, EntityView
 from sexton.content.model import Entity
 from sexton.content.read import ScheduleView, WindowView
 from sexton.content.spec import EntitySpec, ScheduleMove, ScheduleSpec, WindowSpec
-from sexton.refusal import aware
 
 SCHEDULE_REQUEST: dict[str, Any] = {
     "entity_type": "post",
@@ -96,20 +96,7 @@ async def list_schedules(call: Call) -> Answer:
     """In the order of their time; of a series that is its first. A series is in a range if it begins before
     the end and goes on after the start."""
     query = call.query(SchedulesQuery)
-    page = await read.list_schedules(
-        call.reading,
-        entity_type=query.entity_type,
-        entity_id=query.entity_id,
-        created_by=query.created_by,
-        adapter=query.adapter,
-        action=query.action,
-        status=query.status,
-        start=query.start and aware(query.start, "start"),
-        end=query.end and aware(query.end, "end"),
-        cursor=query.cursor,
-        limit=query.limit,
-    )
-    return Answer(page.items, headers=call.next_link(cursor=page.cursor) if page.cursor else {})
+    return paged(call, await read.list_schedules(call.reading, **filters_of(query)))
 
 
 @operation(routes.GET_SCHEDULE, answer=ScheduleView, errors=(404,), answer_example=SCHEDULE)
@@ -207,16 +194,8 @@ async def list_entities(call: Call) -> Answer:
     most 50 a page: it is asked how they are, for at most ten seconds, and `error` says where that is not
     known."""
     query = call.query(EntitiesQuery)
-    page = await entity.list_entities(
-        call.reading if query.adapter == entity.BUILTIN else call.context,
-        call.services.settings,
-        adapter=query.adapter,
-        entity_type=query.entity_type,
-        state=query.state,
-        cursor=query.cursor,
-        limit=query.limit,
-    )
-    return Answer(page.items, headers=call.next_link(cursor=page.cursor) if page.cursor else {})
+    context = call.reading if query.adapter == entity.BUILTIN else call.context
+    return paged(call, await entity.list_entities(context, call.services.settings, **filters_of(query)))
 
 
 def _entity(call: Call) -> Entity:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sexton.api import content_routes as routes
+from sexton.api.content_paging import paged
 from sexton.api.content_routes import FeedsQuery
 from sexton.api.guard import address_of
 from sexton.api.operation import Answer, Call, operation
@@ -55,7 +56,7 @@ async def list_content_feeds(call: Call) -> Answer:
     """In the order in which they were made, without their addresses."""
     query = call.query(FeedsQuery)
     page = await list_feeds(call.reading, cursor=query.cursor, limit=query.limit)
-    return Answer(page.items, headers=call.next_link(cursor=page.cursor) if page.cursor else {})
+    return paged(call, page)
 
 
 @operation(routes.REVOKE_FEED, answer=FeedView, errors=(404,), answer_example=FEED)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sexton.api import content_routes as routes
+from sexton.api.content_paging import filters_of, paged
 from sexton.api.content_routes import (
     CalendarQuery,
     ExecutionsQuery,
@@ -15,8 +16,6 @@ from sexton.api.operation import Answer, Call, operation
 from sexton.content.calendar import CalendarEntry, list_calendar, list_times, read_range
 from sexton.content.ledger import ExecutionView, list_executions
 from sexton.content.read import schedule_number, view
-from sexton.postgres.page import Page
-from sexton.refusal import aware
 
 ENTRY: dict[str, Any] = {
     "scheduled_at_utc": "2027-03-15T08:00:00Z",
@@ -74,21 +73,8 @@ async def content_calendar(call: Call) -> Answer:
     What was called off is shown only with `status=cancelled`."""
     query = call.query(CalendarQuery)
     start, end = read_range(query.start, query.end, query.timezone)
-    page = await list_calendar(
-        call.reading,
-        start,
-        end,
-        timezone=query.timezone,
-        entity_type=query.entity_type,
-        entity_id=query.entity_id,
-        created_by=query.created_by,
-        adapter=query.adapter,
-        action=query.action,
-        status=query.status,
-        cursor=query.cursor,
-        limit=query.limit,
-    )
-    return _paged(call, page)
+    page = await list_calendar(call.reading, **{**filters_of(query), "start": start, "end": end})
+    return paged(call, page)
 
 
 @operation(
@@ -99,15 +85,7 @@ async def schedule_occurrences(call: Call) -> Answer:
     """Each with its state and with the times before and after it; from now on for a year, unless it is said
     otherwise."""
     query = call.query(ScheduleTimesQuery)
-    page = await list_times(
-        call.reading,
-        _number(call),
-        start=query.start,
-        end=query.end,
-        cursor=query.cursor,
-        limit=query.limit,
-    )
-    return _paged(call, page)
+    return paged(call, await list_times(call.reading, _number(call), **filters_of(query)))
 
 
 @operation(
@@ -116,19 +94,7 @@ async def schedule_occurrences(call: Call) -> Answer:
 async def content_executions(call: Call) -> Answer:
     """What is under way first, then what has ended, the latest first; skipped times included."""
     query = call.query(ExecutionsQuery)
-    page = await list_executions(
-        call.reading,
-        entity_type=query.entity_type,
-        entity_id=query.entity_id,
-        created_by=query.created_by,
-        adapter=query.adapter,
-        status=query.status,
-        start=query.start and aware(query.start, "start"),
-        end=query.end and aware(query.end, "end"),
-        cursor=query.cursor,
-        limit=query.limit,
-    )
-    return _paged(call, page)
+    return paged(call, await list_executions(call.reading, **filters_of(query)))
 
 
 @operation(
@@ -139,18 +105,12 @@ async def schedule_executions(call: Call) -> Answer:
     """What is under way first, then what has ended, the latest first; skipped times included."""
     query, number = call.query(ScheduleExecutionsQuery), _number(call)
     await view(call.context, number)
-    page = await list_executions(
-        call.reading, schedule=number, status=query.status, cursor=query.cursor, limit=query.limit
-    )
-    return _paged(call, page)
+    page = await list_executions(call.reading, schedule=number, **filters_of(query))
+    return paged(call, page)
 
 
 def _number(call: Call) -> int:
     return schedule_number(call.path("schedule"))
-
-
-def _paged(call: Call, page: Page[Any]) -> Answer:
-    return Answer(page.items, headers=call.next_link(cursor=page.cursor) if page.cursor else {})
 
 
 OPERATIONS = (content_calendar, schedule_occurrences, content_executions, schedule_executions)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sexton.api import content_release_routes as routes
+from sexton.api.content_paging import filters_of, paged
 from sexton.api.content_release_routes import ReleasesQuery
 from sexton.api.content_routes import ApproveRequest, CancelContentRequest
 from sexton.api.operation import Answer, Call, operation
@@ -13,7 +14,6 @@ from sexton.content import notice, release, release_view
 from sexton.content.notice import NoticeView
 from sexton.content.release_view import ReleaseView
 from sexton.content.spec import NoticeSpec, ReleaseAddition, ReleaseMove, ReleaseSpec
-from sexton.refusal import aware
 
 ITEM: dict[str, Any] = {"entity_type": "post", "entity_id": "42", "action": "publish"}
 RELEASE_REQUEST: dict[str, Any] = {
@@ -86,15 +86,7 @@ async def create_release(call: Call) -> Answer:
 async def list_releases(call: Call) -> Answer:
     """In the order of their time."""
     query = call.query(ReleasesQuery)
-    page = await release_view.list_releases(
-        call.reading,
-        created_by=query.created_by,
-        start=query.start and aware(query.start, "start"),
-        end=query.end and aware(query.end, "end"),
-        cursor=query.cursor,
-        limit=query.limit,
-    )
-    return Answer(page.items, headers=call.next_link(cursor=page.cursor) if page.cursor else {})
+    return paged(call, await release_view.list_releases(call.reading, **filters_of(query)))
 
 
 @operation(routes.GET_RELEASE, answer=ReleaseView, errors=(404,), answer_example=RELEASE_ANSWER)

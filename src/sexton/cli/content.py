@@ -385,10 +385,10 @@ def _show_entity(found: dict[str, Any]) -> None:
         ],
     )
     for each in found["elsewhere"]:
-        known = each["state"] is not None
-        write(
-            out, f"{each['adapter']}: {each['state'] if known else each['error']}", "" if known else "yellow"
-        )
+        if each["state"] is None:
+            write(out, f"{each['adapter']}: {each['error']}", "yellow")
+        elif each["adapter"] != found["adapter"]:
+            write(out, f"{each['adapter']}: {each['state']}")
     if found["pending"]:
         write(out, "\nplanned:")
         _show_all(found["pending"], "pending")

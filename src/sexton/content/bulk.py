@@ -19,11 +19,11 @@ from sexton.content.adapters.configured import content_target
 from sexton.content.adapters.table import make_plain
 from sexton.content.conflict import hold_entities, needs_publication, refuse_unpublished
 from sexton.content.model import Entity
-from sexton.content.plan import PlannedAction, job_name, job_of
+from sexton.content.plan import PlannedAction, job_name, job_of, refused_time
 from sexton.content.schedule import plan_of
 from sexton.content.spec import ScheduleSpec
-from sexton.content.timeline import MOST_PLANS, plans_of, times_of
-from sexton.errors import InvalidField, RefusedLines, SextonError
+from sexton.content.timeline import list_pending, plans_of, times_of
+from sexton.errors import InvalidField, RefusedLines, ScheduleError, SextonError
 from sexton.jobs import bulk
 from sexton.jobs.alike import SingleJob, create_alike
 from sexton.model import decode_id, encode_id
@@ -202,7 +202,10 @@ async def _make_jobs(
         _, first, number = some[0]
         singles = [_single(*each) for each in some]
         pattern = job_of(replace(first, target=targets[first.adapter]), number)
-        made = await create_alike(context, pattern, singles)
+        try:
+            made = await create_alike(context, pattern, singles)
+        except RefusedLines as refused:
+            raise RefusedLines([(line, _told(why)) for line, why in refused.errors]) from None
         jobs |= {line: job for (line, _, _), job in zip(some, made, strict=True)}
     times: dict[int, datetime] = {}
     if series:
@@ -210,12 +213,17 @@ async def _make_jobs(
         try:
             puts = await bulk.create_many(context, specs)
         except RefusedLines as refused:
-            raise RefusedLines([(series[place - 1][0], why) for place, why in refused.errors]) from None
+            errors = [(series[place - 1][0], _told(why)) for place, why in refused.errors]
+            raise RefusedLines(errors) from None
         numbers = [decode_id("j", put.job_id) or 0 for put in puts]
         jobs |= {line: job for (line, _, _), job in zip(series, numbers, strict=True)}
         rows = await context.fetch("content/list_first_times", job_ids=numbers)
         times = {row["job_id"]: row["scheduled_at"] for row in rows}
     return [jobs[line] for line in range(1, len(plans) + 1)], times
+
+
+def _told(why: SextonError) -> SextonError:
+    return refused_time(why) if isinstance(why, ScheduleError) else why
 
 
 def _single(line: int, plan: PlannedAction, number: int) -> SingleJob:
@@ -246,13 +254,7 @@ async def _check_conflicts(context: Context, lines: Sequence[tuple[int, PlannedA
     """Each line against what is planned already, and against the lines before it."""
     entities = list({plan.entity for _, plan in lines})
     others: dict[Entity, list[Mapping[str, Any]]] = {entity: [] for entity in entities}
-    for row in await context.fetch(
-        "content/list_pending_many",
-        namespace=context.namespace,
-        types=[entity.type for entity in entities],
-        entity_ids=[entity.id for entity in entities],
-        limit=MOST_PLANS,
-    ):
+    for row in await list_pending(context, entities):
         others[Entity(row["entity_type"], row["entity_id"])] += plans_of(row)
     now = await context.time()
     errors, doubtful = Faults(), list[tuple[int, PlannedAction]]()

@@ -20,6 +20,10 @@ from sexton.refusal import check_text
 QUEUE = "content"
 # After one, two and four minutes.
 FIRST_RETRY_SECONDS = 60
+HINTS = {
+    "in_the_past": "give a later time; what is planned can be carried out now by `run`",
+    "never_fires": "check UNTIL and COUNT of the rule",
+}
 KEEP_SECONDS = 10 * 366 * 86_400
 
 
@@ -131,5 +135,9 @@ async def _make_job(context: Context, plan: PlannedAction, number: int, past: bo
     try:
         return await create(context, job_of(plan, number, past=past))
     except ScheduleError as error:
-        field = "recurrence_rule" if plan.rule is not None else "local_time"
-        raise InvalidField(error.code, error.message, field=field, hint=error.hint) from None
+        raise refused_time(error, "recurrence_rule" if plan.rule is not None else "local_time") from None
+
+
+def refused_time(error: ScheduleError, field: str = "local_time") -> InvalidField:
+    """What is wrong with the times of a job, in the words of content: it has no missed_window, for one."""
+    return InvalidField(error.code, error.message, field=field, hint=HINTS.get(error.code, error.hint))

@@ -19,7 +19,7 @@ from sexton.config import Settings
 from sexton.content.adapters.configured import content_target
 from sexton.content.conflict import ContradictingPlans, check_conflicts, hold_entities
 from sexton.content.model import RELEASE, Entity
-from sexton.content.plan import FIRST_RETRY_SECONDS, KEEP_SECONDS, QUEUE, job_name
+from sexton.content.plan import FIRST_RETRY_SECONDS, KEEP_SECONDS, QUEUE, job_name, refused_time
 from sexton.content.preflight import ReleaseFinding, ask_adapter, find_faults, keep_findings, plan_of_item
 from sexton.content.release_view import ReleaseView, get_release
 from sexton.content.spec import MOST_ITEMS, ReleaseItemSpec, ReleaseMove, ReleaseSpec
@@ -332,7 +332,7 @@ async def _move(context: Context, what: str, row: asyncpg.Record, moment: Moment
     try:
         await edit.edit(context, encode_id("j", row["job_id"]), changes)
     except ScheduleError as error:
-        raise InvalidField(error.code, error.message, field="local_time", hint=error.hint) from None
+        raise refused_time(error) from None
     if row["check_job_id"] is not None:
         await _drop_job(context, row["check_job_id"])
     check_job = await _make_check(
@@ -400,7 +400,7 @@ async def _make_job(context: Context, spec: JobSpec) -> int:
     try:
         number = decode_id("j", (await create(context, spec)).job_id)
     except ScheduleError as error:
-        raise InvalidField(error.code, error.message, field="local_time", hint=error.hint) from None
+        raise refused_time(error) from None
     assert number is not None
     return number
 

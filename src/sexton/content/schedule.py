@@ -10,7 +10,7 @@ import msgspec
 from sexton.clock import iso
 from sexton.content.conflict import check_conflicts, hold_entity
 from sexton.content.model import RELEASE, Action, Entity
-from sexton.content.plan import PlannedAction, insert, job_of
+from sexton.content.plan import PlannedAction, insert, job_of, refused_time
 from sexton.content.read import ScheduleView, schedule_number, view
 from sexton.content.spec import ScheduleMove, ScheduleSpec
 from sexton.errors import Conflict, InvalidField, ScheduleError
@@ -236,7 +236,7 @@ async def _edit_job(context: Context, row: asyncpg.Record, spec: JobSpec) -> Any
     try:
         return await edit.edit(context, encode_id("j", row["job_id"]), changes)
     except ScheduleError as error:
-        raise InvalidField(error.code, error.message, field="local_time", hint=error.hint) from None
+        raise refused_time(error) from None
 
 
 async def _cancel(context: Context, row: asyncpg.Record, by: str) -> None:

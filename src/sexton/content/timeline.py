@@ -30,13 +30,7 @@ async def coming(
 ) -> list[dict[str, Any]]:
     """What is planned for the entity, in the order of time: `id`, `release_id`, `action` and `at` of each.
     `besides` is an action that is left out, with its window; `release` a release."""
-    rows = await context.fetch(
-        "content/list_plans",
-        namespace=context.namespace,
-        entity_type=entity.type,
-        entity_id=entity.id,
-        limit=MOST_PLANS,
-    )
+    rows = await list_pending(context, [entity])
     found: list[dict[str, Any]] = []
     for row in rows:
         own = row["id"] == besides or row["window_id"] == (besides or -1)
@@ -44,6 +38,17 @@ async def coming(
             continue
         found += plans_of(row)
     return sorted(found, key=lambda each: (each["at"], each["id"]))
+
+
+async def list_pending(context: Context, entities: Sequence[Entity]) -> list[asyncpg.Record]:
+    """What is planned for these entities, each with its next time; of series with what their jobs say."""
+    return await context.fetch(
+        "content/list_pending_many",
+        namespace=context.namespace,
+        types=[entity.type for entity in entities],
+        entity_ids=[entity.id for entity in entities],
+        limit=MOST_PLANS,
+    )
 
 
 def plans_of(row: asyncpg.Record) -> list[dict[str, Any]]:

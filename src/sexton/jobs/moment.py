@@ -17,6 +17,7 @@ from sexton.schedules.wall import to_wall
 from sexton.schedules.zone import EPOCH, Zone, zone
 
 MINUTE = timedelta(minutes=1)
+FOLDS, GAPS = ("first", "second"), ("after", "shift")
 
 
 class UnclearTime(InvalidField):
@@ -58,7 +59,19 @@ def read_moment(
 ) -> Moment:
     """The moment that `local_time` or `at` means; exactly one of them is given. `field` and `instant_field`
     are what the caller calls them."""
-    if (local_time is None) == (at is None):
+    for name, value, choices in (("fold", fold, FOLDS), ("gap", gap, GAPS)):
+        if value is not None and value not in choices:
+            raise InvalidField(
+                "bad_value", f"{name} is {value!r}", field=name, hint=f"use {' or '.join(choices)}"
+            )
+    if local_time is not None and at is not None:
+        raise InvalidField(
+            "too_many_times",
+            f"both local_time and {instant_field} say when",
+            field=field,
+            hint="give one of them",
+        )
+    if local_time is None and at is None:
         raise InvalidField(
             "missing_field",
             f"give one of local_time and {instant_field}",
@@ -169,8 +182,7 @@ def _choose(local: datetime, place: Zone, fold: str | None, gap: str | None, fie
             field=field,
             hint="choose one with fold: first or second",
             candidates=[
-                {"fold": choice, **_spelled(at, place)}
-                for choice, at in zip(("first", "second"), found, strict=True)
+                {"fold": choice, **_spelled(at, place)} for choice, at in zip(FOLDS, found, strict=True)
             ],
         )
     after = place.first_instant(wall)
