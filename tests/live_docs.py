@@ -15,7 +15,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -111,18 +111,22 @@ class Server:
 
 
 @contextmanager
-def running_server(directory: Path, files: dict[str, str], app: str) -> Iterator[Server]:
+def running_server(
+    directory: Path, files: dict[str, str], app: str | None, program: Sequence[str] = ("-m", "sexton")
+) -> Iterator[Server]:
+    """`sexton up` with an application; `program` is what to give to Python instead of the command."""
     for name, text in files.items():
         (directory / name).write_text(text, encoding="utf-8")
     if shutil.which("curl") is None:
         _make_curl(directory / "bin")
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "sexton", "up", "--data", str(directory / "data"), "--port", str(port)]
+    command = [sys.executable, *program, "up", "--data", str(directory / "data"), "--port", str(port)]
+    command += ["--workers", "1"] if app is None else ["--workers", "1", "--app", app]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SEXTON_")}
     with (directory / "up.log").open("w") as log:
         process = subprocess.Popen(
-            [*command, "--app", app, "--workers", "1"],
+            command,
             cwd=directory,
             env=environment,
             stdout=subprocess.PIPE,

@@ -10,9 +10,9 @@
     ```text              not run
 
 The examples of the pages in `INSIDE` are run in the coroutine of a running application, the `app` of their
-first block. The pages in `LIVE` are run in order against a real Sexton: see `tests/live_docs.py`. Tables
-headed `schedule | in words` are examples too: each schedule is explained and compared. No other fences and no
-indented blocks are allowed, so that nothing escapes.
+first block. The pages in `LIVE` are run in order against a real Sexton: see `tests/live_docs.py`. The pages
+in `ELSEWHERE` have a test of their own. Tables headed `schedule | in words` are examples too: each schedule
+is explained and compared. No other fences and no indented blocks are allowed, so that nothing escapes.
 """
 
 from __future__ import annotations
@@ -62,6 +62,8 @@ LIVE = {
     "operations.md",
 }
 INSIDE = {"python.md"}
+# Pages whose examples need a project around them, and the test that runs them.
+ELSEWHERE = {"django.md": "tests/contrib/django/test_walk_through.py"}
 
 
 class Block(NamedTuple):
@@ -150,7 +152,7 @@ def _without_trailing_space(text: str) -> list[str]:
 
 ALL_BLOCKS = [block for page in PAGES for block in blocks_of(page, page.read_text("utf-8"))]
 LIVE_PAGES = [page for page in PAGES if page.name in LIVE]
-STILL_PAGES = [page for page in PAGES if page.name not in LIVE | INSIDE]
+STILL_PAGES = [page for page in PAGES if page.name not in LIVE | INSIDE | set(ELSEWHERE)]
 CONSOLE_BLOCKS = [block for block in ALL_BLOCKS if block.language == "console" and block.page in STILL_PAGES]
 PROGRAMS = [block for block in ALL_BLOCKS if block.file and "app.run()" in block.text]
 
@@ -161,7 +163,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     files = {
         block.file: block.text
         for block in ALL_BLOCKS
-        if block.file and block.language == "python" and block.page.name != "README.md"
+        if block.file and block.language == "python" and block.page.name not in ("README.md", *ELSEWHERE)
     }
     with running_server(tmp_path_factory.mktemp("docs"), files, "reports:app") as server:
         yield server
@@ -358,6 +360,10 @@ def test_the_roles_are_those_of_the_code() -> None:
     assert table_of("security.md", "call") == [
         [f"`{one.method} {one.template}`", *_needed(one)] for one in operations()
     ]
+
+
+def test_pages_that_are_run_elsewhere_are_run_there() -> None:
+    assert all(page in (ROOT / test).read_text("utf-8") for page, test in ELSEWHERE.items())
 
 
 def test_what_shows_a_promise_is_there() -> None:
