@@ -57,6 +57,7 @@ LIVE = {
     "http.md",
     "cli.md",
     "content.md",
+    "channels.md",
     "testing.md",
     "firing.md",
     "operations.md",

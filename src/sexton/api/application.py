@@ -16,6 +16,7 @@ from sexton.api import (
     agenda,
     audit,
     bulk,
+    channels,
     content,
     content_feeds,
     content_import,
@@ -23,6 +24,7 @@ from sexton.api import (
     content_releases,
     dead,
     events,
+    inbox,
     jobs,
     notifications,
     overview,
@@ -52,6 +54,7 @@ from sexton.api.services import Process, Services
 from sexton.api.site import Site
 from sexton.config import Settings
 from sexton.engine.remote.claim import RemoteClaims
+from sexton.notifications.inbox_feed import InboxFeed
 from sexton.postgres.database import Database
 from sexton.postgres.replica import Replica
 from sexton.targets.table import load_kinds
@@ -65,11 +68,13 @@ class App(Litestar):
     site: Site
     claims: RemoteClaims
     feed: Feed
+    inboxes: InboxFeed
 
     def stop_waiting(self) -> None:
         """Let callers go who wait for something to come: the server is about to stop."""
         self.claims.stop()
         self.feed.stop()
+        self.inboxes.stop()
 
     async def __call__(self, scope: Scope | LifeSpanScope, receive: Any, send: Any) -> None:
         http: Any = scope
@@ -134,6 +139,7 @@ def make_app(
     provider = open_provider(settings)
     issuer = None if provider is None else provider.issuer
     services = Services(database, settings, guard, node, replica, issuer=issuer)
+    inboxes = InboxFeed(database)
     every = (*operations(), *pages.operations(operations), *sign_in.OPERATIONS)
     routes: list[ControllerRouterHandler] = [
         one.route(services) for one in every if only is None or one.path in only
@@ -147,10 +153,12 @@ def make_app(
             services.claims.close,
             services.feed.close,
             services.forecast.close,
+            inboxes.close,
             *([provider.close] if provider is not None else []),
         ],
     )
     app.site, app.claims, app.feed = guard.site, services.claims, services.feed
+    app.inboxes = inboxes
     return app
 
 
@@ -178,6 +186,8 @@ def operations() -> tuple[Operation, ...]:
         *notifications.OPERATIONS,
         *recipients.OPERATIONS,
         *templates.OPERATIONS,
+        *channels.OPERATIONS,
+        *inbox.OPERATIONS,
         *audit.OPERATIONS,
         *overview.OPERATIONS,
         *agenda.OPERATIONS,

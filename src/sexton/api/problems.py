@@ -37,6 +37,7 @@ STATUSES = {
     "bad_session": HTTPStatus.UNAUTHORIZED,
     "bad_sign_in": HTTPStatus.UNAUTHORIZED,
     "bad_link": HTTPStatus.UNAUTHORIZED,
+    "bad_signature": HTTPStatus.UNAUTHORIZED,
     "bad_token": HTTPStatus.UNAUTHORIZED,
     "no_key": HTTPStatus.UNAUTHORIZED,
     "insecure": HTTPStatus.FORBIDDEN,

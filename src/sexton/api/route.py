@@ -37,6 +37,9 @@ PATH_PARAMETERS = {
     "session": "The session's id, `s_…`.",
     "worker": "The worker's id, `n_…`.",
     "feed": "The feed's id, `f_…`.",
+    "provider": "The provider's name.",
+    "channel": "The channel: email, sms, push, …",
+    "address": "The address.",
     "token": "The secret of the address.",
     "secret": "The secret's name.",
 }

@@ -269,6 +269,18 @@ GROUPS = {
             ),
         },
     ),
+    "providers": Group(
+        "Say who sends notifications, and try it out.",
+        {
+            "list": Command("sexton.cli.providers:list_", "List providers, and how they are doing."),
+            "set": Command("sexton.cli.providers:set_", "Configure a provider, or change it."),
+            "show": Command("sexton.cli.providers:show", "Show a provider; secrets by their names."),
+            "remove": Command("sexton.cli.providers:remove", "Remove a provider."),
+            "test": Command(
+                "sexton.cli.providers:try_out", "Reach a provider, or send a test message with it."
+            ),
+        },
+    ),
     "keys": Group(
         "Make, list, rotate and revoke API keys.",
         {

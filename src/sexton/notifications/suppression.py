@@ -2,10 +2,87 @@
 
 from __future__ import annotations
 
-from typing import Any
+from datetime import datetime
+from typing import Annotated, Any
+
+import msgspec
+
+from sexton.postgres.page import Page, decode_cursor, encode_cursor, make_page
+from sexton.postgres.transaction import Context, command, query
+from sexton.refusal import about, check_text, not_found
+
+LONGEST_ADDRESS = 500
+
+
+class SuppressionView(msgspec.Struct, frozen=True, kw_only=True):
+    """An address that gets nothing."""
+
+    channel: Annotated[str, about("On which channel.")]
+    address: Annotated[str, about("The address.")]
+    reason: Annotated[str, about("Why.")]
+    since: Annotated[datetime, about("Since when.")]
+
+
+class SuppressionSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Why an address gets nothing."""
+
+    reason: Annotated[str, about("Why, for those who look at it later.")] = "by hand"
 
 
 def normal_address(channel: str, address: Any) -> str:
     """An address as suppressions have it: two ways to write the same mailbox are one."""
     text = str(address).strip()
     return text.lower() if channel == "email" else "".join(text.split()) if channel == "sms" else text
+
+
+@query
+async def list_suppressions(
+    context: Context, *, channel: str | None = None, cursor: str | None = None, limit: int = 100
+) -> Page[SuppressionView]:
+    """By channel and address."""
+    after = ("", "") if cursor is None else decode_cursor(cursor, tuple[str, str])
+    rows = await context.fetch(
+        "suppressions/list",
+        namespace=context.namespace,
+        channel=channel,
+        after_channel=after[0],
+        after_address=after[1],
+        limit=limit + 1,
+    )
+    found = [SuppressionView(**dict(row)) for row in rows]
+    return make_page([(encode_cursor(each.channel, each.address), each) for each in found], limit)
+
+
+@command
+async def put_suppression(
+    context: Context, channel: str, address: str, spec: SuppressionSpec
+) -> SuppressionView:
+    """Send nothing to this address from now on. One that is there stays as it is."""
+    check_text(channel, "channel", 63)
+    normal = normal_address(channel, check_text(address, "address", LONGEST_ADDRESS))
+    await context.execute(
+        "providers/suppress",
+        namespace=context.namespace,
+        channel=channel,
+        addresses=[normal],
+        reasons=[check_text(spec.reason, "reason", 500)],
+        now=context.now,
+    )
+    row = await context.fetchrow(
+        "suppressions/get", namespace=context.namespace, channel=channel, address=normal
+    )
+    assert row is not None
+    context.changed("suppression.set", f"{channel}/{normal}", after={"reason": row["reason"]})
+    return SuppressionView(**dict(row))
+
+
+@command
+async def delete_suppression(context: Context, channel: str, address: str) -> None:
+    """Send to this address again."""
+    normal = normal_address(channel, address)
+    reason = await context.fetchval(
+        "suppressions/delete", namespace=context.namespace, channel=channel, address=normal
+    )
+    if reason is None:
+        raise not_found("suppression", f"of {normal} on {channel}")
+    context.changed("suppression.deleted", f"{channel}/{normal}", before={"reason": reason})

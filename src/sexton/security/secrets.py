@@ -120,6 +120,10 @@ class Secrets:
         self._mask.remember(value)
         return value, binding
 
+    def remember(self, value: str) -> None:
+        """Mask this as well: what was got for a secret, such as a token."""
+        self._mask.remember(value)
+
     def mask(self, text: str) -> str:
         """The text without any secret that was revealed here, and without the parts of one at its ends."""
         return self._mask.text(text)

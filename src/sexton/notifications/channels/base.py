@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 
+from sexton.notifications.channels.report import BadSignature, DeliveryEvent, IncomingReport
+
 if TYPE_CHECKING:
     from sexton.config import Settings
     from sexton.postgres.database import Database
@@ -133,6 +135,10 @@ class ChannelProvider(ABC):
     async def send(self, batch: Sequence[Outgoing]) -> Sequence[SendResult]:
         """Send all of them; one result for each, in their order. What is raised counts as `Unclear` for the
         whole batch, so catch what you can tell."""
+
+    async def read_report(self, report: IncomingReport) -> Sequence[DeliveryEvent]:
+        """What a signed report says. Raises `BadSignature`, or `InvalidField` for what cannot be read."""
+        raise BadSignature("this provider reports nothing")
 
     async def check(self) -> str | None:
         """Reach the other side without sending anything; what there is to say of it. Raises what is wrong."""

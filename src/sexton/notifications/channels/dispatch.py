@@ -29,12 +29,15 @@ from sexton.notifications.channels.base import (
 from sexton.notifications.channels.device import device_key, join_devices
 from sexton.notifications.channels.opened import OpenProvider, OpenProviders
 from sexton.notifications.suppression import normal_address
+from sexton.notifications.unsubscribe import unsubscribe_headers
+from sexton.security.keys import read_pepper
 from sexton.targets.base import TargetServices
 from sexton.targets.run import describe
 
 log = logging.getLogger("sexton")
 
 PUSH = "push"
+EMAIL = "email"
 # For how long a batch waits for its turn with a provider that has a rate.
 PATIENCE_SECONDS = 2.0
 # Counts are written so often.
@@ -59,6 +62,9 @@ class Dispatcher:
             services.settings, services.database, services.outbound, self._secrets
         )
         self._writing: asyncio.Task[None] | None = None
+        self._settings = services.settings
+        self._origin = services.settings.public_origin()
+        self._pepper: bytes | None = None
 
     async def dispatch(self, namespace: str, channel: str, batch: Sequence[Outgoing]) -> list[Dispatched]:
         """Send; one result for each message, in their order. Whatever a provider does is a result; only the
@@ -103,6 +109,8 @@ class Dispatcher:
 
     async def _dispatch(self, namespace: str, channel: str, batch: Sequence[Outgoing]) -> list[Dispatched]:
         providers = await self._providers.get(namespace, channel)
+        if channel == EMAIL and self._origin is not None:
+            batch = await self._with_links(namespace, batch, self._origin)
         done: list[Dispatched | None] = [None] * len(batch)
         waiting = list(range(len(batch)))
         tried: dict[int, list[tuple[str, SendResult]]] = {}
@@ -125,6 +133,21 @@ class Dispatcher:
         all_done = [each for each in done if each is not None]
         await self._remove_gone(namespace, channel, batch, all_done)
         return all_done
+
+    async def _with_links(self, namespace: str, batch: Sequence[Outgoing], origin: str) -> list[Outgoing]:
+        """E-mails with the link that unsubscribes."""
+        if self._pepper is None:
+            self._pepper = await read_pepper(self._database, self._settings.secret_key)
+        return [
+            msgspec.structs.replace(
+                message,
+                headers={
+                    **unsubscribe_headers(namespace, EMAIL, message, origin, self._pepper),
+                    **message.headers,
+                },
+            )
+            for message in batch
+        ]
 
     async def _send(self, provider: OpenProvider, batch: Sequence[Outgoing]) -> list[SendResult]:
         """To one provider: its circuit, its rate, its counts."""

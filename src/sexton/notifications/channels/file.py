@@ -26,13 +26,13 @@ from sexton.notifications.channels.base import (
     ProviderServices,
     SendResult,
 )
-from sexton.notifications.channels.mime import Sender, mail_bytes
+from sexton.notifications.channels.mime import MailSender, mail_bytes
 from sexton.postgres.server import default_data_directory
 from sexton.refusal import about
 
 FOLDER = "outbox"
 SAFE = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
-SENDER = Sender("sexton@localhost")
+SENDER = MailSender("sexton@localhost")
 MOST_SHOWN = 1000
 
 

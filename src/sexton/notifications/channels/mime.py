@@ -35,7 +35,7 @@ OWN = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Sender:
+class MailSender:
     """From whom mail comes: `address` as it stands in the envelope, `name` as people read it."""
 
     address: str
@@ -43,7 +43,7 @@ class Sender:
     reply_to: str | None = None
 
     @classmethod
-    def read(cls, text: str, *, field: str, reply_to: str | None = None) -> Sender:
+    def read(cls, text: str, *, field: str, reply_to: str | None = None) -> MailSender:
         """`ann@example.com`, or `Ann <ann@example.com>`."""
         name, address = parseaddr(text)
         if not is_address(address) or one_line(text) != text:
@@ -82,7 +82,7 @@ def message_id(key: str, domain: str) -> str:
     return f"<{left}@{ascii_domain}>"
 
 
-def mail_bytes(message: Outgoing, sender: Sender, *, eight_bit: bool = False) -> bytes:
+def mail_bytes(message: Outgoing, sender: MailSender, *, eight_bit: bool = False) -> bytes:
     """The whole mail. `eight_bit`: the server takes text as it is. Raises `ValueError` for an address that
     cannot stand in a header."""
     if not is_address(message.address):
@@ -115,7 +115,7 @@ def mail_bytes(message: Outgoing, sender: Sender, *, eight_bit: bool = False) ->
     return "\r\n".join(lines).encode() + b"\r\n" + body
 
 
-def _more_headers(message: Outgoing, sender: Sender) -> Iterator[str]:
+def _more_headers(message: Outgoing, sender: MailSender) -> Iterator[str]:
     if sender.reply_to is not None:
         yield f"Reply-To: {_mailbox(*parseaddr(sender.reply_to))}"
     for name, value in message.headers.items():

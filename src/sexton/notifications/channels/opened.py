@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,11 +14,12 @@ import msgspec
 from sexton import clock
 from sexton.config import Settings
 from sexton.errors import SextonError
-from sexton.notifications.channels.base import ChannelProvider, NoSettings, ProviderServices
+from sexton.notifications.channels.base import ChannelProvider, ProviderServices
 from sexton.notifications.channels.circuit import ProviderCircuit
 from sexton.notifications.channels.configured import read_config
 from sexton.notifications.channels.table import load_channels, provider_kinds
 from sexton.postgres.database import Database
+from sexton.refusal import not_found
 from sexton.security.secrets import Secrets
 from sexton.targets.http.outbound import Outbound
 
@@ -84,6 +86,16 @@ class OpenProviders:
                 log.error(
                     "the provider %s of the namespace %s cannot be used: %s", row["name"], namespace, error
                 )
+        return found
+
+    async def find(self, namespace: str, name: str) -> OpenProvider:
+        """The provider of this name, whether it is enabled or not."""
+        row = await self._database.fetchrow("providers/get", namespace=namespace, name=name)
+        if row is None:
+            raise not_found("provider", name)
+        config = read_config(row["kind"], msgspec.json.decode(row["config"]))
+        found = self._open(namespace, row["channel"], name, row["kind"], config, row["concurrency"])
+        self._replaced.append(found)
         return found
 
     def all(self) -> list[OpenProvider]:
@@ -162,8 +174,8 @@ def unconfigured(settings: Settings, channel: str) -> Sequence[tuple[str, str, A
             for number, config in enumerate(configs)
         ]
     kind = provider_kinds().get(channel)
-    if kind is not None and kind.config is NoSettings:
-        return [(channel, channel, NoSettings(), None)]
+    if kind is not None and not _required(kind.config):
+        return [(channel, channel, kind.config(), None)]
     if channel in WRITTEN and settings.database_url is None:
         note = (
             "no provider is configured, so messages are written to the folder outbox of the data directory; "
@@ -171,3 +183,20 @@ def unconfigured(settings: Settings, channel: str) -> Sequence[tuple[str, str, A
         )
         return [("file", "file", FileConfig(), note)]
     return []
+
+
+def _required(config: Any) -> bool:
+    """Whether a configuration has fields that must be given."""
+    return any(field.required for field in msgspec.structs.fields(config))
+
+
+@asynccontextmanager
+async def opened_providers(database: Database, settings: Settings) -> AsyncIterator[OpenProviders]:
+    """The providers for a while, in a process that is no worker."""
+    outbound = Outbound(settings)
+    opened = OpenProviders(settings, database, outbound, Secrets(database, settings))
+    try:
+        yield opened
+    finally:
+        await opened.close()
+        await outbound.close()

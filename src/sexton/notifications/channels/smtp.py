@@ -26,7 +26,7 @@ from sexton.notifications.channels.base import (
     Rejected,
     SendResult,
 )
-from sexton.notifications.channels.mime import Sender, ascii_address, is_address, mail_bytes
+from sexton.notifications.channels.mime import MailSender, ascii_address, is_address, mail_bytes
 from sexton.notifications.channels.smtp_connection import Mail, MailConnection
 from sexton.refusal import about
 from sexton.security.placeholder import PLACEHOLDER, secret_names
@@ -82,7 +82,7 @@ def check_config(config: SmtpConfig) -> None:
             field="config.url",
             hint="store it with sexton secret set NAME, and write smtp://user:${secret:NAME}@host",
         )
-    Sender.read(config.sender, field="config.sender", reply_to=config.reply_to)
+    MailSender.read(config.sender, field="config.sender", reply_to=config.reply_to)
     if config.bounces_to is not None and not is_address(config.bounces_to):
         raise InvalidField(
             "bad_address",
@@ -110,7 +110,7 @@ class SmtpProvider(ChannelProvider):
     def __init__(self, config: SmtpConfig, services: ProviderServices) -> None:
         super().__init__(config, services)
         self._config = config
-        self._sender = Sender.read(config.sender, field="sender", reply_to=config.reply_to)
+        self._sender = MailSender.read(config.sender, field="sender", reply_to=config.reply_to)
         self._most = services.concurrency or CONNECTIONS
         self._slots = asyncio.Semaphore(self._most)
         self._idle: deque[MailConnection] = deque()
@@ -143,7 +143,7 @@ class SmtpProvider(ChannelProvider):
         return self._slots
 
     @property
-    def sender(self) -> Sender:
+    def sender(self) -> MailSender:
         return self._sender
 
     @property

@@ -25,6 +25,14 @@ BUILT_IN = {
     "null": f"{HERE}.null:NullProvider",
     "file": f"{HERE}.file:FileProvider",
     "smtp": f"{HERE}.smtp:SmtpProvider",
+    "twilio": f"{HERE}.twilio:TwilioProvider",
+    "http": f"{HERE}.http_template:HttpTemplateProvider",
+    "web_push": f"{HERE}.web_push:WebPushProvider",
+    "fcm": f"{HERE}.fcm:FcmProvider",
+    "apns": f"{HERE}.apns:ApnsProvider",
+    "in_app": f"{HERE}.in_app:InAppProvider",
+    "apprise": f"{HERE}.apprise:AppriseProvider",
+    "webhook": f"{HERE}.webhook:WebhookProvider",
 }
 
 

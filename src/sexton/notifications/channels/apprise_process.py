@@ -1,0 +1,97 @@
+"""The process in which Apprise runs: a message on each line of its input, what became of it on its output.
+
+Every socket of this process is checked before it connects: `sexton.connections.guard` says what is reached.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import socket
+import sys
+from typing import Any
+
+from sexton.connections.guard import Guard, RefusedAddress
+
+
+def guard_sockets(guard: Guard) -> list[str]:
+    """From now on no socket of this process reaches what may not be reached. What was refused is listed."""
+    refused: list[str] = []
+
+    class CheckedSocket(socket.socket):
+        def connect(self, address: Any) -> None:
+            self._check(address)
+            super().connect(address)
+
+        def connect_ex(self, address: Any) -> int:
+            self._check(address)
+            return super().connect_ex(address)
+
+        def sendto(self, *arguments: Any) -> int:
+            self._check(arguments[-1])
+            return super().sendto(*arguments)
+
+        def _check(self, address: Any) -> None:
+            if self.family not in (socket.AF_INET, socket.AF_INET6):
+                refused.append("a socket of this machine")
+                raise RefusedAddress("sockets of this machine are not reached")
+            try:
+                guard.check(str(address[0]))
+            except RefusedAddress as error:
+                refused.append(str(error))
+                raise
+            except ValueError:
+                # A name: connecting would resolve it unseen.
+                found = socket.getaddrinfo(address[0], address[1], self.family, self.type)
+                for each in found:
+                    guard.check(str(each[4][0]))
+
+    socket.socket = CheckedSocket  # type: ignore[misc]
+    return refused
+
+
+class LastWords(logging.Handler):
+    """What Apprise says of a failure, it says to its log."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.words: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.words.append(record.getMessage())
+
+
+def answer(question: dict[str, str], words: LastWords, refused: list[str]) -> dict[str, Any]:
+    import apprise
+
+    words.words.clear()
+    refused.clear()
+    service = apprise.Apprise.instantiate(question["url"], suppress_exceptions=True)
+    if service is None:
+        return {"refused": "Apprise does not know this address"}
+    told = bool(service.notify(body=question["body"] or question["title"], title=question["title"]))
+    if told:
+        return {"sent": True}
+    if refused:
+        return {"refused": refused[0]}
+    return {"failed": "; ".join(words.words) or "Apprise could not send it"}
+
+
+def main() -> None:
+    refused = guard_sockets(Guard(private=sys.argv[1:] == ["private"]))
+    words = LastWords()
+    log = logging.getLogger("apprise")
+    log.addHandler(words)
+    log.propagate = False
+    out, sys.stdout = sys.stdout, sys.stderr  # what a plug-in prints is no answer
+    for line in sys.stdin:
+        try:
+            said = answer(json.loads(line), words, refused)
+        except Exception as error:
+            said = {"failed": f"{type(error).__name__}: {error}"}
+        out.write(json.dumps(said) + "\n")
+        out.flush()
+
+
+if __name__ == "__main__":
+    main()

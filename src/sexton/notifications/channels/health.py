@@ -1,0 +1,112 @@
+"""How the channels of a namespace are doing: what their providers did, whether their circuits are open."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from sexton.config import Settings
+from sexton.notifications.channels.configured import list_providers
+from sexton.notifications.channels.opened import unconfigured
+from sexton.postgres.transaction import Context, query
+from sexton.refusal import about
+
+#: Shown whether or not a namespace has configured them.
+USUAL = ("email", "sms", "push", "in_app")
+MOST_ROWS = 1000
+
+
+class ProviderHealth(msgspec.Struct, frozen=True, kw_only=True):
+    """One provider of a channel. The counts are of all time, to the second."""
+
+    name: Annotated[str, about("Its name.")]
+    kind: Annotated[str, about("Its kind.")]
+    configured: Annotated[
+        bool, about("Whether the namespace has configured it; else it is the installation's.")
+    ]
+    enabled: Annotated[bool, about("Whether it is asked.")]
+    state: Annotated[
+        Literal["good", "failing", "open", "unused", "off"],
+        about("open: it is not asked for a while; failing: its last message failed."),
+    ]
+    open_until: Annotated[datetime | None, about("Until when it is not asked.")] = None
+    reason: Annotated[str | None, about("Why it is not asked, or what failed last.")] = None
+    accepted: Annotated[int, about("Messages that it has taken.")] = 0
+    rejected: Annotated[int, about("Messages that it has refused for good.")] = 0
+    failed: Annotated[int, about("Tries that failed.")] = 0
+    unclear: Annotated[int, about("Messages that it may have sent.")] = 0
+    deferred: Annotated[int, about("Messages that were put off.")] = 0
+    accepted_at: Annotated[datetime | None, about("When it took a message last.")] = None
+    failed_at: Annotated[datetime | None, about("When one failed last.")] = None
+
+
+class ChannelHealth(msgspec.Struct, frozen=True, kw_only=True):
+    """A channel, with its providers in the order in which they are asked."""
+
+    channel: Annotated[str, about("The channel.")]
+    state: Annotated[
+        Literal["good", "failing", "down", "none"],
+        about("down: no provider is asked; none: it has no provider, and messages fail."),
+    ]
+    note: Annotated[str | None, about("What is unusual about it.")] = None
+    providers: Annotated[list[ProviderHealth], about("Its providers.")]
+
+
+@query
+async def list_channels(context: Context, settings: Settings) -> list[ChannelHealth]:
+    """Those that are usual, and those that the namespace has configured."""
+    configured = await list_providers(context)
+    rows = await context.fetch(
+        "providers/list_health", namespace=context.namespace, now=context.now, limit=MOST_ROWS
+    )
+    known = {(row["channel"], row["name"]): row for row in rows}
+
+    def health(name: str, channel: str, kind: str, *, enabled: bool, own: bool) -> ProviderHealth:
+        row = known.get((channel, name))
+        plain: dict[str, Any] = {"name": name, "kind": kind, "enabled": enabled, "configured": own}
+        if row is None:
+            return ProviderHealth(**plain, state="unused" if enabled else "off")
+        failing = row["failed_at"] is not None and (
+            row["accepted_at"] is None or row["failed_at"] > row["accepted_at"]
+        )
+        is_open = bool(row["is_open"])
+        state: Literal["good", "failing", "open", "off"] = (
+            "off" if not enabled else "open" if is_open else "failing" if failing else "good"
+        )
+        return ProviderHealth(
+            **plain,
+            state=state,
+            open_until=row["open_until"] if is_open else None,
+            reason=row["open_reason"] if is_open else row["failure"] if failing else None,
+            accepted=row["accepted"],
+            rejected=row["rejected"],
+            failed=row["failed"],
+            unclear=row["unclear"],
+            deferred=row["deferred"],
+            accepted_at=row["accepted_at"],
+            failed_at=row["failed_at"],
+        )
+
+    found = []
+    for channel in dict.fromkeys((*USUAL, *(each.channel for each in configured))):
+        own = [each for each in configured if each.channel == channel]
+        providers = [health(each.name, channel, each.kind, enabled=each.enabled, own=True) for each in own]
+        note = None
+        if not any(each.enabled for each in own):
+            for name, kind, _, why in unconfigured(settings, channel):
+                providers.append(health(name, channel, kind, enabled=True, own=False))
+                note = why
+        asked = [each for each in providers if each.enabled]
+        state: Literal["good", "failing", "down", "none"] = (
+            "none"
+            if not asked
+            else "down"
+            if all(each.state == "open" for each in asked)
+            else "failing"
+            if any(each.state in ("open", "failing") for each in asked)
+            else "good"
+        )
+        found.append(ChannelHealth(channel=channel, state=state, note=note, providers=providers))
+    return found

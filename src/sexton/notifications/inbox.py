@@ -1,0 +1,207 @@
+"""The inbox of a recipient: what the channel in_app has sent. Read by the recipient's own application, with a
+token that opens this one inbox for a while."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Annotated, Any
+
+import asyncpg
+import msgspec
+from msgspec import Meta
+
+from sexton import clock
+from sexton.errors import InvalidField
+from sexton.model import decode_id, encode_id
+from sexton.notifications.model import MESSAGE
+from sexton.postgres.page import Number, Page, decode_cursor, encode_cursor, make_page
+from sexton.postgres.transaction import Context, command, query
+from sexton.refusal import about, check_text, not_found
+from sexton.security.keys import read_pepper
+from sexton.security.token import seal, unseal
+
+KIND = "inbox"
+ITEM = "i"
+MOST_COUNTED = 1000
+LONGEST_TOKEN = 4000
+EXPIRED_AT_ONCE = 5000
+LAST = 2**63 - 1
+
+
+class InboxItem(msgspec.Struct, frozen=True, kw_only=True):
+    """One message in an inbox."""
+
+    item_id: Annotated[str, about("Its id, `i_…`.")]
+    notification_id: Annotated[str, about("The message, `n_…`.")]
+    parts: Annotated[dict[str, Any], about("Its texts: title, body, link, …")]
+    topic: Annotated[str | None, about("What it is about.")]
+    created_at: Annotated[datetime, about("When it came.")]
+    read_at: Annotated[datetime | None, about("When it was read.")]
+    archived_at: Annotated[datetime | None, about("When it was archived.")]
+
+
+class InboxTokenSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A token that opens one inbox."""
+
+    seconds: Annotated[int, Meta(ge=60, le=90 * 86_400, description="For how long it opens the inbox.")] = (
+        86_400
+    )
+
+
+class InboxToken(msgspec.Struct, frozen=True, kw_only=True):
+    """A token that was just made."""
+
+    token: Annotated[str, about("What stands in the addresses of the inbox. It is shown this once.")]
+    path: Annotated[str, about("The path of the inbox on this server.")]
+    expires_at: Annotated[datetime, about("When it ends.")]
+
+
+class Unread(msgspec.Struct, frozen=True, kw_only=True):
+    """How many are not read."""
+
+    unread: Annotated[
+        int, about(f"How many are neither read nor archived; {MOST_COUNTED} is the most counted.")
+    ]
+
+
+class MarkSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Which messages of an inbox become what."""
+
+    item_ids: Annotated[
+        Annotated[list[str], Meta(max_length=500)] | None,
+        about("Which; null: all that are not archived."),
+    ] = None
+    read: Annotated[bool | None, about("Read, or not read again; null: as it is.")] = None
+    archived: Annotated[bool | None, about("Archived, or back again; null: as it is.")] = None
+
+
+class _Pass(msgspec.Struct, frozen=True, array_like=True):
+    """What a token says."""
+
+    namespace: str
+    user_id: str
+    expires: int
+
+
+@command
+async def create_inbox_token(
+    context: Context, user_id: str, spec: InboxTokenSpec, source: str | None = None
+) -> InboxToken:
+    """Let an application read and mark the inbox of a recipient. `source` names the key for secrets."""
+    check_text(user_id, "user_id", 500)
+    pepper = await read_pepper(context.database, source)
+    expires_at = (await context.time()).replace(microsecond=0) + timedelta(seconds=spec.seconds)
+    content = msgspec.json.encode(_Pass(context.namespace, user_id, int(expires_at.timestamp())))
+    token = seal(KIND, content, pepper)
+    context.changed("inbox.token_created", user_id, after={"expires_at": clock.iso(expires_at)})
+    return InboxToken(token=token, path=f"/api/v1/inbox/{token}", expires_at=expires_at)
+
+
+async def read_inbox_token(
+    context: Context, token: str, source: str | None = None
+) -> tuple[str, str, datetime] | None:
+    """The namespace and the recipient whose inbox a token opens, and until when; None: it opens none."""
+    if len(token) > LONGEST_TOKEN:
+        return None
+    content = unseal(KIND, token, await read_pepper(context.database, source))
+    if content is None:
+        return None
+    known = msgspec.json.decode(content, type=_Pass)
+    until = datetime.fromtimestamp(known.expires, clock.now().tzinfo)
+    return (known.namespace, known.user_id, until) if until > (context.now or clock.now()) else None
+
+
+@query
+async def list_inbox(
+    context: Context,
+    user_id: str,
+    *,
+    unread: bool = False,
+    archived: bool = False,
+    cursor: str | None = None,
+    limit: int = 100,
+) -> Page[InboxItem]:
+    """The latest first."""
+    [before] = (LAST,) if cursor is None else decode_cursor(cursor, tuple[Number])
+    rows = await context.fetch(
+        "inbox/list",
+        namespace=context.namespace,
+        user_id=user_id,
+        before=before,
+        unread=unread,
+        archived=archived,
+        limit=limit + 1,
+        now=context.now,
+    )
+    return make_page([(encode_cursor(row["id"]), shown(row)) for row in rows], limit)
+
+
+@query
+async def count_unread(context: Context, user_id: str) -> Unread:
+    n = await context.fetchval(
+        "inbox/count_unread",
+        namespace=context.namespace,
+        user_id=user_id,
+        limit=MOST_COUNTED,
+        now=context.now,
+    )
+    return Unread(unread=n)
+
+
+@command
+async def mark_inbox(context: Context, user_id: str, spec: MarkSpec) -> list[InboxItem]:
+    """Mark messages as read or archived, or take that back; those that were marked."""
+    if spec.read is None and spec.archived is None:
+        raise InvalidField(
+            "nothing_given", "neither read nor archived is given", field="read", hint="write true or false"
+        )
+    rows = await context.fetch(
+        "inbox/mark",
+        namespace=context.namespace,
+        user_id=user_id,
+        ids=None if spec.item_ids is None else _numbers(spec.item_ids),
+        read=spec.read,
+        archived=spec.archived,
+        now=context.now,
+    )
+    if spec.read:
+        await context.execute(
+            "inbox/note_read",
+            namespace=context.namespace,
+            message_ids=[row["message_id"] for row in rows],
+            now=context.now,
+        )
+    return [shown(row) for row in rows]
+
+
+@command
+async def expire_inbox(context: Context) -> int:
+    """Delete what the inboxes of a namespace keep no longer; how many, at most so many at a time."""
+    return int(
+        await context.fetchval(
+            "inbox/expire", namespace=context.namespace, limit=EXPIRED_AT_ONCE, now=context.now
+        )
+    )
+
+
+def shown(row: asyncpg.Record) -> InboxItem:
+    return InboxItem(
+        item_id=encode_id(ITEM, row["id"]),
+        notification_id=encode_id(MESSAGE, row["message_id"]),
+        parts=msgspec.json.decode(row["parts"]),
+        topic=row["topic"],
+        created_at=row["created_at"],
+        read_at=row["read_at"],
+        archived_at=row["archived_at"],
+    )
+
+
+def _numbers(ids: Sequence[str]) -> list[int]:
+    found = []
+    for each in ids:
+        number = decode_id(ITEM, each)
+        if number is None:
+            raise not_found("inbox item", each)
+        found.append(number)
+    return found

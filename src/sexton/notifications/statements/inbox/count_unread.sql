@@ -1,0 +1,9 @@
+-- No more than are worth counting.
+select count(*)
+from (
+    select 1
+    from sexton.inbox
+    where namespace = :namespace and user_id = :user_id and read_at is null and archived_at is null
+        and expires_at > coalesce(:now::timestamptz, clock_timestamp())
+    limit :limit
+) counted
