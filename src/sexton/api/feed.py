@@ -49,7 +49,7 @@ KIND_OF_ACTIONS: dict[str, Kind] = {
 }  # fmt: skip
 
 # Consoles of a process, and of one credential.
-MOST_CONSOLES, MOST_OF_ONE = 500, 100
+MOST_CONSOLES, MOST_OF_ONE = 500, 300
 LOOK_SECONDS = 1.0
 # Between two looks the feed rests for so many times as long as one took.
 REST = 10
@@ -242,7 +242,7 @@ class Feed:
                 if namespace in changes:
                     one = Context(self._database, namespace, connection=connection)
                     overview = await self._reader.read(one, sees_cluster=sees_cluster)
-                    self._compare(overview, (namespace, sees_cluster), changes[namespace])
+                    self._compare(overview, (namespace, sees_cluster), changes[namespace], at)
             await self._look_at_watched(context, consoles, since, changes)
         self._at = at
         self._began = self._began or at
@@ -291,7 +291,9 @@ class Feed:
         self._seen.append((at, key))
         return True
 
-    def _compare(self, overview: Overview, audience: tuple[str, bool], change: _Changes) -> None:
+    def _compare(
+        self, overview: Overview, audience: tuple[str, bool], change: _Changes, at: datetime
+    ) -> None:
         """Send the overview if it differs from the last one, and say which lists have changed by it."""
         before = self._overviews.get(audience)
         now = clock.monotonic()
@@ -308,7 +310,7 @@ class Feed:
             still = msgspec.structs.replace(old, at=EPOCH) == msgspec.structs.replace(overview, at=EPOCH)
             if still and now - before[2] < REPEAT_SECONDS:
                 return
-        event = encoded("overview", overview, overview.at)
+        event = encoded("overview", overview, at)
         self._overviews[audience] = (event, overview, now)
         self._tell((each for each in self.consoles if each.audience == audience), event)
 

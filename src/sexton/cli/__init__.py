@@ -45,6 +45,7 @@ class Group(NamedTuple):
 
 COMMANDS = {
     "up": Command("sexton.cli.up:up", "Start Sexton on this machine."),
+    "demo": Command("sexton.cli.demo.command:demo", "Start Sexton with example data, to look around."),
     "stop": Command("sexton.cli.stop:stop", "Stop the sexton up of this user in good order."),
     "status": Command(
         "sexton.cli.status:status", "Show how Sexton is: nodes, shards, what waits, dead letters."
@@ -346,7 +347,7 @@ GROUPS = {
             ),
             "console": Command(
                 "sexton.cli.bench.command:console_pages",
-                "Ask what the pages of the console ask, over very many jobs and runs.",
+                "Ask what the pages of the console ask, over very many jobs.",
             ),
         },
     ),

@@ -11,10 +11,11 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from itertools import islice
+from itertools import islice, product
 from typing import Annotated, Any, Literal
 
 import msgspec
+from asyncpg import Record
 
 from sexton import clock
 from sexton.errors import InvalidField, SextonError
@@ -32,7 +33,7 @@ LONGEST_RANGE = timedelta(days=62)
 MOST_ENTRIES = 2000
 # Occurrences of one schedule in a range, and schedules that are worked out for so long.
 MOST_TIMES = 62 * 24 * 60
-WORK_SECONDS, SLICE_SECONDS = 1.0, 0.01
+WORK_SECONDS, SLICE_SECONDS = 0.4, 0.01
 SAMPLES, TOGETHER = 500, 4
 
 
@@ -187,29 +188,38 @@ async def _planned(
     if len(rows) > MOST_ENTRIES:
         await _count_planned(context, start, end, others, hours)
         return False
-    complete = True
+    alike: dict[tuple[Any, ...], list[Record]] = {}
     for row in rows:
-        schedule = _schedule(dict(row))
-        times = _times(schedule, row["scheduled_at"], start, end, row["runs_left"])
-        hours.add(times)
-        room = MOST_ENTRIES + 1 - len(entries)
-        complete = complete and len(times) <= room
-        entries += [
-            AgendaEntry(
-                kind="job",
-                at=at,
-                local=_local(at, row["timezone"]),
-                timezone=row["timezone"],
-                title=row["name"],
-                id=encode_id("j", row["id"]),
-                job_id=encode_id("j", row["id"]),
-                status="upcoming",
-                movable=row["kind"] == "once",
-                revision=row["revision"],
-            )
-            for at in times[: max(0, room)]
-        ]
+        alike.setdefault((row["timing_key"], row["scheduled_at"], row["runs_left"]), []).append(row)
+    began, found, complete, done = clock.monotonic(), _Hours(), True, 0
+    for (_, scheduled_at, runs_left), jobs in sorted(alike.items(), key=lambda each: each[0][1]):
+        if done and clock.monotonic() - began > WORK_SECONDS:
+            hours.estimated, complete = True, False
+            break
+        times = _times(_schedule(dict(jobs[0])), scheduled_at, start, end, runs_left)
+        found.add(times, len(jobs))
+        done += len(jobs)
+        room = max(0, MOST_ENTRIES + 1 - len(entries))
+        complete = complete and len(times) * len(jobs) <= room
+        entries += [_upcoming(row, at) for row, at in islice(product(jobs, times), room)]
+        await clock.sleep(0)
+    hours.plus(found, len(rows) / done if done else 1.0)
     return complete
+
+
+def _upcoming(row: Record, at: datetime) -> AgendaEntry:
+    return AgendaEntry(
+        kind="job",
+        at=at,
+        local=_local(at, row["timezone"]),
+        timezone=row["timezone"],
+        title=row["name"],
+        id=encode_id("j", row["id"]),
+        job_id=encode_id("j", row["id"]),
+        status="upcoming",
+        movable=row["kind"] == "once",
+        revision=row["revision"],
+    )
 
 
 async def _count_planned(
@@ -244,6 +254,8 @@ async def _count_planned(
         schedules = {row["timing_key"]: _schedule(dict(row)) for row in rows}
         slice_ends = clock.monotonic() + SLICE_SECONDS
         for (timing_key, scheduled_at, runs_left), (jobs, _) in part:
+            if done and clock.monotonic() - began > WORK_SECONDS:
+                break
             found.add(_times(schedules.get(timing_key), scheduled_at, start, end, runs_left), jobs)
             done, jobs_done = done + 1, jobs_done + jobs
             if clock.monotonic() > slice_ends:

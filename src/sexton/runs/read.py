@@ -174,8 +174,9 @@ async def _ended_rows(
     if chosen.unusual:
         return await context.fetch("reading/list_unusual_runs", first=earliest, last=last, **filters)
     rows: list[Record] = []
+    latest = min(last, now)
     for window in WINDOWS:
-        first = max(earliest, last - min(window, last - START))
+        first = max(earliest, latest - min(window, latest - START))
         rows = await context.fetch("reading/list_ended_runs", first=first, last=last, **filters)
         if len(rows) >= limit or first == earliest:
             break

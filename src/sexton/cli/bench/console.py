@@ -154,7 +154,7 @@ async def _count(made: Ground, say: Say) -> dict[str, Any]:
         rounds += 1
     async with made.database.connection() as connection:
         await connection.execute(f"vacuum (analyze) {SCHEMA}.activity", timeout=600)
-        counted = await connection.fetchval(f"select sum(runs) from {SCHEMA}.activity")
+        counted = await connection.fetchval(f"select sum(runs)::bigint from {SCHEMA}.activity") or 0
     seconds = clock.monotonic() - began
     return {"counted_microseconds_per_run": round(seconds / max(1, counted) * 1e6, 2)}
 

@@ -1,0 +1,82 @@
+"""`sexton demo`: start everything with example data, and print the link that signs a browser in."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from sexton.cli import DONE, NOT_DONE, REFUSED
+from sexton.cli.local import with_database
+from sexton.cli.up import announce, explain
+from sexton.config import Settings, load
+from sexton.engine.logs import set_up_logging
+from sexton.errors import InvalidField, SextonError
+from sexton.postgres.database import Database
+from sexton.postgres.migrate import migrate
+from sexton.postgres.partitions import make_partitions
+from sexton.postgres.server import default_data_directory
+from sexton.postgres.transaction import Context
+from sexton.printable import counted
+
+APP = "sexton.cli.demo.example_app:app"
+DIRECTORY = "demo"
+
+
+def demo(
+    *,
+    data: Annotated[
+        Path | None, Parameter(help="Directory of its own private PostgreSQL. Default: beside yours.")
+    ] = None,
+    port: Annotated[int | None, Parameter(help="Default: 7390, or the next free one.")] = None,
+    workers: Annotated[int | None, Parameter(help="Worker processes. Default: cores less one.")] = None,
+) -> int:
+    """Start Sexton with example data, to look around.
+
+    Jobs with an hour of history, failures, a group of dead letters and a calendar
+    of content, in a data directory of its own: yours is not touched. It goes on
+    with what is there when it is started again. Ctrl-C stops it.
+    """
+    from sexton.engine.up.machine import supervise
+
+    set_up_logging()
+    try:
+        directory = (data or _directory()).absolute()
+        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        given = {"data": directory, "app": APP, "port": port, "workers": workers}
+        settings = load(given)
+        if settings.database_url is not None:
+            raise InvalidField(
+                "bad_usage",
+                "sexton demo uses a private PostgreSQL of its own, and SEXTON_DATABASE_URL names another",
+                field="database_url",
+                hint="unset it for this command",
+            )
+        made = with_database(None, directory, _fill)
+        if made:
+            print(f"{counted(made, 'job')} with an hour of history, dead letters and a content calendar made")
+        other = asyncio.run(
+            supervise(settings, given=given, announce=lambda running, link: announce(running, settings, link))
+        )
+    except SextonError as error:
+        explain(error, None)
+        return REFUSED if isinstance(error, InvalidField) else NOT_DONE
+    if other is not None:
+        print(f"The demo is already running: process {other.pid}, {other.address}")
+    return DONE
+
+
+def _directory() -> Path:
+    """Beside the directory that `sexton up` uses by default."""
+    usual = default_data_directory()
+    return usual.with_name(f"{usual.name}-{DIRECTORY}")
+
+
+async def _fill(database: Database, settings: Settings) -> int:
+    from sexton.cli.demo.example_data import fill
+
+    await migrate(database, shards=settings.shards)
+    await make_partitions(database)
+    return await fill(Context(database, actor="demo"))

@@ -1,0 +1,49 @@
+"""The example data is what it says: an hour that the schedules really had, once, in an empty directory."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from sexton.cli.demo.example_app import app
+from sexton.cli.demo.example_data import LATER, USUAL, fill
+from sexton.content.calendar import list_calendar
+from sexton.engine.overview import OverviewReader
+from sexton.jobs.read import list_jobs
+from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
+from sexton.runs.dead_letters import list_groups
+from sexton.runs.filter import RunFilter
+from sexton.runs.read import get_run, list_runs, run_number
+from tests.seeding import Store
+
+
+async def test_a_newcomer_sees_a_system_that_has_been_at_work(database: Database) -> None:
+    context = Context(database, actor="demo")
+    made = await fill(context)
+    assert made == len(USUAL) + 1 + LATER
+    shown = await OverviewReader().read(context, sees_cluster=False)
+    assert shown.hour.succeeded > 100
+    assert 5 < shown.hour.dead == shown.dead <= 11
+    assert (shown.jobs["paused"], shown.first_job_fired) == (1, True)
+    [group] = await list_groups(context)
+    assert group.letters == shown.dead
+    letter = await get_run(context, run_number(group.latest_run_id))
+    assert [each.outcome for each in letter.attempts] == ["failed", "failed"]
+    now = shown.at
+    planned = (await list_calendar(context, now, now + timedelta(days=30))).items
+    assert len(planned) >= 10
+    assert {each.status for each in planned} == {"pending"}
+    assert await fill(context) == 0
+
+
+async def test_each_run_belongs_to_an_occurrence_and_each_job_to_a_handler(database: Database) -> None:
+    context = Context(database, actor="demo")
+    await fill(context)
+    handlers = set(app.handlers)
+    for job in (await list_jobs(context, limit=100)).items:
+        assert "handler" not in (job.target or {}) or job.target["handler"] in handlers  # type: ignore[index]
+    runs = (await list_runs(context, RunFilter(skipped=True), limit=1000)).items
+    occurrences = [(run.job_id, run.scheduled_at) for run in runs]
+    assert len(occurrences) == len(set(occurrences))
+    now = await Store(database).value("select now()")
+    assert all(run.scheduled_at < now for run in runs)
