@@ -98,7 +98,7 @@ def test_the_times_of_a_series_are_listed(sexton: Sexton) -> None:
     number = plan(sexton, "post/1", NINE, "--recurrence-rule", "FREQ=DAILY;COUNT=3")
     shown = sexton("content", "occurrences", number, "--start", "2099-03-14", "--end", "2099-03-16").out
     assert "2099-03-14 09:00 CET" in shown
-    assert "2099-03-13 08:00Z" in shown
+    assert "2099-03-13 08:00:00Z" in shown
     [first, _] = sexton("content", "occurrences", number, "--start", "2099-03-14", "--end", "2099-03-16",
                         "--json").json()  # fmt: skip
     assert (first["previous_at"], first["next_at"]) == ("2099-03-13T08:00:00Z", "2099-03-15T08:00:00Z")
@@ -115,7 +115,7 @@ def test_adapters_are_set_listed_shown_and_removed(sexton: Sexton, tmp_path: Pat
     assert "${secret:ghost}" in sexton("content", "adapters", "blog").out
     refused = sexton("content", "set-adapter", "blog", "--kind", "http", "--config", '{"url": "ftp://x"}')
     assert refused.code != 0
-    assert "config.url" in refused.err
+    assert "is not the address of a site" in refused.err
     assert "removed blog" in sexton("content", "remove-adapter", "blog").out
     assert "adapter" in sexton("content", "remove-adapter", "blog").err
 
