@@ -5,6 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
+
+from sexton.content import ledger
 from sexton.content.entity import get_entity, put_entity
 from sexton.content.ledger import ExecutionView, list_executions
 from sexton.content.model import Action, Entity, OnFailure
@@ -49,6 +52,24 @@ async def test_a_success_names_worker_and_times(context: Context, engine: Engine
     assert made.scheduled_at_utc <= done.execution_started <= done.execution_finished
     assert done.worker_id is not None
     assert (done.error_message, done.retry_count, done.attempts) == (None, 0, [])
+
+
+async def test_a_run_that_ends_while_it_is_listed_is_listed_once(
+    shelf: Shelf, context: Context, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shelf.put("1")
+    shelf.failing[POST] = 1
+    made = await create_schedule(context, spec(adapter="shelf"))
+    await engine.advance(to=made.scheduled_at_utc)
+    assert [each.status for each in await of(context, made.schedule_id)] == ["running"]
+    read_ended = ledger._ended
+
+    async def later(*given: Any) -> Any:
+        await engine.advance(minutes=5)
+        return await read_ended(*given)
+
+    monkeypatch.setattr(ledger, "_ended", later)
+    assert [each.status for each in await of(context, made.schedule_id)] == ["success"]
 
 
 async def test_what_failed_says_why_with_its_tries(context: Context, engine: Engine) -> None:

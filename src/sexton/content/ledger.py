@@ -109,6 +109,9 @@ async def list_executions(
             few = schedule is not None or entity_id is not None
             statuses = None if status is None else RUN_STATUSES[status]
             ended = await _ended(context, place, start, end, few, statuses, room, filters)
+        # One that has ended between the two statements is in both.
+        over = {(row["run_id"], row["schedule_id"]) for row in ended}
+        live = [row for row in live if (row["run_id"], row["schedule_id"]) not in over]
     tries = await _attempts(context, [row for row in (*live, *ended) if row["run_id"] is not None])
     found += [(encode_cursor(row["run_id"], row["schedule_id"]), _live(row, tries)) for row in live]
     found += [(encode_cursor(*_place_of(row)), _shown(row, tries)) for row in ended]

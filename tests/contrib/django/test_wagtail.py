@@ -22,6 +22,7 @@ import pytest
 import pytest_asyncio
 
 from sexton.cli.client import Client
+from sexton.errors import Unavailable
 from tests.conftest import with_database
 from tests.servers import wagtail
 from tests.servers.address import address
@@ -142,8 +143,10 @@ async def test_the_adapter_keeps_its_contract_inside_a_site(kind: str, tmp_path:
 
 
 async def test_a_page_and_a_snippet_go_out_and_come_back_as_planned(site: Site) -> None:
-    with site.running("up", "--port", "0", "--workers", "1") as process:
-        client = Client(await asyncio.to_thread(said_address, process))
+    with (
+        site.running("up", "--port", "0", "--workers", "1") as process,
+        Client(await asyncio.to_thread(said_address, process)) as client,
+    ):
         published = plan(client, "page", site.page, "publish", version=site.first)
         assert (await ended(client, published))["effect"] == "changed"
         assert await site.shown() == (True, site.first, "first")
@@ -173,8 +176,10 @@ async def test_a_page_and_a_snippet_go_out_and_come_back_as_planned(site: Site) 
 
 async def test_a_worker_that_is_killed_between_change_and_record_does_it_once(site: Site) -> None:
     port = free_port()
-    with site.running("node", "--roles", "api,scheduler", "--port", str(port)):
-        client = Client(f"http://127.0.0.1:{port}")
+    with (
+        site.running("node", "--roles", "api,scheduler", "--port", str(port)),
+        Client(f"http://127.0.0.1:{port}") as client,
+    ):
         await until(lambda: answers(client))
         with site.running("node", "--roles", "worker", SEXTON_CRASH_AT="step.acted") as first:
             made = plan(client, "page", site.page, "publish", version=site.first)
@@ -217,7 +222,12 @@ async def ended(client: Client, schedule: str, status: str = "done") -> dict[str
         assert found["status"] in ("pending", "processing", status), found
         return bool(found["status"] == status)
 
+    async def recorded() -> bool:
+        [execution] = await asyncio.to_thread(client.get, f"/content/schedules/{schedule}/executions")
+        return bool(execution["status"] != "running")
+
     await until(shown)
+    await until(recorded)
     found: dict[str, Any] = client.get(f"/content/schedules/{schedule}")
     [execution] = client.get(f"/content/schedules/{schedule}/executions")
     return {**found, **(client.get(f"/runs/{execution['execution_id']}")["result"] or {})}
@@ -226,7 +236,7 @@ async def ended(client: Client, schedule: str, status: str = "done") -> dict[str
 async def answers(client: Client) -> bool:
     try:
         await asyncio.to_thread(client.get, "/jobs")
-    except Exception:
+    except Unavailable:
         return False
     return True
 
