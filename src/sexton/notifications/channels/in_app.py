@@ -57,7 +57,13 @@ class InAppProvider(ChannelProvider):
                 user_ids=[user for user, _ in known],
                 keys=[message.key for _, message in known],
                 message_ids=[message.message_id for _, message in known],
-                parts=[msgspec.json.encode(message.parts).decode() for _, message in known],
+                # PostgreSQL keeps no NUL.
+                parts=[
+                    msgspec.json.encode(
+                        {name: text.replace("\0", "") for name, text in message.parts.items()}
+                    ).decode()
+                    for _, message in known
+                ],
                 topics=[message.topic for _, message in known],
                 days=self._days,
                 now=None,

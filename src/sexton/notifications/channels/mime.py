@@ -10,8 +10,9 @@ import re
 from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import dataclass
-from email.header import Header
+from datetime import UTC, datetime
 from email.utils import format_datetime, parseaddr
+from functools import lru_cache
 from hashlib import sha256
 
 from sexton import clock
@@ -21,6 +22,8 @@ from sexton.notifications.channels.base import Outgoing
 # RFC 5321 has 998 bytes in a line; 8-bit text is sent as it is only if its lines are shorter.
 LONGEST_LINE = 990
 LONGEST_HEADER = 900
+# Bytes of an encoded word, before they are in base64.
+LONGEST_WORD = 42
 ATOM = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,100}")
 ADDRESS = re.compile(
     r"[^\s@<>()\[\]\\,;:\"\x00-\x1f\x7f]{1,64}@(?=.{1,253}$)[^\s@<>()\[\]\\,;:\"\x00-\x1f\x7f]+"
@@ -92,7 +95,7 @@ def mail_bytes(message: Outgoing, sender: MailSender, *, eight_bit: bool = False
         f"From: {_mailbox(sender.name, sender.address)}",
         f"To: {message.address}",
         f"Subject: {_text(parts.get('subject', ''))}",
-        f"Date: {format_datetime(clock.now())}",
+        f"Date: {_date(int(clock.now().timestamp()))}",
         f"Message-ID: {message_id(message.key, sender.domain)}",
         "MIME-Version: 1.0",
         *_more_headers(message, sender),
@@ -149,12 +152,29 @@ def _mailbox(name: str, address: str) -> str:
     return f'"{quoted}" <{address}>'
 
 
+@lru_cache(maxsize=1000)
 def _text(text: str) -> str:
     """What people read, in a header: as it is if that is plain, else as RFC 2047 has it, folded."""
     text = one_line(text)[:LONGEST_HEADER]
     if PLAIN.fullmatch(text) and "=?" not in text:
         return text if len(text) < 60 else _folded(text)
-    return Header(text, "utf-8", maxlinelen=75).encode(linesep="\r\n")
+    return "\r\n ".join(_encoded_words(text))
+
+
+def _encoded_words(text: str) -> Iterator[str]:
+    """Each with whole characters, and short enough for its line."""
+    start = 0
+    while start < len(text):
+        end = start + LONGEST_WORD
+        while len(part := text[start:end].encode("utf-8", "replace")) > LONGEST_WORD:
+            end -= 1
+        yield f"=?utf-8?b?{b64encode(part).decode()}?="
+        start = end
+
+
+@lru_cache(maxsize=16)
+def _date(second: int) -> str:
+    return format_datetime(datetime.fromtimestamp(second, UTC))
 
 
 def _folded(text: str) -> str:

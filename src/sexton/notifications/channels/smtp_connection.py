@@ -17,10 +17,12 @@ import ssl
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import aiosmtplib
 
+from sexton import clock
 from sexton.connections.guard import Guard
 from sexton.connections.smtp import SmtpAddress
 from sexton.connections.tls import make_context
@@ -29,6 +31,7 @@ from sexton.notifications.channels.bounce import enhanced_code, refusal
 from sexton.notifications.channels.mime import dotted
 
 CONNECT_SECONDS = 15.0
+CONTEXT_SECONDS = 60.0
 COMMAND_SECONDS = 60.0
 # A server may scan the message before it answers.
 CONTENT_SECONDS = 300.0
@@ -145,7 +148,7 @@ class MailConnection:
                 local_hostname=name,
                 use_tls=address.tls,
                 start_tls=False,
-                tls_context=_context(address),
+                tls_context=_context(address) if address.tls else None,
                 timeout=CONNECT_SECONDS,
             )
             try:
@@ -311,17 +314,22 @@ async def _dial(address: SmtpAddress, guard: Guard) -> socket.socket:
     raise failed
 
 
-def _context(address: SmtpAddress) -> ssl.SSLContext | None:
-    if not address.tls and address.starttls == "never":
-        return None
-    return make_context(address.ca, address.cert, address.key)
+def _context(address: SmtpAddress) -> ssl.SSLContext:
+    return _made_context(address.ca, address.cert, address.key, int(clock.monotonic() / CONTEXT_SECONDS))
+
+
+@lru_cache(maxsize=100)
+def _made_context(ca: str | None, cert: str | None, key: str | None, _minute: int) -> ssl.SSLContext:
+    """Reading the system's authorities takes longer than a hundred messages. Files are read anew after a
+    while."""
+    return make_context(ca, cert, key)
 
 
 async def _encrypt(client: aiosmtplib.SMTP, address: SmtpAddress) -> None:
     if address.tls or address.starttls == "never":
         return
     if client.supports_extension("starttls"):
-        await client.starttls()
+        await client.starttls(tls_context=_context(address))
         await client.ehlo()
     elif address.starttls == "required":
         raise ConnectionLost(
