@@ -1,1 +1,59 @@
-export { default } from '../missing'
+/** What goes out when: a board, a calendar, releases, entities. */
+import { Button, Menu, Tabs } from '@mantine/core'
+import { IconChevronDown } from '@tabler/icons-react'
+import { useState } from 'react'
+import { Navigate, Route, Routes, useNavigate, useParams } from 'react-router'
+import { useSession } from '@/frame/session'
+import { t } from '@/i18n'
+import { Page } from '@/parts/Page'
+import { Board } from './Board'
+import { ContentCalendar } from './ContentCalendar'
+import { Entities, Entity } from './entities'
+import { PlanAction, PlanWindow } from './forms'
+import { Release, Releases } from './releases'
+import { Schedule } from './Schedule'
+
+const TABS: [string, string][] = [['board', 'Board'], ['calendar', 'Calendar'], ['releases', 'Releases'], ['entities', 'Entities']]
+
+export default function Content() {
+  return (
+    <Routes>
+      <Route path="schedules/:schedule" element={<Schedule />} />
+      <Route path="releases/:release" element={<Release />} />
+      <Route path="entities/:type/:id" element={<Entity />} />
+      <Route path=":tab" element={<Tabbed />} />
+      <Route path="*" element={<Navigate to="/content/board" replace />} />
+    </Routes>
+  )
+}
+
+function Tabbed() {
+  const { tab = 'board' } = useParams()
+  const navigate = useNavigate()
+  const session = useSession()
+  const [planning, setPlanning] = useState<'action' | 'window' | null>(null)
+  return (
+    <Page
+      title={t('Content')}
+      actions={session.may('editor') && (
+        <Menu position="bottom-end">
+          <Menu.Target><Button rightSection={<IconChevronDown size={14} />}>{t('Plan')}</Button></Menu.Target>
+          <Menu.Dropdown>
+            <Menu.Item onClick={() => setPlanning('action')}>{t('An action')}</Menu.Item>
+            <Menu.Item onClick={() => setPlanning('window')}>{t('A window: publish, then unpublish')}</Menu.Item>
+          </Menu.Dropdown>
+        </Menu>
+      )}
+    >
+      <Tabs value={tab} onChange={(value) => void navigate(`/content/${value}`)} keepMounted={false}>
+        <Tabs.List mb="sm">{TABS.map(([value, name]) => <Tabs.Tab key={value} value={value}>{t(name)}</Tabs.Tab>)}</Tabs.List>
+        <Tabs.Panel value="board"><Board /></Tabs.Panel>
+        <Tabs.Panel value="calendar"><ContentCalendar /></Tabs.Panel>
+        <Tabs.Panel value="releases"><Releases /></Tabs.Panel>
+        <Tabs.Panel value="entities"><Entities /></Tabs.Panel>
+      </Tabs>
+      {planning === 'action' && <PlanAction close={() => setPlanning(null)} />}
+      {planning === 'window' && <PlanWindow close={() => setPlanning(null)} />}
+    </Page>
+  )
+}

@@ -1,0 +1,54 @@
+import { QueryClient } from '@tanstack/react-query'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { LiveFeed, readEvents } from './live'
+
+afterEach(() => {
+  vi.unstubAllGlobals()
+  vi.useRealTimers()
+})
+
+const streamed = (...parts: string[]) =>
+  new Response(new ReadableStream({ start(controller) { for (const part of parts) controller.enqueue(new TextEncoder().encode(part)) } }))
+
+describe('server-sent events', () => {
+  it('are read whole, whatever the pieces', () => {
+    const [events, rest] = readEvents('id: 7\nevent: changed\ndata: {"kinds":["jobs"]}\n\n: ping\n\nevent: heart')
+    expect(events).toEqual([{ id: '7', name: 'changed', data: '{"kinds":["jobs"]}' }])
+    expect(rest).toBe('event: heart')
+    expect(readEvents('data: a\r\ndata: b\r\n\r\n')[0][0]?.data).toBe('a\nb')
+  })
+
+  it('mark the queries that they concern as old, once for many', async () => {
+    const queries = new QueryClient()
+    const marked = vi.spyOn(queries, 'invalidateQueries')
+    vi.stubGlobal('fetch', () => Promise.resolve(streamed('event: changed\ndata: {"kinds":["dead"]}\n\n', 'event: changed\ndata: {"kinds":["dead"]}\n\n')))
+    const feed = new LiveFeed(queries)
+    feed.open()
+    await vi.waitFor(() => expect(marked).toHaveBeenCalledTimes(2))
+    expect(marked.mock.calls.map(([filter]) => filter?.queryKey)).toEqual([['dead'], ['dead-groups']])
+    expect(feed.read().state).toBe('live')
+    feed.close()
+  })
+
+  it('goes on from the last one after the connection was lost', async () => {
+    const asked: (string | undefined)[] = []
+    vi.stubGlobal('fetch', (_: string, request: RequestInit) => {
+      asked.push((request.headers as Record<string, string>)['Last-Event-ID'])
+      return asked.length === 1 ? Promise.resolve(new Response('id: 41\nevent: heartbeat\ndata: {"at":"2026-11-18T05:00:00Z"}\n\n')) : Promise.resolve(streamed())
+    })
+    const feed = new LiveFeed(new QueryClient())
+    const states: string[] = []
+    feed.watch(() => states.push(feed.read().state))
+    feed.open()
+    await vi.waitFor(() => expect(asked).toEqual([undefined, '41']), { timeout: 5000 })
+    expect(states).toContain('lost')
+    feed.close()
+  })
+
+  it('stops where the server has none', async () => {
+    vi.stubGlobal('fetch', () => Promise.resolve(new Response('', { status: 404 })))
+    const feed = new LiveFeed(new QueryClient())
+    feed.open()
+    await vi.waitFor(() => expect(feed.read().state).toBe('off'))
+  })
+})

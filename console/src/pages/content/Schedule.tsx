@@ -1,0 +1,76 @@
+import { Button } from '@mantine/core'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Link, useParams } from 'react-router'
+import { call, page } from '@/api/client'
+import type { ScheduleView } from '@/api/schema'
+import { useSession, useZone } from '@/frame/session'
+import { t } from '@/i18n'
+import { Move } from '@/parts/calendar/Move'
+import { useConfirm } from '@/parts/Confirm'
+import { tell, tellFailure } from '@/parts/notify'
+import { Answer, Columns, Facts, Page, Panel, Stack } from '@/parts/Page'
+import { Status } from '@/parts/Status'
+import { Time } from '@/parts/Time'
+import { Executions } from './executions'
+import classes from './Content.module.css'
+
+/** One planned action. */
+export function Schedule() {
+  const { schedule: id = '' } = useParams()
+  const asked = useQuery({ queryKey: ['content', 'schedule', id], queryFn: () => call('GET /content/schedules/{schedule}', { path: { schedule: id } }) })
+  const carried = useQuery({ queryKey: ['content', 'executions', id], queryFn: () => page('GET /content/schedules/{schedule}/executions', { path: { schedule: id }, query: { limit: 50 } }) })
+  return (
+    <Answer query={asked}>
+      {(schedule) => (
+        <Page
+          title={`${t(schedule.action)} ${schedule.entity_type}/${schedule.entity_id}`}
+          mark={<Status status={schedule.status} />}
+          crumbs={[{ to: '/content/board', name: t('Content') }, { to: `/content/entities/${encodeURIComponent(schedule.entity_type)}/${encodeURIComponent(schedule.entity_id)}`, name: `${schedule.entity_type}/${schedule.entity_id}` }]}
+          about={<><Time at={schedule.scheduled_at_utc} zone={schedule.timezone} show="both" /> · {schedule.local_time_display} {schedule.timezone}</>}
+          actions={<Actions schedule={schedule} />}
+        >
+          <Columns side>
+            <Stack>
+              {schedule.last_error && <Panel title={t('What went wrong')}><p className="bad">{schedule.last_error}</p></Panel>}
+              <Panel title={t('How it was carried out')} flush><Answer query={carried}>{({ items }) => <Executions rows={items} />}</Answer></Panel>
+              {schedule.next_times && schedule.next_times.length > 0 && <Panel title={t('Next times')}><ul className={classes.list}>{schedule.next_times.map((at) => <li key={at}><Time at={at} zone={schedule.timezone} show="both" /></li>)}</ul></Panel>}
+            </Stack>
+            <Panel title={t('Facts')}>
+              <Facts
+                items={[
+                  [t('Planned by'), schedule.created_by], [t('Planned'), <Time key="c" at={schedule.created_at} />], [t('Version'), schedule.version ?? t('the latest')], [t('Adapter'), schedule.adapter], [t('Series'), schedule.recurrence_rule],
+                  [t('Approval'), schedule.needs_approval ? (schedule.approved_by ?? t('needed')) : t('not needed')], [t('Release'), schedule.release_id && <Link key="r" className="link" to={`/content/releases/${schedule.release_id}`}>{schedule.release_id}</Link>],
+                  [t('Job'), schedule.job_id && <Link key="j" className="link" to={`/jobs/${schedule.job_id}`}>{schedule.job_id}</Link>], [t('Note'), schedule.note], [t('Called off by'), schedule.cancelled_by],
+                ]}
+              />
+            </Panel>
+          </Columns>
+        </Page>
+      )}
+    </Answer>
+  )
+}
+
+function Actions({ schedule }: { schedule: ScheduleView }) {
+  const session = useSession()
+  const zone = useZone(schedule.timezone)
+  const ask = useConfirm()
+  const queries = useQueryClient()
+  const [moving, setMoving] = useState(false)
+  if (!session.may('editor') || schedule.status !== 'pending') return null
+  const path = { schedule: schedule.schedule_id }
+  const name = `${schedule.entity_type}/${schedule.entity_id}`
+  const refresh = () => queries.invalidateQueries({ queryKey: ['content'] })
+  const act = (work: () => Promise<unknown>, done: string) => void work().then(() => { tell(done); return refresh() }).catch(tellFailure)
+  return (
+    <>
+      {schedule.needs_approval && !schedule.approved_by && <Button onClick={() => act(() => call('POST /content/schedules/{schedule}/approve', { path, body: {} }), t('{name} is approved', { name }))}>{t('Approve')}</Button>}
+      <Button variant="default" onClick={() => setMoving(true)}>{t('Move')}</Button>
+      <Button variant="default" onClick={() => ask({ title: t('Carry it out now'), object: `${t(schedule.action)} ${name}`, effect: t('It goes out at once instead of at its time.'), verb: t('Now'), act: async (reason) => { await call('POST /content/schedules/{schedule}/run', { path, reason }); await refresh() } })}>{t('Now')}</Button>
+      {schedule.recurrence_rule && <Button variant="default" onClick={() => act(() => call('POST /content/schedules/{schedule}/skip', { path }), t('The next time is left out'))}>{t('Skip the next')}</Button>}
+      <Button variant="default" c="red" onClick={() => ask({ title: t('Call an action off'), object: `${t(schedule.action)} ${name}`, effect: t('It does not go out. What was published stays as it is.'), verb: t('Call off'), destructive: true, act: async (reason) => { await call('POST /content/schedules/{schedule}/cancel', { path, body: {}, reason }); await refresh() } })}>{t('Call off')}</Button>
+      {moving && <Move event={{ key: schedule.schedule_id, at: schedule.scheduled_at_utc, title: name }} local={null} zone={zone} close={() => setMoving(false)} act={async (local, force) => { await call('POST /content/schedules/{schedule}/reschedule', { path, body: { local_time: local, timezone: zone, force } }); await refresh() }} />}
+    </>
+  )
+}

@@ -1,0 +1,81 @@
+import { Alert, Button, Checkbox, Group, Modal, Select, TextInput } from '@mantine/core'
+import { useQueryClient } from '@tanstack/react-query'
+import { useState, type ReactNode } from 'react'
+import { ApiError, call } from '@/api/client'
+import type { Action } from '@/api/schema'
+import { useSession } from '@/frame/session'
+import { t } from '@/i18n'
+import { browserZone } from '@/parts/instant'
+import { tell } from '@/parts/notify'
+import { Failure } from '@/parts/Page'
+import { ZoneSelect } from '@/parts/ZoneSelect'
+
+/** What both forms have: the entity, the zone, a note, and a second try though it contradicts other plans. */
+function Form({ title, close, children, act }: { title: string; close: () => void; children: ReactNode; act: (common: { entity_type: string; entity_id: string; timezone: string; note: string | null; needs_approval: boolean; force: boolean; created_by: string }) => Promise<unknown> }) {
+  const { caller } = useSession()
+  const queries = useQueryClient()
+  const [type, setType] = useState('post')
+  const [id, setId] = useState('')
+  const [zone, setZone] = useState<string | null>(browserZone())
+  const [note, setNote] = useState('')
+  const [approval, setApproval] = useState(false)
+  const [error, setError] = useState<unknown>(null)
+  const conflict = error instanceof ApiError && error.status === 409
+  const send = async (force: boolean) => {
+    setError(null)
+    try {
+      await act({ entity_type: type, entity_id: id, timezone: zone ?? 'UTC', note: note || null, needs_approval: approval, force, created_by: caller.name })
+      tell(t('It is planned'))
+      close()
+      await queries.invalidateQueries({ queryKey: ['content'] })
+    } catch (failure) {
+      setError(failure)
+    }
+  }
+  return (
+    <Modal opened onClose={close} title={<strong>{title}</strong>} size="lg">
+      <form onSubmit={(event) => { event.preventDefault(); void send(false) }}>
+        <Group grow align="start">
+          <TextInput label={t('Type')} required value={type} onChange={(event) => setType(event.currentTarget.value)} />
+          <TextInput label={t('Entity')} required data-autofocus value={id} onChange={(event) => setId(event.currentTarget.value)} />
+        </Group>
+        {children}
+        <ZoneSelect mt="sm" value={zone} onChange={setZone} />
+        <TextInput mt="sm" label={t('Note')} value={note} onChange={(event) => setNote(event.currentTarget.value)} />
+        <Checkbox mt="sm" label={t('It does not go out unless it was approved')} checked={approval} onChange={(event) => setApproval(event.currentTarget.checked)} />
+        {error !== null && <Alert mt="md" color={conflict ? 'yellow' : 'red'} p={0}><Failure error={error} /></Alert>}
+        <Group justify="flex-end" mt="lg" gap="xs">
+          <Button variant="default" type="button" onClick={close}>{t('Close')}</Button>
+          {conflict && <Button variant="default" onClick={() => void send(true)}>{t('Plan it all the same')}</Button>}
+          <Button type="submit">{t('Plan')}</Button>
+        </Group>
+      </form>
+    </Modal>
+  )
+}
+
+export function PlanAction({ close }: { close: () => void }) {
+  const [action, setAction] = useState<Action>('publish')
+  const [local, setLocal] = useState('')
+  return (
+    <Form title={t('Plan an action')} close={close} act={(common) => call('POST /content/schedules', { body: { ...common, action, local_time: local } })}>
+      <Group grow mt="sm" align="start">
+        <Select label={t('Action')} allowDeselect={false} value={action} onChange={(value) => setAction((value ?? 'publish') as Action)} data={['publish', 'unpublish', 'archive'].map((value) => ({ value, label: t(value) }))} />
+        <TextInput type="datetime-local" label={t('When')} required value={local} onChange={(event) => setLocal(event.currentTarget.value)} />
+      </Group>
+    </Form>
+  )
+}
+
+export function PlanWindow({ close }: { close: () => void }) {
+  const [starts, setStarts] = useState('')
+  const [ends, setEnds] = useState('')
+  return (
+    <Form title={t('Plan a window')} close={close} act={(common) => call('POST /content/windows', { body: { ...common, starts, ends } })}>
+      <Group grow mt="sm" align="start">
+        <TextInput type="datetime-local" label={t('Publish')} required value={starts} onChange={(event) => setStarts(event.currentTarget.value)} />
+        <TextInput type="datetime-local" label={t('Unpublish')} required value={ends} onChange={(event) => setEnds(event.currentTarget.value)} />
+      </Group>
+    </Form>
+  )
+}

@@ -1,0 +1,96 @@
+import { Alert, Button } from '@mantine/core'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Link, useParams } from 'react-router'
+import { call, page } from '@/api/client'
+import type { ReleaseView } from '@/api/schema'
+import { useSession, useZone } from '@/frame/session'
+import { t, tn } from '@/i18n'
+import { Move } from '@/parts/calendar/Move'
+import { useConfirm } from '@/parts/Confirm'
+import { Empty } from '@/parts/Empty'
+import { tell, tellFailure } from '@/parts/notify'
+import { Answer, Columns, Facts, Page, Panel, Stack } from '@/parts/Page'
+import { Status } from '@/parts/Status'
+import { Time } from '@/parts/Time'
+import tables from '../queues/Queues.module.css'
+
+export function Releases() {
+  const asked = useQuery({ queryKey: ['content', 'releases'], queryFn: () => page('GET /content/releases', { query: { limit: 100 } }) })
+  return (
+    <Panel title={t('Releases')} flush>
+      <Answer query={asked}>
+        {({ items }) => items.length === 0 ? <Empty title={t('No release is planned')} command="sexton content release --help">{t('A release lets several actions go out together, or none.')}</Empty> : (
+          <div className={tables.scroll}><table className={tables.table}>
+            <thead><tr><th scope="col">{t('Release')}</th><th scope="col">{t('State')}</th><th scope="col">{t('When')}</th><th scope="col">{t('Items')}</th><th scope="col">{t('Checks')}</th><th scope="col">{t('Approval')}</th><th scope="col">{t('Planned by')}</th></tr></thead>
+            <tbody>{items.map((release) => (
+              <tr key={release.release_id}>
+                <td><Link to={`/content/releases/${release.release_id}`} className="link">{release.note ?? release.release_id}</Link></td><td><Status status={release.status} /></td><td><Time at={release.scheduled_at_utc} zone={release.timezone} show="both" /></td>
+                <td>{tn('{count} item', '{count} items', release.items.length)}</td><td><Checks release={release} /></td><td>{release.needs_approval ? <Status status={release.approved_by ? 'done' : 'warning'} label={release.approved_by ?? t('needed')} /> : <span className="quiet">{t('not needed')}</span>}</td><td>{release.created_by}</td>
+              </tr>
+            ))}</tbody>
+          </table></div>
+        )}
+      </Answer>
+    </Panel>
+  )
+}
+
+function Checks({ release }: { release: ReleaseView }) {
+  const found = release.findings ?? []
+  if (!release.checked_at) return <span className="quiet">{t('not checked yet')}</span>
+  const errors = found.filter((finding) => !finding.warning).length
+  return <Status status={errors ? 'error' : found.length ? 'warning' : 'done'} label={errors ? tn('{count} problem', '{count} problems', errors) : found.length ? tn('{count} warning', '{count} warnings', found.length) : t('passed')} />
+}
+
+export function Release() {
+  const { release: id = '' } = useParams()
+  const asked = useQuery({ queryKey: ['content', 'release', id], queryFn: () => call('GET /content/releases/{release}', { path: { release: id } }) })
+  return (
+    <Answer query={asked}>
+      {(release) => (
+        <Page title={release.note ?? release.release_id} mark={<Status status={release.status} />} crumbs={[{ to: '/content/releases', name: t('Releases') }]} about={<><Time at={release.scheduled_at_utc} zone={release.timezone} show="both" /> · {release.local_time_display} {release.timezone}</>} actions={<Actions release={release} />}>
+          {release.last_error && <Alert color="red">{release.last_error}</Alert>}
+          <Columns side>
+            <Stack>
+              <Panel title={tn('{count} item', '{count} items', release.items.length)} flush>
+                <div className={tables.scroll}><table className={tables.table}>
+                  <thead><tr><th scope="col">{t('Entity')}</th><th scope="col">{t('Action')}</th><th scope="col">{t('Version')}</th><th scope="col">{t('State')}</th><th scope="col">{t('Result')}</th></tr></thead>
+                  <tbody>{release.items.map((item) => <tr key={item.schedule_id}><td><Link to={`/content/entities/${encodeURIComponent(item.entity_type)}/${encodeURIComponent(item.entity_id)}`} className="link">{item.entity_type}/{item.entity_id}</Link></td><td>{t(item.action)}</td><td>{item.version ?? t('the latest')}</td><td><Status status={item.status} /></td><td>{item.error ? <span className="bad">{item.error}</span> : item.result}</td></tr>)}</tbody>
+                </table></div>
+              </Panel>
+              <Panel title={t('Checks')} right={<Time at={release.checked_at} />} flush>
+                {(release.findings ?? []).length === 0 ? <Empty title={release.checked_at ? t('Nothing was found') : t('not checked yet')} /> : (release.findings ?? []).map((finding) => <p key={finding.code + finding.message} style={{ padding: '6px 14px' }}><Status status={finding.warning ? 'warning' : 'error'} label={finding.code} /> {finding.message}</p>)}
+              </Panel>
+            </Stack>
+            <Panel title={t('Facts')}><Facts items={[[t('If an item fails'), t(release.on_failure)], [t('Planned by'), release.created_by], [t('Planned'), <Time key="c" at={release.created_at} />], [t('Approval'), release.needs_approval ? (release.approved_by ?? t('needed')) : t('not needed')], [t('Adapter'), release.adapter], [t('Job'), <Link key="j" className="link" to={`/jobs/${release.job_id}`}>{release.job_id}</Link>], [t('Called off by'), release.cancelled_by]]} /></Panel>
+          </Columns>
+        </Page>
+      )}
+    </Answer>
+  )
+}
+
+function Actions({ release }: { release: ReleaseView }) {
+  const session = useSession()
+  const zone = useZone(release.timezone)
+  const ask = useConfirm()
+  const queries = useQueryClient()
+  const [moving, setMoving] = useState(false)
+  if (!session.may('editor') || release.status !== 'pending') return null
+  const path = { release: release.release_id }
+  const name = release.note ?? release.release_id
+  const refresh = () => queries.invalidateQueries({ queryKey: ['content'] })
+  const act = (work: () => Promise<unknown>, done: string) => void work().then(() => { tell(done); return refresh() }).catch(tellFailure)
+  const count = tn('{count} item', '{count} items', release.items.length)
+  return (
+    <>
+      {release.needs_approval && !release.approved_by && <Button onClick={() => act(() => call('POST /content/releases/{release}/approve', { path, body: {} }), t('{name} is approved', { name }))}>{t('Approve')}</Button>}
+      <Button variant="default" onClick={() => act(() => call('POST /content/releases/{release}/check', { path }), t('{name} was checked', { name }))}>{t('Check now')}</Button>
+      <Button variant="default" onClick={() => setMoving(true)}>{t('Move')}</Button>
+      <Button variant="default" onClick={() => ask({ title: t('Let a release go out now'), object: name, effect: `${count}. ${t('It goes out at once instead of at its time.')}`, verb: t('Now'), act: async (reason) => { await call('POST /content/releases/{release}/run', { path, reason }); await refresh() } })}>{t('Now')}</Button>
+      <Button variant="default" c="red" onClick={() => ask({ title: t('Call a release off'), object: name, effect: `${count}. ${t('It does not go out. What was published stays as it is.')}`, verb: t('Call off'), destructive: true, act: async (reason) => { await call('POST /content/releases/{release}/cancel', { path, body: {}, reason }); await refresh() } })}>{t('Call off')}</Button>
+      {moving && <Move event={{ key: release.release_id, at: release.scheduled_at_utc, title: name }} local={null} zone={zone} close={() => setMoving(false)} act={async (local, force) => { await call('POST /content/releases/{release}/reschedule', { path, body: { local_time: local, timezone: zone, force } }); await refresh() }} />}
+    </>
+  )
+}

@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest'
+import type { JobView } from '@/api/schema'
+import { changesOf, draftOf, specOf } from './index'
+import { intervalText, kindOf, recurrenceText } from './schedule'
+
+describe('the builders', () => {
+  it('write what the server reads', () => {
+    expect(recurrenceText({ frequency: 'WEEKLY', interval: 2, days: ['FR', 'MO'], monthDay: null, time: '09:30', count: 5 })).toBe('RRULE:FREQ=WEEKLY;INTERVAL=2;BYDAY=MO,FR;BYHOUR=9;BYMINUTE=30;BYSECOND=0;COUNT=5')
+    expect(recurrenceText({ frequency: 'MONTHLY', interval: 1, days: [], monthDay: -1, time: '00:00', count: null })).toBe('RRULE:FREQ=MONTHLY;BYMONTHDAY=-1;BYHOUR=0;BYMINUTE=0;BYSECOND=0')
+    expect(intervalText(15, 'm')).toBe('every 15m')
+    expect(['0 9 * * 1', 'every 15m', '2027-01-01T09:00', 'FREQ=DAILY'].map(kindOf)).toEqual(['text', 'interval', 'once', 'recurrence'])
+  })
+})
+
+describe('the form', () => {
+  const job = { job_id: 'j_1', name: 'a', schedule: '@daily', timezone: 'UTC', target: { http: { url: 'https://example.com', method: 'PUT' } }, payload: [1], labels: { a: 'b=c' }, max_retries: 0 } as unknown as JobView
+
+  it('gives back the job that it was given', () => {
+    const spec = specOf(draftOf(job))
+    expect(spec).toMatchObject({ name: 'a', schedule: '@daily', target: job.target, payload: [1], labels: { a: 'b=c' }, max_retries: 0 })
+  })
+
+  it('sends only what was changed', () => {
+    const before = specOf(draftOf(job))
+    expect(changesOf({ ...before, priority: 0 }, before)).toEqual({ priority: 0 })
+  })
+
+  it('says at which field JSON is wrong', () => {
+    expect(() => specOf({ ...draftOf(job), payload: '{"a":' })).toThrowError(expect.objectContaining({ field: 'payload' }))
+  })
+})

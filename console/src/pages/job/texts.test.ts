@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest'
+import { ExactNumber } from '@/api/exact'
+import type { JobView } from '@/api/schema'
+import { asCommand, asCurl, asPython, asYaml, definitionOf, quoted } from './texts'
+import { differences } from './tabs'
+
+const JOB = {
+  job_id: 'j_1', status: 'active', revision: 2, created_at: '', updated_at: '', name: "it's/weekly", schedule: '0 9 * * 1', timezone: 'Europe/Berlin', target: { handler: 'report' },
+  payload: { n: new ExactNumber('12345678901234567890'), on: true, none: null }, queue: 'default', priority: 2, max_retries: 5, labels: { team: 'billing' }, exclude: ['2026-12-25'], overlap: 'ALLOW',
+} as unknown as JobView
+
+describe('a job as others write it', () => {
+  it('has what was chosen, and no defaults', () => {
+    expect(Object.keys(definitionOf(JOB))).toEqual(['name', 'schedule', 'timezone', 'target', 'payload', 'max_retries', 'labels', 'exclude'])
+  })
+
+  it('is safe in a shell', () => {
+    expect(quoted("it's")).toBe(`'it'\\''s'`)
+    expect(asCommand(JOB)).toContain(`sexton jobs add 'it'\\''s/weekly'`)
+    expect(asCommand(JOB)).toContain('--handler report')
+    expect(asCommand(JOB)).toContain('--label team=billing')
+    expect(asCommand(JOB)).toContain(`--payload '{"n":12345678901234567890,"on":true,"none":null}'`)
+    expect(asCurl(JOB, 'http://here')).toContain('http://here/api/v1/jobs')
+  })
+
+  it('is Python and YAML', () => {
+    expect(asPython(JOB)).toContain('payload={"n": 12345678901234567890, "on": True, "none": None},')
+    expect(asYaml(JOB)).toContain('schedule: "0 9 * * 1"')
+    expect(asYaml(JOB)).toContain('payload:\n  n: 12345678901234567890\n  "on": true')
+    expect(asYaml(JOB)).toContain('exclude:\n  - "2026-12-25"')
+  })
+})
+
+describe('a change', () => {
+  it('is the fields that differ', () => {
+    expect(differences({ a: 1, b: [1], c: 'x' }, { a: 1, b: [2], d: null })).toEqual([['b', [1], [2]], ['c', 'x', undefined], ['d', undefined, null]])
+    expect(differences(null, 'x')).toEqual([])
+  })
+})

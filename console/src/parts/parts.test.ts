@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest'
+import { ExactNumber } from '@/api/exact'
+import { allows, startingNamespace } from '@/frame/session'
+import { pathOf } from '@/frame/Search'
+import { linkOf } from '@/pages/overview'
+import { labelsOf } from '@/pages/jobs/bulk'
+import { gapBetween, stepsOf } from '@/pages/run/Timeline'
+import { counted } from './DataTable'
+import { MASK, masked } from './Json'
+
+describe('what is shown', () => {
+  it('hides what sounds like a secret', () => {
+    expect(masked({ password: 'a', nested: [{ api_key: 'b', n: new ExactNumber('1') }], token: '${secret:x}', plain: 'c', empty: { secret: null } })).toEqual({
+      password: MASK, nested: [{ api_key: MASK, n: new ExactNumber('1') }], token: '${secret:x}', plain: 'c', empty: { secret: null },
+    })
+  })
+
+  it('says how many of how many', () => {
+    expect(counted(100, 4312, false, true)).toBe('100 of 4,312')
+    expect(counted(100, 1_200_000, true, true)).toBe('100 of about 1,200,000')
+    expect(counted(7, 7, false, false)).toBe('7')
+    expect(counted(100, null, false, true)).toBe('100+')
+  })
+
+  it('names the waits of a run', () => {
+    const run = { scheduled_at: '2026-01-01T00:00:00Z', fired_at: '2026-01-01T00:00:01Z', started_at: '2026-01-01T00:00:05.200Z', finished_at: null } as never
+    const steps = stepsOf(run)
+    expect(steps.map((step) => step.name)).toEqual(['scheduled', 'fired', 'started'])
+    expect(gapBetween(steps[1]!, steps[2]!, [{ from: 'fired', to: 'started', seconds: 4.2, cause: 'no free slot' }])).toEqual({ seconds: 4.2, cause: 'no free slot' })
+    expect(gapBetween(steps[0]!, steps[1]!, [])).toEqual({ seconds: 1, cause: null })
+  })
+
+  it('leads to what was found', () => {
+    expect(pathOf({ kind: 'job', id: 'j_1', title: '' })).toBe('/jobs/j_1')
+    expect(pathOf({ kind: 'entity', id: 'post/a b', title: '' })).toBe('/content/entities/post/a%20b')
+    expect(linkOf({ code: 'x', severity: 'error', text: '', link_kind: 'jobs', link: { problem: 'true' } })).toBe('/jobs?problem=true')
+    expect(linkOf({ code: 'x', severity: 'info', text: '' })).toBeNull()
+  })
+
+  it('reads labels', () => {
+    expect(labelsOf('team=a=b')).toEqual({ team: 'a=b' })
+    expect(labelsOf('-team')).toEqual({ team: null })
+  })
+})
+
+describe('a session', () => {
+  it('starts in the namespace that was chosen, if it is still there', () => {
+    const caller = (roles: Record<string, string>) => ({ name: 'a', method: 'link', roles }) as never
+    expect(startingNamespace(caller({ billing: 'viewer', shop: 'editor' }), 'shop')).toBe('shop')
+    expect(startingNamespace(caller({ billing: 'viewer' }), 'shop')).toBe('billing')
+    expect(startingNamespace(caller({ '*': 'admin' }), 'shop')).toBe('shop')
+    expect(startingNamespace(caller({ '*': 'admin' }), null)).toBe('default')
+  })
+
+  it('may do what its role allows', () => {
+    expect(allows('editor', 'operator')).toBe(true)
+    expect(allows('worker', 'operator')).toBe(false)
+    expect(allows(undefined, 'viewer')).toBe(false)
+  })
+})
