@@ -21,13 +21,39 @@ def text() -> str:
     """The whole file."""
     document = openapi.document(operations(), keys=True)
     schemas = document["components"]["schemas"]
-    types = "".join(_declared(name, schemas[name]) for name in sorted(schemas))
+    sent = _sent(document)
+    types = "".join(_declared(name, schemas[name], name in sent) for name in sorted(schemas))
     entries = "".join(_operations(document["paths"]))
     return f"{HEADER}\n{types}\nexport interface Operations {{\n{entries}}}\n"
 
 
-def _declared(name: str, schema: dict[str, Any]) -> str:
+def _sent(document: dict[str, Any]) -> set[str]:
+    """The types that callers send, and what these consist of. Of all others the server writes every field."""
+    schemas, found = document["components"]["schemas"], set[str]()
+    paths = document["paths"].values()
+    wanted = {name for methods in paths for one in methods.values() for name in _named(one.get("requestBody"))}
+    while wanted:
+        found |= wanted
+        wanted = {name for each in wanted for name in _named(schemas[each])} - found
+    return found
+
+
+def _named(part: Any) -> Iterator[str]:
+    """The types that a part of the document names."""
+    if isinstance(part, dict):
+        for key, value in part.items():
+            if key == "$ref":
+                yield str(value).rpartition("/")[2]
+            elif key not in ("example", "examples", "default"):
+                yield from _named(value)
+    elif isinstance(part, list):
+        for each in part:
+            yield from _named(each)
+
+
+def _declared(name: str, schema: dict[str, Any], sent: bool) -> str:
     if "properties" in schema:
+        schema = schema if sent else {**schema, "required": list(schema["properties"])}
         return f"export interface {name} {_object(schema, '')}\n"
     return f"export type {name} = {_type(schema)}\n"
 

@@ -7,7 +7,7 @@
 import type { QueryClient } from '@tanstack/react-query'
 import { useSyncExternalStore } from 'react'
 import { ApiError, address, headersOf } from './client'
-import type { Overview } from './types'
+import type { Overview } from './schema'
 
 export type LiveState = 'connecting' | 'live' | 'paused' | 'lost' | 'off'
 export interface Live {

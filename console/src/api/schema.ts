@@ -8,7 +8,9 @@ export interface ActionFilter {
   target?: string | null
   app?: string | null
   problem?: boolean
+  search?: string | null
   all?: boolean
+  ids?: string[] | null
 }
 export interface ActionRequest {
   action: "delete" | "label" | "pause" | "resume" | "run"
@@ -36,37 +38,75 @@ export interface AdapterView {
   changed_by: string
   changed_at: string
 }
+export interface Agenda {
+  start: string
+  end: string
+  timezone: string
+  entries: AgendaEntry[]
+  complete: boolean
+  density: AgendaHour[]
+  estimated: boolean
+  clock_changes: ClockChange[]
+}
+export interface AgendaEntry {
+  kind: "campaign" | "content" | "job" | "release"
+  at: string
+  local: string
+  timezone: string
+  title: string
+  id: string
+  job_id: string | null
+  run_id: string | null
+  status: string
+  action: string | null
+  movable: boolean
+  revision: number | null
+  count: number
+}
+export interface AgendaHour {
+  at: string
+  count: number
+  failed: number
+}
 export interface ApproveRequest {
   by?: string | null
 }
 export interface Attempt {
   attempt: number
   outcome: string
-  started_at?: string | null
-  finished_at?: string | null
-  error?: string | null
-  worker_id?: string | null
+  started_at: string | null
+  finished_at: string | null
+  error: string | null
+  worker_id: string | null
+}
+export interface Attention {
+  code: string
+  severity: "error" | "info" | "warning"
+  text: string
+  count: number
+  link_kind: "cluster" | "dead" | "job" | "jobs" | "queues" | "runs"
+  link: Record<string, string>
 }
 export interface AuditView {
   entry_id: string
-  sequence?: number | null
+  sequence: number | null
   at: string
   namespace: string
   actor: string
   face: string
-  address?: string | null
-  request_id?: string | null
-  reason?: string | null
+  address: string | null
+  request_id: string | null
+  reason: string | null
   action: string
-  object_id?: string | null
-  object_name?: string | null
-  job_id?: string | null
-  jobs?: string[][] | null
-  before?: unknown
-  after?: unknown
-  detail?: unknown
-  previous?: string | null
-  hash?: string | null
+  object_id: string | null
+  object_name: string | null
+  job_id: string | null
+  jobs: string[][] | null
+  before: unknown
+  after: unknown
+  detail: unknown
+  previous: string | null
+  hash: string | null
 }
 export interface Backfill {
   job_id: string
@@ -86,11 +126,11 @@ export interface Backlog {
   namespace: string
   queue: string
   target: string
-  handler?: string | null
+  handler: string | null
   waiting: number
-  oldest_available_at?: string | null
+  oldest_available_at: string | null
   served: boolean
-  reason?: string | null
+  reason: string | null
 }
 export type Backoff = "exponential" | "fixed" | "linear"
 export interface BeatRequest {
@@ -105,16 +145,16 @@ export interface Beaten {
 export interface BulkAnswer {
   lines: number
   created: number
-  changed?: number
-  unchanged?: number
-  job_ids?: string[] | null
-  results?: BulkResult[] | null
+  changed: number
+  unchanged: number
+  job_ids: string[] | null
+  results: BulkResult[] | null
 }
 export interface BulkResult {
   line: number
   job_id: string
   result: "changed" | "created" | "unchanged"
-  warnings?: string[]
+  warnings: string[]
 }
 export interface CalendarEntry {
   scheduled_at_utc: string
@@ -126,32 +166,32 @@ export interface CalendarEntry {
   entity_id: string
   action: Action
   status: string
-  last_error?: string | null
-  execution_id?: string | null
-  version?: number | null
-  note?: string | null
+  last_error: string | null
+  execution_id: string | null
+  version: number | null
+  note: string | null
   adapter: string
   created_by: string
   created_at: string
   revision: number
-  needs_approval?: boolean
-  approved_by?: string | null
-  window_id?: string | null
-  release_id?: string | null
-  recurrence_rule?: string | null
-  previous_at?: string | null
-  next_at?: string | null
-  occurrences?: number | null
+  needs_approval: boolean
+  approved_by: string | null
+  window_id: string | null
+  release_id: string | null
+  recurrence_rule: string | null
+  previous_at: string | null
+  next_at: string | null
+  occurrences: number | null
 }
 export interface CallerView {
   name: string
   method: "key" | "link" | "openid" | "owner"
   roles: Record<string, Role>
-  csrf_token?: string | null
-  session_id?: string | null
-  created_at?: string | null
-  expires_at?: string | null
-  idle_expires_at?: string | null
+  csrf_token: string | null
+  session_id: string | null
+  created_at: string | null
+  expires_at: string | null
+  idle_expires_at: string | null
 }
 export interface CancelAnswer {
   run_id: string
@@ -181,16 +221,20 @@ export interface Claimed {
   runs: WorkerRun[]
   draining: boolean
 }
+export interface ClockChange {
+  at: string
+  text: string
+}
 export interface Cluster {
   at: string
   nodes: NodeView[]
   shards: number
   shards_led: number
-  leaders?: ShardView[]
-  jobs_estimated?: boolean
-  elector?: ElectorView
-  oldest_due_at?: string | null
-  backlog?: Backlog[]
+  leaders: ShardView[]
+  jobs_estimated: boolean
+  elector: ElectorView
+  oldest_due_at: string | null
+  backlog: Backlog[]
   counts: Counts
 }
 export interface CompleteRequest {
@@ -204,8 +248,8 @@ export interface Counts {
   jobs: Record<string, number>
   runs: Record<string, number>
   dead: number
-  problems?: number
-  estimated?: boolean
+  problems: number
+  estimated: boolean
 }
 export interface DeadFilter {
   job?: string | null
@@ -213,6 +257,8 @@ export interface DeadFilter {
   reason?: "exhausted" | "permanent" | "poison" | null
   before?: string | null
   all?: boolean
+  dry_run?: boolean
+  expected?: number | null
 }
 export interface DeadGroup {
   error_group: string
@@ -221,35 +267,50 @@ export interface DeadGroup {
   jobs: number
   first_died_at: string
   last_died_at: string
-  latest_error?: string | null
+  latest_error: string | null
   latest_run_id: string
 }
 export interface DeadLetter {
   run_id: string
   job_id: string
-  job_name?: string | null
+  job_name: string | null
   died_at: string
   reason: string
-  error?: string | null
+  error: string | null
   error_group: string
   scheduled_at: string
   trigger: string
-  missed?: boolean
-  attempt?: number
-  idempotency_key?: string | null
-  parent_run?: string | null
-  queue?: string | null
-  handler?: string | null
-  delivered_at?: string | null
-  delivery_error?: string | null
-  payload?: unknown
-  attempts?: Attempt[]
+  missed: boolean
+  attempt: number
+  idempotency_key: string | null
+  parent_run: string | null
+  queue: string | null
+  handler: string | null
+  delivered_at: string | null
+  delivery_error: string | null
+  payload: unknown
+  attempts: Attempt[]
 }
 export interface DeadTarget {
   target: Record<string, unknown> | null
 }
+export interface Difference {
+  at: string
+  only_in: "first" | "second"
+}
+export interface Differences {
+  explanation: string
+  until: string
+  common: number
+  only_in_first: number
+  only_in_second: number
+  differences: Difference[]
+}
 export interface Discarded {
-  discarded: number
+  discarded: number | null
+  matched: number | null
+  estimated: boolean
+  sample: DeadLetter[]
 }
 export interface DrainRequest {
   undo?: boolean
@@ -257,12 +318,12 @@ export interface DrainRequest {
 export interface Drained {
   at: string
   nodes: NodeView[]
-  warnings?: string[]
+  warnings: string[]
 }
 export interface ElectorView {
-  name?: string | null
-  ok?: boolean
-  errors?: string[]
+  name: string | null
+  ok: boolean
+  errors: string[]
 }
 export interface EndedSessions {
   ended: number
@@ -284,21 +345,21 @@ export interface EntitySpec {
 }
 export interface EntityStanding {
   adapter: string
-  state?: EntityState | null
-  published_version?: number | null
-  latest_version?: number | null
-  error?: string | null
+  state: EntityState | null
+  published_version: number | null
+  latest_version: number | null
+  error: string | null
 }
 export type EntityState = "archived" | "draft" | "published" | "unpublished"
 export interface EntitySummary {
   entity_type: string
   entity_id: string
   state: string | null
-  published_version?: number | null
-  latest_version?: number | null
-  updated_at?: string | null
-  adapter?: string
-  error?: string | null
+  published_version: number | null
+  latest_version: number | null
+  updated_at: string | null
+  adapter: string
+  error: string | null
 }
 export interface EntityVersion {
   version: number
@@ -309,14 +370,14 @@ export interface EntityView {
   entity_type: string
   entity_id: string
   state: string | null
-  published_version?: number | null
-  adapter?: string | null
-  elsewhere?: EntityStanding[]
-  versions?: EntityVersion[]
-  body?: unknown
-  pending?: ScheduleView[]
-  history?: EntityChange[]
-  executions?: ExecutionView[]
+  published_version: number | null
+  adapter: string | null
+  elsewhere: EntityStanding[]
+  versions: EntityVersion[]
+  body: unknown
+  pending: ScheduleView[]
+  history: EntityChange[]
+  executions: ExecutionView[]
 }
 export interface ExecutionView {
   execution_id: string | null
@@ -325,19 +386,36 @@ export interface ExecutionView {
   action: Action
   status: "failure" | "running" | "skipped" | "success"
   scheduled_at_utc: string
-  execution_started?: string | null
-  execution_finished?: string | null
-  worker_id?: string | null
-  error_message?: string | null
-  effect?: string | null
-  version?: number | null
-  retry_count?: number
-  attempts?: Attempt[]
-  trigger?: string | null
-  occurrences?: number | null
-  until_at?: string | null
+  execution_started: string | null
+  execution_finished: string | null
+  worker_id: string | null
+  error_message: string | null
+  effect: string | null
+  version: number | null
+  retry_count: number
+  attempts: Attempt[]
+  trigger: string | null
+  occurrences: number | null
+  until_at: string | null
   adapter: string
   created_by: string
+}
+export interface ExplainRequest {
+  schedule: string
+  timezone?: string | null
+  gap?: "after" | "shift" | "skip" | null
+  fold?: "both" | "first" | "second" | null
+  count?: number
+  compare?: OtherSchedule | null
+}
+export interface Explained {
+  explanation: string
+  timezone: string
+  occurrences: PreviewedTime[]
+  warnings: string[]
+  kind: string
+  clock_changes: ClockChange[]
+  difference: Differences | null
 }
 export interface FailRequest {
   error: string
@@ -358,6 +436,26 @@ export interface FeedView {
   created_at: string
   revoked_by: string | null
   revoked_at: string | null
+}
+export interface Figures {
+  since: string
+  fired: number
+  succeeded: number
+  on_time: number
+  late: number
+  failed: number
+  dead: number
+  cancelled: number
+  expired: number
+  skipped: number
+}
+export interface Found {
+  kind: "campaign" | "dead" | "entity" | "job" | "queue" | "release" | "run" | "template"
+  id: string
+  title: string
+  subtitle: string | null
+  status: string | null
+  namespace: string
 }
 export interface Health {
   status: string
@@ -399,18 +497,33 @@ export interface HttpTls {
 export interface ImportAnswer {
   lines: number
   created: number
-  schedule_ids?: string[] | null
+  schedule_ids: string[] | null
 }
 export interface JobChange {
   entry_id: string
   at: string
   actor: string
   face: string
-  reason?: string | null
+  reason: string | null
   action: string
-  before?: unknown
-  after?: unknown
-  detail?: unknown
+  before: unknown
+  after: unknown
+  detail: unknown
+}
+export interface JobFigures {
+  since: string
+  seconds: number
+  points: JobPoint[]
+  cut: boolean
+}
+export interface JobPoint {
+  at: string
+  runs: number
+  failed: number
+  duration_p50_ms: number | null
+  duration_p99_ms: number | null
+  late_p50_ms: number | null
+  late_p99_ms: number | null
 }
 export interface JobSpec {
   name: string
@@ -453,56 +566,56 @@ export interface JobSpec {
 export interface JobView {
   name: string
   schedule: string
-  timezone?: string | null
-  kind?: "cron" | "recurrence" | "interval" | "once" | null
-  anchor?: string | null
-  gap?: "after" | "shift" | "skip" | null
-  fold?: "first" | "second" | "both" | null
-  seconds?: "first" | "last" | null
-  starts_at?: string | null
-  ends_at?: string | null
-  exclude?: string[]
-  target?: Target | null
-  payload?: unknown
-  queue?: string
-  priority?: number
-  max_retries?: number
-  retry_backoff?: Backoff
-  retry_base_seconds?: number
-  retry_max_seconds?: number
-  retry_jitter?: RetryJitter
-  timeout_seconds?: number
-  missed_window?: MissedWindow | null
-  max_missed?: number
-  catch_up_seconds?: number | null
-  grace_seconds?: number
-  overlap?: Overlap
-  jitter_seconds?: number
-  expires_seconds?: number | null
-  max_runs?: number | null
-  idempotency_key_template?: string | null
-  concurrency_key?: string | null
-  dead_letter_target?: Target | null
-  keep_completed_seconds?: number
-  labels?: Record<string, string>
-  description?: string | null
-  owner?: string | null
+  timezone: string | null
+  kind: "cron" | "recurrence" | "interval" | "once" | null
+  anchor: string | null
+  gap: "after" | "shift" | "skip" | null
+  fold: "first" | "second" | "both" | null
+  seconds: "first" | "last" | null
+  starts_at: string | null
+  ends_at: string | null
+  exclude: string[]
+  target: Target | null
+  payload: unknown
+  queue: string
+  priority: number
+  max_retries: number
+  retry_backoff: Backoff
+  retry_base_seconds: number
+  retry_max_seconds: number
+  retry_jitter: RetryJitter
+  timeout_seconds: number
+  missed_window: MissedWindow | null
+  max_missed: number
+  catch_up_seconds: number | null
+  grace_seconds: number
+  overlap: Overlap
+  jitter_seconds: number
+  expires_seconds: number | null
+  max_runs: number | null
+  idempotency_key_template: string | null
+  concurrency_key: string | null
+  dead_letter_target: Target | null
+  keep_completed_seconds: number
+  labels: Record<string, string>
+  description: string | null
+  owner: string | null
   job_id: string
   status: string
   revision: number
-  next_run_at?: string | null
-  next_run_local?: string | null
-  moved_from?: string | null
-  last_run_at?: string | null
-  last_outcome?: string | null
-  paused_reason?: string | null
-  paused_until?: string | null
-  app?: string | null
-  problem?: string | null
+  next_run_at: string | null
+  next_run_local: string | null
+  moved_from: string | null
+  last_run_at: string | null
+  last_outcome: string | null
+  paused_reason: string | null
+  paused_until: string | null
+  app: string | null
+  problem: string | null
   created_at: string
   updated_at: string
-  completed_at?: string | null
-  warnings?: string[]
+  completed_at: string | null
+  warnings: string[]
 }
 export interface JoinedWorker {
   worker_id: string
@@ -563,6 +676,19 @@ export interface MessageTarget {
   mode?: "async" | "sync"
   wait_seconds?: number | null
 }
+export interface MinuteAhead {
+  at: string
+  firings: number
+  jobs: number
+}
+export interface MinuteOfRuns {
+  at: string
+  fired: number
+  failed: number
+  skipped: number
+  p50_ms: number | null
+  p99_ms: number | null
+}
 export type MissedWindow = "RUN_ALL" | "RUN_ONCE" | "SKIP"
 export interface NamespaceSpec {
   name: string
@@ -577,8 +703,8 @@ export interface NamespaceView {
   name: string
   description: string | null
   created_at: string
-  quotas?: Quotas
-  used?: NamespaceUse | null
+  quotas: Quotas
+  used: NamespaceUse | null
 }
 export interface NewFeed {
   feed_id: string
@@ -606,32 +732,38 @@ export interface NewKey {
   rate: number | null
   key: string
 }
+export interface NodeCounts {
+  live: number
+  stale: number
+  schedulers: number
+  workers: number
+}
 export interface NodeView {
   node_id: string
   name: string
   state: string
   roles: string[]
-  app?: string | null
-  handlers?: string[]
-  targets?: string[]
-  queues?: string[]
-  namespaces?: string[]
-  shards?: number
-  running?: number
-  capacity?: number
+  app: string | null
+  handlers: string[]
+  targets: string[]
+  queues: string[]
+  namespaces: string[]
+  shards: number
+  running: number
+  capacity: number
   version: string
   started_at: string
   heartbeat_at: string
-  heartbeat_age_seconds?: number
+  heartbeat_age_seconds: number
   lease_until: string
-  skew_ms?: number | null
-  lag_ms?: number | null
-  wheel_entries?: number | null
-  fenced?: number | null
-  fires?: boolean | null
-  elector?: string | null
-  elector_ok?: boolean | null
-  elector_error?: string | null
+  skew_ms: number | null
+  lag_ms: number | null
+  wheel_entries: number | null
+  fenced: number | null
+  fires: boolean | null
+  elector: string | null
+  elector_ok: boolean | null
+  elector_error: string | null
 }
 export type NoticeEvent = "done" | "failed" | "missed" | "will_fail"
 export interface NoticeSpec {
@@ -640,19 +772,43 @@ export interface NoticeSpec {
   events?: NoticeEvent[]
 }
 export interface NoticeView {
-  url?: string | null
-  secret?: string | null
-  events?: NoticeEvent[]
-  job_id?: string | null
+  url: string | null
+  secret: string | null
+  events: NoticeEvent[]
+  job_id: string | null
 }
 export interface OccurrenceRecord {
   scheduled_at: string
   disposition: "fired" | "skipped" | "upcoming"
-  reason?: string | null
-  run_id?: string | null
+  reason: string | null
+  run_id: string | null
 }
 export type OnFailure = "continue" | "stop" | "undo"
+export interface OtherSchedule {
+  schedule: string
+  timezone?: string | null
+}
 export type Overlap = "ALLOW" | "CANCEL_RUNNING" | "QUEUE_ONE" | "SKIP"
+export interface Overview {
+  at: string
+  nodes: NodeCounts | null
+  shards: ShardCounts | null
+  oldest_due_at: string | null
+  queue_depth: number
+  oldest_waiting_at: string | null
+  queues: Record<string, number>
+  live: Record<string, number>
+  running: number
+  dead: number
+  problems: number
+  jobs: Record<string, number>
+  jobs_estimated: boolean
+  hour: Figures
+  day: Figures
+  lateness: MinuteOfRuns[]
+  attention: Attention[]
+  first_job_fired: boolean
+}
 export interface PauseRequest {
   reason?: string | null
   until?: string | null
@@ -661,13 +817,13 @@ export interface Preview {
   explanation: string
   timezone: string
   occurrences: PreviewedTime[]
-  warnings?: string[]
+  warnings: string[]
 }
 export interface PreviewedTime {
   scheduled_at: string
   local: string
-  note?: string | null
-  skipped?: string | null
+  note: string | null
+  skipped: string | null
 }
 export interface Problem {
   type: string
@@ -675,27 +831,27 @@ export interface Problem {
   status: number
   detail: string
   code: string
-  field?: string | null
-  hint?: string | null
-  position?: number | null
-  request_id?: string | null
+  field: string | null
+  hint: string | null
+  position: number | null
+  request_id: string | null
 }
 export interface QueuePauseRequest {
   reason?: string | null
 }
 export interface QueueView {
   name: string
-  paused?: boolean
-  paused_at?: string | null
-  paused_reason?: string | null
-  concurrency?: number | null
-  key_concurrency?: number | null
-  rate?: number | null
-  burst?: number | null
-  running?: number | null
-  waiting?: number
-  oldest_available_at?: string | null
-  warnings?: string[]
+  paused: boolean
+  paused_at: string | null
+  paused_reason: string | null
+  concurrency: number | null
+  key_concurrency: number | null
+  rate: number | null
+  burst: number | null
+  running: number | null
+  waiting: number
+  oldest_available_at: string | null
+  warnings: string[]
 }
 export interface QuotaChanges {
   description?: string | null
@@ -707,12 +863,12 @@ export interface QuotaChanges {
   campaign_sends_per_day?: number | null
 }
 export interface Quotas {
-  jobs?: number | null
-  live_runs?: number | null
-  firings_per_second?: number | null
-  payload_bytes?: number | null
-  history_days?: number | null
-  campaign_sends_per_day?: number | null
+  jobs: number | null
+  live_runs: number | null
+  firings_per_second: number | null
+  payload_bytes: number | null
+  history_days: number | null
+  campaign_sends_per_day: number | null
 }
 export interface Readiness {
   status: string
@@ -724,23 +880,31 @@ export interface RedriveAnswer {
   run_id: string
   parent_run: string
 }
+export interface RedriveOneRequest {
+  payload?: unknown
+}
 export interface RedriveRequest {
   job?: string | null
   error_group?: string | null
   reason?: "exhausted" | "permanent" | "poison" | null
   before?: string | null
   all?: boolean
+  dry_run?: boolean
+  expected?: number | null
   rate?: number | null
 }
 export interface Redriven {
-  redriven: number
+  redriven: number | null
+  matched: number | null
+  estimated: boolean
+  sample: DeadLetter[]
 }
 export interface Refusal {
   code: string
   message: string
-  hint?: string | null
-  jobs?: number
-  sample?: string[]
+  hint: string | null
+  jobs: number
+  sample: string[]
 }
 export interface ReleaseAddition {
   items: ReleaseItemSpec[]
@@ -749,8 +913,8 @@ export interface ReleaseAddition {
 export interface ReleaseFinding {
   code: string
   message: string
-  content_id?: string | null
-  warning?: boolean
+  content_id: string | null
+  warning: boolean
 }
 export interface ReleaseItem {
   schedule_id: string
@@ -758,11 +922,11 @@ export interface ReleaseItem {
   entity_type: string
   entity_id: string
   action: Action
-  version?: number | null
-  note?: string | null
+  version: number | null
+  note: string | null
   status: string
-  result?: string | null
-  error?: string | null
+  result: string | null
+  error: string | null
 }
 export interface ReleaseItemSpec {
   entity_type: string
@@ -804,23 +968,23 @@ export interface ReleaseView {
   local_time_display: string
   items: ReleaseItem[]
   on_failure: OnFailure
-  preflight_seconds?: number | null
-  checked_at?: string | null
-  findings?: ReleaseFinding[]
+  preflight_seconds: number | null
+  checked_at: string | null
+  findings: ReleaseFinding[]
   adapter: string
-  retry_count?: number
+  retry_count: number
   max_retries: number
   catch_up_seconds: number
-  last_error?: string | null
-  note?: string | null
+  last_error: string | null
+  note: string | null
   created_by: string
   created_at: string
-  executed_at?: string | null
-  needs_approval?: boolean
-  approved_by?: string | null
-  approved_at?: string | null
-  cancelled_by?: string | null
-  cancelled_at?: string | null
+  executed_at: string | null
+  needs_approval: boolean
+  approved_by: string | null
+  approved_at: string | null
+  cancelled_by: string | null
+  cancelled_at: string | null
   job_id: string
   revision: number
 }
@@ -831,10 +995,10 @@ export interface ReportAnswer {
 export interface ReportVerdict {
   run_id: string
   accepted: boolean
-  status?: string | null
-  again?: boolean
-  code?: string | null
-  detail?: string | null
+  status: string | null
+  again: boolean
+  code: string | null
+  detail: string | null
 }
 export interface ReportVerdicts {
   reports: ReportVerdict[]
@@ -859,40 +1023,55 @@ export type Role = "admin" | "editor" | "operator" | "viewer" | "worker"
 export interface RotateRequest {
   overlap_seconds?: number
 }
+export interface RunCounts {
+  pending: number
+  running: number
+  failed: number
+  waiting: number
+  success: number
+  dead: number
+  cancelled: number
+  expired: number
+  skipped: number
+  since: string
+  estimated: boolean
+}
 export interface RunDetail {
   run_id: string | null
   job_id: string
-  job_name?: string | null
+  job_name: string | null
   status: "cancelled" | "dead" | "expired" | "failed" | "pending" | "running" | "skipped" | "success" | "waiting"
-  trigger?: "backfill" | "catch_up" | "manual" | "redrive" | "schedule" | null
-  missed?: boolean
+  trigger: "backfill" | "catch_up" | "manual" | "redrive" | "schedule" | null
+  missed: boolean
   scheduled_at: string
-  started_at?: string | null
-  finished_at?: string | null
-  late_seconds?: number | null
-  attempt?: number
-  next_attempt_at?: string | null
-  error?: string | null
-  result?: unknown
-  worker_id?: string | null
-  claimed_at?: string | null
-  lease_until?: string | null
-  idempotency_key?: string | null
-  reason?: string | null
-  until_at?: string | null
-  occurrences?: number | null
-  parent_run?: string | null
-  revision?: number | null
-  payload?: unknown
-  progress?: unknown
-  attempts?: Attempt[]
-  log?: LogLine[]
-  waiting_for?: string | null
-  expires_at?: string | null
-  deadline_at?: string | null
-  cancel_requested_at?: string | null
-  fired_at?: string | null
-  concurrency_key?: string | null
+  started_at: string | null
+  finished_at: string | null
+  late_seconds: number | null
+  attempt: number
+  next_attempt_at: string | null
+  error: string | null
+  result: unknown
+  worker_id: string | null
+  claimed_at: string | null
+  lease_until: string | null
+  idempotency_key: string | null
+  reason: string | null
+  until_at: string | null
+  occurrences: number | null
+  parent_run: string | null
+  revision: number | null
+  payload: unknown
+  progress: unknown
+  attempts: Attempt[]
+  log: LogLine[]
+  waiting_for: string | null
+  expires_at: string | null
+  deadline_at: string | null
+  cancel_requested_at: string | null
+  fired_at: string | null
+  due_at: string | null
+  waits: RunWait[]
+  concurrency_key: string | null
 }
 export interface RunMade {
   run_id: string
@@ -915,27 +1094,34 @@ export interface RunRequest {
 export interface RunView {
   run_id: string | null
   job_id: string
-  job_name?: string | null
+  job_name: string | null
   status: "cancelled" | "dead" | "expired" | "failed" | "pending" | "running" | "skipped" | "success" | "waiting"
-  trigger?: "backfill" | "catch_up" | "manual" | "redrive" | "schedule" | null
-  missed?: boolean
+  trigger: "backfill" | "catch_up" | "manual" | "redrive" | "schedule" | null
+  missed: boolean
   scheduled_at: string
-  started_at?: string | null
-  finished_at?: string | null
-  late_seconds?: number | null
-  attempt?: number
-  next_attempt_at?: string | null
-  error?: string | null
-  result?: unknown
-  worker_id?: string | null
-  claimed_at?: string | null
-  lease_until?: string | null
-  idempotency_key?: string | null
-  reason?: string | null
-  until_at?: string | null
-  occurrences?: number | null
-  parent_run?: string | null
-  revision?: number | null
+  started_at: string | null
+  finished_at: string | null
+  late_seconds: number | null
+  attempt: number
+  next_attempt_at: string | null
+  error: string | null
+  result: unknown
+  worker_id: string | null
+  claimed_at: string | null
+  lease_until: string | null
+  idempotency_key: string | null
+  reason: string | null
+  until_at: string | null
+  occurrences: number | null
+  parent_run: string | null
+  revision: number | null
+}
+export interface RunWait {
+  from: "due" | "failed" | "finished" | "fired" | "nominal" | "now" | "started"
+  to: "due" | "failed" | "finished" | "fired" | "nominal" | "now" | "started"
+  at: string
+  seconds: number
+  cause: string | null
 }
 export interface SampledJob {
   job_id: string
@@ -980,31 +1166,43 @@ export interface ScheduleView {
   scheduled_at_utc: string
   timezone: string
   local_time_display: string
-  recurrence_rule?: string | null
-  next_times?: string[]
-  skipped_times?: string[]
-  version?: number | null
+  recurrence_rule: string | null
+  next_times: string[]
+  skipped_times: string[]
+  version: number | null
   adapter: string
-  retry_count?: number
-  max_retries?: number
-  catch_up_seconds?: number | null
-  last_error?: string | null
-  note?: string | null
+  retry_count: number
+  max_retries: number
+  catch_up_seconds: number | null
+  last_error: string | null
+  note: string | null
   created_by: string
   created_at: string
-  executed_at?: string | null
-  needs_approval?: boolean
-  approved_by?: string | null
-  approved_at?: string | null
-  cancelled_by?: string | null
-  cancelled_at?: string | null
-  window_id?: string | null
-  release_id?: string | null
-  job_id?: string | null
+  executed_at: string | null
+  needs_approval: boolean
+  approved_by: string | null
+  approved_at: string | null
+  cancelled_by: string | null
+  cancelled_at: string | null
+  window_id: string | null
+  release_id: string | null
+  job_id: string | null
   revision: number
 }
 export interface SecretRef {
   secret: string
+}
+export interface SecretRequest {
+  value: string
+  hosts?: string[]
+  kinds?: string[]
+}
+export interface SecretView {
+  name: string
+  hosts: string[]
+  kinds: string[]
+  created_at: string
+  updated_at: string
 }
 export interface SessionView {
   session_id: string
@@ -1015,17 +1213,21 @@ export interface SessionView {
   created_at: string
   used_at: string
   expires_at: string
-  current?: boolean
+  current: boolean
+}
+export interface ShardCounts {
+  total: number
+  led: number
 }
 export interface ShardView {
   shard: number
-  leader?: string | null
-  leader_id?: string | null
+  leader: string | null
+  leader_id: string | null
   epoch: number
-  lease_left_seconds?: number | null
-  taken_at?: string | null
-  jobs?: number
-  wheel_entries?: number | null
+  lease_left_seconds: number | null
+  taken_at: string | null
+  jobs: number
+  wheel_entries: number | null
 }
 export interface ShellTarget {
   command?: string[] | null
@@ -1040,15 +1242,15 @@ export interface SignInLink {
   expires_at: string
 }
 export interface Tally {
-  dry_run?: boolean
-  matched?: number
-  done?: number
-  unchanged?: number
-  refused?: Refusal[]
-  run_ids?: string[]
-  sample?: SampledJob[]
-  through?: string | null
-  cursor?: string | null
+  dry_run: boolean
+  matched: number
+  done: number
+  unchanged: number
+  refused: Refusal[]
+  run_ids: string[]
+  sample: SampledJob[]
+  through: string | null
+  cursor: string | null
 }
 export interface Target {
   handler?: string
@@ -1073,13 +1275,19 @@ export interface TrialRequest {
   timeout_seconds?: number
 }
 export type Trigger = "backfill" | "catch_up" | "manual" | "redrive" | "schedule"
+export interface Upcoming {
+  at: string
+  start: string
+  minutes: MinuteAhead[]
+  estimated: boolean
+}
 export interface Why {
   scheduled_at: string
   disposition: "fired" | "skipped" | "upcoming"
-  reason?: string | null
-  run_id?: string | null
+  reason: string | null
+  run_id: string | null
   text: string
-  status?: string | null
+  status: string | null
 }
 export interface WindowSpec {
   entity_type: string
@@ -1101,8 +1309,8 @@ export interface WindowSpec {
 export interface WindowView {
   window_id: string
   starts: ScheduleView
-  ends?: ScheduleView | null
-  open_seconds?: number | null
+  ends: ScheduleView | null
+  open_seconds: number | null
 }
 export interface WorkerLeft {
   worker_id: string
@@ -1130,6 +1338,11 @@ export interface WorkerSpec {
   capacity?: number
   lease_seconds?: number
 }
+export interface ZoneFound {
+  zone: string
+  offset: string
+  abbreviation: string
+}
 
 export interface Operations {
   'POST /jobs': {
@@ -1140,7 +1353,7 @@ export interface Operations {
   }
   'GET /jobs': {
     path: null
-    query: { status?: "active" | "completed" | "deleted" | "paused" | null; label?: string | null; name?: string | null; target?: string | null; app?: string | null; problem?: boolean; sort?: "created_at" | "next_run_at"; limit?: number; cursor?: string | null }
+    query: { status?: "active" | "completed" | "deleted" | "paused" | null; label?: string | null; name?: string | null; target?: string | null; app?: string | null; problem?: boolean; search?: string | null; sort?: "-created_at" | "-name" | "created_at" | "name" | "next_run_at"; expand?: "strip" | null; limit?: number; cursor?: string | null }
     body: null
     answer: JobView[]
   }
@@ -1242,9 +1455,15 @@ export interface Operations {
   }
   'GET /runs': {
     path: null
-    query: { status?: string | null; trigger?: string | null; include?: "skipped" | null; limit?: number; cursor?: string | null; job?: string | null }
+    query: { job?: string | null; status?: string | null; trigger?: string | null; include?: "skipped" | null; queue?: string | null; since?: string | null; until?: string | null; late?: boolean; error?: string | null; worker?: string | null; limit?: number; cursor?: string | null }
     body: null
     answer: RunView[]
+  }
+  'GET /runs/counts': {
+    path: null
+    query: { job?: string | null; status?: string | null; trigger?: string | null; include?: "skipped" | null; queue?: string | null; since?: string | null; until?: string | null; late?: boolean; error?: string | null; worker?: string | null }
+    body: null
+    answer: RunCounts
   }
   'GET /runs/{run}': {
     path: { run: string }
@@ -1345,7 +1564,7 @@ export interface Operations {
   'POST /dead/{run}/redrive': {
     path: { run: string }
     query: null
-    body: null
+    body: RedriveOneRequest
     answer: RedriveAnswer
   }
   'POST /dead/{run}/discard': {
@@ -1455,6 +1674,24 @@ export interface Operations {
     query: null
     body: QuotaChanges
     answer: NamespaceView
+  }
+  'GET /secrets': {
+    path: null
+    query: null
+    body: null
+    answer: SecretView[]
+  }
+  'PUT /secrets/{secret}': {
+    path: { secret: string }
+    query: null
+    body: SecretRequest
+    answer: null
+  }
+  'DELETE /secrets/{secret}': {
+    path: { secret: string }
+    query: null
+    body: null
+    answer: null
   }
   'GET /session': {
     path: null
@@ -1737,6 +1974,54 @@ export interface Operations {
     query: { limit?: number; cursor?: string | null }
     body: null
     answer: JobChange[]
+  }
+  'GET /overview': {
+    path: null
+    query: null
+    body: null
+    answer: Overview
+  }
+  'GET /upcoming': {
+    path: null
+    query: { minutes?: number }
+    body: null
+    answer: Upcoming
+  }
+  'GET /jobs/{job}/stats': {
+    path: { job: string }
+    query: { hours?: number }
+    body: null
+    answer: JobFigures
+  }
+  'GET /calendar': {
+    path: null
+    query: { start?: string; end?: string; timezone?: string | null; kinds?: string }
+    body: null
+    answer: Agenda
+  }
+  'GET /search': {
+    path: null
+    query: { q?: string; limit?: number }
+    body: null
+    answer: Found[]
+  }
+  'POST /explain': {
+    path: null
+    query: null
+    body: ExplainRequest
+    answer: Explained
+  }
+  'GET /zones': {
+    path: null
+    query: { search?: string }
+    body: null
+    answer: ZoneFound[]
+  }
+  'GET /events': {
+    path: null
+    query: { job?: string | null; run?: string | null; seconds?: number | null }
+    body: null
+    answer: string
   }
   'GET /cluster': {
     path: null

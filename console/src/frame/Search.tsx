@@ -5,8 +5,8 @@ import { IconArrowRight, IconCalendarEvent, IconPlayerPlay, IconRepeat, IconSear
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useEffect, useId, useState } from 'react'
 import { useNavigate } from 'react-router'
-import { ApiError, call } from '@/api/client'
-import type { Found } from '@/api/types'
+import { call } from '@/api/client'
+import type { Found } from '@/api/schema'
 import { t } from '@/i18n'
 import { Status } from '@/parts/Status'
 import { PLACES } from './nav'
@@ -65,7 +65,7 @@ function Inside({ close }: { close: () => void }) {
   const list = useId()
   const found = useQuery({
     queryKey: ['search', asked],
-    queryFn: ({ signal }) => find(asked, signal),
+    queryFn: ({ signal }) => call('GET /search', { query: { q: asked, limit: 12 }, signal }),
     enabled: asked.length > 0,
     placeholderData: keepPreviousData,
   })
@@ -116,18 +116,6 @@ function Inside({ close }: { close: () => void }) {
       </ul>
     </div>
   )
-}
-
-/** From the search of the server; from the names of jobs where it has none. */
-async function find(text: string, signal: AbortSignal): Promise<Found[]> {
-  try {
-    return await call('GET /search', { query: { q: text, limit: 12 }, signal })
-  } catch (error) {
-    if (!(error instanceof ApiError) || error.status !== 404) throw error
-  }
-  if (/^r_\w+$/.test(text)) return [{ kind: 'run', id: text, title: text, subtitle: '' }]
-  const jobs = await call('GET /jobs', { query: { name: `${text}*`, limit: 12 }, signal })
-  return jobs.map((job) => ({ kind: 'job', id: job.job_id, title: job.name, subtitle: job.schedule, status: job.status }))
 }
 
 function hitsOf(text: string, found: Found[], everywhere: boolean): Hit[] {

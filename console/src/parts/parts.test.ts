@@ -4,7 +4,7 @@ import { allows, startingNamespace } from '@/frame/session'
 import { pathOf } from '@/frame/Search'
 import { linkOf } from '@/pages/overview'
 import { labelsOf } from '@/pages/jobs/bulk'
-import { gapBetween, stepsOf } from '@/pages/run/Timeline'
+import { stepsOf } from '@/pages/run/Timeline'
 import { counted } from './DataTable'
 import { MASK, masked } from './Json'
 
@@ -23,18 +23,17 @@ describe('what is shown', () => {
   })
 
   it('names the waits of a run', () => {
-    const run = { scheduled_at: '2026-01-01T00:00:00Z', fired_at: '2026-01-01T00:00:01Z', started_at: '2026-01-01T00:00:05.200Z', finished_at: null } as never
-    const steps = stepsOf(run)
-    expect(steps.map((step) => step.name)).toEqual(['scheduled', 'fired', 'started'])
-    expect(gapBetween(steps[1]!, steps[2]!, [{ from: 'fired', to: 'started', seconds: 4.2, cause: 'no free slot' }])).toEqual({ seconds: 4.2, cause: 'no free slot' })
-    expect(gapBetween(steps[0]!, steps[1]!, [])).toEqual({ seconds: 1, cause: null })
+    const waits = [{ from: 'nominal', to: 'fired', at: '2026-01-01T00:00:01Z', seconds: 1, cause: null }, { from: 'fired', to: 'started', at: '2026-01-01T00:00:05Z', seconds: 4.2, cause: 'no free slot' }] as never
+    const steps = stepsOf({ scheduled_at: '2026-01-01T00:00:00Z', waits })
+    expect(steps.map((step) => step.name)).toEqual(['nominal', 'fired', 'started'])
+    expect(steps[2]?.wait).toMatchObject({ seconds: 4.2, cause: 'no free slot' })
   })
 
   it('leads to what was found', () => {
     expect(pathOf({ kind: 'job', id: 'j_1', title: '' })).toBe('/jobs/j_1')
     expect(pathOf({ kind: 'entity', id: 'post/a b', title: '' })).toBe('/content/entities/post/a%20b')
-    expect(linkOf({ code: 'x', severity: 'error', text: '', link_kind: 'jobs', link: { problem: 'true' } })).toBe('/jobs?problem=true')
-    expect(linkOf({ code: 'x', severity: 'info', text: '' })).toBeNull()
+    expect(linkOf({ code: 'x', severity: 'error', text: '', count: 1, link_kind: 'jobs', link: { problem: 'true' } })).toBe('/jobs?problem=true')
+    expect(linkOf({ code: 'x', severity: 'info', text: '', count: 0, link_kind: 'cluster', link: {} })).toBe('/cluster')
   })
 
   it('reads labels', () => {

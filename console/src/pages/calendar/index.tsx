@@ -5,7 +5,7 @@ import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-quer
 import { useState } from 'react'
 import { useNavigate, useSearchParams } from 'react-router'
 import { call } from '@/api/client'
-import type { CalendarItem } from '@/api/types'
+import type { AgendaEntry } from '@/api/schema'
 import { useSession, useZone } from '@/frame/session'
 import { t } from '@/i18n'
 import { Calendar, type CalendarEvent } from '@/parts/calendar/Calendar'
@@ -13,10 +13,11 @@ import { addDays, daysOf, instantOf } from '@/parts/calendar/days'
 import { Move } from '@/parts/calendar/Move'
 import { useCalendar } from '@/parts/calendar/useCalendar'
 import { Code } from '@/parts/Copy'
+import { dayOf } from '@/parts/instant'
 import { tell } from '@/parts/notify'
 import { Failure, Page } from '@/parts/Page'
 
-type Entry = CalendarEvent & { item: CalendarItem }
+type Entry = CalendarEvent & { item: AgendaEntry }
 
 export default function CalendarPage() {
   const zone = useZone()
@@ -47,7 +48,8 @@ export default function CalendarPage() {
   const open = (event: CalendarEvent) => {
     const { item } = event as Entry
     if (item.kind === 'content') void navigate(`/content/schedules/${encodeURIComponent(item.id)}`)
-    else if (item.kind === 'run') void navigate(`/runs/${encodeURIComponent(item.id)}`)
+    else if (item.kind === 'release') void navigate(`/content/releases/${encodeURIComponent(item.id)}`)
+    else if (item.run_id) void navigate(`/runs/${encodeURIComponent(item.run_id)}`)
     else if (item.kind === 'campaign') void navigate(`/notifications/campaigns/${encodeURIComponent(item.id)}`)
     else void navigate(`/jobs/${encodeURIComponent(item.job_id ?? item.id)}`)
   }
@@ -60,7 +62,7 @@ export default function CalendarPage() {
         zone={zone}
         events={events}
         density={asked.data?.density ?? []}
-        clockChanges={asked.data?.clock_changes ?? []}
+        clockChanges={(asked.data?.clock_changes ?? []).map((change) => ({ date: dayOf(new Date(change.at), zone), note: change.text }))}
         go={go}
         open={open}
         {...(session.may('operator') ? { move: (event: CalendarEvent, local: string | null) => setMoving({ event: event as Entry, local }) } : {})}

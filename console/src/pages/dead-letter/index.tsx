@@ -35,10 +35,10 @@ function Shown({ letter }: { letter: DeadLetter }) {
     setError(null)
     try {
       const body = payload === null ? {} : { payload: parseExact(payload) }
-      const made = await call('POST /dead/{run}/redrive', { path, body } as never)
+      const made = await call('POST /dead/{run}/redrive', { path, body })
       tell(t('A new run was made'))
       await queries.invalidateQueries({ predicate: ({ queryKey: [name] }) => ['dead', 'dead-groups'].includes(String(name)) })
-      void navigate(`/runs/${(made as { run_id: string }).run_id}`)
+      void navigate(`/runs/${made.run_id}`)
     } catch (failure) {
       setError(failure)
     }

@@ -26,10 +26,10 @@ export function Redrive({ filter, name, count, close, done }: Props) {
     setError(null)
     try {
       const body = { ...filter, rate: rate === '' ? null : Number(rate), ...(dry ? { dry_run: true } : {}) }
-      const answer = (await call('POST /dead/redrive', { body })) as { redriven: number; matched?: number }
+      const answer = await call('POST /dead/redrive', { body })
       if (dry) setCounted(answer.matched ?? count)
       else {
-        tell(tn('{count} runs again', '{count} run again', answer.redriven))
+        tell(tn('{count} runs again', '{count} run again', answer.redriven ?? 0))
         close()
         await done()
       }

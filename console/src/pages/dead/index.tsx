@@ -72,7 +72,7 @@ function Group({ group, redrive, refresh }: { group: DeadGroup; redrive: () => v
     reason: 'required',
     act: async (reason) => {
       const done = await call('POST /dead/discard', { body: { error_group: group.error_group }, reason })
-      tell(tn('{count} was discarded', '{count} were discarded', done.discarded))
+      tell(tn('{count} was discarded', '{count} were discarded', done.discarded ?? 0))
       await refresh()
     },
   })

@@ -4,7 +4,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import type { ColumnDef } from '@tanstack/react-table'
 import { useMemo } from 'react'
 import { Link } from 'react-router'
-import { ApiError, page, type Paged } from '@/api/client'
+import { page, type Paged } from '@/api/client'
 import type { JobRow } from '@/api/types'
 import { useSession } from '@/frame/session'
 import { t } from '@/i18n'
@@ -19,14 +19,8 @@ import { Time, useNow } from '@/parts/Time'
 import { askForAll } from './bulk'
 import classes from './Jobs.module.css'
 
-async function load(filters: Filters, cursor: string | null, signal: AbortSignal): Promise<Paged<JobRow[]>> {
-  const query = { limit: 100, cursor, ...filters }
-  try {
-    return await (page('GET /jobs', { query: { expand: 'strip', ...query } as never, signal }) as Promise<Paged<JobRow[]>>)
-  } catch (error) {
-    if (!(error instanceof ApiError) || error.field !== 'expand') throw error
-    return page('GET /jobs', { query: query as never, signal }) as Promise<Paged<JobRow[]>>
-  }
+function load(filters: Filters, cursor: string | null, signal: AbortSignal): Promise<Paged<JobRow[]>> {
+  return page('GET /jobs', { query: { expand: 'strip', limit: 100, cursor, ...filters } as never, signal }) as Promise<Paged<JobRow[]>>
 }
 
 export default function Jobs() {

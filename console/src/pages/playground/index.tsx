@@ -4,7 +4,7 @@ import { useDebouncedValue } from '@mantine/hooks'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useSearchParams } from 'react-router'
 import { ApiError, call } from '@/api/client'
-import type { Explained } from '@/api/types'
+import type { Explained } from '@/api/schema'
 import icon from '@/icon.svg'
 import { t } from '@/i18n'
 import { browserZone, exactly, validZone } from '@/parts/instant'
@@ -93,10 +93,11 @@ function Shown({ data, zone }: { data: Explained; zone: string }) {
         </Panel>
       )}
       {data.difference && (
-        <Panel title={t('The difference')}>
+        <Panel title={t('The difference')} right={data.difference.explanation}>
+          <p>{t('Up to {time}: {common} in both, {first} only in the first, {second} only in the second.', { time: exactly(new Date(data.difference.until), zone), common: data.difference.common, first: data.difference.only_in_first, second: data.difference.only_in_second })}</p>
           <table className={classes.difference}>
             <thead><tr><th scope="col">{t('When')}</th><th scope="col">{t('First')}</th><th scope="col">{t('Second')}</th></tr></thead>
-            <tbody>{data.difference.map((each) => <tr key={each.at}><td className="num">{exactly(new Date(each.at), zone)}</td><td>{each.in !== 'second' ? '●' : ''}</td><td>{each.in !== 'first' ? '●' : ''}</td></tr>)}</tbody>
+            <tbody>{data.difference.differences.map((each) => <tr key={each.at + each.only_in}><td className="num">{exactly(new Date(each.at), zone)}</td><td>{each.only_in === 'first' ? '●' : ''}</td><td>{each.only_in === 'second' ? '●' : ''}</td></tr>)}</tbody>
           </table>
         </Panel>
       )}

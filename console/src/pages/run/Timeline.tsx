@@ -1,61 +1,44 @@
 /** nominal → due → fired → claimed → started → finished, with the waits between them named. */
-import type { RunDetail } from '@/api/schema'
-import type { Wait } from '@/api/types'
+import type { RunDetail, RunWait } from '@/api/schema'
 import { t } from '@/i18n'
 import { duration } from '@/parts/instant'
 import { Time } from '@/parts/Time'
 import classes from './Run.module.css'
 
-type Detail = RunDetail & { waits?: Wait[]; due_at?: string | null }
-interface Step {
+export interface Step {
   name: string
-  title: string
-  at: string | null
-}
-export interface Gap {
-  seconds: number
-  cause: string | null
+  at: string
+  /** What lay before it. */
+  wait: Pick<RunWait, 'seconds' | 'cause'> | null
 }
 
-const ORDER = ['scheduled', 'due', 'fired', 'claimed', 'started', 'finished'] as const
-
-export function stepsOf(run: Detail): Step[] {
-  const at: Record<string, string | null | undefined> = { scheduled: run.scheduled_at, due: run.due_at, fired: run.fired_at, claimed: run.claimed_at, started: run.started_at, finished: run.finished_at }
-  const titles: Record<string, string> = { scheduled: t('Scheduled'), due: t('Due'), fired: t('Fired'), claimed: t('Claimed'), started: t('Started'), finished: t('Finished') }
-  return ORDER.map((name) => ({ name, title: titles[name] ?? name, at: at[name] ?? null })).filter((step) => step.at !== null || step.name === 'scheduled')
+/** The nominal time, and where each wait of the run ended. */
+export function stepsOf(run: Pick<RunDetail, 'scheduled_at' | 'waits'>): Step[] {
+  return [{ name: 'nominal', at: run.scheduled_at, wait: null }, ...run.waits.map((wait) => ({ name: wait.to, at: wait.at, wait }))]
 }
 
-/** What lies between two steps, in the words of the server if it has some. */
-export function gapBetween(from: Step, to: Step, waits: Wait[]): Gap | null {
-  if (!from.at || !to.at) return null
-  const told = waits.find((wait) => wait.to === to.name)
-  const seconds = told?.seconds ?? (new Date(to.at).getTime() - new Date(from.at).getTime()) / 1000
-  return { seconds, cause: told?.cause ?? null }
+function titleOf(name: string): string {
+  return { nominal: t('Scheduled'), due: t('Due'), fired: t('Fired'), started: t('Started'), failed: t('Failed'), finished: t('Finished'), now: t('Now') }[name] ?? name
 }
 
-export function Timeline({ run }: { run: Detail }) {
-  const steps = stepsOf(run)
+export function Timeline({ run }: { run: Pick<RunDetail, 'scheduled_at' | 'waits'> }) {
   return (
     <ol className={classes.timeline}>
-      {steps.map((step, index) => {
-        const before = steps[index - 1]
-        const gap = before ? gapBetween(before, step, run.waits ?? []) : null
-        return (
-          <li key={step.name}>
-            {gap && (
-              <span className={classes.gap} data-long={gap.seconds >= 1 || undefined}>
-                <span>{duration(gap.seconds)}</span>
-                {gap.cause && <em>{gap.cause}</em>}
-              </span>
-            )}
-            <span className={classes.step}>
-              <span className={classes.dot} aria-hidden />
-              <strong>{step.title}</strong>
-              <Time at={step.at} show="clock" seconds />
+      {stepsOf(run).map((step, index) => (
+        <li key={index}>
+          {step.wait && (
+            <span className={classes.gap} data-long={step.wait.seconds >= 1 || undefined}>
+              <span>{duration(step.wait.seconds)}</span>
+              {step.wait.cause && <em>{step.wait.cause}</em>}
             </span>
-          </li>
-        )
-      })}
+          )}
+          <span className={classes.step} data-name={step.name}>
+            <span className={classes.dot} aria-hidden />
+            <strong>{titleOf(step.name)}</strong>
+            <Time at={step.at} show="clock" seconds />
+          </span>
+        </li>
+      ))}
     </ol>
   )
 }

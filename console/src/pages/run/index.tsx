@@ -5,7 +5,6 @@ import { useEffect, useRef, useState } from 'react'
 import { Link, useNavigate, useParams } from 'react-router'
 import { call, callExact } from '@/api/client'
 import type { Attempt, LogLine, RunDetail } from '@/api/schema'
-import type { Wait } from '@/api/types'
 import { useSession } from '@/frame/session'
 import { t, tn } from '@/i18n'
 import { useConfirm } from '@/parts/Confirm'
@@ -26,7 +25,7 @@ export default function Run() {
   const { feed } = useSession()
   const asked = useQuery({
     queryKey: ['run', id],
-    queryFn: () => callExact('GET /runs/{run}', { path: { run: id } }) as Promise<RunDetail & { waits?: Wait[]; due_at?: string | null }>,
+    queryFn: () => callExact('GET /runs/{run}', { path: { run: id } }),
     // A run that goes on is asked for again even if the stream is away.
     refetchInterval: ({ state }) => (state.data && LIVE.has(state.data.status) ? 5000 : false),
   })
@@ -37,8 +36,8 @@ export default function Run() {
     feed.look({ run: id })
     const stop = feed.listen((event) => {
       if (event.name === 'log') {
-        const given = JSON.parse(event.data) as LogLine | { lines: LogLine[] }
-        setLines((before) => [...before, ...('lines' in given ? given.lines : [given])])
+        const line = JSON.parse(event.data) as LogLine
+        setLines((before) => [...before, line])
       } else if (event.name === 'progress') void queries.invalidateQueries({ queryKey: ['run', id] })
     })
     return () => {

@@ -4,7 +4,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import type { ColumnDef } from '@tanstack/react-table'
 import { useMemo, useState, type ReactNode } from 'react'
 import { useSearchParams } from 'react-router'
-import { call, page, type Name } from '@/api/client'
+import { call, page } from '@/api/client'
 import type { AuditView, KeyView, NewKey, Role } from '@/api/schema'
 import { useSession } from '@/frame/session'
 import { number, t, tn } from '@/i18n'
@@ -135,7 +135,7 @@ function Secrets() {
   const save = async () => {
     setError(null)
     try {
-      await call('PUT /secrets/{name}' as Name, { path: { name }, body: { value } } as never)
+      await call('PUT /secrets/{secret}', { path: { secret: name }, body: { value } })
       tell(t('{name} is stored', { name }))
       setName('')
       setValue('')
@@ -161,8 +161,8 @@ function Secrets() {
         <Answer query={asked}>
           {(rows) => rows.length === 0 ? <Empty title={t('No secrets yet')} command="sexton secret set smtp-password" /> : (
             <table className={tables.table}><tbody>{rows.map((secret) => (
-              <tr key={secret.name}><td><strong>{secret.name}</strong></td><td className="quiet">{t('changed')} <Time at={secret.changed_at} /> {t('by')} {secret.changed_by}</td>
-                <td data-right><Button variant="subtle" color="red" onClick={() => ask({ title: t('Delete a secret'), object: secret.name, effect: t('Targets that name it fail from now on.'), verb: t('Delete'), destructive: true, reason: 'required', act: async (reason) => { await call('DELETE /secrets/{name}' as Name, { path: { name: secret.name }, reason } as never); await refresh() } })}>{t('Delete')}</Button></td></tr>
+              <tr key={secret.name}><td><strong>{secret.name}</strong></td><td className="quiet">{t('changed')} <Time at={secret.updated_at} /></td>
+                <td data-right><Button variant="subtle" color="red" onClick={() => ask({ title: t('Delete a secret'), object: secret.name, effect: t('Targets that name it fail from now on.'), verb: t('Delete'), destructive: true, reason: 'required', act: async (reason) => { await call('DELETE /secrets/{secret}', { path: { secret: secret.name }, reason }); await refresh() } })}>{t('Delete')}</Button></td></tr>
             ))}</tbody></table>
           )}
         </Answer>
