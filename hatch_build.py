@@ -14,7 +14,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -52,16 +51,8 @@ def build(*, again: bool = False) -> bool:
     wanted = fingerprint()
     if not again and STAMP.is_file() and STAMP.read_text("utf-8") == wanted:
         return False
-    node, npm = _programs()
-    try:
-        _compile(SOURCE, node, npm, "ci")
-    except CannotBuild:
-        # A lock that was made elsewhere may lack the binary packages of this platform.
-        with tempfile.TemporaryDirectory(prefix="sexton-console-") as folder:
-            copy = Path(folder) / "console"
-            shutil.copytree(SOURCE, copy, ignore=shutil.ignore_patterns("node_modules"))
-            (copy / "package-lock.json").unlink(missing_ok=True)
-            _compile(copy, node, npm, "install")
+    node = install()
+    _run([node, "node_modules/vite/bin/vite.js", "build", "--logLevel", "warn"], node)
     STAMP.write_text(wanted, "utf-8")
     return True
 
@@ -76,24 +67,25 @@ def fingerprint() -> str:
     return digest.hexdigest()
 
 
-def install(folder: Path = SOURCE) -> str:
-    """Make the packages ready for the unit tests; the path of node."""
+def install() -> str:
+    """Make the packages ready that the build and the unit tests need; the path of node."""
     node, npm = _programs()
-    _install(folder, node, npm, "ci")
+    ready, lock = SOURCE / "node_modules" / ".package-lock.json", SOURCE / "package-lock.json"
+    locked = lock.read_bytes()
+    known = SOURCE / "node_modules" / ".locked"
+    if ready.is_file() and known.is_file() and known.read_bytes() == locked:
+        return node
+    options = ("--no-audit", "--no-fund", "--loglevel=error", *PATIENCE)
+    try:
+        _run([node, npm, "ci", *options], node)
+    except CannotBuild:
+        # A lock that was made elsewhere may lack the binary packages of this platform; it is left as it was.
+        try:
+            _run([node, npm, "install", *options], node)
+        finally:
+            lock.write_bytes(locked)
+    known.write_bytes(locked)
     return node
-
-
-def _compile(folder: Path, node: str, npm: str, command: str) -> None:
-    _install(folder, node, npm, command)
-    _run([node, "node_modules/vite/bin/vite.js", "build", "--logLevel", "warn"], folder, node)
-
-
-def _install(folder: Path, node: str, npm: str, command: str) -> None:
-    ready, lock = folder / "node_modules" / ".package-lock.json", folder / "package-lock.json"
-    if ready.is_file() and lock.is_file() and ready.stat().st_mtime >= lock.stat().st_mtime:
-        return
-    _run([node, npm, command, "--no-audit", "--no-fund", "--loglevel=error", *PATIENCE], folder, node)
-    ready.touch()
 
 
 def _programs() -> tuple[str, str]:
@@ -110,7 +102,7 @@ def _programs() -> tuple[str, str]:
     return str(root / "bin" / "node"), str(root / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js")
 
 
-def _run(command: list[str], folder: Path, node: str) -> None:
+def _run(command: list[str], node: str) -> None:
     environment = {
         **os.environ,
         "PATH": f"{Path(node).parent}{os.pathsep}{os.environ.get('PATH', '')}",
@@ -119,7 +111,7 @@ def _run(command: list[str], folder: Path, node: str) -> None:
     try:
         done = subprocess.run(
             command,
-            cwd=folder,
+            cwd=SOURCE,
             env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -5,7 +5,7 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import react from '@vitejs/plugin-react'
 import { defineConfig, type Plugin } from 'vite'
 
-const OUTPUT = process.env['SEXTON_CONSOLE_OUTPUT'] ?? resolve(__dirname, '../src/sexton/api/static/console')
+const OUTPUT = process.env['SEXTON_CONSOLE_OUTPUT'] ?? resolve(import.meta.dirname, '../src/sexton/api/static/console')
 // What a compressed copy is worth: below this it saves nothing.
 const SMALLEST = 1024
 
@@ -30,7 +30,7 @@ function compressed(): Plugin {
 
 export default defineConfig({
   plugins: [react(), compressed()],
-  resolve: { alias: { '@': resolve(__dirname, 'src') } },
+  resolve: { alias: { '@': resolve(import.meta.dirname, 'src') } },
   build: {
     outDir: OUTPUT,
     emptyOutDir: true,

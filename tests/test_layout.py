@@ -12,6 +12,7 @@ TESTS = ROOT / "tests"
 
 # Folders of tests that belong to no package: what they test is named beside them.
 APART = {
+    "console": "the web console in a real browser",
     "examples": "the programs in examples/",
     "faults": "whole clusters that lose their parts",
     "servers": "the harness that installs and starts real servers",

@@ -15,7 +15,7 @@ export const theme = createTheme({
   primaryColor: 'bronze',
   primaryShade: { light: 7, dark: 4 },
   autoContrast: true,
-  luminanceThreshold: 0.4,
+  luminanceThreshold: 0.3,
   colors: { bronze, gray: ink, dark },
   black: '#1f1e1b',
   fontFamily: "'Inter Variable', ui-sans-serif, system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif",

@@ -19,9 +19,12 @@ T = TypeVar("T")
 class Server:
     """The API, with a scheduler and a worker if `roles` names them."""
 
-    def __init__(self, database_url: str, roles: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, database_url: str, roles: tuple[str, ...] = (), settings: Settings | None = None
+    ) -> None:
         self._database_url = database_url
         self._roles = roles
+        self._settings = settings or Settings()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever)
         self._stack = AsyncExitStack()
@@ -48,8 +51,8 @@ class Server:
         self._stack.push_async_callback(self.database.close)
         node = None
         if self._roles:
-            node = Node(Settings(), self.database, roles=list(self._roles))
+            node = Node(self._settings, self.database, roles=list(self._roles))
             await node.start()
             self._stack.push_async_callback(node.stop)
-        api = await self._stack.enter_async_context(serve(self.database, Settings(), node))
+        api = await self._stack.enter_async_context(serve(self.database, self._settings, node))
         self.url = api.base

@@ -321,6 +321,11 @@ def offer_schemathesis(sandbox: Sandbox) -> str:
     return str(sandbox.programs.absolute() / "schemathesis")
 
 
+def offer_chromium(_sandbox: Sandbox) -> str:
+    """No server: the browser, which tests start themselves."""
+    return "/usr/bin/chromium"
+
+
 SERVERS = (
     Server(
         "redis",
@@ -422,6 +427,15 @@ SERVERS = (
         offer_schemathesis,
         programs=(str(Path(".servers/schemathesis/schemathesis").absolute()),),
         wheels=("schemathesis",),
+        ready=lambda _address: True,
+    ),
+    Server(
+        "chromium",
+        "SEXTON_TEST_CHROMIUM",
+        offer_chromium,
+        programs=("/usr/bin/chromium", str(Path(".servers/chromium/node_modules/axe-core").absolute())),
+        packages=("chromium",),
+        modules=("axe-core@4",),
         ready=lambda _address: True,
     ),
     Server(

@@ -213,6 +213,11 @@ export interface CeleryTarget {
   wait?: boolean
   result_url?: string | SecretRef | null
 }
+export interface ChannelStep {
+  channel: string
+  after_seconds?: number
+  unless?: "sent" | "delivered" | "read"
+}
 export interface ClaimRequest {
   limit?: number
   wait_seconds?: number
@@ -325,6 +330,12 @@ export interface ElectorView {
   ok: boolean
   errors: string[]
 }
+export interface EmailParts {
+  subject: string
+  text?: string | null
+  html?: string | null
+  mjml?: string | null
+}
 export interface EndedSessions {
   ended: number
 }
@@ -378,6 +389,12 @@ export interface EntityView {
   pending: ScheduleView[]
   history: EntityChange[]
   executions: ExecutionView[]
+}
+export interface ErasureView {
+  user_id: string
+  erased_at: string
+  rows: Record<string, number>
+  certificate: string
 }
 export interface ExecutionView {
   execution_id: string | null
@@ -457,6 +474,12 @@ export interface Found {
   status: string | null
   namespace: string
 }
+export interface FrequencyCap {
+  n: number
+  per: "day" | "week"
+  channel?: string | null
+  topic?: string | null
+}
 export interface Health {
   status: string
   version: string
@@ -498,6 +521,12 @@ export interface ImportAnswer {
   lines: number
   created: number
   schedule_ids: string[] | null
+}
+export interface InAppParts {
+  title?: string | null
+  body?: string | null
+  text?: string | null
+  link?: string | null
 }
 export interface JobChange {
   entry_id: string
@@ -664,6 +693,7 @@ export interface LoopState {
   name: string
   healthy: boolean
 }
+export type MessageStatus = "bounced" | "cancelled" | "delivered" | "expired" | "failed" | "held" | "pending" | "processing" | "sent" | "suppressed" | "unconfirmed"
 export interface MessageTarget {
   broker: "kafka" | "mqtt" | "nats" | "rabbitmq" | "redis" | "sqs"
   url: string | SecretRef
@@ -777,6 +807,80 @@ export interface NoticeView {
   events: NoticeEvent[]
   job_id: string | null
 }
+export interface NotificationMove {
+  send_at?: string | null
+  local_time?: string | null
+  timezone?: string | null
+  fold?: "first" | "second" | null
+  gap?: "after" | "shift" | null
+}
+export interface NotificationSettings {
+  timezone?: string | null
+  locale?: string | null
+  quiet_hours?: QuietRange[] | QuietRange | null
+  quiet_passes?: Urgency[]
+  caps?: FrequencyCap[] | null
+}
+export interface NotificationSpec {
+  template_id: string
+  channel: string | (string | ChannelStep)[]
+  user_id?: string | null
+  address?: unknown
+  template_vars?: Record<string, unknown>
+  template_version?: number | string | null
+  send_at?: string | null
+  local_time?: string | null
+  timezone?: string | null
+  fold?: "first" | "second" | null
+  gap?: "after" | "shift" | null
+  urgency?: Urgency | null
+  expires_seconds?: number | null
+  max_retries?: number
+  retry_seconds?: number | null
+  topic?: string | null
+}
+export interface NotificationTarget {
+
+}
+export interface NotificationView {
+  notification_id: string
+  status: MessageStatus
+  user_id: string | null
+  channel: string
+  channels: string[]
+  template_id: string
+  template_version: number | null
+  send_at_utc: string
+  local_time: string | null
+  timezone: string | null
+  local_time_display: string
+  next_at: string | null
+  expires_at: string | null
+  urgency: string | null
+  topic: string | null
+  hold_reason: string | null
+  sent_at: string | null
+  failure_reason: string | null
+  retry_count: number
+  max_retries: number
+  retry_seconds: number
+  provider: string | null
+  campaign_id: string | null
+  created_by: string
+  created_at: string
+}
+export interface NotificationWhy {
+  notification_id: string
+  status: string
+  summary: string
+  lines: WhyLine[]
+  notification: NotificationView
+}
+export interface NotificationsAnswer {
+  lines: number
+  created: number
+  notification_ids: string[] | null
+}
 export interface OccurrenceRecord {
   scheduled_at: string
   disposition: "fired" | "skipped" | "upcoming"
@@ -784,6 +888,10 @@ export interface OccurrenceRecord {
   run_id: string | null
 }
 export type OnFailure = "continue" | "stop" | "undo"
+export interface OptOut {
+  channel?: string | null
+  topic?: string | null
+}
 export interface OtherSchedule {
   schedule: string
   timezone?: string | null
@@ -819,6 +927,14 @@ export interface Preview {
   occurrences: PreviewedTime[]
   warnings: string[]
 }
+export interface PreviewSpec {
+  channel?: string | null
+  version?: number | null
+  locale?: string | null
+  timezone?: string | null
+  user_id?: string | null
+  template_vars?: Record<string, unknown>
+}
 export interface PreviewedTime {
   scheduled_at: string
   local: string
@@ -836,6 +952,11 @@ export interface Problem {
   position: number | null
   request_id: string | null
 }
+export interface PushParts {
+  title: string
+  body?: string | null
+  link?: string | null
+}
 export interface QueuePauseRequest {
   reason?: string | null
 }
@@ -852,6 +973,11 @@ export interface QueueView {
   waiting: number
   oldest_available_at: string | null
   warnings: string[]
+}
+export interface QuietRange {
+  start: string
+  end: string
+  days?: string[] | null
 }
 export interface QuotaChanges {
   description?: string | null
@@ -875,6 +1001,57 @@ export interface Readiness {
   database: string
   loops: LoopState[]
   warnings: string[]
+}
+export interface RecipientExport {
+  recipient: RecipientView
+  notifications: NotificationView[]
+  more: boolean
+  suppressions: Record<string, unknown>[]
+}
+export interface RecipientLine {
+  email?: string | null
+  phone?: string | null
+  devices?: Record<string, unknown>[] | null
+  addresses?: Record<string, unknown> | null
+  timezone?: string | null
+  locale?: string | null
+  quiet_hours?: QuietRange[] | QuietRange | null
+  opt_outs?: OptOut[] | null
+  caps?: FrequencyCap[] | null
+  fields?: Record<string, unknown> | null
+  user_id: string
+}
+export interface RecipientSpec {
+  email?: string | null
+  phone?: string | null
+  devices?: Record<string, unknown>[] | null
+  addresses?: Record<string, unknown> | null
+  timezone?: string | null
+  locale?: string | null
+  quiet_hours?: QuietRange[] | QuietRange | null
+  opt_outs?: OptOut[] | null
+  caps?: FrequencyCap[] | null
+  fields?: Record<string, unknown> | null
+}
+export interface RecipientView {
+  user_id: string
+  email: string | null
+  phone: string | null
+  devices: unknown[]
+  addresses: Record<string, unknown>
+  timezone: string | null
+  locale: string | null
+  quiet_hours: unknown
+  opt_outs: unknown[]
+  caps: unknown[]
+  fields: Record<string, unknown>
+  created_at: string
+  updated_at: string
+}
+export interface RecipientsAnswer {
+  lines: number
+  created: number
+  changed: number
 }
 export interface RedriveAnswer {
   run_id: string
@@ -987,6 +1164,14 @@ export interface ReleaseView {
   cancelled_at: string | null
   job_id: string
   revision: number
+}
+export interface RenderedView {
+  channel: string
+  locale: string
+  parts: Record<string, string>
+  sms_length: number | null
+  sms_segments: number | null
+  sms_encoding: string | null
 }
 export interface ReportAnswer {
   run_id: string
@@ -1241,6 +1426,9 @@ export interface SignInLink {
   url: string
   expires_at: string
 }
+export interface SmsParts {
+  text: string
+}
 export interface Tally {
   dry_run: boolean
   matched: number
@@ -1259,6 +1447,38 @@ export interface Target {
   celery?: CeleryTarget
   shell?: ShellTarget
   content?: ContentTarget
+  notification?: NotificationTarget
+}
+export interface TemplateSpec {
+  email?: EmailParts | null
+  sms?: SmsParts | null
+  push?: PushParts | null
+  in_app?: InAppParts | null
+  others?: Record<string, Record<string, string>> | null
+  locale?: string | null
+  variables?: Record<string, string | VariableSpec> | null
+  urgency?: Urgency | null
+  expires_seconds?: number | null
+  topic?: string | null
+}
+export interface TemplateVersionView {
+  version: number
+  locales: string[]
+  created_by: string
+  created_at: string
+}
+export interface TemplateView {
+  template_id: string
+  version: number
+  latest_version: number
+  locales: Record<string, unknown>
+  variables: Record<string, unknown>
+  urgency: string | null
+  expires_seconds: number | null
+  topic: string | null
+  created_by: string
+  created_at: string
+  deleted_at: string | null
 }
 export interface Trial {
   success: boolean
@@ -1274,12 +1494,28 @@ export interface TrialRequest {
   payload?: unknown
   timeout_seconds?: number
 }
+export interface TrialSpec {
+  channel?: string | null
+  version?: number | null
+  locale?: string | null
+  timezone?: string | null
+  user_id?: string | null
+  template_vars?: Record<string, unknown>
+  address?: unknown
+}
 export type Trigger = "backfill" | "catch_up" | "manual" | "redrive" | "schedule"
 export interface Upcoming {
   at: string
   start: string
   minutes: MinuteAhead[]
   estimated: boolean
+}
+export type Urgency = "asap" | "digest" | "time_sensitive"
+export interface VariableSpec {
+  type?: "string" | "number" | "integer" | "boolean" | "date" | "datetime" | "list" | "object" | "any"
+  required?: boolean
+  default?: unknown
+  sample?: unknown
 }
 export interface Why {
   scheduled_at: string
@@ -1288,6 +1524,13 @@ export interface Why {
   run_id: string | null
   text: string
   status: string | null
+}
+export interface WhyLine {
+  at: string
+  local: string
+  kind: string
+  text: string
+  detail: Record<string, unknown>
 }
 export interface WindowSpec {
   entity_type: string
@@ -1956,6 +2199,150 @@ export interface Operations {
     query: { chunk?: number; force?: boolean; ids?: boolean }
     body: string
     answer: ImportAnswer
+  }
+  'POST /notifications': {
+    path: null
+    query: null
+    body: NotificationSpec
+    answer: NotificationView
+  }
+  'GET /notifications': {
+    path: null
+    query: { user_id?: string | null; status?: "bounced" | "cancelled" | "delivered" | "expired" | "failed" | "held" | "pending" | "processing" | "sent" | "suppressed" | "unconfirmed" | null; template_id?: string | null; limit?: number; cursor?: string | null }
+    body: null
+    answer: NotificationView[]
+  }
+  'POST /notifications/bulk': {
+    path: null
+    query: { chunk?: number; ids?: boolean }
+    body: string
+    answer: NotificationsAnswer
+  }
+  'GET /notifications/settings': {
+    path: null
+    query: null
+    body: null
+    answer: NotificationSettings
+  }
+  'PUT /notifications/settings': {
+    path: null
+    query: null
+    body: NotificationSettings
+    answer: NotificationSettings
+  }
+  'GET /notifications/{notification}': {
+    path: { notification: string }
+    query: null
+    body: null
+    answer: NotificationView
+  }
+  'GET /notifications/{notification}/why': {
+    path: { notification: string }
+    query: null
+    body: null
+    answer: NotificationWhy
+  }
+  'POST /notifications/{notification}/cancel': {
+    path: { notification: string }
+    query: null
+    body: null
+    answer: NotificationView
+  }
+  'POST /notifications/{notification}/reschedule': {
+    path: { notification: string }
+    query: null
+    body: NotificationMove
+    answer: NotificationView
+  }
+  'POST /notifications/{notification}/resend': {
+    path: { notification: string }
+    query: null
+    body: null
+    answer: NotificationView
+  }
+  'GET /recipients': {
+    path: null
+    query: { limit?: number; cursor?: string | null }
+    body: null
+    answer: RecipientView[]
+  }
+  'POST /recipients/bulk': {
+    path: null
+    query: { chunk?: number }
+    body: string
+    answer: RecipientsAnswer
+  }
+  'PUT /recipients/{user_id}': {
+    path: { user_id: string }
+    query: null
+    body: RecipientSpec
+    answer: RecipientView
+  }
+  'PATCH /recipients/{user_id}': {
+    path: { user_id: string }
+    query: null
+    body: RecipientSpec
+    answer: RecipientView
+  }
+  'GET /recipients/{user_id}': {
+    path: { user_id: string }
+    query: null
+    body: null
+    answer: RecipientView
+  }
+  'DELETE /recipients/{user_id}': {
+    path: { user_id: string }
+    query: null
+    body: null
+    answer: ErasureView
+  }
+  'GET /recipients/{user_id}/export': {
+    path: { user_id: string }
+    query: null
+    body: null
+    answer: RecipientExport
+  }
+  'GET /templates': {
+    path: null
+    query: { limit?: number; cursor?: string | null }
+    body: null
+    answer: TemplateView[]
+  }
+  'PUT /templates/{template_id}': {
+    path: { template_id: string }
+    query: null
+    body: TemplateSpec
+    answer: TemplateView
+  }
+  'GET /templates/{template_id}': {
+    path: { template_id: string }
+    query: { version?: number | null }
+    body: null
+    answer: TemplateView
+  }
+  'DELETE /templates/{template_id}': {
+    path: { template_id: string }
+    query: null
+    body: null
+    answer: null
+  }
+  'GET /templates/{template_id}/versions': {
+    path: { template_id: string }
+    query: { limit?: number; cursor?: string | null }
+    body: null
+    answer: TemplateVersionView[]
+  }
+  'POST /templates/{template_id}/preview': {
+    path: { template_id: string }
+    query: null
+    body: PreviewSpec
+    answer: RenderedView[]
+  }
+  'POST /templates/{template_id}/test': {
+    path: { template_id: string }
+    query: null
+    body: TrialSpec
+    answer: NotificationView
   }
   'GET /audit': {
     path: null

@@ -11,7 +11,7 @@ import { t } from '@/i18n'
 import { useConfirm } from '@/parts/Confirm'
 import { DataTable, type Filter, type Filters } from '@/parts/DataTable'
 import { Empty } from '@/parts/Empty'
-import { browserZone, shortly, validZone } from '@/parts/instant'
+import { browserZone, shortly, validZone, wallOf } from '@/parts/instant'
 import { Page } from '@/parts/Page'
 import { Status } from '@/parts/Status'
 import { Strip } from '@/parts/Strip'
@@ -113,7 +113,7 @@ function makeColumns(): ColumnDef<JobRow>[] {
       id: 'last',
       header: () => t('Last outcome'),
       cell: ({ row: { original: job } }) => (job.last_outcome ? <span className={classes.last}><Status status={job.last_outcome} /> <span className="quiet"><Time at={job.last_run_at} zone={job.timezone} /></span></span> : <span className="quiet">–</span>),
-      meta: { hide: 'md', width: 190 },
+      meta: { hide: 'md', width: 150 },
     },
     { id: 'strip', header: () => t('Last runs'), cell: ({ row: { original: job } }) => <Strip items={job.strip} />, meta: { hide: 'lg', width: 110 } },
   ]
@@ -129,7 +129,7 @@ function NextRun({ job }: { job: JobRow }) {
   return (
     <div className={classes.next}>
       <strong className="num"><Time at={job.next_run_at} zone={job.timezone} show="countdown" /></strong>
-      <span className="quiet num">{shortly(at, zone, now)} {zone === mine ? '' : `${zone.split('/').at(-1)?.replaceAll('_', ' ')} · ${shortly(at, mine, now)}`}</span>
+      <span className="quiet num">{shortly(at, zone, now)} {zone === mine ? '' : `${zone.split('/').at(-1)?.replaceAll('_', ' ')} · ${wallOf(at, mine).slice(11)}`}</span>
     </div>
   )
 }

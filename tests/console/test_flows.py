@@ -1,0 +1,233 @@
+"""What people do in the console, from the first click to what the API says afterwards."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from sexton import clock
+from sexton.config import Settings
+from tests.cli.server import Server
+from tests.console.conftest import PATIENCE_MS, ZONE, Visit, ask
+
+pytestmark = pytest.mark.servers
+KEY = "k" * 40
+
+expect.set_options(timeout=PATIENCE_MS)
+
+
+def test_make_a_job_in_the_form_see_it_fire_and_open_the_run(visit: Visit, server: Server) -> None:
+    page = visit.open("/jobs/new")
+    page.get_by_role("textbox", name="Schedule", exact=True).fill("evry 5s")
+    expect(page.locator("[aria-live=polite] .bad").first).to_be_visible()  # the preview says what is wrong
+    page.get_by_role("textbox", name="Schedule", exact=True).fill("every 2s")
+    expect(page.get_by_text("Every 2 seconds")).to_be_visible()
+    page.get_by_role("textbox", name="Name", exact=True).fill("hello")
+    page.get_by_role("textbox", name="Handler", exact=True).fill("sexton.log")
+    page.get_by_role("textbox", name="Payload", exact=True).fill('{"n": 12345678901234567890}')
+    page.get_by_role("button", name="Make the job").click()
+    expect(page.get_by_role("heading", name="hello", exact=True)).to_be_visible()
+    run = page.locator("table a.mono").first
+    expect(run).to_be_visible()  # without reloading
+    run.click()
+    expect(page.get_by_text("What happened when")).to_be_visible()
+    expect(page.get_by_text("12345678901234567890").first).to_be_visible()
+    expect(page.locator("h1 ~ * >> text=success").first).to_be_visible()
+    assert ask(server, "GET", "/jobs/hello")["target"] == {"handler": "sexton.log"}
+
+
+def test_a_wrong_field_is_told_at_the_field(visit: Visit) -> None:
+    page = visit.open("/jobs/new")
+    page.get_by_role("textbox", name="Schedule", exact=True).fill("@daily")
+    page.get_by_role("textbox", name="Name", exact=True).fill("hello")
+    page.get_by_role("textbox", name="Payload", exact=True).fill('{"n": ')
+    page.get_by_role("button", name="Make the job").click()
+    expect(page.get_by_text("This is not JSON")).to_be_visible()
+
+
+def test_a_job_breaks_and_its_dead_letter_is_redriven(visit: Visit, server: Server) -> None:
+    # No server listens on this port, and one try is all it has.
+    target = {"http": {"url": "http://127.0.0.1:9/hook"}}
+    at = (clock.now() + timedelta(seconds=1)).isoformat()
+    ask(server, "POST", "/jobs", {"name": "broken", "schedule": at, "target": target, "max_retries": 0})
+    page = visit.open("/dead")
+    expect(page.get_by_role("button", name="Redrive", exact=True)).to_be_visible()
+    page.get_by_role("button", name="Redrive", exact=True).click()
+    page.get_by_role("button", name="Dry run").click()
+    expect(page.get_by_text("nothing was done")).to_be_visible()
+    page.get_by_role("button", name="Redrive 1").click()
+    expect(page.get_by_text("1 runs again")).to_be_visible()
+    page.goto(f"{visit.url}/runs?trigger=redrive")
+    expect(page.get_by_role("cell", name="redrive").first).to_be_visible()
+
+
+def test_what_is_destroyed_is_named_and_needs_a_reason(visit: Visit, server: Server) -> None:
+    job = ask(
+        server, "POST", "/jobs", {"name": "old", "schedule": "@daily", "target": {"handler": "sexton.log"}}
+    )
+    page = visit.open(f"/jobs/{job['job_id']}")
+    page.get_by_role("button", name="More").click()
+    page.get_by_role("menuitem", name="Delete").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_text("old", exact=True)).to_be_visible()
+    expect(dialog.get_by_role("button", name="Delete")).to_be_disabled()
+    dialog.get_by_role("textbox", name="Reason").fill("replaced by new")
+    dialog.get_by_role("button", name="Delete").click()
+    expect(page).to_have_url(re.compile(r"/jobs$"))
+    [entry] = ask(server, "GET", "/audit?action=job.deleted")
+    assert entry["reason"] == "replaced by new"
+
+
+def test_one_is_found_among_200_000_and_all_that_match_are_paused(visit: Visit, server: Server) -> None:
+    ask(server, "POST", "/jobs", {"name": "needle-in-the-hay", "schedule": "@yearly", "owner": "kim"})
+    ask(server, "POST", "/jobs", {"name": "hay", "schedule": "0 0 1 1 *"})
+    server.run(_multiply(server, 200_000))
+    page = visit.open("/jobs")
+    page.get_by_role("textbox", name="Name, owner, description").fill("needle")
+    expect(page.get_by_role("link", name="needle-in-the-hay")).to_be_visible()
+    assert "search=needle" in page.url
+    page.get_by_role("checkbox", name="Select all rows that are loaded").check()
+    page.get_by_role("button", name="Pause", exact=True).click()
+    expect(page.get_by_role("dialog").get_by_text("1 job", exact=True)).to_be_visible()
+    page.get_by_role("dialog").get_by_role("button", name=re.compile("^Pause")).click()
+    expect(page.get_by_text("1 job was changed")).to_be_visible()
+    assert ask(server, "GET", "/jobs/needle-in-the-hay")["status"] == "paused"
+
+
+async def _multiply(server: Server, count: int) -> None:
+    """Copies of a job in the table, as an import would have made them."""
+    columns = await server.database.fetch(
+        "select string_agg(quote_ident(column_name), ', ') as names from information_schema.columns "
+        "where table_schema = current_schema() and table_name = 'jobs' and is_generated = 'NEVER' "
+        "and column_name not in ('id', 'name')"
+    )
+    names = columns[0]["names"]
+    await server.database.fetch(
+        f"insert into jobs (id, name, {names}) select 1000000000 + n, 'hay-' || n, {names} from jobs, "
+        f"generate_series(1, {count}) n where name = 'hay'"
+    )
+    await server.database.fetch("analyze jobs")
+
+
+def test_a_content_item_is_dragged_to_another_day_and_goes_out(visit: Visit, server: Server) -> None:
+    ask(server, "PUT", "/content/entities/post/1", {"body": {"title": "Spring"}})
+    day = (clock.now().astimezone(ZoneInfo(ZONE)) + timedelta(days=1)).date()
+    local = f"{day}T09:00"
+    plan = {"entity_type": "post", "entity_id": "1", "action": "publish", "created_by": "kim"}
+    made = ask(server, "POST", "/content/schedules", {**plan, "local_time": local, "timezone": ZONE})
+    page = visit.open(f"/content/calendar?view=week&day={day}")
+    chip = page.get_by_role("button", name=re.compile("09:00 post/1"))
+    expect(chip).to_be_visible()
+    page.goto(f"{visit.url}/content/calendar?view=month&day={day}")
+    target = day + timedelta(days=-1 if (day + timedelta(days=1)).month != day.month else 1)
+    if target <= clock.now().date():
+        target = day  # the month ends today: only the time is moved, below
+    chip.drag_to(page.locator(f'[data-day="{target}"]'))
+    if target != day:
+        page.get_by_role("dialog").get_by_role("button", name="Move", exact=True).click()
+        expect(page.get_by_text("post/1 is moved")).to_be_visible()
+        moved = ask(server, "GET", f"/content/schedules/{made['schedule_id']}")
+        assert moved["local_time_display"].replace(" ", "T").startswith(f"{target}T09:00")
+    chip.focus()
+    page.keyboard.press("m")
+    expect(page.get_by_role("dialog").get_by_label("New time")).to_be_visible()
+    page.keyboard.press("Escape")
+    chip.click()
+    page.get_by_role("button", name="Now", exact=True).click()
+    page.get_by_role("dialog").get_by_role("button", name="Now", exact=True).click()
+    expect(page.locator("h1 ~ * >> text=done").first).to_be_visible()
+    assert ask(server, "GET", "/content/entities/post/1")["state"] == "published"
+
+
+@pytest.fixture
+def guarded(database_url: str) -> Iterator[Server]:
+    """Where people must sign in."""
+    with Server(database_url, settings=Settings(api_keys=KEY)) as started:
+        yield started
+
+
+def signed_in(browser: Browser, server: Server, key: str) -> tuple[Visit, Page]:
+    context = browser.new_context(locale="en-GB", timezone_id=ZONE)
+    visit = Visit(context, server.url)
+    link = ask(server, "POST", "/links", key=key)["url"]
+    visit.page.goto(link)
+    expect(visit.page.get_by_role("heading", name="Overview")).to_be_visible()
+    return visit, visit.page
+
+
+def test_sign_in_and_out(browser: Browser, guarded: Server) -> None:
+    context = browser.new_context(locale="en-GB")
+    stranger = Visit(context, guarded.url)
+    expect(stranger.open("/jobs?status=paused").get_by_role("heading", name="Sign in")).to_be_visible()
+    assert "next=%2Fjobs%3Fstatus%3Dpaused" in stranger.page.url
+    context.close()
+    visit, page = signed_in(browser, guarded, KEY)
+    page.get_by_role("button", name="You, and how this looks").click()
+    page.get_by_role("menuitem", name="Sign out").click()
+    expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+    visit.open("/jobs")
+    expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+    visit.context.close()
+    visit.check()
+
+
+def test_a_viewer_sees_and_changes_nothing(browser: Browser, guarded: Server) -> None:
+    job = {"name": "hello", "schedule": "@daily", "target": {"handler": "sexton.log"}}
+    made = ask(guarded, "POST", "/jobs", job, key=KEY)
+    spec = {"name": "reader", "role": "viewer", "namespace": "default"}
+    key = ask(guarded, "POST", "/keys", spec, key=KEY)["key"]
+    visit, page = signed_in(browser, guarded, key)
+    page.goto(f"{guarded.url}/jobs")
+    expect(page.get_by_role("link", name="hello")).to_be_visible()
+    expect(page.get_by_role("link", name="New job")).to_have_count(0)
+    page.goto(f"{guarded.url}/jobs/{made['job_id']}")
+    expect(page.get_by_role("heading", name="hello")).to_be_visible()
+    expect(page.get_by_role("button", name="Run now")).to_have_count(0)
+    page.goto(f"{guarded.url}/jobs/{made['job_id']}/edit")
+    page.get_by_role("textbox", name="Name", exact=True).fill("mine")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Not allowed")).to_be_visible()
+    visit.context.close()
+    visit.check()
+
+
+def test_the_connection_is_lost_and_comes_back(visit: Visit, server: Server) -> None:
+    page = visit.open("/jobs")
+    expect(page.get_by_role("button", name=re.compile("^Live"))).to_be_visible()
+    visit.context.set_offline(True)
+    expect(page.get_by_text("The connection to the server is lost")).to_be_visible()
+    visit.context.set_offline(False)
+    expect(page.get_by_text("The connection to the server is lost")).to_have_count(0)
+    ask(server, "POST", "/jobs", {"name": "later", "schedule": "@daily", "target": {"handler": "sexton.log"}})
+    expect(page.get_by_role("link", name="later")).to_be_visible()  # live again, without reloading
+
+
+def test_everything_can_be_reached_by_keys(visit: Visit, server: Server) -> None:
+    ask(server, "POST", "/jobs", {"name": "billing-report", "schedule": "@daily"})
+    page = visit.open("/")
+    expect(page.get_by_role("heading", name="Overview")).to_be_visible()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog").get_by_text("Go to")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.keyboard.press("g")
+    page.keyboard.press("r")
+    expect(page).to_have_url(re.compile("/runs$"))
+    page.keyboard.press("/")
+    page.keyboard.type("billing")
+    expect(page.get_by_role("option", name=re.compile("billing-report"))).to_be_visible()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="billing-report")).to_be_visible()
+
+
+def test_another_language_can_be_chosen(visit: Visit) -> None:
+    page = visit.open("/")
+    page.get_by_role("button", name="You, and how this looks").click()
+    page.get_by_role("menuitem", name="Deutsch").click()
+    expect(page.get_by_role("heading", name="Überblick")).to_be_visible()
+    assert page.evaluate("document.documentElement.lang") == "de"

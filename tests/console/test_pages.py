@@ -1,0 +1,77 @@
+"""Every page: no error, no outside request, no serious finding of axe, nothing wider than the window; in light, in
+dark, and at 360 pixels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.cli.server import Server
+from tests.console.conftest import ZONE, Visit, ask
+
+pytestmark = pytest.mark.servers
+
+AXE = Path(".servers/chromium/node_modules/axe-core/axe.min.js")
+LOOKS: list[tuple[int, Any]] = [(1280, "light"), (1280, "dark"), (360, "light")]
+# The contents of a page are there when this is.
+HEADING = "h1"
+
+
+@pytest.fixture
+def pages(server: Server) -> list[str]:
+    """Addresses with something to show at each."""
+    target = {"handler": "sexton.log"}
+    job = ask(
+        server,
+        "POST",
+        "/jobs",
+        {"name": "hello", "schedule": "every 1h", "target": target, "payload": {"n": 1}},
+    )
+    run = ask(server, "POST", f"/jobs/{job['job_id']}/run", {})["run_id"]
+    ask(
+        server,
+        "POST",
+        "/jobs",
+        {"name": "report", "schedule": "0 9 * * 1", "timezone": ZONE, "target": target},
+    )
+    ask(server, "PUT", "/content/entities/post/1", {"body": {"title": "Spring"}})
+    plan = {"entity_type": "post", "entity_id": "1", "action": "publish", "created_by": "kim"}
+    made = ask(server, "POST", "/content/schedules", {**plan, "at": "2199-01-01T09:00:00Z"})
+    return [
+        "/", "/jobs", f"/jobs/{job['job_id']}", f"/jobs/{job['job_id']}?tab=accounting",
+        f"/jobs/{job['job_id']}?tab=definition", "/jobs/new?schedule=0+9+*+*+1", "/runs", f"/runs/{run}",
+        "/dead", "/queues", "/cluster", "/calendar", "/content/board", "/content/calendar", "/content/releases",
+        "/content/entities/post/1", f"/content/schedules/{made['schedule_id']}", "/settings",
+        "/settings?tab=audit", "/playground",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("width", "scheme"), LOOKS)
+def test_every_page_is_sound(
+    browser: Browser, server: Server, pages: list[str], width: int, scheme: Any
+) -> None:
+    context = browser.new_context(
+        locale="en-GB", timezone_id=ZONE, viewport={"width": width, "height": 800}, color_scheme=scheme
+    )
+    visit = Visit(context, server.url)
+    found = []
+    for path in pages:
+        page = visit.open(path)
+        expect(page.locator(HEADING).first).to_be_visible(timeout=60_000)
+        expect(page.locator("[aria-busy=true]")).to_have_count(0, timeout=60_000)
+        wider = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        if wider > 0:
+            found.append(f"{path}: {wider} pixels wider than the window")
+        page.evaluate(AXE.read_text("utf-8"))
+        report = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+        found += [
+            f"{path}: {each['id']} {each['help']} ({each['nodes'][0]['html'][:160]})"
+            for each in report["violations"]
+            if each["impact"] in ("serious", "critical")
+        ]
+    context.close()
+    visit.check()
+    assert found == []
