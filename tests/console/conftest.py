@@ -1,5 +1,5 @@
-"""A real Chromium at a real server: see `make test-servers`. What a page must not do fails every test: an error in
-its console, or a request to anywhere else."""
+"""A real Chromium at a real server: see `make test-servers`. An error in the console of a page, and a request to
+anywhere else, fail every test."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Every page: no error, no outside request, no serious finding of axe, nothing wider than the window; in light, in
-dark, and at 360 pixels."""
+"""Every page: no error, no outside request, no serious finding of axe, nothing wider than the window. In light,
+in dark, and at 360 pixels."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ def pages(server: Server) -> list[str]:
     return [
         "/", "/jobs", f"/jobs/{job['job_id']}", f"/jobs/{job['job_id']}?tab=accounting",
         f"/jobs/{job['job_id']}?tab=definition", "/jobs/new?schedule=0+9+*+*+1", "/runs", f"/runs/{run}",
-        "/dead", "/queues", "/cluster", "/calendar", "/content/board", "/content/calendar", "/content/releases",
+        "/dead", "/queues", "/cluster", "/calendar", "/content/board", "/content/calendar",
+        "/content/releases",
         "/content/entities/post/1", f"/content/schedules/{made['schedule_id']}", "/settings",
         "/settings?tab=audit", "/playground",
     ]  # fmt: skip

@@ -213,6 +213,12 @@ export interface CeleryTarget {
   wait?: boolean
   result_url?: string | SecretRef | null
 }
+export interface ChannelHealth {
+  channel: string
+  state: "down" | "failing" | "good" | "none"
+  note: string | null
+  providers: ProviderHealth[]
+}
 export interface ChannelStep {
   channel: string
   after_seconds?: number
@@ -528,6 +534,23 @@ export interface InAppParts {
   text?: string | null
   link?: string | null
 }
+export interface InboxItem {
+  item_id: string
+  notification_id: string
+  parts: Record<string, unknown>
+  topic: string | null
+  created_at: string
+  read_at: string | null
+  archived_at: string | null
+}
+export interface InboxToken {
+  token: string
+  path: string
+  expires_at: string
+}
+export interface InboxTokenSpec {
+  seconds?: number
+}
 export interface JobChange {
   entry_id: string
   at: string
@@ -692,6 +715,11 @@ export interface LogLine {
 export interface LoopState {
   name: string
   healthy: boolean
+}
+export interface MarkSpec {
+  item_ids?: string[] | null
+  read?: boolean | null
+  archived?: boolean | null
 }
 export type MessageStatus = "bounced" | "cancelled" | "delivered" | "expired" | "failed" | "held" | "pending" | "processing" | "sent" | "suppressed" | "unconfirmed"
 export interface MessageTarget {
@@ -952,6 +980,54 @@ export interface Problem {
   position: number | null
   request_id: string | null
 }
+export interface ProviderHealth {
+  name: string
+  kind: string
+  configured: boolean
+  enabled: boolean
+  state: "failing" | "good" | "off" | "open" | "unused"
+  open_until: string | null
+  reason: string | null
+  accepted: number
+  rejected: number
+  failed: number
+  unclear: number
+  deferred: number
+  accepted_at: string | null
+  failed_at: string | null
+}
+export interface ProviderSpec {
+  channel: string
+  kind: string
+  config?: Record<string, unknown>
+  priority?: number
+  rate?: number | null
+  concurrency?: number | null
+  on_doubt?: "hold" | "resend" | null
+  enabled?: boolean
+}
+export interface ProviderTest {
+  address?: string | null
+}
+export interface ProviderTrial {
+  success: boolean
+  outcome: string
+  detail: string | null
+}
+export interface ProviderView {
+  name: string
+  channel: string
+  kind: string
+  config: Record<string, unknown>
+  priority: number
+  rate: number | null
+  concurrency: number | null
+  on_doubt: string | null
+  enabled: boolean
+  revision: number
+  changed_by: string
+  changed_at: string
+}
 export interface PushParts {
   title: string
   body?: string | null
@@ -1176,6 +1252,11 @@ export interface RenderedView {
 export interface ReportAnswer {
   run_id: string
   status: string
+}
+export interface ReportTaken {
+  events: number
+  matched: number
+  noted: number
 }
 export interface ReportVerdict {
   run_id: string
@@ -1429,6 +1510,15 @@ export interface SignInLink {
 export interface SmsParts {
   text: string
 }
+export interface SuppressionSpec {
+  reason?: string
+}
+export interface SuppressionView {
+  channel: string
+  address: string
+  reason: string
+  since: string
+}
 export interface Tally {
   dry_run: boolean
   matched: number
@@ -1504,6 +1594,9 @@ export interface TrialSpec {
   address?: unknown
 }
 export type Trigger = "backfill" | "catch_up" | "manual" | "redrive" | "schedule"
+export interface Unread {
+  unread: number
+}
 export interface Upcoming {
   at: string
   start: string
@@ -2343,6 +2436,114 @@ export interface Operations {
     query: null
     body: TrialSpec
     answer: NotificationView
+  }
+  'GET /channels': {
+    path: null
+    query: null
+    body: null
+    answer: ChannelHealth[]
+  }
+  'GET /channels/outbox': {
+    path: null
+    query: { limit?: number }
+    body: null
+    answer: Record<string, unknown>[]
+  }
+  'PUT /notifications/providers/{provider}': {
+    path: { provider: string }
+    query: null
+    body: ProviderSpec
+    answer: ProviderView
+  }
+  'GET /notifications/providers/{provider}': {
+    path: { provider: string }
+    query: null
+    body: null
+    answer: ProviderView
+  }
+  'DELETE /notifications/providers/{provider}': {
+    path: { provider: string }
+    query: null
+    body: null
+    answer: null
+  }
+  'GET /notifications/providers': {
+    path: null
+    query: null
+    body: null
+    answer: ProviderView[]
+  }
+  'POST /notifications/providers/{provider}/test': {
+    path: { provider: string }
+    query: null
+    body: ProviderTest
+    answer: ProviderTrial
+  }
+  'POST /notifications/providers/{provider}/events': {
+    path: { provider: string }
+    query: { namespace?: string; key?: string | null }
+    body: null
+    answer: ReportTaken
+  }
+  'GET /notifications/unsubscribe/{token}': {
+    path: { token: string }
+    query: null
+    body: null
+    answer: string
+  }
+  'POST /notifications/unsubscribe/{token}': {
+    path: { token: string }
+    query: null
+    body: null
+    answer: string
+  }
+  'GET /suppressions': {
+    path: null
+    query: { channel?: string | null; limit?: number; cursor?: string | null }
+    body: null
+    answer: SuppressionView[]
+  }
+  'PUT /suppressions/{channel}/{address}': {
+    path: { channel: string; address: string }
+    query: null
+    body: SuppressionSpec
+    answer: SuppressionView
+  }
+  'DELETE /suppressions/{channel}/{address}': {
+    path: { channel: string; address: string }
+    query: null
+    body: null
+    answer: null
+  }
+  'POST /recipients/{user_id}/inbox-token': {
+    path: { user_id: string }
+    query: null
+    body: InboxTokenSpec
+    answer: InboxToken
+  }
+  'GET /inbox/{token}': {
+    path: { token: string }
+    query: { unread?: boolean; archived?: boolean; limit?: number; cursor?: string | null }
+    body: null
+    answer: InboxItem[]
+  }
+  'GET /inbox/{token}/unread': {
+    path: { token: string }
+    query: null
+    body: null
+    answer: Unread
+  }
+  'POST /inbox/{token}/mark': {
+    path: { token: string }
+    query: null
+    body: MarkSpec
+    answer: InboxItem[]
+  }
+  'GET /inbox/{token}/stream': {
+    path: { token: string }
+    query: null
+    body: null
+    answer: string
   }
   'GET /audit': {
     path: null
