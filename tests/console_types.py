@@ -31,7 +31,8 @@ def _sent(document: dict[str, Any]) -> set[str]:
     """The types that callers send, and what these consist of. Of all others the server writes every field."""
     schemas, found = document["components"]["schemas"], set[str]()
     paths = document["paths"].values()
-    wanted = {name for methods in paths for one in methods.values() for name in _named(one.get("requestBody"))}
+    bodies = [one.get("requestBody") for methods in paths for one in methods.values()]
+    wanted = {name for body in bodies for name in _named(body)}
     while wanted:
         found |= wanted
         wanted = {name for each in wanted for name in _named(schemas[each])} - found

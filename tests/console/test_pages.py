@@ -1,5 +1,5 @@
-"""Every page: no error, no outside request, no serious finding of axe, nothing wider than the window. In light,
-in dark, and at 360 pixels."""
+"""Every page: no error, no outside request, no serious finding of axe, nothing wider than the window.
+In light, in dark, and at 360 pixels."""
 
 from __future__ import annotations
 
