@@ -1,5 +1,5 @@
-"""A real Chromium at a real server: see `make test-servers`. An error in the console of a page, and a request to
-anywhere else, fail every test."""
+"""A real Chromium at a real server: see `make test-servers`. An error in the console of a page, and a request
+to anywhere else, fail every test."""
 
 from __future__ import annotations
 
