@@ -1,5 +1,5 @@
 """Very many jobs for one instant each that differ in little: their rows are made in PostgreSQL, from arrays
-of what differs and the rest once. Reading and writing each as `bulk` does costs five times as much."""
+of what differs and the rest once. Reading and writing each as `bulk` does costs three times as much."""
 
 from __future__ import annotations
 
