@@ -21,6 +21,7 @@ import sexton
 from sexton import errors
 from sexton.app.content import ContentCommands
 from sexton.app.fields import ManyJobs
+from sexton.app.notify import NotifyCommands
 from sexton.jobs.spec import JobSpec
 from sexton.testing import Engine, engine
 from sexton.testing.recorder import RecordedCall, Recorder
@@ -92,6 +93,7 @@ def page() -> str:
         INTRODUCTION,
         *_application(),
         *_content(),
+        *_notify(),
         *_run(),
         *_ends(),
         *_events(),
@@ -127,6 +129,15 @@ def _content() -> Iterator[str]:
     yield "[Content](content.md) tells what it is about, and what is answered.\n"
     for name in sorted(public(ContentCommands), key=_place(ContentCommands)):
         yield from _entry(f"app.content.{name}", _member(ContentCommands, name), heading="###")
+
+
+def _notify() -> Iterator[str]:
+    yield "## `app.notify`\n"
+    yield from _paragraphs(NotifyCommands)
+    yield "[Notifications](notifications.md) tells what it is about, and what is answered.\n"
+    yield from _entry("app.notify", _member(NotifyCommands, "__call__"), heading="###")
+    for name in sorted(public(NotifyCommands), key=_place(NotifyCommands)):
+        yield from _entry(f"app.notify.{name}", _member(NotifyCommands, name), heading="###")
 
 
 def _many() -> Iterator[str]:

@@ -58,6 +58,7 @@ LIVE = {
     "cli.md",
     "content.md",
     "channels.md",
+    "notifications.md",
     "testing.md",
     "firing.md",
     "operations.md",

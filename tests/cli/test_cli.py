@@ -13,6 +13,7 @@ import pytest
 
 import sexton as package
 from sexton import cli
+from sexton.cli.table import Command
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Sexton
@@ -45,9 +46,7 @@ PARTS = [(group, verb) for group in cli.GROUPS for verb in cli.GROUPS[group].com
 
 def test_every_command_loads_and_has_the_summary_of_the_overview() -> None:
     app = cli.app()
-    commands: dict[tuple[str, ...], cli.Command] = {
-        (name,): command for name, command in cli.COMMANDS.items()
-    }
+    commands: dict[tuple[str, ...], Command] = {(name,): command for name, command in cli.COMMANDS.items()}
     commands |= {(group, verb): cli.GROUPS[group].commands[verb] for group, verb in PARTS}
     for names, command in commands.items():
         part = app

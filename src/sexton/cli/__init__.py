@@ -21,9 +21,11 @@ from __future__ import annotations
 import os
 import sys
 import textwrap
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from sexton import __version__
+from sexton.cli.notification_table import NOTIFICATION_GROUPS
+from sexton.cli.table import Command, Group
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,16 +33,6 @@ if TYPE_CHECKING:
     from cyclopts import App, CycloptsError
 
 DONE, NOT_DONE, REFUSED, INTERRUPTED = 0, 1, 2, 130
-
-
-class Command(NamedTuple):
-    path: str
-    summary: str
-
-
-class Group(NamedTuple):
-    summary: str
-    commands: dict[str, Command]
 
 
 COMMANDS = {
@@ -214,74 +206,7 @@ GROUPS = {
             ),
         },
     ),
-    "notify": Group(
-        "Send messages at the right local time, and see why they went when they went.",
-        {
-            "send": Command("sexton.cli.notify:send", "Schedule a message."),
-            "list": Command("sexton.cli.notify:list_", "List messages, the latest first."),
-            "show": Command("sexton.cli.notify:show", "Show a message."),
-            "why": Command("sexton.cli.notify:why", "Say why a message went when it went, or did not."),
-            "cancel": Command("sexton.cli.notify:cancel", "Call a message off that was not submitted."),
-            "reschedule": Command("sexton.cli.notify:reschedule", "Send a message at another time."),
-            "resend": Command(
-                "sexton.cli.notify:resend", "Send a message again that is unconfirmed or has failed."
-            ),
-            "settings": Command(
-                "sexton.cli.notify:settings",
-                "Decide what holds for all messages, or, without options, show it.",
-            ),
-        },
-    ),
-    "recipients": Group(
-        "Say who gets messages: addresses, zones, quiet hours.",
-        {
-            "set": Command("sexton.cli.recipients:set_", "Make a recipient, or change some of her fields."),
-            "list": Command("sexton.cli.recipients:list_", "List recipients in the order of their ids."),
-            "show": Command("sexton.cli.recipients:show", "Show a recipient."),
-            "import": Command(
-                "sexton.cli.recipients:import_recipients",
-                "Make or change many recipients from JSON lines or CSV.",
-            ),
-            "export": Command(
-                "sexton.cli.recipients:export", "Print all that is known of a recipient, as JSON."
-            ),
-            "erase": Command(
-                "sexton.cli.recipients:erase",
-                "Erase all traces of a person. The audit keeps that it was done.",
-            ),
-        },
-    ),
-    "templates": Group(
-        "Write the texts of messages.",
-        {
-            "put": Command("sexton.cli.templates:put", "Make the next version of a template."),
-            "list": Command("sexton.cli.templates:list_", "List templates with their latest versions."),
-            "show": Command("sexton.cli.templates:show", "Show a template."),
-            "versions": Command(
-                "sexton.cli.templates:versions", "List the versions of a template, the latest first."
-            ),
-            "preview": Command(
-                "sexton.cli.templates:preview", "Show a template as a recipient would get it."
-            ),
-            "test": Command("sexton.cli.templates:try_", "Send a test message at once."),
-            "delete": Command(
-                "sexton.cli.templates:delete",
-                "Delete a template. Messages that were made with it still go out.",
-            ),
-        },
-    ),
-    "providers": Group(
-        "Say who sends notifications, and try it out.",
-        {
-            "list": Command("sexton.cli.providers:list_", "List providers, and how they are doing."),
-            "set": Command("sexton.cli.providers:set_", "Configure a provider, or change it."),
-            "show": Command("sexton.cli.providers:show", "Show a provider; secrets by their names."),
-            "remove": Command("sexton.cli.providers:remove", "Remove a provider."),
-            "test": Command(
-                "sexton.cli.providers:try_out", "Reach a provider, or send a test message with it."
-            ),
-        },
-    ),
+    **NOTIFICATION_GROUPS,
     "keys": Group(
         "Make, list, rotate and revoke API keys.",
         {

@@ -12,7 +12,7 @@ import msgspec
 
 from sexton.clock import iso
 from sexton.errors import Conflict, InvalidField, RefusedLines, SextonError
-from sexton.jobs.moment import Moment, read_moment
+from sexton.jobs.moment import Moment, find_zone, read_moment
 from sexton.model import encode_id
 from sexton.notifications import wave
 from sexton.notifications.model import EXPIRES_SECONDS, MESSAGE, OPEN, Urgency
@@ -398,10 +398,10 @@ def _when(
     spec: NotificationSpec | NotificationMove, own: str | None, known: Known
 ) -> tuple[Moment, datetime | None, str | None]:
     """The moment; the local time that was asked for, and how it was read, if one was."""
-    if spec.send_at is None and spec.local_time is None:
-        return Moment(known.now, known.now, "UTC"), None, None
     zones = {"message": spec.timezone, "recipient": own, "namespace": known.timezone, "default": "UTC"}
     source, name = next((source, name) for source, name in zones.items() if name is not None)
+    if spec.send_at is None and spec.local_time is None:
+        return Moment(known.now, known.now, find_zone(name).name), None, None
     moment = read_moment(
         spec.local_time, spec.send_at, name, fold=spec.fold, gap=spec.gap, instant_field="send_at"
     )

@@ -47,6 +47,7 @@ class CompiledTexts:
 
     parts: tuple[tuple[str, str | Callable[[dict[str, Any]], str]], ...]
     locale: str
+    functions: Mapping[str, Any]
 
     def render(self, values: Mapping[str, Any], place: Place) -> dict[str, str]:
         """With values for the names that it uses. Raises `NotRendered`."""
@@ -57,7 +58,7 @@ class CompiledTexts:
                 made[name] = part
                 continue
             if context is None:
-                context = {**values, "_place": place}
+                context = {**self.functions, **values, "_place": place}
             try:
                 text = part(context)
             except (UndefinedError, TooMuch) as error:
@@ -75,6 +76,8 @@ class TextCompiler:
 
     def __init__(self) -> None:
         self._plain, self._escaping = _environment(autoescape=False), _environment(autoescape=True)
+        self._escaping.budget = self._plain.budget
+        self._functions = dict(self._plain.globals)
         self._kept = lru_cache(maxsize=2048)(self._compile)
 
     def texts(
@@ -97,19 +100,21 @@ class TextCompiler:
     ) -> CompiledTexts:
         # MJML was made into HTML when the version was written.
         parts = tuple((name, self.compile(name, text)) for name, text in texts if name != "mjml")
-        return CompiledTexts(parts, locale)
+        return CompiledTexts(parts, locale, self._functions)
 
     def compile(self, name: str, text: str) -> str | Callable[[dict[str, Any]], str]:
         """What renders a text; the text itself if nothing in it changes. Raises `TemplateError`."""
         if "{" not in text:
             return finished(name, text)
         environment = self._escaping if name in ESCAPED else self._plain
-        template, budget, own = environment.from_string(text), environment.budget, environment.globals
+        template, budget = environment.from_string(text), environment.budget
+        root, blocks, context_of = template.root_render_func, template.blocks, environment.context_class
 
         def render(values: dict[str, Any]) -> str:
             budget.reset()
             size, chunks = 0, []
-            for chunk in template.root_render_func(template.new_context({**own, **values}, shared=True)):
+            # Not by template.new_context: going through its globals for each text takes as long as all else.
+            for chunk in root(context_of(environment, values, None, blocks)):
                 size += len(chunk)
                 if size > LONGEST_OUTPUT:
                     raise TooMuch(f"the text is longer than {LONGEST_OUTPUT:,} characters")

@@ -70,7 +70,12 @@ async def call(context: Context, due_at: Iterable[datetime], now: datetime) -> N
 
 async def run_soon(context: Context, runs: int = 1, payload: Any = None) -> None:
     """Let a run send what is due, at once."""
-    for verdict in await run_each(context, NOW, [payload] * runs):
+    try:
+        verdicts = await run_each(context, NOW, [payload] * runs)
+    except NotFound:
+        await _make_jobs(context)  # they were deleted
+        verdicts = await run_each(context, NOW, [payload] * runs)
+    for verdict in verdicts:
         if isinstance(verdict, SextonError):
             raise verdict
 
@@ -104,6 +109,10 @@ async def keep_jobs(context: Context) -> int:
     row = await context.fetchrow("notifications/get_settings", namespace=context.namespace)
     if row is not None and row["now_job_id"] is not None and row["sweep_job_id"] is not None:
         return int(row["now_job_id"])
+    return await _make_jobs(context)
+
+
+async def _make_jobs(context: Context) -> int:
     now_job = await _keep(
         context,
         JobSpec(

@@ -1,0 +1,15 @@
+"""What a table of commands is made of."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Command(NamedTuple):
+    path: str
+    summary: str
+
+
+class Group(NamedTuple):
+    summary: str
+    commands: dict[str, Command]
