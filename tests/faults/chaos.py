@@ -25,6 +25,7 @@ from tests.faults import (  # noqa: F401 - they register
     leader_scenarios,
     release_scenarios,
 )
+from tests.faults.fork_server import ForkServer, fork_server
 from tests.faults.harness import LONG, Cluster
 from tests.faults.measures import recovery_seconds, throughput_seconds, worst_lateness
 from tests.faults.scenarios import SCENARIOS, play
@@ -49,19 +50,22 @@ class Chaos:
 
     async def run(self, names: list[str]) -> None:
         print(HEAD)
-        with tempfile.TemporaryDirectory(prefix="chaos-", ignore_cleanup_errors=True) as data:
+        with (
+            tempfile.TemporaryDirectory(prefix="chaos-", ignore_cleanup_errors=True) as data,
+            fork_server() as forking,
+        ):
             server = Server(Path(data) / "server")
             await server.start()
             try:
                 for name in names:
-                    await self._play(name, server)
+                    await self._play(name, server, forking)
             finally:
                 await server.stop()
 
-    async def _play(self, name: str, server: Server) -> None:
+    async def _play(self, name: str, server: Server, forking: ForkServer) -> None:
         fault, began = SCENARIOS[name].fault, time.monotonic()
         try:
-            report, cluster = await play(name, server, LONG)
+            report, cluster = await play(name, server, forking, LONG)
         except AssertionError as error:
             self.failed = True
             self._row(f"| {fault} | failed: {str(error).splitlines()[0]} |")

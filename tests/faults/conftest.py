@@ -10,6 +10,7 @@ import asyncpg
 import pytest
 import pytest_asyncio
 
+from tests.faults.fork_server import ForkServer, fork_server
 from tests.faults.proxy import Proxy
 from tests.faults.servers import Server
 
@@ -20,6 +21,12 @@ def fault_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     asyncio.run(_start(server))
     yield server
     asyncio.run(server.stop())
+
+
+@pytest.fixture(scope="session")
+def forking() -> Iterator[ForkServer]:
+    with fork_server() as server:
+        yield server
 
 
 @pytest_asyncio.fixture

@@ -29,18 +29,21 @@ from sexton.engine import crash
 from sexton.jobs.bulk import create_many
 from sexton.jobs.spread import jitter_of
 from sexton.model import decode_id
-from sexton.postgres.database import Database
-from sexton.postgres.migrate import Migration, migrate
+from sexton.postgres.database import Connection, Database
+from sexton.postgres.migrate import Migration
 from sexton.postgres.transaction import Context
 from tests.faults import handlers
 from tests.faults.checker import Job, Ledger, Report, check, read_ledger
-from tests.faults.member import Member
+from tests.faults.fork_server import ForkServer
+from tests.faults.member import Member, Process
 from tests.faults.oracle import Cron, Every, Rule
 from tests.faults.proxy import Proxy
-from tests.faults.servers import POLL_SECONDS, Server
+from tests.faults.servers import POLL_SECONDS, Server, migrate_database
 
 ROOT = Path(__file__).parent.parent.parent
 NUMBERS = count(1)
+# What the harness hears of a fault itself.
+LOST = (OSError, asyncpg.PostgresConnectionError, asyncpg.InterfaceError, asyncpg.OperatorInterventionError)
 EAGER = {"retry_base_seconds": 1, "retry_backoff": "fixed", "max_retries": 100}
 
 
@@ -78,8 +81,11 @@ LONG = Scale(jobs=400, shards=64, rounds=3, turns=4, patience=180.0)
 class Cluster:
     """Nodes on a database of their own, and the jobs that they are to carry out."""
 
-    def __init__(self, server: Server, scale: Scale, directory: Path, name: str) -> None:
+    def __init__(
+        self, server: Server, fork_server: ForkServer, scale: Scale, directory: Path, name: str
+    ) -> None:
         self.server = server
+        self.fork_server = fork_server
         self.scale = scale
         self.name = name
         self.members: list[Member] = []
@@ -92,26 +98,25 @@ class Cluster:
         self.random = random.Random(name)
         self.marks: list[datetime] = []
         self.ledger = Ledger([])
-        #: How nodes are started, and with which variables beside the settings.
-        self.program = [sys.executable, "-m", "sexton"]
+        #: The program that nodes are, if they are not to be forked, and its variables beside the settings.
+        self.program: list[str] | None = None
         self.variables: dict[str, str] = {}
         self._logs = directory / "nodes"
         self._lines = directory / "handlers"
+        self._connection: Connection | None = None
+        self._connected_to = ""
+        self._asking = asyncio.Lock()
 
     # Making it.
 
-    async def make(self) -> None:
+    async def make(self, template: str) -> None:
         self._logs.mkdir()
         self._lines.mkdir()
-        await self._administer(f"create database {self.name}")
+        await self.server.administer(f"create database {self.name} template {template}")
         await self.fetch("create table effects (job_id bigint not null, scheduled_at timestamptz not null)")
 
-    async def migrate(self, known: Sequence[Migration] | None = None) -> None:
-        database = await Database.open(self.server.database_url(self.name), size=1)
-        try:
-            await migrate(database, shards=self.scale.shards, known=known)
-        finally:
-            await database.close()
+    async def migrate(self, known: Sequence[Migration]) -> None:
+        await migrate_database(self.server.database_url(self.name), self.scale.shards, known)
 
     async def remove(self) -> None:
         for member in self.members:
@@ -121,7 +126,9 @@ class Cluster:
             end_session(member.process.pid)
             for proxy in member.proxies:
                 await proxy.stop()
-        await self._administer(f"drop database {self.name} with (force)")
+        if self._connection is not None:
+            self._connection.terminate()
+        await self.server.administer(f"drop database {self.name} with (force)")
 
     async def start(self, roles: str, *, crash_at: str | None = None, **settings: Any) -> Member:
         """Start a node; it is waited for by waiting for what it should do."""
@@ -149,15 +156,16 @@ class Cluster:
             handlers.VARIABLE: str(self._lines),
             **self.variables,
         }
+        program = self.program
         if crash_at is not None:
             environment[crash.VARIABLE] = crash_at
+            program = [sys.executable, "-m", "sexton"]
         log = self._logs / f"{len(self.members)}-{command[-1]}.log"
-        with log.open("wb") as output:
-            process = await asyncio.create_subprocess_exec(
-                *self.program, *command,
-                cwd=ROOT, env=environment, stdin=asyncio.subprocess.DEVNULL, stdout=output, stderr=output,
-                start_new_session=True,
-            )  # fmt: skip
+        process: Process
+        if program is None:
+            process = await self.fork_server.run(*command, cwd=ROOT, environment=environment, output=log)
+        else:
+            process = await _start(*program, *command, environment=environment, output=log)
         member = Member(process, command[-1], proxies, log, port)
         self.members.append(member)
         return member
@@ -237,12 +245,18 @@ class Cluster:
     # Looking at it.
 
     async def fetch(self, statement: str, *arguments: Any) -> list[asyncpg.Record]:
-        """Straight from the server, not through a proxy."""
-        connection = await asyncpg.connect(self.server.database_url(self.name))
-        try:
-            return await connection.fetch(statement, *arguments)
-        finally:
-            await connection.close()
+        """Straight from the server, not through a proxy. On a connection that is kept, for most of this is
+        waiting: making one costs more than asking. One that the fault has ended is made again."""
+        async with self._asking:
+            url = self.server.database_url(self.name)
+            if self._connection is not None:
+                with contextlib.suppress(*LOST):
+                    if self._connected_to == url:
+                        return await self._connection.fetch(statement, *arguments)
+                self._connection.terminate()
+            # Without a cache of statements: tables change here.
+            self._connection, self._connected_to = await asyncpg.connect(url, statement_cache_size=0), url
+            return await self._connection.fetch(statement, *arguments)
 
     async def value(self, statement: str, *arguments: Any) -> Any:
         return (await self.fetch(statement, *arguments))[0][0]
@@ -421,24 +435,33 @@ class Cluster:
             parts.append("\n".join([f"--- {member} ({state})", *text]))
         return "\n".join(parts)
 
-    async def _administer(self, statement: str) -> None:
-        connection = await asyncpg.connect(self.server.url)
-        try:
-            await connection.execute(statement)
-        finally:
-            await connection.close()
-
 
 @asynccontextmanager
-async def cluster(server: Server, scale: Scale) -> AsyncIterator[Cluster]:
-    """A database without tables and nodes."""
+async def cluster(
+    server: Server, fork_server: ForkServer, scale: Scale, *, migrated: bool = True
+) -> AsyncIterator[Cluster]:
+    """A database without nodes, and without tables if it is not to be migrated."""
+    template = await server.template(scale.shards) if migrated else "template1"
     with tempfile.TemporaryDirectory(prefix="faults-") as directory:
-        made = Cluster(server, scale, Path(directory), f"faults_{next(NUMBERS)}")
-        await made.make()
+        made = Cluster(server, fork_server, scale, Path(directory), f"faults_{next(NUMBERS)}")
+        await made.make(template)
         try:
             yield made
         finally:
             await made.remove()
+
+
+async def _start(*command: str, environment: Mapping[str, str], output: Path) -> asyncio.subprocess.Process:
+    with output.open("wb") as file:
+        return await asyncio.create_subprocess_exec(
+            *command,
+            cwd=ROOT,
+            env=environment,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=file,
+            stderr=file,
+            start_new_session=True,
+        )
 
 
 def end_session(leader: int) -> None:

@@ -10,17 +10,30 @@ import urllib.request
 from collections.abc import Mapping
 from email.message import Message
 from pathlib import Path
+from typing import Protocol
 
 from tests.faults.proxy import Proxy
 from tests.waiting import PATIENCE
 
 
+class Process(Protocol):
+    """What a member's process shows of itself, whether it was started or forked."""
+
+    @property
+    def pid(self) -> int: ...
+
+    @property
+    def returncode(self) -> int | None: ...
+
+    def send_signal(self, signal: int, /) -> None: ...
+
+    async def wait(self) -> int: ...
+
+
 class Member:
     """One node: a process, a proxy for each server that its address names, and its log."""
 
-    def __init__(
-        self, process: asyncio.subprocess.Process, roles: str, proxies: list[Proxy], log: Path, port: int
-    ) -> None:
+    def __init__(self, process: Process, roles: str, proxies: list[Proxy], log: Path, port: int) -> None:
         self.process = process
         self.roles = roles
         self.proxies = proxies

@@ -46,7 +46,7 @@ async def release_moved(cluster: Cluster) -> None:
             assert not member.said("No such file"), cluster.said()
             assert not member.said("ModuleNotFoundError"), cluster.said()
             assert await member.terminate() == 0, cluster.said()
-    cluster.program, cluster.variables = [sys.executable, "-m", "sexton"], {}
+    cluster.program, cluster.variables = None, {}
     await cluster.start("scheduler")
     await cluster.start("worker")
 

@@ -15,6 +15,7 @@ from sexton.engine import crash
 from sexton.postgres.migrate import Migration, migrations
 from sexton.postgres.statement import load
 from tests.faults.checker import Report
+from tests.faults.fork_server import ForkServer
 from tests.faults.harness import Cluster, Scale
 from tests.faults.harness import cluster as another
 from tests.faults.member import Member
@@ -51,11 +52,10 @@ def scenario(
     return register
 
 
-async def play(name: str, server: Server, scale: Scale) -> tuple[Report, Cluster]:
+async def play(name: str, server: Server, fork_server: ForkServer, scale: Scale) -> tuple[Report, Cluster]:
     """Start a cluster, let it run, inject the fault, let it run, and check."""
     chosen = SCENARIOS[name]
-    async with replicated(server, chosen.hosts) as server, another(server, scale) as made:
-        await made.migrate()
+    async with replicated(server, chosen.hosts) as server, another(server, fork_server, scale) as made:
         await begin(made, chosen)
         await made.turn()
         await made.mark()
@@ -395,7 +395,7 @@ async def migrate_killed(cluster: Cluster) -> None:
     """Nodes refuse what it leaves behind as not migrated, and the next one completes it."""
     steps = ("create schema", "create table if not exists", "create table sexton.jobs")
     shards = ("insert into sexton.settings", "insert into sexton.shards", "insert into sexton.migrations")
-    async with another(cluster.server, cluster.scale) as other:
+    async with another(cluster.server, cluster.fork_server, cluster.scale, migrated=False) as other:
         for statement in (*steps, *shards, "COMMIT"):
             command = await other.run("migrate")
             await command.proxy.trap("hold", statement).wait(other.scale.patience)

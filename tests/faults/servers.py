@@ -5,9 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit, urlunsplit
 
+import asyncpg
+
+from sexton.postgres.database import Database
+from sexton.postgres.migrate import Migration, migrate
 from sexton.postgres.server import PrivateServer
 from tests.postgres.standby import Pair
 
@@ -19,6 +24,7 @@ class Server:
 
     def __init__(self, data: Path) -> None:
         self._private = PrivateServer(data)
+        self._templates: set[str] = set()
 
     async def start(self) -> None:
         await asyncio.to_thread(self._private.start)
@@ -50,6 +56,22 @@ class Server:
     def database_url(self, name: str) -> str:
         return urlunsplit(urlsplit(self.url)._replace(path=f"/{name}"))
 
+    async def template(self, shards: int) -> str:
+        """The name of a migrated database to be copied: that takes a tenth of migrating another one."""
+        name = f"migrated_{shards}"
+        if name not in self._templates:
+            await self.administer(f"create database {name}")
+            await migrate_database(self.database_url(name), shards)
+            self._templates.add(name)
+        return name
+
+    async def administer(self, statement: str) -> None:
+        connection = await asyncpg.connect(self.url)
+        try:
+            await connection.execute(statement)
+        finally:
+            await connection.close()
+
 
 class ReplicatedServer(Server):
     """A primary and its replica; the address of a node names the first `hosts` of them."""
@@ -57,6 +79,7 @@ class ReplicatedServer(Server):
     def __init__(self, data: Path, hosts: int) -> None:
         self.pair = Pair(data)
         self._private = self.pair.primary
+        self._templates = set()
         self._hosts = [self.pair.primary, self.pair.replica][:hosts]
 
     async def start(self) -> None:
@@ -87,6 +110,14 @@ class ReplicatedServer(Server):
     @property
     def sockets(self) -> list[str]:
         return [socket_of(server) for server in self._hosts]
+
+
+async def migrate_database(url: str, shards: int, known: Sequence[Migration] | None = None) -> None:
+    database = await Database.open(url, size=1)
+    try:
+        await migrate(database, shards=shards, known=known)
+    finally:
+        await database.close()
 
 
 def socket_of(server: PrivateServer) -> str:
