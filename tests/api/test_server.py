@@ -140,9 +140,12 @@ async def test_a_caller_that_does_not_read_its_answers_is_given_up(database: Dat
         made.setblocking(False)
         await asyncio.get_running_loop().sock_connect(made, ("127.0.0.1", port))
 
+        # A large answer: thousands of small ones fit between the two.
+        request = b"GET /openapi.json HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+
         async def send() -> None:
             while True:
-                await asyncio.get_running_loop().sock_sendall(made, (HEAD + b"\r\n") * 100)
+                await asyncio.get_running_loop().sock_sendall(made, request * 100)
 
         with pytest.raises(ConnectionError):
             await send()

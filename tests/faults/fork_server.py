@@ -34,6 +34,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from sexton.api.application import WATCHED, routes
+
 # What a node imports when it is started, or when its first run comes.
 PRELOADED = (
     "sexton.cli.node",
@@ -41,7 +43,6 @@ PRELOADED = (
     "sexton.cli.up",
     "sexton.engine.node",
     "sexton.engine.cluster.egress",
-    "sexton.api.application",
     "sexton.api.server",
     "sexton.app",
     "sexton.postgres.replica",
@@ -184,6 +185,8 @@ def main(arguments: Sequence[str]) -> None:
     server = _Server(arguments[0])
     for name in PRELOADED:
         importlib.import_module(name)
+    for only in (None, WATCHED):
+        routes(only)
     gc.freeze()
     print("ready", flush=True)
     asked = server.serve()

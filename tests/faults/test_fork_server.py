@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from functools import partial
 from pathlib import Path
 
 from sexton import __version__
@@ -26,25 +27,36 @@ async def test_it_ends_as_the_command_ends(forking: ForkServer, tmp_path: Path) 
 
 
 async def test_it_is_a_process_of_its_own(forking: ForkServer, tmp_path: Path) -> None:
-    """It waits for a database that is not there until it is told to stop."""
-    nowhere = "postgresql://nobody@127.0.0.1:1/none"
-    node = await start(forking, tmp_path, "node", SEXTON_DATABASE_URL=nowhere, SEXTON_ROLES="worker")
-    other = await start(forking, tmp_path, "node", SEXTON_DATABASE_URL=nowhere, SEXTON_ROLES="worker")
-    await until(lambda: "127.0.0.1" in (tmp_path / "said").read_text())
-    place = Path("/proc") / str(node.pid)
-    assert os.getsid(node.pid) == node.pid
-    assert (place / "cwd").resolve() == tmp_path
-    assert len({os.getpid(), node.pid, other.pid}) == 3
-    opened = {str(each.readlink()) for each in (place / "fd").iterdir()}
-    assert not [each for each in opened if "pidfd" in each]
-    node.send_signal(signal.SIGSTOP)
-    await until(lambda: _state(node) == "T")
-    other.send_signal(signal.SIGTERM)
-    assert await other.wait() == 0
-    assert node.returncode is None
-    node.send_signal(signal.SIGKILL)
-    assert await node.wait() == -signal.SIGKILL
-    assert node.returncode == -signal.SIGKILL
+    """Two that wait for a database which is not there, until they are told to stop."""
+    places = [tmp_path / "one", tmp_path / "other"]
+    nodes = []
+    try:
+        for place in places:
+            place.mkdir()
+            url = "postgresql://nobody@127.0.0.1:1/none"
+            nodes.append(await start(forking, place, "node", "--roles", "worker", SEXTON_DATABASE_URL=url))
+        one, other = nodes
+        for place in places:
+            await until(partial(_waits, place))
+        assert len({os.getpid(), one.pid, other.pid}) == 3
+        assert os.getsid(one.pid) == one.pid
+        process = Path("/proc") / str(one.pid)
+        assert (process / "cwd").resolve() == places[0]
+        assert not [each for each in (process / "fd").iterdir() if "pidfd" in str(each.readlink())]
+        one.send_signal(signal.SIGSTOP)
+        await until(lambda: _state(one) == "T")
+        other.send_signal(signal.SIGTERM)
+        assert await other.wait() == 0
+        assert one.returncode is None
+    finally:
+        for node in nodes:
+            node.send_signal(signal.SIGKILL)
+        ends = [await node.wait() for node in nodes]
+    assert ends == [-signal.SIGKILL, 0]
+
+
+def _waits(place: Path) -> bool:
+    return "127.0.0.1" in (place / "said").read_text()
 
 
 def _state(process: Forked) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 from urllib.parse import unquote
 
 from litestar import Litestar
-from litestar.types import ControllerRouterHandler, LifeSpanScope, Scope
+from litestar.types import ControllerRouterHandler, Scope
 
 from sexton.api import (
     access,
@@ -43,32 +44,32 @@ from sexton.api import (
     templates,
     workers,
 )
-from sexton.api.feed import Feed
 from sexton.api.guard import RequestGuard
 from sexton.api.limiter import ANSWER_HEADERS
-from sexton.api.operation import SLASH, Operation
+from sexton.api.operation import SERVICES, SLASH, Operation
 from sexton.api.problems import answer_error
-from sexton.api.provider import open_provider
+from sexton.api.provider import IdentityProvider, open_provider
 from sexton.api.request_id import REQUEST_ID_HEADER, set_request_id
 from sexton.api.services import Process, Services
-from sexton.api.site import Site
 from sexton.config import Settings
-from sexton.engine.remote.claim import RemoteClaims
-from sexton.notifications.inbox_feed import InboxFeed
 from sexton.postgres.database import Database
 from sexton.postgres.replica import Replica
 from sexton.targets.table import load_kinds
 
 
-class App(Litestar):
+class App:
     """Keeps `%2F` in a path from being taken for a slash: a job may be called `team/report`. Gives every
     request an id and every answer the headers that it must have, and answers browsers that ask whether a page
     may send a request."""
 
-    site: Site
-    claims: RemoteClaims
-    feed: Feed
-    inboxes: InboxFeed
+    def __init__(self, routes: Litestar, services: Services, provider: IdentityProvider | None) -> None:
+        self.site = services.guard.site
+        self.claims = services.claims
+        self.feed = services.feed
+        self.inboxes = services.inboxes
+        self._routes = routes
+        self._services = services
+        self._provider = provider
 
     def stop_waiting(self) -> None:
         """Let callers go who wait for something to come: the server is about to stop."""
@@ -76,8 +77,18 @@ class App(Litestar):
         self.feed.stop()
         self.inboxes.stop()
 
-    async def __call__(self, scope: Scope | LifeSpanScope, receive: Any, send: Any) -> None:
+    async def close(self) -> None:
+        """After the last request."""
+        await self.claims.close()
+        await self.feed.close()
+        await self._services.forecast.close()
+        await self.inboxes.close()
+        if self._provider is not None:
+            await self._provider.close()
+
+    async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
         http: Any = scope
+        http["state"][SERVICES] = self._services
         if http["type"] == "http":
             asked = {name.decode("latin-1"): value.decode("latin-1") for name, value in http["headers"]}
             request_id = set_request_id(http)
@@ -94,7 +105,7 @@ class App(Litestar):
         if raw and b"%2f" in raw.lower():
             parts = raw.partition(b"?")[0].decode("latin-1").split("/")
             http["path"] = "/".join(unquote(part).replace("/", SLASH) for part in parts)
-        await super().__call__(scope, receive, send)
+        await self._routes(scope, receive, send)
 
 
 def _adding(given: Mapping[str, str], send: Any) -> Any:
@@ -139,27 +150,17 @@ def make_app(
     provider = open_provider(settings)
     issuer = None if provider is None else provider.issuer
     services = Services(database, settings, guard, node, replica, issuer=issuer)
-    inboxes = InboxFeed(database)
+    return App(routes(only), services, provider)
+
+
+@cache
+def routes(only: tuple[str, ...] | None = None) -> Litestar:
+    """The same for every application of this process: registering them takes Litestar a sixth of a second."""
     every = (*operations(), *pages.operations(operations), *sign_in.OPERATIONS)
-    routes: list[ControllerRouterHandler] = [
-        one.route(services) for one in every if only is None or one.path in only
-    ]
-    app = App(
-        routes,
-        openapi_config=None,
-        exception_handlers={Exception: answer_error},
-        logging_config=None,
-        on_shutdown=[
-            services.claims.close,
-            services.feed.close,
-            services.forecast.close,
-            inboxes.close,
-            *([provider.close] if provider is not None else []),
-        ],
+    chosen: list[ControllerRouterHandler] = [one.route() for one in every if only is None or one.path in only]
+    return Litestar(
+        chosen, openapi_config=None, exception_handlers={Exception: answer_error}, logging_config=None
     )
-    app.site, app.claims, app.feed = guard.site, services.claims, services.feed
-    app.inboxes = inboxes
-    return app
 
 
 def operations() -> tuple[Operation, ...]:

@@ -127,7 +127,7 @@ async def stream_recipient_inbox(call: Call) -> Answer:
     browser that comes back goes on after the last one it has (`Last-Event-ID`). It ends with the token."""
     namespace, user_id, until = call.request.state.inbox
     after = decode_id(ITEM, call.request.headers.get("last-event-id", ""))
-    feed = call.request.app.inboxes  # type: ignore[attr-defined]
+    feed = call.services.inboxes
 
     async def parts() -> AsyncIterator[bytes]:
         async with feed.watch(namespace, user_id, after) as events:

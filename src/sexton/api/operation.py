@@ -35,6 +35,8 @@ from sexton.postgres.transaction import NAMESPACE, Context
 from sexton.refusal import UNREADABLE, bad_json, check_text, explained, refuse_nul
 from sexton.security.principal import ANYONE, Principal
 
+# Where a request has the `Services` of the application that it was sent to.
+SERVICES = "services"
 # Stands for a slash inside a job's name while the path is taken apart; no name contains it.
 SLASH = "\0"
 JSON = "application/json"
@@ -196,9 +198,9 @@ class Operation(Route):
     def name(self) -> str:
         return self.handler.__name__
 
-    def route(self, services: Services) -> HTTPRouteHandler:
+    def route(self) -> HTTPRouteHandler:
         async def answer(request: Request[Any, Any, Any]) -> Response[Any]:
-            return await _respond(self, services, request)
+            return await _respond(self, request.scope["state"][SERVICES], request)
 
         return HTTPRouteHandler(
             [path.replace("}", ":str}") for path in (self.template, *self.aliases)],

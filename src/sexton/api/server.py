@@ -209,6 +209,7 @@ async def serving(application: App, listener: socket.socket, **bounds: float) ->
         application,
         http=protocol,
         ws="none",
+        lifespan="off",
         proxy_headers=False,
         # Its warnings are one for each request that is no HTTP: callers could fill the log.
         log_level="error",
@@ -233,6 +234,7 @@ async def serving(application: App, listener: socket.socket, **bounds: float) ->
         application.stop_waiting()
         server.should_exit = True
         await serving
+        await application.close()
         loop.set_exception_handler(before)
 
 

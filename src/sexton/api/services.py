@@ -20,6 +20,7 @@ from sexton.engine.overview import OverviewReader
 from sexton.engine.remote.claim import RemoteClaims
 from sexton.engine.telemetry import Telemetry
 from sexton.jobs.upcoming import Forecast
+from sexton.notifications.inbox_feed import InboxFeed
 from sexton.postgres.database import Database
 from sexton.postgres.replica import Replica
 from sexton.runs.completion import RunTokens
@@ -68,6 +69,11 @@ class Services:
     def feed(self) -> Feed:
         """What happens, for all consoles of this process."""
         return Feed(self.database, self.overviews)
+
+    @cached_property
+    def inboxes(self) -> InboxFeed:
+        """What comes into inboxes, for all who watch theirs by this process."""
+        return InboxFeed(self.database)
 
     @cached_property
     def forecast(self) -> Forecast:
