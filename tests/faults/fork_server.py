@@ -78,6 +78,7 @@ class ForkServer:
 
     async def run(self, *arguments: str, cwd: Path, environment: Mapping[str, str], output: Path) -> Forked:
         """`python -m sexton` with these arguments, in a session of its own; what it says goes to a file."""
+        output.touch()
         reader, writer = await asyncio.open_unix_connection(self._path)
         asked = {
             "arguments": arguments,
