@@ -12,13 +12,15 @@ OWNED = (
     "jobs", "job_revisions", "timers", "problems", "queues", "runs", "history", "attempts", "run_logs",
     "dead", "requests", "secrets", "keys", "content_schedules", "content_entities", "content_versions",
     "content_changes", "content_releases", "content_notices", "content_adapters", "content_feeds",
-    "lanes", "meters", "audit", "audit_pending", "audit_entries", "activity",
+    "segments", "audiences", "audience_members", "campaigns", "campaign_chunks", "campaign_meters",
+    "notification_meters", "digests", "digest_gatherings", "digest_events", "sequences", "sequence_members",
+    "notification_schedules", "lanes", "meters", "audit", "audit_pending", "audit_entries", "activity",
 )  # fmt: skip
 TOUCHES = re.compile(rf"\bsexton\.({'|'.join(OWNED)})\b")
 # Ids of things that were looked up in their namespace, or that the engine itself has read.
 KEYS = {
     "job_id", "job_ids", "jobs", "run_id", "run_ids", "runs", "ids", "lane", "lanes", "node", "nodes",
-    "shard", "shards", "key_id", "schedule_id", "schedules", "window_id",
+    "shard", "shards", "key_id", "campaign_id", "schedule_id", "schedules", "window_id",
 }  # fmt: skip
 
 UPKEEP = "keeps the whole cluster going, for all namespaces"

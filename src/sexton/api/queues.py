@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
 
 from sexton.api import routes
 from sexton.api.operation import Answer, Call, operation
-from sexton.api.routes import QueuePauseRequest
+from sexton.api.routes import QueuePauseRequest, QueuesQuery
 from sexton.jobs import queues as limits
 from sexton.jobs.queues import QueueView
 from sexton.jobs.spec import LimitChanges, Limits
+from sexton.notifications.backlog import MessageBacklog, counts_messages, read_backlog
+from sexton.postgres.transaction import Context
+from sexton.refusal import about
 
 EXAMPLE: dict[str, Any] = {
     "name": "mail",
@@ -27,16 +32,60 @@ EXAMPLE: dict[str, Any] = {
 }
 
 
-@operation(routes.LIST_QUEUES, answer=list[QueueView], answer_example=[EXAMPLE])
+MESSAGES: dict[str, Any] = {
+    "depth": 5200,
+    "waiting": 80000,
+    "oldest_age_seconds": 2.5,
+    "arrival_per_second": 12.0,
+    "drain_per_second": 2400.0,
+    "due_in_5_minutes": 30000,
+    "due_in_10_minutes": 30000,
+    "due_in_60_minutes": 74800,
+    "workers": 2,
+    "per_worker_per_second": 2800.0,
+    "drain_seconds": 300,
+    "workers_needed": 1,
+}
+
+
+class QueueAnswer(QueueView, frozen=True, kw_only=True):
+    """A queue, with the messages behind its runs."""
+
+    messages: Annotated[
+        MessageBacklog | None, about("Of the queue of notifications: what waits, in messages; else null.")
+    ] = None
+
+
+@operation(
+    routes.LIST_QUEUES, answer=list[QueueAnswer], errors=(422,),
+    answer_example=[
+        {**EXAMPLE, "messages": None}, {**EXAMPLE, "name": "notifications", "messages": MESSAGES},
+    ],
+)  # fmt: skip
 async def list_queues(call: Call) -> Answer:
-    """The queues that jobs have used or that have limits, by name, with what waits in them."""
-    return Answer(await limits.list_queues(call.context))
+    """The queues that jobs have used or that have limits, by name, with what waits in them. A run of the
+    queue of notifications may stand for thousands of messages: `messages` counts those, and how many workers
+    would send them in time."""
+    query = call.query(QueuesQuery)
+    found = await limits.list_queues(call.context)
+    return Answer([await _with_messages(call.context, each, query.drain_seconds) for each in found])
 
 
-@operation(routes.GET_QUEUE, answer=QueueView, errors=(404,), answer_example=EXAMPLE)
+@operation(
+    routes.GET_QUEUE, answer=QueueAnswer, errors=(404, 422), answer_example={**EXAMPLE, "messages": None}
+)  # fmt: skip
 async def get_queue(call: Call) -> Answer:
     """The limits of a queue, whether it is paused, and what waits in it."""
-    return Answer(await limits.get_queue(call.context, call.path("queue")))
+    query = call.query(QueuesQuery)
+    found = await limits.get_queue(call.context, call.path("queue"))
+    return Answer(await _with_messages(call.context, found, query.drain_seconds))
+
+
+async def _with_messages(context: Context, queue: QueueView, drain_seconds: int) -> QueueAnswer:
+    messages = None
+    if counts_messages(queue.name):
+        messages = await read_backlog(context, drain_seconds=drain_seconds)
+    return QueueAnswer(**msgspec.structs.asdict(queue), messages=messages)
 
 
 @operation(

@@ -400,8 +400,15 @@ class QueuePauseRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     ] = None
 
 
-LIST_QUEUES = Route("GET", "/queues", "queues", "List queues", Role.VIEWER)
-GET_QUEUE = Route("GET", "/queues/{queue}", "queues", "Show a queue", Role.VIEWER)
+class QueuesQuery(Query, frozen=True, kw_only=True):
+    drain_seconds: Annotated[
+        int,
+        Meta(ge=1, le=86_400, description="In how long the messages of notifications are to be sent."),
+    ] = 300
+
+
+LIST_QUEUES = Route("GET", "/queues", "queues", "List queues", Role.VIEWER, query=QueuesQuery)
+GET_QUEUE = Route("GET", "/queues/{queue}", "queues", "Show a queue", Role.VIEWER, query=QueuesQuery)
 PUT_QUEUE = Route("PUT", "/queues/{queue}", "queues", "Set the limits of a queue", Role.EDITOR, body=Limits)
 CHANGE_QUEUE = Route(
     "PATCH", "/queues/{queue}", "queues", "Change some limits of a queue", Role.EDITOR, body=LimitChanges

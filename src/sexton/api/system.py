@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 from typing import Annotated
 
 import msgspec
@@ -17,11 +18,24 @@ from sexton.engine.cluster.draining import Drained, drain
 from sexton.engine.cluster.status import get_cluster as read_cluster
 from sexton.engine.cluster.view import Cluster
 from sexton.errors import Unavailable
+from sexton.notifications.backlog import read_backlog
 from sexton.security.quota_spec import RANGES
 
 # Namespaces whose quotas are metrics, by name: each is a label.
 MOST_NAMESPACES = 100
 METERED = ("jobs", "live_runs")
+# In how long the messages of a namespace are to be sent, where no caller says it.
+DRAIN_SECONDS = 300
+MESSAGE_FIGURES = {
+    "depth": "Messages that are due and not submitted.",
+    "oldest_age_seconds": "For how long the oldest of them has been due.",
+    "arrival_per_second": "Messages that were made, in the last minute.",
+    "drain_per_second": "Messages that came to an end, in the last minute or two.",
+    "due_in_5_minutes": "Messages that fall due in the next 5 minutes.",
+    "due_in_10_minutes": "Messages that fall due in the next 10 minutes.",
+    "due_in_60_minutes": "Messages that fall due in the next 60 minutes.",
+    "workers_needed": "Workers that would send what is due, and falls due, in 300 seconds.",
+}
 
 
 class Health(msgspec.Struct, frozen=True):
@@ -126,6 +140,7 @@ async def _figures(call: Call) -> CollectorRegistry:
     for lane in cluster.backlog:
         backlog.labels(lane.namespace, lane.queue).inc(lane.waiting)
     await _add_quotas(call, registry)
+    await _add_messages(call, registry)
     Gauge("sexton_cluster_dead_letters", "Dead letters.", registry=registry).set(cluster.counts.dead)
     Gauge(
         "sexton_cluster_problem_jobs", "Jobs set aside: no schedule can be computed.", registry=registry
@@ -139,6 +154,22 @@ async def _figures(call: Call) -> CollectorRegistry:
         overdue
     )
     return registry
+
+
+async def _add_messages(call: Call, registry: CollectorRegistry) -> None:
+    """What waits to be sent, in messages, by namespace."""
+    rows = await call.context.fetch("campaigns/list_notifying", limit=MOST_NAMESPACES)
+    if not rows:
+        return
+    gauges = {
+        name: Gauge(f"sexton_messages_{name}", text, ["namespace"], registry=registry)
+        for name, text in MESSAGE_FIGURES.items()
+    }
+    for row in rows:
+        own = replace(call.context, namespace=row["namespace"])
+        backlog = await read_backlog(own, drain_seconds=DRAIN_SECONDS)
+        for name, gauge in gauges.items():
+            gauge.labels(row["namespace"]).set(getattr(backlog, name))
 
 
 async def _add_quotas(call: Call, registry: CollectorRegistry) -> None:

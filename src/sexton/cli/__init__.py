@@ -266,6 +266,9 @@ GROUPS = {
                 "sexton.cli.bench.command:size",
                 "Keep very many jobs: what do they cost?",
             ),
+            "campaign": Command(
+                "sexton.cli.bench.command:campaign", "Send a campaign to very many recipients."
+            ),
             "content": Command(
                 "sexton.cli.bench.command:content",
                 "Plan very many actions on content, and carry many out at once.",

@@ -73,4 +73,27 @@ NOTIFICATION_GROUPS = {
             ),
         },
     ),
+    "campaigns": Group(
+        "Send a template to many recipients, at their local time.",
+        {
+            "create": Command("sexton.cli.campaigns:create", "Make a campaign."),
+            "list": Command("sexton.cli.campaigns:list_", "List campaigns, the latest first."),
+            "check": Command(
+                "sexton.cli.campaigns:check",
+                "Check a campaign: how many, when in which zone, who cannot be reached, what is missing.",
+            ),
+            "start": Command(
+                "sexton.cli.campaigns:start", "Start a campaign: at its time, or at once if it has none."
+            ),
+            "pause": Command("sexton.cli.campaigns:pause", "Pause a campaign: no batch begins any more."),
+            "resume": Command(
+                "sexton.cli.campaigns:resume",
+                "Resume a campaign: after a pause, a look at its canary, or though it is late.",
+            ),
+            "cancel": Command("sexton.cli.campaigns:cancel", "Cancel a campaign: nothing more goes out."),
+            "status": Command(
+                "sexton.cli.campaigns:status", "Show how a campaign stands; with --watch, as it goes."
+            ),
+        },
+    ),
 }

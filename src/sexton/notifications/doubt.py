@@ -41,16 +41,18 @@ async def settle_abandoned(context: Context, sender: MessageSender, limit: int) 
 
 
 async def settle_doubtful(
-    context: Context, sender: MessageSender, rows: Sequence[asyncpg.Record]
+    context: Context, sender: MessageSender, rows: Sequence[asyncpg.Record], *, doubt: str | None = None
 ) -> dict[str, int]:
-    """Decide about locked messages that are being submitted by a run which does not do so any more."""
+    """Decide about locked messages that are being submitted by a run which does not do so any more. `doubt`:
+    what a campaign has decided, whatever the provider."""
     if not rows:
         return {}
     now = await context.time()
     settlement = Settlement(now)
     channels = {row["channels"][row["channel_index"]] for row in rows}
     doubts = {
-        channel: await sender.channels.doubt(context.namespace, channel) for channel in sorted(channels)
+        channel: doubt or await sender.channels.doubt(context.namespace, channel)
+        for channel in sorted(channels)
     }
     for row in rows:
         channel = row["channels"][row["channel_index"]]

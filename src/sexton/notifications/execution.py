@@ -11,11 +11,16 @@ from collections import Counter
 from datetime import timedelta
 from typing import Any
 
-from sexton.model import Outcome, Release, Snooze, Success
+from sexton.model import Outcome, Release, Snooze, Success, decode_id
 from sexton.notifications import wave
 from sexton.notifications.channels.dispatch import Dispatcher
+from sexton.notifications.chunk import ChunkRun
+from sexton.notifications.conducting import conduct
 from sexton.notifications.doubt import settle_abandoned, settle_own
 from sexton.notifications.due import Policy
+from sexton.notifications.following import SCHEDULE
+from sexton.notifications.model import CAMPAIGN
+from sexton.notifications.recurring import fire
 from sexton.notifications.sending import ACTOR, BATCH, Claim, MessageSender
 from sexton.notifications.spec import NotificationTarget
 from sexton.postgres.transaction import Context, command
@@ -28,6 +33,8 @@ MOST_RUNS = 8
 #: How many batches of a run are on their way at once: while one is with its provider, others are claimed.
 BATCHES = 3
 MOST_ABANDONED = 1000
+#: How many chunks of campaigns a worker sends at a time.
+CHUNKS = 4
 DUE = Claim("messages/claim_due")
 
 
@@ -38,6 +45,8 @@ class OpenNotifications:
         self._services = services
         self._dispatcher = Dispatcher(services)
         self.sender = MessageSender(services.database, self._dispatcher)
+        # However many chunks a worker claims, so many are in its memory.
+        self._chunks = asyncio.Semaphore(CHUNKS)
 
     def step(self, spec: NotificationTarget) -> Step | None:
         return self._carry_out
@@ -49,7 +58,19 @@ class OpenNotifications:
         namespace = await self._services.renderer.namespace(run)
         payload = run.payload if isinstance(run.payload, dict) else {}
         context = Context(self._services.database, namespace, actor=ACTOR)
+        if "campaign" in payload:
+            return await self._carry_out_campaign(run, payload)
+        if "schedule" in payload:
+            return await fire(context, run, decode_id(SCHEDULE, str(payload["schedule"])) or 0)
         return await carry_out_wave(context, self.sender, run, payload)
+
+    async def _carry_out_campaign(self, run: RunContext, payload: dict[str, Any]) -> Outcome:
+        number = decode_id(CAMPAIGN, str(payload["campaign"])) or 0
+        if "chunk" not in payload:
+            return await conduct(self._services.database, run, number)
+        chunk = ChunkRun(self._services.database, self.sender, run, number, int(payload["chunk"]))
+        async with self._chunks:
+            return await chunk.send()
 
 
 async def carry_out_wave(

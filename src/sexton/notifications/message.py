@@ -196,6 +196,11 @@ async def move_message(context: Context, ref: str, move: NotificationMove) -> No
     return await view(context, row["id"])
 
 
+async def check_message(context: Context, spec: NotificationSpec) -> None:
+    """Refuse what a message like this would be refused for; nothing is made."""
+    plan(spec, await _look_up(context, [spec]))
+
+
 async def insert(
     context: Context, plans: Sequence[PlannedMessage], now: datetime, origin: MessageOrigin
 ) -> list[int]:

@@ -12,6 +12,7 @@ import msgspec
 
 from sexton.errors import InvalidField, RefusedLines, SextonError
 from sexton.jobs.moment import find_zone
+from sexton.notifications.following import follow_recipients, forget_recipient
 from sexton.notifications.quiet import read_ranges
 from sexton.notifications.rendering import known_locale
 from sexton.notifications.spec import RecipientLine, RecipientSpec
@@ -67,6 +68,7 @@ async def put_recipient(context: Context, user_id: str, spec: RecipientSpec) -> 
         "recipients/put", namespace=context.namespace, user_id=user_id, now=context.now, **columns
     )
     assert row is not None
+    await follow_recipients(context, [user_id])
     # The audit says what was changed, not to what: it outlasts the recipient.
     context.changed(
         "recipient.created" if row["created"] else "recipient.changed",
@@ -143,6 +145,7 @@ async def import_recipients(context: Context, lines: Sequence[RecipientLine | by
             for name, column in zip(COLUMNS, arrays, strict=True)
         },
     )
+    await follow_recipients(context, users)
     context.changed("recipients.imported", detail={"count": len(users), "new": new})
     return int(new)
 
@@ -152,9 +155,11 @@ async def erase_recipient(context: Context, user_id: str, *, reason: str | None 
     """Remove all traces of a person: the recipient, her messages with all that became of them, and what was
     kept about her addresses. The audit certifies it."""
     now = await context.time()
+    recurring = await forget_recipient(context, user_id)
     row = await context.fetchrow("recipients/erase", namespace=context.namespace, user_id=user_id)
     assert row is not None
-    rows = {name: count for name, count in row.items() if count}
+    found = {**dict(row), "notification_schedules": recurring}
+    rows = {name: count for name, count in found.items() if count}
     if not rows:
         raise not_found("recipient", user_id)
     context.changed("recipient.erased", user_id, detail={"rows": rows, "at": now}, reason=reason)

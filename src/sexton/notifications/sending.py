@@ -105,6 +105,8 @@ class SentBatch:
 
     counts: Counter[str] = field(default_factory=Counter)
     next_at: datetime | None = None
+    #: Of the message that was claimed last.
+    last_id: int = 0
 
     def waits(self, due_at: datetime | None) -> None:
         if due_at is not None and (self.next_at is None or due_at < self.next_at):
@@ -349,7 +351,7 @@ async def _claimed(
     if not rows:
         return None
     now: datetime = rows[0]["now"]
-    batch = SentBatch()
+    batch = SentBatch(last_id=rows[-1]["id"])
     going = await sender._decide(context, rows, claim, policy, now, run_id, batch)
     await sender._find_templates(context, going)
     return now, going, batch

@@ -1,6 +1,7 @@
 """How fast Sexton is on this machine, beside what the PostgreSQL under it can do at most.
 
     hot_second   many jobs due at one instant: fired, executed and recorded
+    campaign     a template to very many recipients: imported, written into the ledger, sent
     steady       a constant rate for a while: how late runs start
     size         a million jobs and more: how long until ready, how much memory, what a firing costs
 

@@ -16,6 +16,7 @@ from cyclopts import Parameter
 
 from sexton import __version__
 from sexton.cli import DONE, NOT_DONE
+from sexton.cli.bench.campaign import campaign as measure_campaign
 from sexton.cli.bench.console import console as measure_console
 from sexton.cli.bench.content import content as measure_content
 from sexton.cli.bench.hot_second import hot_second as measure_hot_second
@@ -165,6 +166,35 @@ def console_pages(
         database_url,
         data,
         1,
+        json,
+    )
+
+
+def campaign(
+    *,
+    recipients: Annotated[int, Parameter(help="Recipients of the campaign.")] = 100_000,
+    workers: Workers = None,
+    smtp: Annotated[bool, Parameter(help="By SMTP to a server on this machine. Default: nowhere.")] = False,
+    single: Annotated[bool, Parameter(help="Single messages due at the same second instead.")] = False,
+    repeat: Repeat = 1,
+    database_url: DatabaseUrl = None,
+    data: Data = None,
+    json: Json = False,
+) -> int:
+    """Send a campaign to very many recipients.
+
+    Shows the figure, the limit of this PostgreSQL for the same writes, and their
+    ratio. With --json the last line of the output is one object.
+    """
+    _check(recipients=recipients, repeat=repeat)
+    count = _workers(workers)
+    return _run(
+        lambda url: measure_campaign(
+            url, recipients=recipients, workers=count, smtp=smtp, single=single, say=_say
+        ),
+        database_url,
+        data,
+        repeat,
         json,
     )
 

@@ -17,6 +17,18 @@ receipts as (
 messages as (
     delete from sexton.messages where id in (select id from own) returning 1
 ),
+gatherings as (
+    delete from sexton.digest_gatherings where namespace = :namespace and user_id = :user_id returning 1
+),
+digested as (
+    delete from sexton.digest_events where namespace = :namespace and user_id = :user_id returning 1
+),
+members as (
+    delete from sexton.sequence_members where namespace = :namespace and user_id = :user_id returning 1
+),
+listed as (
+    delete from sexton.audience_members where namespace = :namespace and user_id = :user_id returning 1
+),
 counts as (
     delete from sexton.recipient_counts where namespace = :namespace and user_id = :user_id returning 1
 ),
@@ -37,4 +49,6 @@ person as (
 select (select count(*) from person) as recipients, (select count(*) from messages) as messages,
        (select count(*) from timers) as message_timers, (select count(*) from events) as message_events,
        (select count(*) from receipts) as message_receipts, (select count(*) from counts) as recipient_counts,
+       (select count(*) from gatherings) as digest_gatherings, (select count(*) from digested) as digest_events,
+       (select count(*) from members) as sequence_members, (select count(*) from listed) as audience_members,
        (select count(*) from suppressed) as suppressions

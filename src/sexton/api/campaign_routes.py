@@ -1,0 +1,67 @@
+"""What can be asked over HTTP about campaigns and their audiences, as a table; see `routes`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from sexton.api.route import Cursor, Limit, Query, Route
+from sexton.notifications.campaign_spec import CampaignSpec, CampaignStatus, SegmentSpec
+from sexton.refusal import about
+from sexton.security.role import Role
+
+TAG = "campaigns"
+
+
+class CampaignsQuery(Query, frozen=True, kw_only=True):
+    status: Annotated[CampaignStatus | None, about("Only those in this status.")] = None
+    limit: Limit = 100
+    cursor: Cursor = None
+
+
+class NamesQuery(Query, frozen=True, kw_only=True):
+    limit: Limit = 100
+    cursor: Cursor = None
+
+
+class StartRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How a campaign is started."""
+
+    now: Annotated[bool, about("At once, instead of at its time.")] = False
+
+
+class CampaignReason(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Why a campaign is paused or cancelled."""
+
+    reason: Annotated[Annotated[str, Meta(max_length=1000)] | None, about("Why; shown with it.")] = None
+
+
+CREATE_CAMPAIGN = Route("POST", "/campaigns", TAG, "Make a campaign", Role.EDITOR, body=CampaignSpec)
+LIST_CAMPAIGNS = Route("GET", "/campaigns", TAG, "List campaigns", Role.VIEWER, query=CampaignsQuery)
+GET_CAMPAIGN = Route("GET", "/campaigns/{campaign}", TAG, "Show a campaign", Role.VIEWER)
+CHECK_CAMPAIGN = Route("POST", "/campaigns/{campaign}/check", TAG, "Check a campaign", Role.VIEWER)
+START_CAMPAIGN = Route(
+    "POST", "/campaigns/{campaign}/start", TAG, "Start a campaign", Role.OPERATOR, body=StartRequest,
+    body_optional=True,
+)  # fmt: skip
+PAUSE_CAMPAIGN = Route(
+    "POST", "/campaigns/{campaign}/pause", TAG, "Pause a campaign", Role.OPERATOR, body=CampaignReason,
+    body_optional=True,
+)  # fmt: skip
+RESUME_CAMPAIGN = Route("POST", "/campaigns/{campaign}/resume", TAG, "Resume a campaign", Role.OPERATOR)
+CANCEL_CAMPAIGN = Route(
+    "POST", "/campaigns/{campaign}/cancel", TAG, "Cancel a campaign", Role.OPERATOR, body=CampaignReason,
+    body_optional=True,
+)  # fmt: skip
+PUT_SEGMENT = Route("PUT", "/segments/{segment}", TAG, "Save a segment", Role.EDITOR, body=SegmentSpec)
+LIST_SEGMENTS = Route("GET", "/segments", TAG, "List segments", Role.VIEWER, query=NamesQuery)
+GET_SEGMENT = Route("GET", "/segments/{segment}", TAG, "Show a segment", Role.VIEWER)
+DELETE_SEGMENT = Route("DELETE", "/segments/{segment}", TAG, "Delete a segment", Role.EDITOR)
+PUT_AUDIENCE = Route(
+    "PUT", "/audiences/{audience}", TAG, "Upload a list of recipients", Role.EDITOR, body=str
+)
+LIST_AUDIENCES = Route("GET", "/audiences", TAG, "List uploaded lists", Role.VIEWER, query=NamesQuery)
+GET_AUDIENCE = Route("GET", "/audiences/{audience}", TAG, "Show an uploaded list", Role.VIEWER)
+DELETE_AUDIENCE = Route("DELETE", "/audiences/{audience}", TAG, "Delete an uploaded list", Role.EDITOR)

@@ -1,0 +1,89 @@
+"""What waits to be sent, counted in messages: for people who look, and for what starts and stops workers.
+
+A chunk of a campaign is one run, and a wave may stand for a hundred thousand messages, so counting runs would
+say nothing. What falls due soon is counted ahead, so that workers are there before 08:00 and not after it.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import Annotated
+
+import msgspec
+
+from sexton.notifications.model import QUEUE
+from sexton.postgres.transaction import Context, query
+from sexton.refusal import about
+
+MOST_COUNTED = 1_000_000
+# Of how many of the latest messages the rate of arrival is told.
+SAMPLE = 20_000
+#: What a worker sends in a second where nothing was measured yet.
+ASSUMED_PER_SECOND = 1000.0
+#: How many batches a worker has in hand at a time, at the most that help.
+BATCHES_AT_ONCE = 2
+
+
+class MessageBacklog(msgspec.Struct, frozen=True, kw_only=True):
+    """The messages behind the runs of a queue."""
+
+    depth: Annotated[int, about("Messages that are due and not submitted.")]
+    waiting: Annotated[
+        int, about(f"All that are to be sent, later ones too; single ones up to {MOST_COUNTED:,}.")
+    ]
+    oldest_age_seconds: Annotated[float, about("For how long the oldest of those that are due has been.")]
+    arrival_per_second: Annotated[float, about("Messages that were made, in the last minute.")]
+    drain_per_second: Annotated[float, about("Messages that came to an end, in the last minute or two.")]
+    due_in_5_minutes: Annotated[int, about("Those that fall due in the next 5 minutes.")]
+    due_in_10_minutes: Annotated[int, about("In the next 10.")]
+    due_in_60_minutes: Annotated[int, about("In the next 60.")]
+    workers: Annotated[int, about("Workers that are there.")]
+    per_worker_per_second: Annotated[
+        float,
+        about(f"What one can send, from what was measured in the last day; {ASSUMED_PER_SECOND:g} before."),
+    ]
+    drain_seconds: Annotated[int, about("The time in which it is to be empty.")]
+    workers_needed: Annotated[
+        int, about("Workers that would empty it in that time, with what falls due in it.")
+    ]
+
+
+@query
+async def read_backlog(context: Context, *, drain_seconds: int) -> MessageBacklog:
+    row = await context.fetchrow(
+        "campaigns/backlog",
+        namespace=context.namespace,
+        most=MOST_COUNTED,
+        sample=SAMPLE,
+        drain_seconds=drain_seconds,
+        now=context.now,
+    )
+    assert row is not None
+    depth = row["single_due"] + row["campaign_due"]
+    oldest = row["oldest_due_at"]
+    age = 0.0 if oldest is None or not depth else max(0.0, (row["now"] - oldest).total_seconds())
+    speed = row["per_batch_second"] * BATCHES_AT_ONCE or ASSUMED_PER_SECOND
+    return MessageBacklog(
+        depth=depth,
+        waiting=row["single_waiting"] + row["campaign_waiting"],
+        oldest_age_seconds=round(age, 3),
+        arrival_per_second=round(row["arrived"] / row["arrived_seconds"], 2),
+        drain_per_second=round(row["settled"] / max(1.0, row["settled_seconds"]), 2),
+        due_in_5_minutes=row["due_5"],
+        due_in_10_minutes=row["due_10"],
+        due_in_60_minutes=row["due_60"],
+        workers=row["workers"],
+        per_worker_per_second=round(speed, 1),
+        drain_seconds=drain_seconds,
+        workers_needed=workers_needed(depth + row["due_meanwhile"], speed, drain_seconds),
+    )
+
+
+def workers_needed(messages: int, per_second: float, seconds: int) -> int:
+    """None where there is nothing to do."""
+    return ceil(messages / (per_second * max(1, seconds)))
+
+
+def counts_messages(queue: str) -> bool:
+    """Whether the runs of a queue stand for messages."""
+    return queue == QUEUE

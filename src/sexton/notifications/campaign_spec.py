@@ -1,0 +1,165 @@
+"""What people write: a campaign, a segment; every field with its default."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from sexton.refusal import about
+
+MOST_INLINE = 10_000
+TEN_YEARS = 10 * 366 * 86_400
+
+
+class WhenPast(StrEnum):
+    """Where the local time of a campaign was over when it was started."""
+
+    SEND_NOW = "send_now"
+    NEXT_DAY = "next_day"
+    SKIP = "skip"
+
+
+class OnDoubt(StrEnum):
+    """What becomes of a message that was perhaps sent."""
+
+    HOLD = "hold"
+    RESEND = "resend"
+
+
+class CampaignStatus(StrEnum):
+    DRAFT = "draft"  # it goes when it is started
+    SCHEDULED = "scheduled"  # it goes at its time
+    PREPARING = "preparing"  # its ledger is being written
+    PREPARED = "prepared"  # its ledger is written; its time has not come
+    SENDING = "sending"
+    WAITING = "waiting"  # for a person's word: resume, or cancel
+    PAUSED = "paused"
+    DONE = "done"
+    CANCELLED = "cancelled"
+    FAILED = "failed"  # it could not be prepared
+
+
+#: Nothing more comes of it.
+OVER = (CampaignStatus.DONE, CampaignStatus.CANCELLED, CampaignStatus.FAILED)
+
+Name = Annotated[str, Meta(min_length=1, max_length=200, description="What people call it.")]
+UserIds = Annotated[
+    list[Annotated[str, Meta(min_length=1, max_length=200)]], Meta(min_length=1, max_length=MOST_INLINE)
+]
+Filter = Annotated[
+    dict[str, Any],
+    Meta(
+        description="A condition on a field, or all, any, not of conditions.",
+        examples=[{"field": "country", "is": "DE"}],
+    ),
+]
+
+
+class AudienceSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """To whom: exactly one of these."""
+
+    everyone: Annotated[bool, about("All recipients of the namespace.")] = False
+    segment: Annotated[
+        Annotated[str, Meta(max_length=200)] | None, about("Those of a saved segment, by its name.")
+    ] = None
+    filter: Annotated[Filter | None, about("Those who meet a filter, as a segment has it.")] = None
+    list: Annotated[
+        Annotated[str, Meta(max_length=200)] | None, about("Those of an uploaded list, by its name.")
+    ] = None
+    user_ids: Annotated[UserIds | None, about(f"These; at most {MOST_INLINE}, upload a list for more.")] = (
+        None
+    )
+    sql: Annotated[
+        Annotated[str, Meta(min_length=1, max_length=20_000)] | None,
+        about(
+            "Those that a query finds: a column user_id, and others that become variables. "
+            "It needs the role admin in all namespaces."
+        ),
+    ] = None
+
+
+class DailyWindow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The part of each recipient's day in which a campaign sends."""
+
+    start: Annotated[str, Meta(description="From this time on.", examples=["09:00"])]
+    end: Annotated[str, Meta(description="Up to this time.", examples=["20:00"])]
+
+
+class CampaignSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One template to many recipients."""
+
+    name: Name
+    template_id: Annotated[str, Meta(min_length=1, max_length=200, description="What is sent.")]
+    audience: Annotated[AudienceSpec, about("To whom.")]
+    channel: Annotated[
+        str | list[str], about("email, sms, push, in_app or another; several in the order they are tried.")
+    ] = "email"
+    template_version: Annotated[
+        Annotated[int, Meta(ge=1)] | None, about("Which version. Default: the latest when it is made.")
+    ] = None
+    template_vars: Annotated[
+        dict[str, Any], about("Values of the template's variables, for all recipients.")
+    ] = {}
+    send_at: Annotated[datetime | None, about("When: one instant for all.")] = None
+    local_time: Annotated[
+        str | None,
+        Meta(
+            description="When, on the wall clock of each recipient: with a date, or the next one.",
+            examples=["2027-03-14 08:00", "08:00"],
+        ),
+    ] = None
+    when_past: Annotated[
+        WhenPast,
+        about("Where `local_time` is over when the campaign is started: send_now, next_day or skip."),
+    ] = WhenPast.SEND_NOW
+    timezone: Annotated[
+        Annotated[str, Meta(max_length=100)] | None,
+        about("The zone of recipients without one. Default: the namespace's, else UTC."),
+    ] = None
+    draft: Annotated[bool, about("It does not go at its time unless it is started.")] = False
+    rate: Annotated[
+        Annotated[float, Meta(gt=0, le=1_000_000)] | None, about("Messages per second at the most.")
+    ] = None
+    window: Annotated[DailyWindow | None, about("The part of each recipient's day in which it sends.")] = None
+    prepare_seconds: Annotated[
+        int,
+        Meta(ge=0, le=7 * 86_400, description="Its ledger is written and checked so long before its time."),
+    ] = 600
+    canary: Annotated[
+        Annotated[float, Meta(gt=0, le=0.5)] | None,
+        about("This share goes first; then it waits for a person's word. 0.01 is one of a hundred."),
+    ] = None
+    late_seconds: Annotated[
+        int,
+        Meta(ge=600, le=TEN_YEARS, description="Found later than this, it waits for a person's word."),
+    ] = 7200
+    on_doubt: Annotated[
+        OnDoubt | None,
+        about("What was perhaps sent when a worker died: hold or resend. Default: the provider's."),
+    ] = None
+    topic: Annotated[
+        Annotated[str, Meta(max_length=200)] | None, about("For opt-outs and caps. Default: the template's.")
+    ] = None
+    urgency: Annotated[
+        str | None, about("asap, time_sensitive or digest. Default: the template's, else none.")
+    ] = None
+    expires_seconds: Annotated[
+        Annotated[int, Meta(ge=1, le=TEN_YEARS)] | None,
+        about("So long after its time a message is not sent any more."),
+    ] = None
+    max_retries: Annotated[int, Meta(ge=0, le=100, description="Tries after the first one.")] = 3
+    retry_seconds: Annotated[
+        int, Meta(ge=1, le=86_400, description="How long after a failed try the next one is made.")
+    ] = 300
+    description: Annotated[Annotated[str, Meta(max_length=2000)] | None, about("For people.")] = None
+
+
+class SegmentSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A filter on recipients, under a name."""
+
+    filter: Filter
+    description: Annotated[Annotated[str, Meta(max_length=2000)] | None, about("For people.")] = None

@@ -1,0 +1,91 @@
+"""Recurring notifications follow their recipients: when a zone changes, and when a person is erased. Apart
+from the rest, because recipients know of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import asyncpg
+
+from sexton.clock import iso
+from sexton.errors import InvalidField, ScheduleError, SextonError
+from sexton.jobs import edit, state
+from sexton.model import encode_id
+from sexton.postgres.transaction import Context, command
+
+#: The prefix of their ids.
+SCHEDULE = "ns"
+MOST_FOLLOWED = 1000
+
+
+@command
+async def follow_recipients(context: Context, user_ids: Sequence[str]) -> int:
+    """After recipients have changed: what follows their zones goes on in the new ones. How many did."""
+    rows = await context.fetch(
+        "recurring/list_astray",
+        namespace=context.namespace,
+        user_ids=list(user_ids),
+        limit=MOST_FOLLOWED,
+    )
+    for row in rows:
+        await move_job(
+            context, row, row["recurrence_rule"], row["wanted"], row["starts_at"], row["recurrence_end"]
+        )
+        await context.execute(
+            "recurring/set_zone", id=row["id"], namespace=context.namespace, zone=row["wanted"]
+        )
+        context.changed(
+            "notification_schedule.followed",
+            encode_id(SCHEDULE, row["id"]),
+            row["name"],
+            before={"zone": row["zone"]},
+            after={"zone": row["wanted"]},
+            job_id=row["job_id"],
+        )
+    return len(rows)
+
+
+@command
+async def forget_recipient(context: Context, user_id: str) -> int:
+    """Remove what recurs for a person, and its jobs; how many."""
+    rows = await context.fetch("recurring/forget", namespace=context.namespace, user_id=user_id)
+    for row in rows:
+        await state.delete(context, encode_id("j", row["job_id"]))
+    return len(rows)
+
+
+async def move_job(
+    context: Context,
+    row: asyncpg.Record,
+    rule: str,
+    zone: str,
+    starts_at: datetime,
+    end: datetime | None,
+) -> None:
+    changes = {
+        "schedule": rule_text(rule, zone, starts_at),
+        "timezone": zone,
+        "ends_at": None if end is None else iso(end),
+    }
+    try:
+        await edit.edit(context, encode_id("j", row["job_id"]), changes)
+    except (ScheduleError, InvalidField) as error:
+        raise bad_rule(error) from None
+
+
+def rule_text(rule: str, zone: str, starts_at: datetime) -> str:
+    """The schedule of a job: an RRULE begins on the wall clock at `starts_at`, cron has no beginning."""
+    text = rule.strip()
+    if "FREQ=" not in text.upper():
+        return text
+    text = text[6:] if text.upper().startswith("RRULE:") else text
+    return f"DTSTART;TZID={zone}:{starts_at:%Y%m%dT%H%M%S}\nRRULE:{text}"
+
+
+def bad_rule(error: SextonError) -> InvalidField:
+    field = getattr(error, "field", None)
+    known = field in ("recurrence_end", "timezone")
+    return InvalidField(
+        error.code, error.message, field=str(field) if known else "recurrence_rule", hint=error.hint
+    )

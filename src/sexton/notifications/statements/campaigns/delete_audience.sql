@@ -1,0 +1,2 @@
+-- Remove a list without its members.
+delete from sexton.audiences where namespace = :namespace and id = :audience_id

@@ -1,0 +1,8 @@
+-- A list is whole: from now on its name means it, and not the one before.
+with before as (
+    update sexton.audiences set current = false where namespace = :namespace and name = :name and current
+    returning id
+)
+update sexton.audiences
+set size = :size, current = true
+where namespace = :namespace and id = :audience_id and (select count(*) from before) >= 0

@@ -1,0 +1,7 @@
+-- Campaigns of a namespace, the latest first.
+select campaign.*, coalesce(:now::timestamptz, clock_timestamp()) as now
+from sexton.campaigns as campaign
+where campaign.namespace = :namespace and (:before::bigint is null or campaign.id < :before)
+    and (:status::text is null or campaign.status = :status)
+order by campaign.id desc
+limit :limit

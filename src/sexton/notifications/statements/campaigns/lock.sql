@@ -1,0 +1,5 @@
+-- Lock a campaign until the transaction ends.
+select campaign.*, coalesce(:now::timestamptz, clock_timestamp()) as now
+from sexton.campaigns as campaign
+where campaign.namespace = :namespace and campaign.id = :campaign_id
+for no key update

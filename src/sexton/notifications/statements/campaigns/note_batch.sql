@@ -1,0 +1,5 @@
+-- Add what became of a batch to the counts of its chunk; they are counted anew when it closes.
+update sexton.campaign_chunks
+set sent = sent + :sent, failed = failed + :failed, suppressed = suppressed + :suppressed, expired = expired + :expired,
+    unconfirmed = unconfirmed + :unconfirmed, changed_at = coalesce(:now::timestamptz, clock_timestamp())
+where campaign_id = :campaign_id and namespace = :namespace and number = :number

@@ -1,0 +1,2 @@
+-- This run conducts a campaign, which is locked.
+update sexton.campaigns set conductor_run = :run_id where id = :campaign_id

@@ -1,0 +1,11 @@
+-- Take up to :wanted of what the campaigns of a namespace may send on a day: how many there were.
+with before as (
+    insert into sexton.campaign_meters as meter (namespace, day, taken)
+    values (:namespace, :day, 0)
+    on conflict (namespace, day) do update set taken = meter.taken
+    returning meter.taken
+),
+taken as (
+    select least(:wanted::bigint, greatest(0, :quota::bigint - before.taken)) as granted from before
+)
+select taken.granted from taken

@@ -1,0 +1,11 @@
+-- Expects `picked`, as the part `expand` does; nothing is written.
+counted as (
+    select count(*) as total, count(distinct picked.user_id) as different, count(*) filter (where not picked.complete) as incomplete,
+        count(*) filter (where not picked.reachable) as unreachable
+    from picked
+)
+select counted.total, counted.total - counted.different as duplicates, counted.incomplete, counted.unreachable,
+    (
+        select jsonb_object_agg(found.zone, found.count)
+        from (select picked.zone, count(*) as count from picked group by picked.zone) as found
+    ) as zones,

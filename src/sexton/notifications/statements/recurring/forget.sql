@@ -1,0 +1,6 @@
+-- Remove the notifications that recur for a person: their jobs, as far as they are there.
+with gone as (
+    delete from sexton.notification_schedules where namespace = :namespace and user_id = :user_id
+    returning job_id, deleted_at
+)
+select job_id from gone where deleted_at is null
