@@ -62,6 +62,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     channels: str = ""
     smtp_url: str | None = None
     mail_from: str | None = None
+    outbox: Path | None = None
     allow_shell: bool = False
     shell_commands: str = ""
     shell_variables: str = ""
@@ -313,7 +314,7 @@ def load(
             values[name[len(PREFIX) :].lower()] = value
     values.update({name: value for name, value in (overrides or {}).items() if value is not None})
     check_names(values)
-    for name in ("data", "target_files"):
+    for name in ("data", "target_files", "outbox"):
         if isinstance(values.get(name), str):
             values[name] = Path(values[name]).expanduser()
     try:

@@ -306,3 +306,13 @@ async def test_counts_are_kept_for_the_console(database: Database, told: Told, s
         "select accepted, rejected, failed, unclear, deferred, failure from sexton.notification_health"
     )
     assert tuple(row) == (1, 1, 1, 1, 0, "no")
+
+
+async def test_every_mail_has_a_link_that_unsubscribes(database: Database, told: Told) -> None:
+    await put(database, "only")
+    async with dispatching(database, public_url="https://sexton.example.com") as dispatcher:
+        await dispatcher.dispatch("default", "email", [outgoing(1, topic="offers", user_id="ann")])
+    headers = told.given[0][1][0].headers
+    link = headers["List-Unsubscribe"].strip("<>")
+    assert link.startswith("https://sexton.example.com/api/v1/notifications/unsubscribe/")
+    assert headers["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"

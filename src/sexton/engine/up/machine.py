@@ -94,6 +94,9 @@ async def supervise(
         given = {**given, "data": None, "database_url": url, "port": port}
         if private is not None and settings.secret_key is None:
             given["secret_key"] = f"@{key_file(private.data)}"
+        if private is not None and settings.outbox is None:
+            # A private server is for trying things out: what has no provider is written down.
+            given["outbox"] = str(private.data / "outbox")
         environment = _environment(given)
         ends = WorkerEnds(url, settings.schema)
         children = _children(up, listener, environment, ends)

@@ -83,7 +83,7 @@ class FileProvider(ChannelProvider):
 
 def outbox_of(settings: Settings) -> Path:
     """The folder of everything that was written instead of being sent."""
-    return (settings.data or default_data_directory()).expanduser() / FOLDER
+    return settings.outbox or (settings.data or default_data_directory()).expanduser() / FOLDER
 
 
 def folder_of(settings: Settings, namespace: str, channel: str, config: FileConfig) -> Path:

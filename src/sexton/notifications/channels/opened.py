@@ -176,7 +176,7 @@ def unconfigured(settings: Settings, channel: str) -> Sequence[tuple[str, str, A
     kind = provider_kinds().get(channel)
     if kind is not None and not _required(kind.config):
         return [(channel, channel, kind.config(), None)]
-    if channel in WRITTEN and settings.database_url is None:
+    if channel in WRITTEN and (settings.outbox is not None or settings.database_url is None):
         note = (
             "no provider is configured, so messages are written to the folder outbox of the data directory; "
             "configure one: sexton providers set"
