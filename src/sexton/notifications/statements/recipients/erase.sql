@@ -1,6 +1,6 @@
 -- Remove all traces of a person; how many rows of each table. Timers are locked before messages, as everywhere.
 with who as materialized (
-    select email, phone from sexton.recipients where namespace = :namespace and user_id = :user_id for update
+    select email, phone from sexton.recipients where namespace = :namespace and user_id = :user_id
 ),
 own as materialized (
     select id, address from sexton.messages where namespace = :namespace and user_id = :user_id
@@ -29,6 +29,13 @@ members as (
 listed as (
     delete from sexton.audience_members where namespace = :namespace and user_id = :user_id returning 1
 ),
+schedules as (
+    -- Their jobs find nothing to send from now on.
+    delete from sexton.notification_schedules where namespace = :namespace and user_id = :user_id returning 1
+),
+inbox as (
+    delete from sexton.inbox where namespace = :namespace and user_id = :user_id returning 1
+),
 counts as (
     delete from sexton.recipient_counts where namespace = :namespace and user_id = :user_id returning 1
 ),
@@ -51,4 +58,4 @@ select (select count(*) from person) as recipients, (select count(*) from messag
        (select count(*) from receipts) as message_receipts, (select count(*) from counts) as recipient_counts,
        (select count(*) from gatherings) as digest_gatherings, (select count(*) from digested) as digest_events,
        (select count(*) from members) as sequence_members, (select count(*) from listed) as audience_members,
-       (select count(*) from suppressed) as suppressions
+       (select count(*) from schedules) as notification_schedules, (select count(*) from inbox) as inbox, (select count(*) from suppressed) as suppressions
