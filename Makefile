@@ -16,7 +16,7 @@ WORKERS ?= $(shell expr 2 '*' $$(getconf _NPROCESSORS_ONLN))
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help install up test compile test-servers search chaos docs console console-types check format bench bench-engines lock clean
+.PHONY: help install up test compile test-servers search chaos docs console console-types screenshots check format bench bench-engines lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' Makefile | expand -t 16
@@ -76,6 +76,9 @@ console: $(STAMP) ## build the web console into the package, if its source has c
 
 console-types: $(STAMP) ## write the types of the console's API client from the OpenAPI document
 	$(BIN)/python -m tests.console_types
+
+screenshots: $(STAMP) ## pictures of the console in docs/images, of a running `sexton demo` (URL=http://127.0.0.1:7390)
+	$(BIN)/python -m tests.console.screenshots $(URL)
 
 docs: $(STAMP) ## write docs/python.md from the docstrings
 	$(BIN)/python -m tests.python_reference

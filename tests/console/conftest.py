@@ -56,8 +56,9 @@ class Visit:
             self.faults.append(f"{self.page.url} asks {url}")
 
 
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
+@pytest.fixture
+def browser(database_url: str) -> Iterator[Browser]:
+    """After the database, whose fixtures run an event loop: Playwright keeps its own in this thread."""
     program = address("SEXTON_TEST_CHROMIUM")
     if console.built() is None:
         pytest.fail("the console is not built: make console")

@@ -70,6 +70,16 @@ export async function callExact<N extends Name>(name: N, options: Options<N>): P
   return (text ? parseExact(text) : null) as unknown as Of<N>['answer']
 }
 
+/** The answer, or `none` of a server that does not have the operation. */
+export async function orNone<T>(answer: Promise<T>, none: T): Promise<T> {
+  try {
+    return await answer
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return none
+    throw error
+  }
+}
+
 export async function page<N extends Name>(name: N, options: Options<N>): Promise<Paged<Of<N>['answer']>> {
   const { text, headers } = await send(name, options)
   const total = headers.get('Sexton-Total')

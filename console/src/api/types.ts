@@ -15,6 +15,12 @@ export interface JobRow extends JobView {
   strip?: StripItem[] | null
   words?: string | null
 }
+export interface Takeover {
+  at: string
+  shard: number
+  node: string | null
+  epoch: number
+}
 export interface Finding {
   code: string
   level: string
@@ -26,9 +32,9 @@ declare module './schema' {
   interface Operations {
     'POST /runs/{run}/again': { path: { run: string }; query: null; body: { payload?: unknown }; answer: { run_id: string } }
     'POST /jobs/{job}/skip': { path: { job: string }; query: null; body: null; answer: JobView }
-    'GET /queues/backlog': { path: null; query: null; body: null; answer: Backlog[] }
+    'GET /backlog': { path: null; query: null; body: null; answer: Backlog[] }
     'GET /workers': { path: null; query: null; body: null; answer: NodeView[] }
-    'GET /cluster/takeovers': { path: null; query: { limit?: number }; body: null; answer: { at: string; shard: number; node: string | null; epoch: number; reason?: string | null }[] }
+    'GET /cluster/takeovers': { path: null; query: { limit?: number }; body: null; answer: Takeover[] }
     'GET /cluster/doctor': { path: null; query: null; body: null; answer: Finding[] }
     'GET /cluster/facts': { path: null; query: null; body: null; answer: Record<string, unknown> }
   }

@@ -1,8 +1,8 @@
 import { Button, Tooltip } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { call } from '@/api/client'
+import { call, orNone } from '@/api/client'
 import type { Cluster as ClusterView, NodeView, ShardView } from '@/api/schema'
-import type { Finding } from '@/api/types'
+import type { Finding, Takeover } from '@/api/types'
 import { useSession } from '@/frame/session'
 import { number, t, tn } from '@/i18n'
 import { useConfirm } from '@/parts/Confirm'
@@ -17,9 +17,9 @@ import classes from './Cluster.module.css'
 
 export default function Cluster() {
   const asked = useQuery({ queryKey: ['cluster'], queryFn: () => call('GET /cluster', {}), refetchInterval: 10_000 })
-  const takeovers = useQuery({ queryKey: ['cluster', 'takeovers'], queryFn: () => call('GET /cluster/takeovers', { query: { limit: 30 } }) })
-  const doctor = useQuery({ queryKey: ['cluster', 'doctor'], queryFn: () => call('GET /cluster/doctor', {}) })
-  const facts = useQuery({ queryKey: ['cluster', 'facts'], queryFn: () => call('GET /cluster/facts', {}) })
+  const takeovers = useQuery({ queryKey: ['cluster', 'takeovers'], queryFn: () => orNone<Takeover[] | null>(call('GET /cluster/takeovers', { query: { limit: 30 } }), null) })
+  const doctor = useQuery({ queryKey: ['cluster', 'doctor'], queryFn: () => orNone<Finding[] | null>(call('GET /cluster/doctor', {}), null) })
+  const facts = useQuery({ queryKey: ['cluster', 'facts'], queryFn: () => orNone<Record<string, unknown> | null>(call('GET /cluster/facts', {}), null) })
   return (
     <Page title={t('Cluster')}>
       <Answer query={asked} lines={8}>
@@ -28,23 +28,21 @@ export default function Cluster() {
             <Panel title={t('Shards')} right={t('{led} of {total} are led', { led: cluster.shards_led, total: cluster.shards })}><Shards cluster={cluster} /></Panel>
             <Panel title={t('Nodes')} flush><Nodes nodes={cluster.nodes} /></Panel>
             <Columns>
-              <Panel title={t('Findings of the doctor')} flush><Answer query={doctor}>{(found) => <Findings found={found} />}</Answer></Panel>
-              <Panel title={t('PostgreSQL and time')}>
-                <Answer query={facts}>{(data) => <Facts items={flat(data)} />}</Answer>
-              </Panel>
+              {doctor.data !== null && <Panel title={t('Findings of the doctor')} flush><Answer query={doctor}>{(found) => <Findings found={found ?? []} />}</Answer></Panel>}
+              {facts.data !== null && <Panel title={t('PostgreSQL and time')}><Answer query={facts}>{(data) => <Facts items={flat(data ?? {})} />}</Answer></Panel>}
               <Panel title={t('Elector')}>
                 <Facts items={[[t('Kind'), cluster.elector?.name ?? 'PostgreSQL'], [t('State'), <Status key="s" status={cluster.elector?.ok === false ? 'error' : 'live'} label={cluster.elector?.ok === false ? t('failing') : t('answers')} />], [t('Oldest due'), <Time key="o" at={cluster.oldest_due_at} />]]} />
                 {cluster.elector?.errors?.map((error) => <p key={error} className="bad">{error}</p>)}
               </Panel>
-              <Panel title={t('Takeovers')} flush>
+              {takeovers.data !== null && <Panel title={t('Takeovers')} flush>
                 <Answer query={takeovers}>
-                  {(rows) => rows.length === 0 ? <Empty title={t('No takeover is recorded')} /> : (
+                  {(rows) => !rows?.length ? <Empty title={t('No takeover is recorded')} /> : (
                     <table className={tables.table}>
                       <tbody>{rows.map((row) => <tr key={`${row.shard}-${row.epoch}`}><td><Time at={row.at} show="both" seconds /></td><td>{t('shard {number}', { number: row.shard })}</td><td className="quiet">{t('epoch {number}', { number: row.epoch })}</td><td className="clip">{row.node ?? '–'}</td></tr>)}</tbody>
                     </table>
                   )}
                 </Answer>
-              </Panel>
+              </Panel>}
             </Columns>
           </>
         )}

@@ -114,7 +114,7 @@ function Letters() {
         { name: 'reason', label: t('Reason'), options: ['exhausted', 'permanent', 'poison'].map((value) => ({ value, label: t(value) })), width: 130 },
         { name: 'error_group', label: t('Cause'), kind: 'text', width: 200 },
       ]}
-      exported="/dead/export"
+      exported="/export/dead"
       empty={<NOTHING />}
     />
   )

@@ -70,7 +70,7 @@ export default function Jobs() {
         to={(job) => `/jobs/${job.job_id}`}
         filters={filters}
         bulk={bulk}
-        exported="/jobs/export"
+        exported="/export/jobs"
         empty={
           <Empty title={t('No jobs yet')} action={make} command={"sexton jobs add hello --schedule 'every 10s' --handler sexton.log"}>
             {t('A job says what to do, and when. Make the first one here or on the command line:')}

@@ -2,7 +2,7 @@ import { Alert, Button, Group, Modal, NumberInput, Progress } from '@mantine/cor
 import { IconPencil, IconPlayerPause, IconPlayerPlay } from '@tabler/icons-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { ApiError, call } from '@/api/client'
+import { ApiError, call, orNone } from '@/api/client'
 import type { Backlog, NodeView, QueueView } from '@/api/schema'
 import { useSession } from '@/frame/session'
 import { number, t, tn } from '@/i18n'
@@ -29,7 +29,7 @@ async function workers(everywhere: boolean): Promise<NodeView[]> {
 export default function Queues() {
   const session = useSession()
   const queues = useQuery({ queryKey: ['queues'], queryFn: () => call('GET /queues', {}) as Promise<Queue[]>, refetchInterval: 10_000 })
-  const backlog = useQuery({ queryKey: ['backlog'], queryFn: () => call('GET /queues/backlog', {}), refetchInterval: 10_000 })
+  const backlog = useQuery({ queryKey: ['backlog'], queryFn: () => orNone(call('GET /backlog', {}), []), refetchInterval: 10_000 })
   const nodes = useQuery({ queryKey: ['workers'], queryFn: () => workers(session.mayEverywhere('viewer')), refetchInterval: 10_000 })
   const unserved = backlog.data?.filter((lane) => !lane.served) ?? []
   return (

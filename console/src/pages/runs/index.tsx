@@ -40,7 +40,7 @@ export default function Runs() {
         keyOf={runKey}
         to={(run) => (run.run_id ? `/runs/${run.run_id}` : null)}
         filters={filters}
-        exported="/runs/export"
+        exported="/export/runs"
         empty={<Empty title={t('Nothing has run yet')} command="sexton jobs run NAME">{t('Runs appear here as soon as a job fires. To run one now:')}</Empty>}
       />
     </Page>
