@@ -87,6 +87,20 @@ export interface Attention {
   link_kind: "cluster" | "dead" | "job" | "jobs" | "queues" | "runs"
   link: Record<string, string>
 }
+export interface AudienceSpec {
+  everyone?: boolean
+  segment?: string | null
+  filter?: Record<string, unknown> | null
+  list?: string | null
+  user_ids?: string[] | null
+  sql?: string | null
+}
+export interface AudienceView {
+  name: string
+  size: number
+  uploaded_by: string
+  uploaded_at: string
+}
 export interface AuditView {
   entry_id: string
   sequence: number | null
@@ -193,6 +207,99 @@ export interface CallerView {
   expires_at: string | null
   idle_expires_at: string | null
 }
+export interface CampaignCheck {
+  recipients: number
+  whole: boolean
+  zones: CampaignZone[]
+  unreachable: number
+  incomplete: number
+  missing_variables: string[]
+  unknown: number
+  duplicates: number
+  skipped: number
+}
+export interface CampaignCounts {
+  total: number
+  sent: number
+  failed: number
+  suppressed: number
+  expired: number
+  unconfirmed: number
+  cancelled: number
+  left: number
+}
+export interface CampaignReason {
+  reason?: string | null
+}
+export interface CampaignSpec {
+  name: string
+  template_id: string
+  audience: AudienceSpec
+  channel?: string | string[]
+  template_version?: number | null
+  template_vars?: Record<string, unknown>
+  send_at?: string | null
+  local_time?: string | null
+  when_past?: WhenPast
+  timezone?: string | null
+  draft?: boolean
+  rate?: number | null
+  window?: DailyWindow | null
+  prepare_seconds?: number
+  canary?: number | null
+  late_seconds?: number
+  on_doubt?: OnDoubt | null
+  topic?: string | null
+  urgency?: string | null
+  expires_seconds?: number | null
+  max_retries?: number
+  retry_seconds?: number
+  description?: string | null
+}
+export type CampaignStatus = "cancelled" | "done" | "draft" | "failed" | "paused" | "prepared" | "preparing" | "scheduled" | "sending" | "waiting"
+export interface CampaignView {
+  campaign_id: string
+  name: string
+  status: CampaignStatus
+  reason: string | null
+  counts: CampaignCounts
+  per_second: number | null
+  eta: string | null
+  waits_for: string | null
+  next_at: string | null
+  template_id: string
+  template_version: number
+  channels: string[]
+  template_vars: Record<string, unknown>
+  audience: Record<string, unknown>
+  send_at: string | null
+  local_time: string | null
+  when_past: WhenPast
+  timezone: string
+  rate: number | null
+  window: Record<string, unknown> | null
+  prepare_seconds: number
+  canary: number | null
+  late_seconds: number
+  on_doubt: string | null
+  topic: string | null
+  urgency: string | null
+  expires_seconds: number | null
+  description: string | null
+  check: CampaignCheck | null
+  prepared_at: string | null
+  started_at: string | null
+  ended_at: string | null
+  created_by: string
+  created_at: string
+  job_id: string
+}
+export interface CampaignZone {
+  timezone: string
+  send_at_utc: string | null
+  recipients: number
+  note: Record<string, unknown> | null
+}
 export interface CancelAnswer {
   run_id: string
   outcome: "cancelled" | "requested"
@@ -262,6 +369,10 @@ export interface Counts {
   problems: number
   estimated: boolean
 }
+export interface DailyWindow {
+  start: string
+  end: string
+}
 export interface DeadFilter {
   job?: string | null
   error_group?: string | null
@@ -316,6 +427,43 @@ export interface Differences {
   only_in_first: number
   only_in_second: number
   differences: Difference[]
+}
+export interface DigestEventSpec {
+  user_id: string
+  data: Record<string, unknown>
+  key?: string
+  event_id?: string | null
+}
+export interface DigestEventView {
+  event_id: string
+  user_id: string
+  key: string
+  notification_id: string
+  send_at_utc: string | null
+  at: string
+}
+export interface DigestSpec {
+  template_id: string
+  channel: string | string[]
+  schedule: string
+  max_events?: number
+  topic?: string | null
+  urgency?: string | null
+  expires_seconds?: number | null
+  is_active?: boolean
+}
+export interface DigestView {
+  name: string
+  template_id: string
+  channels: string[]
+  schedule: string
+  max_events: number
+  topic: string | null
+  urgency: string | null
+  expires_seconds: number | null
+  is_active: boolean
+  changed_by: string
+  changed_at: string
 }
 export interface Discarded {
   discarded: number | null
@@ -721,6 +869,37 @@ export interface MarkSpec {
   read?: boolean | null
   archived?: boolean | null
 }
+export interface MemberSpec {
+  user_id: string
+  template_vars?: Record<string, unknown>
+}
+export interface MemberStep {
+  notification_id: string
+  status: string
+  send_at_utc: string
+}
+export interface MemberView {
+  user_id: string
+  entered_at: string
+  revision: number
+  steps: MemberStep[]
+  stopped_at: string | null
+  stopped_by: string | null
+}
+export interface MessageBacklog {
+  depth: number
+  waiting: number
+  oldest_age_seconds: number
+  arrival_per_second: number
+  drain_per_second: number
+  due_in_5_minutes: number
+  due_in_10_minutes: number
+  due_in_60_minutes: number
+  workers: number
+  per_worker_per_second: number
+  drain_seconds: number
+  workers_needed: number
+}
 export type MessageStatus = "bounced" | "cancelled" | "delivered" | "expired" | "failed" | "held" | "pending" | "processing" | "sent" | "suppressed" | "unconfirmed"
 export interface MessageTarget {
   broker: "kafka" | "mqtt" | "nats" | "rabbitmq" | "redis" | "sqs"
@@ -915,6 +1094,7 @@ export interface OccurrenceRecord {
   reason: string | null
   run_id: string | null
 }
+export type OnDoubt = "hold" | "resend"
 export type OnFailure = "continue" | "stop" | "undo"
 export interface OptOut {
   channel?: string | null
@@ -1033,6 +1213,21 @@ export interface PushParts {
   body?: string | null
   link?: string | null
 }
+export interface QueueAnswer {
+  name: string
+  paused: boolean
+  paused_at: string | null
+  paused_reason: string | null
+  concurrency: number | null
+  key_concurrency: number | null
+  rate: number | null
+  burst: number | null
+  running: number | null
+  waiting: number
+  oldest_available_at: string | null
+  warnings: string[]
+  messages: MessageBacklog | null
+}
 export interface QueuePauseRequest {
   reason?: string | null
 }
@@ -1077,6 +1272,10 @@ export interface Readiness {
   database: string
   loops: LoopState[]
   warnings: string[]
+}
+export interface RecipientEventSpec {
+  user_id: string
+  event: string
 }
 export interface RecipientExport {
   recipient: RecipientView
@@ -1128,6 +1327,51 @@ export interface RecipientsAnswer {
   lines: number
   created: number
   changed: number
+}
+export interface RecurringChanges {
+  recurrence_rule?: string
+  recurrence_end?: string | null
+  timezone?: string | null
+  local_time?: string | null
+  is_active?: boolean
+  template_id?: string
+  template_vars?: Record<string, unknown>
+  channel?: string | string[]
+}
+export interface RecurringSpec {
+  recurrence_rule: string
+  template_id: string
+  channel: string | string[]
+  user_id?: string | null
+  address?: unknown
+  template_vars?: Record<string, unknown>
+  timezone?: string | null
+  local_time?: string | null
+  recurrence_end?: string | null
+  is_active?: boolean
+  topic?: string | null
+  urgency?: string | null
+  expires_seconds?: number | null
+  max_retries?: number
+  name?: string | null
+}
+export interface RecurringView {
+  schedule_id: string
+  name: string | null
+  user_id: string | null
+  recurrence_rule: string
+  recurrence_end: string | null
+  timezone: string
+  follows_recipient: boolean
+  local_time: string | null
+  next_fire_at: string | null
+  is_active: boolean
+  template_id: string
+  channel: string | string[]
+  template_vars: Record<string, unknown>
+  job_id: string
+  created_by: string
+  created_at: string
 }
 export interface RedriveAnswer {
   run_id: string
@@ -1470,6 +1714,42 @@ export interface SecretView {
   created_at: string
   updated_at: string
 }
+export interface SegmentSpec {
+  filter: Record<string, unknown>
+  description?: string | null
+}
+export interface SegmentView {
+  name: string
+  filter: Record<string, unknown>
+  description: string | null
+  recipients: number | null
+  changed_by: string
+  changed_at: string
+}
+export interface SequenceSpec {
+  steps: SequenceStep[]
+  stop_on?: string[]
+  topic?: string | null
+}
+export interface SequenceStep {
+  template_id: string
+  channel: string | string[]
+  day?: number | null
+  at?: string | null
+  after_seconds?: number | null
+  template_vars?: Record<string, unknown>
+  urgency?: string | null
+  expires_seconds?: number | null
+}
+export interface SequenceView {
+  name: string
+  steps: SequenceStep[]
+  stop_on: string[]
+  topic: string | null
+  revision: number
+  changed_by: string
+  changed_at: string
+}
 export interface SessionView {
   session_id: string
   name: string
@@ -1509,6 +1789,12 @@ export interface SignInLink {
 }
 export interface SmsParts {
   text: string
+}
+export interface StartRequest {
+  now?: boolean
+}
+export interface StoppedSequences {
+  stopped: string[]
 }
 export interface SuppressionSpec {
   reason?: string
@@ -1610,6 +1896,7 @@ export interface VariableSpec {
   default?: unknown
   sample?: unknown
 }
+export type WhenPast = "next_day" | "send_now" | "skip"
 export interface Why {
   scheduled_at: string
   disposition: "fired" | "skipped" | "upcoming"
@@ -1923,15 +2210,15 @@ export interface Operations {
   }
   'GET /queues': {
     path: null
-    query: null
+    query: { drain_seconds?: number }
     body: null
-    answer: QueueView[]
+    answer: QueueAnswer[]
   }
   'GET /queues/{queue}': {
     path: { queue: string }
-    query: null
+    query: { drain_seconds?: number }
     body: null
-    answer: QueueView
+    answer: QueueAnswer
   }
   'PUT /queues/{queue}': {
     path: { queue: string }
@@ -2544,6 +2831,222 @@ export interface Operations {
     query: null
     body: null
     answer: string
+  }
+  'POST /notifications/schedules': {
+    path: null
+    query: null
+    body: RecurringSpec
+    answer: RecurringView
+  }
+  'GET /notifications/schedules': {
+    path: null
+    query: { user_id?: string | null; limit?: number; cursor?: string | null }
+    body: null
+    answer: RecurringView[]
+  }
+  'GET /notifications/schedules/{notification_schedule}': {
+    path: { notification_schedule: string }
+    query: null
+    body: null
+    answer: RecurringView
+  }
+  'PATCH /notifications/schedules/{notification_schedule}': {
+    path: { notification_schedule: string }
+    query: null
+    body: RecurringChanges
+    answer: RecurringView
+  }
+  'DELETE /notifications/schedules/{notification_schedule}': {
+    path: { notification_schedule: string }
+    query: null
+    body: null
+    answer: null
+  }
+  'POST /notifications/schedules/{notification_schedule}/pause': {
+    path: { notification_schedule: string }
+    query: null
+    body: null
+    answer: RecurringView
+  }
+  'POST /notifications/schedules/{notification_schedule}/resume': {
+    path: { notification_schedule: string }
+    query: null
+    body: null
+    answer: RecurringView
+  }
+  'PUT /digests/{digest}': {
+    path: { digest: string }
+    query: null
+    body: DigestSpec
+    answer: DigestView
+  }
+  'GET /digests/{digest}': {
+    path: { digest: string }
+    query: null
+    body: null
+    answer: DigestView
+  }
+  'DELETE /digests/{digest}': {
+    path: { digest: string }
+    query: null
+    body: null
+    answer: null
+  }
+  'GET /digests': {
+    path: null
+    query: { limit?: number; cursor?: string | null }
+    body: null
+    answer: DigestView[]
+  }
+  'POST /digests/{digest}/events': {
+    path: { digest: string }
+    query: null
+    body: DigestEventSpec
+    answer: DigestEventView
+  }
+  'PUT /sequences/{sequence}': {
+    path: { sequence: string }
+    query: null
+    body: SequenceSpec
+    answer: SequenceView
+  }
+  'GET /sequences/{sequence}': {
+    path: { sequence: string }
+    query: null
+    body: null
+    answer: SequenceView
+  }
+  'DELETE /sequences/{sequence}': {
+    path: { sequence: string }
+    query: null
+    body: null
+    answer: null
+  }
+  'GET /sequences': {
+    path: null
+    query: { limit?: number; cursor?: string | null }
+    body: null
+    answer: SequenceView[]
+  }
+  'POST /sequences/{sequence}/members': {
+    path: { sequence: string }
+    query: null
+    body: MemberSpec
+    answer: MemberView
+  }
+  'GET /sequences/{sequence}/members/{user_id}': {
+    path: { sequence: string; user_id: string }
+    query: null
+    body: null
+    answer: MemberView
+  }
+  'DELETE /sequences/{sequence}/members/{user_id}': {
+    path: { sequence: string; user_id: string }
+    query: null
+    body: null
+    answer: MemberView
+  }
+  'POST /notifications/events': {
+    path: null
+    query: null
+    body: RecipientEventSpec
+    answer: StoppedSequences
+  }
+  'POST /campaigns': {
+    path: null
+    query: null
+    body: CampaignSpec
+    answer: CampaignView
+  }
+  'GET /campaigns': {
+    path: null
+    query: { status?: CampaignStatus | null; limit?: number; cursor?: string | null }
+    body: null
+    answer: CampaignView[]
+  }
+  'GET /campaigns/{campaign}': {
+    path: { campaign: string }
+    query: null
+    body: null
+    answer: CampaignView
+  }
+  'POST /campaigns/{campaign}/check': {
+    path: { campaign: string }
+    query: null
+    body: null
+    answer: CampaignCheck
+  }
+  'POST /campaigns/{campaign}/start': {
+    path: { campaign: string }
+    query: null
+    body: StartRequest
+    answer: CampaignView
+  }
+  'POST /campaigns/{campaign}/pause': {
+    path: { campaign: string }
+    query: null
+    body: CampaignReason
+    answer: CampaignView
+  }
+  'POST /campaigns/{campaign}/resume': {
+    path: { campaign: string }
+    query: null
+    body: null
+    answer: CampaignView
+  }
+  'POST /campaigns/{campaign}/cancel': {
+    path: { campaign: string }
+    query: null
+    body: CampaignReason
+    answer: CampaignView
+  }
+  'PUT /segments/{segment}': {
+    path: { segment: string }
+    query: null
+    body: SegmentSpec
+    answer: SegmentView
+  }
+  'GET /segments/{segment}': {
+    path: { segment: string }
+    query: null
+    body: null
+    answer: SegmentView
+  }
+  'DELETE /segments/{segment}': {
+    path: { segment: string }
+    query: null
+    body: null
+    answer: null
+  }
+  'GET /segments': {
+    path: null
+    query: { limit?: number; cursor?: string | null }
+    body: null
+    answer: SegmentView[]
+  }
+  'PUT /audiences/{audience}': {
+    path: { audience: string }
+    query: null
+    body: string
+    answer: AudienceView
+  }
+  'GET /audiences/{audience}': {
+    path: { audience: string }
+    query: null
+    body: null
+    answer: AudienceView
+  }
+  'DELETE /audiences/{audience}': {
+    path: { audience: string }
+    query: null
+    body: null
+    answer: null
+  }
+  'GET /audiences': {
+    path: null
+    query: { limit?: number; cursor?: string | null }
+    body: null
+    answer: AudienceView[]
   }
   'GET /audit': {
     path: null
