@@ -70,3 +70,5 @@ GET_JOB_FIGURES = Route(
 GET_CALENDAR = Route(
     "GET", "/calendar", "console", "Show what is planned and what happened", Role.VIEWER, query=AgendaQuery
 )
+LIST_WORKERS = Route("GET", "/workers", "console", "List the workers of the namespace", Role.VIEWER)
+LIST_BACKLOG = Route("GET", "/backlog", "console", "Show what waits for a worker", Role.VIEWER)

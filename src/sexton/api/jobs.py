@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Annotated, Any
-
-import msgspec
-from msgspec import Meta
+from typing import Any
 
 from sexton import clock
 from sexton.api import examples, routes
@@ -15,6 +12,7 @@ from sexton.api.route import PREFIX
 from sexton.api.routes import (
     BackfillRequest,
     DeleteQuery,
+    JobChoice,
     JobRunsQuery,
     JobsQuery,
     OccurrencesQuery,
@@ -24,7 +22,7 @@ from sexton.api.routes import (
     RunRequest,
     WhyQuery,
 )
-from sexton.api.runs import listed, page_of_runs
+from sexton.api.runs import RunMade, listed, page_of_runs
 from sexton.clock import iso
 from sexton.errors import InvalidField
 from sexton.jobs import create as making
@@ -32,6 +30,7 @@ from sexton.jobs import edit as editing
 from sexton.jobs import preview as previewing
 from sexton.jobs import read, state
 from sexton.jobs.change import find
+from sexton.jobs.company import PreviewInCompany, with_company
 from sexton.jobs.filter import JobFilter
 from sexton.jobs.validation import read_spec
 from sexton.jobs.view import JobView
@@ -46,13 +45,6 @@ from sexton.runs.why import why
 
 DAY = timedelta(days=1)
 MICROSECOND = timedelta(microseconds=1)
-
-
-class RunMade(msgspec.Struct, frozen=True):
-    """The new run."""
-
-    run_id: Annotated[str, Meta(description="The run's id, `r_…`.")]
-    job: Annotated[str, Meta(description="The job, as it was named.")]
 
 
 @operation(
@@ -72,7 +64,7 @@ async def list_jobs(call: Call) -> Answer:
     last, and those that fire no more are left out. `Sexton-Total` says how many there are in all, and
     `Sexton-Total-Estimated` that it is an estimate."""
     query = call.query(JobsQuery)
-    chosen = _filter_of(query)
+    chosen = filter_of(query)
     page = await read.list_jobs(call.reading, chosen, sort=query.sort, cursor=query.cursor, limit=query.limit)
     found = await read.count_jobs(call.reading, chosen)
     shown = await strip.with_strips(call.reading, page.items) if query.expand else page.items
@@ -213,14 +205,17 @@ async def preview_job(call: Call) -> Answer:
 
 
 @operation(
-    routes.PREVIEW_SPEC, heavy=True, answer=previewing.Preview, errors=(422,),
-    example={"schedule": "0 9 * * 1", "timezone": "America/New_York"}, answer_example=examples.PREVIEW,
+    routes.PREVIEW_SPEC, heavy=True, answer=PreviewInCompany, errors=(422,),
+    example={"schedule": "0 9 * * 1", "timezone": "America/New_York"},
+    answer_example={**examples.PREVIEW, "shares_minute": 4, "shares_estimated": False, "spread_offer": None},
 )  # fmt: skip
 async def preview_spec(call: Call) -> Answer:
-    """The body is that of POST /jobs; `name` may be left out."""
+    """The body is that of POST /jobs; `name` may be left out. `shares_minute` says how many jobs are due next
+    in the minute of its first occurrence, and `spread_offer` by how much to spread it if they are many."""
     query = call.query(PreviewQuery)
     spec = read_spec({"name": "preview", **call.json(dict[str, Any])})
-    return Answer(previewing.preview(spec, count=query.count, now=clock.now()))
+    shown = previewing.preview(spec, count=query.count, now=clock.now())
+    return Answer(await with_company(call.context, shown, spec.jitter_seconds))
 
 
 @operation(
@@ -270,7 +265,7 @@ async def explain_job(call: Call) -> Answer:
     return Answer(await why(call.context, job, at=at, past=query.past, ahead=query.ahead))
 
 
-def _filter_of(query: JobsQuery) -> JobFilter:
+def filter_of(query: JobChoice) -> JobFilter:
     return JobFilter(
         query.status, query.label, query.name, query.target, query.app, query.problem, query.search
     )

@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from sexton.api import console_routes as routes
+from sexton.api import examples
 from sexton.api.console_routes import FiguresQuery, UpcomingQuery
 from sexton.api.operation import Answer, Call, operation
+from sexton.engine.cluster.status import backlog_of, workers_of
+from sexton.engine.cluster.view import Backlog
 from sexton.engine.overview import Overview
 from sexton.jobs.upcoming import Upcoming
 from sexton.runs.figures import JobFigures, job_figures
 from sexton.runs.read import require_job
+from sexton.runs.view import NodeView
 from sexton.security.role import Role
 
 FIGURES: dict[str, Any] = {
@@ -101,4 +105,18 @@ async def get_job_figures(call: Call) -> Answer:
     return Answer(await job_figures(call.reading, job, call.query(FiguresQuery).hours))
 
 
-OPERATIONS = (get_overview, get_upcoming, get_job_figures)
+@operation(routes.LIST_WORKERS, lists=True, answer=list[NodeView], answer_example=examples.CLUSTER["nodes"])
+async def list_workers(call: Call) -> Answer:
+    """Processes that carry out runs of the namespace, or did within the last hour: their slots, heartbeat,
+    lag and handlers."""
+    return Answer(await workers_of(call.context))
+
+
+@operation(routes.LIST_BACKLOG, lists=True, answer=list[Backlog], answer_example=examples.CLUSTER["backlog"])
+async def list_backlog(call: Call) -> Answer:
+    """Runs of the namespace that could start now, by queue and handler, the longest first; `served` is false
+    where no live worker can take them, and `reason` says why."""
+    return Answer(await backlog_of(call.context))
+
+
+OPERATIONS = (get_overview, get_upcoming, get_job_figures, list_workers, list_backlog)

@@ -302,6 +302,9 @@ LIST_RUNS = Route("GET", "/runs", "runs", "List runs", Role.VIEWER, query=RunsQu
 COUNT_RUNS = Route("GET", "/runs/counts", "runs", "Count runs", Role.VIEWER, query=RunChoice)
 GET_RUN = Route("GET", "/runs/{run}", "runs", "Show a run", Role.VIEWER)
 GET_RUN_LOG = Route("GET", "/runs/{run}/log", "runs", "Read a run's log", Role.VIEWER, query=LogQuery)
+REPEAT_RUN = Route(
+    "POST", "/runs/{run}/again", "runs", "Run it again", Role.OPERATOR, body=RunRequest, body_optional=True
+)
 CANCEL_RUN = Route(
     "POST",
     "/runs/{run}/cancel",

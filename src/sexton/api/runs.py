@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from sexton.api import examples, routes
 from sexton.api.operation import Answer, Call, operation
-from sexton.api.routes import CancelRequest, LogQuery, RunChoice, RunsQuery
+from sexton.api.routes import CancelRequest, LogQuery, RunChoice, RunRequest, RunsQuery
 from sexton.errors import InvalidField
 from sexton.jobs.change import find
 from sexton.model import RunStatus, Trigger
@@ -19,12 +19,20 @@ from sexton.runs import read as ledger
 from sexton.runs.count import RunCounts
 from sexton.runs.filter import RunFilter
 from sexton.runs.trigger import cancel_run as cancel
+from sexton.runs.trigger import repeat
 from sexton.runs.view import LogLine, RunDetail, RunView
 
 COUNTS = {
     "pending": 2, "running": 1, "failed": 0, "waiting": 0, "success": 1204, "dead": 1, "cancelled": 0,
     "expired": 0, "skipped": 3, "since": "2026-06-01T13:00:00Z", "estimated": False,
 }  # fmt: skip
+
+
+class RunMade(msgspec.Struct, frozen=True):
+    """The new run."""
+
+    run_id: Annotated[str, Meta(description="The run's id, `r_…`.")]
+    job: Annotated[str, Meta(description="The job, as it was named.")]
 
 
 class CancelAnswer(msgspec.Struct, frozen=True):
@@ -71,6 +79,20 @@ async def get_run_log(call: Call) -> Answer:
     number = ledger.run_number(call.path("run"))
     await ledger.require_run(call.context, number)
     return Answer(await ledger.list_log(call.context, number, after=after, limit=query.limit))
+
+
+@operation(
+    routes.REPEAT_RUN, status=201, answer=RunMade, errors=(404, 409, 422),
+    example={"payload": {"report_type": "monthly"}},
+    answer_example={"run_id": "r_9hk7", "job": "j_4x"},
+)  # fmt: skip
+async def repeat_run(call: Call) -> Answer:
+    """A new run of its job, now, with the payload that it had unless another one is given, and a key of its
+    own. A dead run is redriven instead: that keeps its key."""
+    wish = call.json(RunRequest, optional=True)
+    number = ledger.run_number(call.path("run"))
+    new, job = await repeat(call.context, number, payload=wish.payload)
+    return Answer({"run_id": new, "job": job}, headers={"Location": f"/api/v1/runs/{new}"})
 
 
 @operation(
@@ -121,4 +143,4 @@ def listed(text: str | None, field: str, known: list[str]) -> list[str] | None:
     return words
 
 
-OPERATIONS = (list_runs, count_runs, get_run, get_run_log, cancel_run)
+OPERATIONS = (list_runs, count_runs, get_run, get_run_log, repeat_run, cancel_run)

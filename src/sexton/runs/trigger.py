@@ -17,7 +17,7 @@ from sexton.jobs.stored import concurrency_key_of, lane_of
 from sexton.model import JobStatus, Overlap, encode_id
 from sexton.postgres.transaction import Context, command
 from sexton.refusal import not_found
-from sexton.runs.read import run_number
+from sexton.runs.read import get_run, run_number
 from sexton.security.quotas import Grant, take_runs
 from sexton.targets.key import manual_key
 
@@ -43,6 +43,18 @@ async def run_now(context: Context, ref: str, *, payload: Any = msgspec.UNSET) -
     """Run a job once, now, beside its schedule; with a payload of its own if one is given. The run's id."""
     [made] = await run_all(context, [await hold(context, ref)], payload=payload)
     return accept(made)
+
+
+@command
+async def repeat(context: Context, run_id: int, *, payload: Any = msgspec.UNSET) -> tuple[str, str]:
+    """Run the job of a run again, now, with the payload that the run had; the ids of the new run and its
+    job."""
+    found = await get_run(context, run_id)
+    given = found.payload if payload is msgspec.UNSET else payload
+    held = await hold(context, found.job_id)
+    own = msgspec.UNSET if given == held.job.spec.payload else given
+    [made] = await _run(context, [held], [own], {"again": encode_id("r", run_id)})
+    return accept(made), found.job_id
 
 
 async def run_all(

@@ -12,7 +12,7 @@ from sexton.jobs.queues import MOST_COUNTED
 from sexton.model import encode_id
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context, query
-from sexton.runs.situation import list_nodes, worker_wanted
+from sexton.runs.situation import list_nodes, serves_namespace, worker_wanted
 from sexton.runs.view import NodeView
 
 
@@ -66,6 +66,19 @@ async def get_backlog(
     nodes = await list_nodes(context, now) if nodes is None else nodes
     rows = await context.fetch("reading/list_backlog", namespace=namespace, now=now, most=MOST_COUNTED)
     return [_backlog_of(row, nodes) for row in rows]
+
+
+@query
+async def backlog_of(context: Context) -> list[Backlog]:
+    """What waits for a worker in the namespace."""
+    return await get_backlog(context, await context.time(), namespace=context.namespace)
+
+
+@query
+async def workers_of(context: Context) -> list[NodeView]:
+    """The workers that serve the namespace; of their handlers and queues no other namespace has a say."""
+    nodes = await list_nodes(context, await context.time())
+    return [node for node in nodes if "worker" in node.roles and serves_namespace(node, context.namespace)]
 
 
 def _backlog_of(row: Record, nodes: list[NodeView]) -> Backlog:
