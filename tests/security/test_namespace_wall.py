@@ -14,6 +14,8 @@ OWNED = (
     "content_changes", "content_releases", "content_notices", "content_adapters", "content_feeds",
     "segments", "audiences", "audience_members", "campaigns", "campaign_chunks", "campaign_meters",
     "notification_meters", "digests", "digest_gatherings", "digest_events", "sequences", "sequence_members",
+    "notification_settings", "recipients", "templates", "template_versions", "messages", "message_timers",
+    "message_events", "message_receipts", "recipient_counts", "suppressions",
     "notification_schedules", "lanes", "meters", "audit", "audit_pending", "audit_entries", "activity",
 )  # fmt: skip
 TOUCHES = re.compile(rf"\bsexton\.({'|'.join(OWNED)})\b")
