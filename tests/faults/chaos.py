@@ -19,6 +19,7 @@ from pathlib import Path
 
 from tests.faults import (  # noqa: F401 - they register
     account_scenarios,
+    campaign_scenarios,
     content_scenarios,
     database_scenarios,
     handler_scenarios,

@@ -6,6 +6,7 @@ import pytest
 
 from tests.faults import (  # noqa: F401 - they register
     account_scenarios,
+    campaign_scenarios,
     content_scenarios,
     database_scenarios,
     handler_scenarios,

@@ -16,6 +16,7 @@ from sexton import Sexton
 from sexton.engine import crash
 from sexton.errors import Conflict
 from sexton.notifications import conducting, expansion
+from sexton.notifications.backlog import read_backlog, workers_needed
 from sexton.notifications.campaign import cancel, create_campaign, pause, resume, start
 from sexton.notifications.campaign_spec import (
     AudienceSpec,
@@ -31,6 +32,8 @@ from sexton.notifications.channels.configured import put_provider
 from sexton.notifications.channels.provider_spec import ProviderSpec
 from sexton.notifications.channels.table import provider_kinds
 from sexton.postgres.transaction import Context
+from sexton.security.quota_spec import QuotaChanges
+from sexton.security.quotas import change_quotas
 from sexton.testing import Engine
 from sexton.testing import engine as start_engine
 from tests.notifications.crowd import ZONES, add_recipients, add_template
@@ -409,3 +412,42 @@ async def test_what_was_perhaps_sent(
     assert (shown.counts.unconfirmed, shown.counts.sent) == ((0, 5) if status == "sent" else (5, 0))
     assert len(mailbox.got) == (10 if doubled else 5)
     assert len({message.key for message in mailbox.got}) == 5
+
+
+async def test_what_exceeds_the_quota_of_a_day_waits_for_the_next(
+    context: Context, engine: Engine, mailbox: Mailbox
+) -> None:
+    await change_quotas(context, "default", QuotaChanges(campaign_sends_per_day=30))
+    await add_recipients(engine.database, 70)
+    made = await go(context)
+    await engine.advance(minutes=5)
+    assert len(mailbox.got) == 30
+    shown = await get_campaign(context, made.campaign_id)
+    assert (shown.status, shown.counts.left) == (CampaignStatus.SENDING, 40)
+    assert shown.waits_for == "the quota of 30 campaign sends a day is used up"
+    await engine.advance(to=START.replace(hour=0) + timedelta(days=1, minutes=5))
+    assert len(mailbox.got) == 60
+    await engine.advance(days=1)
+    assert (await get_campaign(context, made.campaign_id)).status is CampaignStatus.DONE
+    assert len(set(mailbox.users)) == len(mailbox.got) == 70
+
+
+async def test_queues_count_messages(context: Context, engine: Engine, mailbox: Mailbox) -> None:
+    await add_recipients(engine.database, 300)
+    await create_campaign(context, spec(send_at=START + timedelta(minutes=8), prepare_seconds=1200))
+    await engine.advance(seconds=10)
+    before = await read_backlog(context, drain_seconds=60)
+    assert (before.depth, before.waiting, before.due_in_5_minutes) == (0, 300, 0)
+    assert (before.due_in_10_minutes, before.due_in_60_minutes, before.workers_needed) == (300, 300, 0)
+    ahead = await read_backlog(context, drain_seconds=600)
+    assert ahead.workers_needed == 1
+    await engine.advance(minutes=9)
+    after = await read_backlog(context, drain_seconds=60)
+    assert (after.depth, after.waiting, after.oldest_age_seconds) == (0, 0, 0)
+    assert after.drain_per_second > 0
+
+
+def test_how_many_workers_are_needed() -> None:
+    assert workers_needed(0, 1000, 300) == 0
+    assert workers_needed(1, 1000, 300) == 1
+    assert workers_needed(10_000_000, 2000, 300) == 17

@@ -24,9 +24,11 @@ from typing import Any, Protocol
 import asyncpg
 import msgspec
 
+from sexton import clock
 from sexton.engine import crash
 from sexton.model import encode_id
 from sexton.notifications import wave
+from sexton.notifications.backlog import note_settled
 from sexton.notifications.channels.base import Outgoing, Rejected, SendResult
 from sexton.notifications.due import Policy, done_before_fallback, due_message, find_suppressed, lock_counts
 from sexton.notifications.hold import (
@@ -145,7 +147,7 @@ class MessageSender:
         lost: Callable[[], bool] = lambda: False,
     ) -> SentBatch | None:
         """Send some of what is due; None if nothing is. `lost`: whether the run belongs to another worker."""
-        context = Context(self._database, namespace, actor=ACTOR)
+        context, began = Context(self._database, namespace, actor=ACTOR), clock.monotonic()
         claimed = await _claimed(context, self, claim, policy, run_id, limit)
         if claimed is None:
             return None
@@ -159,6 +161,7 @@ class MessageSender:
             batch.counts.update(settled.counts)
             batch.waits(settled.next_at)
             crash.point("step.noted")
+        await note_settled(context, batch.counts, run_id, clock.monotonic() - began)
         return batch
 
     # Deciding.

@@ -1,0 +1,2 @@
+-- Whether the run that conducts a campaign is live.
+select exists (select from sexton.runs where id = :run_id)
