@@ -19,6 +19,7 @@ from sexton.notifications.conducting import conduct
 from sexton.notifications.doubt import settle_abandoned, settle_own
 from sexton.notifications.due import Policy
 from sexton.notifications.following import SCHEDULE
+from sexton.notifications.inbox import expire_inbox
 from sexton.notifications.model import CAMPAIGN
 from sexton.notifications.recurring import fire
 from sexton.notifications.sending import ACTOR, BATCH, Claim, MessageSender
@@ -80,6 +81,7 @@ async def carry_out_wave(
     counts = Counter(await settle_own(context, sender, run.id))
     if payload.get("sweep"):
         counts.update(await settle_abandoned(context, sender, MOST_ABANDONED))
+        await expire_inbox(context)
     if not payload.get("shared"):
         await _share(context)
     policy = await sender.policy(context.namespace)
