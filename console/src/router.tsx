@@ -23,6 +23,7 @@ export const router = createBrowserRouter([
       { path: 'cluster', lazy: page(() => import('./pages/cluster')) },
       { path: 'calendar', lazy: page(() => import('./pages/calendar')) },
       { path: 'content/*', lazy: page(() => import('./pages/content')) },
+      { path: 'notifications/*', lazy: page(() => import('./pages/notifications')) },
       { path: 'settings', lazy: page(() => import('./pages/settings')) },
       { path: '*', lazy: page(() => import('./pages/missing')) },
     ],

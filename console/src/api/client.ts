@@ -75,7 +75,7 @@ export async function orNone<T>(answer: Promise<T>, none: T): Promise<T> {
   try {
     return await answer
   } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return none
+    if (error instanceof ApiError && (error.status === 404 || error.status === 405)) return none
     throw error
   }
 }

@@ -1,6 +1,6 @@
 /** The pages, in the order of the navigation. The keys after `g` lead to them. */
 import {
-  IconAntenna, IconCalendar, IconFlask, IconHeartbeat, IconHome, IconNews, IconPlayerPlay, IconRepeat, IconServer2, IconSettings, IconSkull, type Icon,
+  IconAntenna, IconCalendar, IconFlask, IconHeartbeat, IconHome, IconNews, IconPlayerPlay, IconRepeat, IconSend, IconServer2, IconSettings, IconSkull, type Icon,
 } from '@tabler/icons-react'
 
 export interface Place {
@@ -22,6 +22,7 @@ export const PLACES: Place[] = [
   { to: '/dead', name: 'Dead letters', icon: IconSkull, key: 'd', group: 'run', count: 'dead' },
   { to: '/calendar', name: 'Calendar', icon: IconCalendar, key: 'c', group: 'plan' },
   { to: '/content', name: 'Content', icon: IconNews, key: 'e', group: 'plan' },
+  { to: '/notifications', name: 'Notifications', icon: IconSend, key: 'n', group: 'plan' },
   { to: '/queues', name: 'Queues and workers', icon: IconAntenna, key: 'q', group: 'system' },
   { to: '/cluster', name: 'Cluster', icon: IconServer2, key: 'x', group: 'system', everywhere: true },
   { to: '/settings', name: 'Settings', icon: IconSettings, key: 's', group: 'system' },

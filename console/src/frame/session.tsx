@@ -59,7 +59,17 @@ export function SessionProvider({ children, waiting, failed }: { children: React
   useEffect(() => {
     if (!chosen) return
     feed.open()
-    return () => feed.close()
+    // A browser knows at once what a silent connection tells after a while only.
+    const again = () => {
+      if (feed.read().state !== 'paused') feed.open()
+    }
+    window.addEventListener('offline', again)
+    window.addEventListener('online', again)
+    return () => {
+      window.removeEventListener('offline', again)
+      window.removeEventListener('online', again)
+      feed.close()
+    }
   }, [feed, chosen])
 
   useEffect(() => {

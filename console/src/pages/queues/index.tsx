@@ -2,7 +2,7 @@ import { Alert, Button, Group, Modal, NumberInput, Progress } from '@mantine/cor
 import { IconPencil, IconPlayerPause, IconPlayerPlay } from '@tabler/icons-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { ApiError, call, orNone } from '@/api/client'
+import { call, orNone } from '@/api/client'
 import type { Backlog, NodeView, QueueView } from '@/api/schema'
 import { useSession } from '@/frame/session'
 import { number, t, tn } from '@/i18n'
@@ -17,13 +17,11 @@ import classes from './Queues.module.css'
 
 type Queue = QueueView & { in_per_second?: number | null; out_per_second?: number | null }
 
+/** Those of the namespace; of a server that does not list them, those of the cluster. */
 async function workers(everywhere: boolean): Promise<NodeView[]> {
-  try {
-    return await call('GET /workers', {})
-  } catch (error) {
-    if (!(error instanceof ApiError && error.status === 404) || !everywhere) throw error
-    return (await call('GET /cluster', {})).nodes.filter((node) => node.roles.includes('worker'))
-  }
+  const own = await orNone<NodeView[] | null>(call('GET /workers', {}), null)
+  if (own || !everywhere) return own ?? []
+  return (await call('GET /cluster', {})).nodes.filter((node) => node.roles.includes('worker'))
 }
 
 export default function Queues() {
