@@ -1135,6 +1135,15 @@ export interface Preview {
   occurrences: PreviewedTime[]
   warnings: string[]
 }
+export interface PreviewInCompany {
+  explanation: string
+  timezone: string
+  occurrences: PreviewedTime[]
+  warnings: string[]
+  shares_minute: number | null
+  shares_estimated: boolean
+  spread_offer: number | null
+}
 export interface PreviewSpec {
   channel?: string | null
   version?: number | null
@@ -2044,7 +2053,7 @@ export interface Operations {
     path: null
     query: { count?: number }
     body: JobSpec
-    answer: Preview
+    answer: PreviewInCompany
   }
   'GET /jobs/{job}/runs': {
     path: { job: string }
@@ -2100,6 +2109,12 @@ export interface Operations {
     body: null
     answer: LogLine[]
   }
+  'POST /runs/{run}/again': {
+    path: { run: string }
+    query: null
+    body: RunRequest
+    answer: RunMade
+  }
   'POST /runs/{run}/cancel': {
     path: { run: string }
     query: null
@@ -2129,6 +2144,12 @@ export interface Operations {
     query: null
     body: WorkerSpec
     answer: JoinedWorker
+  }
+  'GET /workers': {
+    path: null
+    query: null
+    body: null
+    answer: NodeView[]
   }
   'POST /workers/{worker}/claims': {
     path: { worker: string }
@@ -3084,11 +3105,35 @@ export interface Operations {
     body: null
     answer: JobFigures
   }
+  'GET /backlog': {
+    path: null
+    query: null
+    body: null
+    answer: Backlog[]
+  }
   'GET /calendar': {
     path: null
     query: { start?: string; end?: string; timezone?: string | null; kinds?: string }
     body: null
     answer: Agenda
+  }
+  'GET /export/jobs': {
+    path: null
+    query: { status?: "active" | "completed" | "deleted" | "paused" | null; label?: string | null; name?: string | null; target?: string | null; app?: string | null; problem?: boolean; search?: string | null; format?: "csv" | "jsonl" }
+    body: null
+    answer: string
+  }
+  'GET /export/runs': {
+    path: null
+    query: { job?: string | null; status?: string | null; trigger?: string | null; include?: "skipped" | null; queue?: string | null; since?: string | null; until?: string | null; late?: boolean; error?: string | null; worker?: string | null; format?: "csv" | "jsonl" }
+    body: null
+    answer: string
+  }
+  'GET /export/dead': {
+    path: null
+    query: { job?: string | null; error_group?: string | null; reason?: "exhausted" | "permanent" | "poison" | null; format?: "csv" | "jsonl" }
+    body: null
+    answer: string
   }
   'GET /search': {
     path: null

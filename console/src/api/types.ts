@@ -30,10 +30,6 @@ export interface Finding {
 
 declare module './schema' {
   interface Operations {
-    'POST /runs/{run}/again': { path: { run: string }; query: null; body: { payload?: unknown }; answer: { run_id: string } }
-    'POST /jobs/{job}/skip': { path: { job: string }; query: null; body: null; answer: JobView }
-    'GET /backlog': { path: null; query: null; body: null; answer: Backlog[] }
-    'GET /workers': { path: null; query: null; body: null; answer: NodeView[] }
     'GET /cluster/takeovers': { path: null; query: { limit?: number }; body: null; answer: Takeover[] }
     'GET /cluster/doctor': { path: null; query: null; body: null; answer: Finding[] }
     'GET /cluster/facts': { path: null; query: null; body: null; answer: Record<string, unknown> }

@@ -1,12 +1,12 @@
 import { Button, Menu, Tabs } from '@mantine/core'
-import { IconChevronDown, IconCopyPlus, IconHistory, IconPencil, IconPlayerPause, IconPlayerPlay, IconPlayerSkipForward, IconTrash } from '@tabler/icons-react'
+import { IconChevronDown, IconCopyPlus, IconHistory, IconPencil, IconPlayerPause, IconPlayerPlay, IconTrash } from '@tabler/icons-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useMemo, useState } from 'react'
 import { Link, useNavigate, useParams, useSearchParams } from 'react-router'
 import { call, callExact, page } from '@/api/client'
 import type { JobView, RunView } from '@/api/schema'
 import { useSession } from '@/frame/session'
-import { t, tn } from '@/i18n'
+import { t } from '@/i18n'
 import { useConfirm } from '@/parts/Confirm'
 import { DataTable, type Filters } from '@/parts/DataTable'
 import { Empty } from '@/parts/Empty'
@@ -169,16 +169,6 @@ function Actions({ job }: { job: JobView }) {
       void navigate('/jobs')
     },
   })
-  const skip = () => ask({
-    title: t('Leave the next occurrence out'),
-    object: job.name,
-    effect: <>{tn('{count} occurrence is recorded as skipped', '{count} occurrences are recorded as skipped', 1)}: <Time at={job.next_run_at} zone={job.timezone} show="both" /></>,
-    verb: t('Skip it'),
-    act: async (reason) => {
-      await call('POST /jobs/{job}/skip', { path, reason })
-      await refresh()
-    },
-  })
   const live = job.status === 'active' || job.status === 'paused'
   return (
     <>
@@ -190,7 +180,6 @@ function Actions({ job }: { job: JobView }) {
         <Menu position="bottom-end">
           <Menu.Target><Button variant="default" rightSection={<IconChevronDown size={14} />}>{t('More')}</Button></Menu.Target>
           <Menu.Dropdown>
-            {job.status === 'active' && job.next_run_at && <Menu.Item leftSection={<IconPlayerSkipForward size={14} />} onClick={skip}>{t('Skip the next')}</Menu.Item>}
             <Menu.Item leftSection={<IconHistory size={14} />} onClick={() => setDialog('backfill')}>{t('Backfill')}</Menu.Item>
             {session.may('editor') && <Menu.Item leftSection={<IconCopyPlus size={14} />} component={Link} to={`/jobs/new?clone=${job.job_id}`}>{t('Clone')}</Menu.Item>}
             {session.may('editor') && live && <Menu.Item color="red" leftSection={<IconTrash size={14} />} onClick={remove}>{t('Delete')}</Menu.Item>}
