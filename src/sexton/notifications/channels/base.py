@@ -1,7 +1,7 @@
 """The contract of a channel: a provider takes a batch of messages, and says of each what became of it.
 
-`sexton.testing.channels.check_channel` tries a provider against it. Which provider gets a message, how many at a time
-and what follows a failure is decided by the dispatcher, not by the provider.
+`sexton.testing.channels.check_channel` tries a provider against it. Which provider gets a message, how many
+at a time and what follows a failure is decided by the dispatcher, not by the provider.
 """
 
 from __future__ import annotations
