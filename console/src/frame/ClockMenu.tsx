@@ -22,7 +22,7 @@ export function ClockMenu() {
   return (
     <Menu position="bottom-end" width={240}>
       <Menu.Target>
-        <UnstyledButton className={classes.mark} aria-label={`${t('Zone of times')}: ${name}`}>
+        <UnstyledButton className={classes.mark} aria-label={`${shortly(now, zone, now, true)} ${name}. ${t('Zone of times')}`}>
           <span className="num">{shortly(now, zone, now, true)}</span>
           <span className={classes.word}>{name}</span>
         </UnstyledButton>

@@ -19,6 +19,8 @@ import { UserMenu } from './UserMenu'
 import { Boundary } from './Boundary'
 import classes from './Frame.module.css'
 
+const SEARCH_KEYS = /Mac/.test(navigator.platform) ? '⌘K' : 'Ctrl K'
+
 export default function Frame() {
   return (
     <SessionProvider waiting={<Opening />} failed={(error) => <div className={classes.alone}><Failure error={error} /></div>}>
@@ -42,10 +44,10 @@ function Shell() {
       <header className={classes.top}>
         <ActionIcon className={classes.burger} aria-label={t('Open the navigation')} onClick={openMenu}><IconMenu2 size={18} /></ActionIcon>
         <NamespaceMenu />
-        <button type="button" className={classes.search} onClick={openSearch} aria-label={t('Search')}>
+        <button type="button" className={classes.search} onClick={openSearch} aria-label={`${t('Search jobs, runs, pages')} ${SEARCH_KEYS}`}>
           <IconSearch size={14} aria-hidden />
           <span>{t('Search jobs, runs, pages')}</span>
-          <kbd>{/Mac/.test(navigator.platform) ? '⌘K' : 'Ctrl K'}</kbd>
+          <kbd>{SEARCH_KEYS}</kbd>
         </button>
         <span className={classes.space} />
         <LiveMark />

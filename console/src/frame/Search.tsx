@@ -50,9 +50,12 @@ export function pathOf(found: Pick<Found, 'kind' | 'id' | 'title'>): string {
 
 export function Search({ open, close }: { open: boolean; close: () => void }) {
   return (
-    <Modal opened={open} onClose={close} withCloseButton={false} padding={0} size={600} yOffset="12vh" centered={false} aria-label={t('Search')}>
-      {open && <Inside close={close} />}
-    </Modal>
+    <Modal.Root opened={open} onClose={close} padding={0} size={600} yOffset="12vh" centered={false}>
+      <Modal.Overlay />
+      <Modal.Content aria-label={t('Search')}>
+        <Modal.Body p={0}>{open && <Inside close={close} />}</Modal.Body>
+      </Modal.Content>
+    </Modal.Root>
   )
 }
 

@@ -61,7 +61,7 @@ export function Time({ at, zone, show = 'relative', seconds = false }: Props) {
         component="button"
         type="button"
         className={classes.time}
-        aria-label={`${text(instant, now, shown, show, seconds)}, ${exactly(instant, shown)}. ${t('Copy as ISO 8601')}`}
+        aria-label={`${text(instant, now, shown, show, seconds)}${show === 'both' ? ` · ${relative(instant, now)}` : ''}, ${exactly(instant, shown)}. ${t('Copy as ISO 8601')}`}
         onClick={(event) => {
           event.preventDefault()
           event.stopPropagation()
