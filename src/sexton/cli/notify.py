@@ -191,7 +191,7 @@ def _show_all(found: list[dict[str, Any]]) -> None:
             each["channel"],
             each["template_id"],
             short_time(each["send_at_utc"]),
-            first_line(note),
+            first_line(note) if note else "",
             style=STYLES.get(each["status"], ""),
         )
     table.print(console())

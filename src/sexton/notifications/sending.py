@@ -55,6 +55,7 @@ log = logging.getLogger("sexton")
 
 ACTOR = "sexton"
 BATCH = 500
+MOST_TRANSACTIONS = 4
 MOST_TEMPLATES = 1000
 NO_VALUES: Mapping[str, Any] = {}
 
@@ -122,6 +123,8 @@ class MessageSender:
         self._database = database
         self.channels = channels
         self._compiler = TextCompiler()
+        # Many runs send at once in a process; they must not take all connections of its pool.
+        self._turn = asyncio.Semaphore(MOST_TRANSACTIONS)
         self._templates: dict[tuple[str, str, int], StoredTemplate] = {}
 
     async def policy(self, namespace: str) -> Policy:
@@ -148,7 +151,8 @@ class MessageSender:
     ) -> SentBatch | None:
         """Send some of what is due; None if nothing is. `lost`: whether the run belongs to another worker."""
         context, began = Context(self._database, namespace, actor=ACTOR), clock.monotonic()
-        claimed = await _claimed(context, self, claim, policy, run_id, limit)
+        async with self._turn:
+            claimed = await _claimed(context, self, claim, policy, run_id, limit)
         if claimed is None:
             return None
         now, going, batch = claimed
@@ -157,7 +161,8 @@ class MessageSender:
             await self._submit(namespace, going, claim, policy)
             crash.point("step.acted")
             # What the providers have said must not be lost because the database is away for a moment.
-            settled = await patiently(lambda: _settled(context, self, claim, going, run_id, now))
+            async with self._turn:
+                settled = await patiently(lambda: _settled(context, self, claim, going, run_id, now))
             batch.counts.update(settled.counts)
             batch.waits(settled.next_at)
             crash.point("step.noted")
