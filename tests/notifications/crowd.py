@@ -6,7 +6,10 @@ from typing import Any
 
 import msgspec
 
+from sexton.jobs import state
+from sexton.notifications import wave
 from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context, command
 
 # A dozen zones, from the first of the earth to the last; some change their clocks.
 ZONES = (
@@ -88,3 +91,10 @@ async def add_template(
             msgspec.json.encode(parts).decode(),
             msgspec.json.encode(variables or {}).decode(),
         )
+
+
+@command
+async def without_sweep(context: Context) -> None:
+    """Let days pass quickly: the job that looks every minute for what was left behind is paused."""
+    await wave.keep_jobs(context)
+    await state.pause(context, wave.SWEEP)

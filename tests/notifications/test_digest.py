@@ -22,7 +22,7 @@ from sexton.notifications.spec import RecipientSpec
 from sexton.postgres.transaction import Context
 from sexton.testing import Engine
 from sexton.testing import engine as start_engine
-from tests.notifications.crowd import add_template
+from tests.notifications.crowd import add_template, without_sweep
 from tests.notifications.mailbox import Mailbox
 
 START = datetime(2027, 3, 19, 12, tzinfo=UTC)
@@ -47,6 +47,7 @@ async def engine(server_url: str, mailbox: Mailbox) -> AsyncIterator[Engine]:
 @pytest_asyncio.fixture
 async def context(engine: Engine) -> Context:
     context = Context(engine.database, actor="tester")
+    await without_sweep(context)
     await put_provider(context, "box", ProviderSpec(channel="email", kind="mailbox"))
     await add_template(engine.database, "news", parts=PARTS)
     for name, zone in (("ann", "Europe/Berlin"), ("bob", "America/New_York")):

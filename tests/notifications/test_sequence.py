@@ -21,7 +21,7 @@ from sexton.notifications.spec import RecipientSpec
 from sexton.postgres.transaction import Context
 from sexton.testing import Engine
 from sexton.testing import engine as start_engine
-from tests.notifications.crowd import add_template
+from tests.notifications.crowd import add_template, without_sweep
 from tests.notifications.mailbox import Mailbox
 
 START = datetime(2027, 3, 26, 12, tzinfo=UTC)  # two days before Berlin changes its clocks
@@ -43,6 +43,7 @@ async def engine(server_url: str, mailbox: Mailbox) -> AsyncIterator[Engine]:
 @pytest_asyncio.fixture
 async def context(engine: Engine) -> Context:
     context = Context(engine.database, actor="tester")
+    await without_sweep(context)
     await put_provider(context, "box", ProviderSpec(channel="email", kind="mailbox"))
     await add_template(engine.database)
     await put_recipient(context, "ann", RecipientSpec(email="ann@example.com", timezone="Europe/Berlin"))
