@@ -22,7 +22,7 @@ from sexton import clock
 from sexton.model import Outcome, Snooze, Success
 from sexton.notifications.campaign import conduct_now
 from sexton.notifications.campaign_spec import CampaignStatus
-from sexton.notifications.conducting import cancel_some, open_chunks
+from sexton.notifications.conducting import cancel_some, is_through, open_chunks
 from sexton.notifications.doubt import settle_doubtful
 from sexton.notifications.quiet import ranges_of
 from sexton.notifications.sending import BATCH, Claim, MessageSender, SentBatch
@@ -222,8 +222,9 @@ async def _close(
         await cancel_some(context, row)
     elif closed is not None:
         await open_chunks(context, row)
-        if not await context.fetchval("campaigns/is_conducted", run_id=row["conductor_run"]):
-            # Its conductor was given up, as after too many crashes of its workers.
+        conducted = await context.fetchval("campaigns/is_conducted", run_id=row["conductor_run"])
+        if not conducted or await is_through(context, row):
+            # It was the last one, or the conductor was given up, as after too many crashes of its workers.
             await conduct_now(context, row)
     return closed
 

@@ -284,6 +284,12 @@ async def open_chunks(context: Context, row: asyncpg.Record) -> int:
     return len(opened)
 
 
+async def is_through(context: Context, row: asyncpg.Record) -> bool:
+    """Whether a campaign that sends has no chunk left."""
+    going = row["status"] == CampaignStatus.SENDING and row["expanded_at"] is not None
+    return going and not (await _standing(context, row, False))["left"]
+
+
 def most_open(workers: int, rate: float | None) -> int:
     """How many chunks are worth having open at a time."""
     if rate is not None and rate <= SLOW:
