@@ -39,7 +39,7 @@ APPLICATION = {
     "Changing them": ("edit", "pause", "resume", "reschedule", "delete"),
     "Runs": ("run_now", "result", "backfill", "cancel_run"),
     "Many jobs": ("pause_many", "resume_many", "run_many", "label_many", "delete_many"),
-    "What it has": ("name", "jobs", "handlers", "settings", "content", "sync", "metrics"),
+    "What it has": ("name", "jobs", "handlers", "settings", "content", "notify", "sync", "metrics"),
 }
 ATTRIBUTES = {
     "name": "What tells its jobs and handlers from those of other applications.",

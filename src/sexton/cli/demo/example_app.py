@@ -5,7 +5,9 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from sexton import Run, Sexton, clock
+from sexton import clock
+from sexton.app import Sexton
+from sexton.targets.face import Run
 
 app = Sexton(name="demo")
 
