@@ -26,7 +26,9 @@ STAMP = OUTPUT / "source.sha256"
 SKIP = "SEXTON_WITHOUT_CONSOLE"
 # What npm gets to fetch the packages, and the build to run. Two minutes on a slow machine is usual.
 LONGEST_SECONDS = 600
-PATIENCE = ("--fetch-retries=1", "--fetch-retry-maxtimeout=5000", "--fetch-timeout=30000")
+PATIENCE = (
+    "--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=5000", "--fetch-timeout=30000",
+)  # fmt: skip
 
 
 class CannotBuild(Exception):
