@@ -1,4 +1,4 @@
-import { createTheme, type MantineColorsTuple } from '@mantine/core'
+import { Button, createTheme, type MantineColorsTuple } from '@mantine/core'
 
 /** Bronze, as bells are: the one accent. Shade 7 on white and 4 on the dark page both have more than 4.5:1. */
 const bronze: MantineColorsTuple = [
@@ -27,7 +27,11 @@ export const theme = createTheme({
   focusRing: 'auto',
   headings: { fontWeight: '600', sizes: { h1: { fontSize: '1.25rem', lineHeight: '1.3' }, h2: { fontSize: '1rem', lineHeight: '1.4' }, h3: { fontSize: '0.875rem', lineHeight: '1.4' } } },
   components: {
-    Button: { defaultProps: { size: 'xs' } },
+    Button: Button.extend({
+      defaultProps: { size: 'xs' },
+      // The accent is bright on the dark page: its text is dark there.
+      vars: (_theme, props) => ({ root: (props.variant ?? 'filled') === 'filled' && !props.color ? { '--button-color': 'var(--on-accent)' } : {} }),
+    }),
     ActionIcon: { defaultProps: { size: 'md', variant: 'subtle', color: 'gray' } },
     TextInput: { defaultProps: { size: 'xs' } },
     Textarea: { defaultProps: { size: 'xs' } },

@@ -75,4 +75,4 @@ def test_every_page_is_sound(
         ]
     context.close()
     visit.check()
-    assert found == []
+    assert not found, "\n".join(found)

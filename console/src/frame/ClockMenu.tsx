@@ -22,9 +22,10 @@ export function ClockMenu() {
   return (
     <Menu position="bottom-end" width={240}>
       <Menu.Target>
-        <UnstyledButton className={classes.mark} aria-label={`${shortly(now, zone, now, true)} ${name}. ${t('Zone of times')}`}>
+        <UnstyledButton className={classes.mark}>
           <span className="num">{shortly(now, zone, now, true)}</span>
           <span className={classes.word}>{name}</span>
+          <span className="hidden-label">{t('Zone of times')}</span>
         </UnstyledButton>
       </Menu.Target>
       <Menu.Dropdown>

@@ -44,7 +44,7 @@ function Shell() {
       <header className={classes.top}>
         <ActionIcon className={classes.burger} aria-label={t('Open the navigation')} onClick={openMenu}><IconMenu2 size={18} /></ActionIcon>
         <NamespaceMenu />
-        <button type="button" className={classes.search} onClick={openSearch} aria-label={`${t('Search jobs, runs, pages')} ${SEARCH_KEYS}`}>
+        <button type="button" className={classes.search} onClick={openSearch}>
           <IconSearch size={14} aria-hidden />
           <span>{t('Search jobs, runs, pages')}</span>
           <kbd>{SEARCH_KEYS}</kbd>

@@ -18,9 +18,10 @@ export function LiveMark() {
   const label = paused ? t('Go on with live data') : t('Pause live data')
   return (
     <Tooltip label={`${label} · ${age(seconds)}`}>
-      <UnstyledButton className={classes.mark} data-state={live.state} aria-label={`${word} ${age(seconds)}. ${label}`} onClick={() => (paused ? feed.resume() : feed.pause())}>
+      <UnstyledButton className={classes.mark} data-state={live.state} onClick={() => (paused ? feed.resume() : feed.pause())}>
         <span className={classes.dot} aria-hidden />
         <span className={classes.word}>{word}</span>
+        <span className="hidden-label">{label}</span>
         {(paused || seconds >= 8) && <span className={classes.age}>{age(seconds)}</span>}
         {paused ? <IconPlayerPlayFilled size={11} aria-hidden /> : <IconPlayerPauseFilled size={11} aria-hidden />}
       </UnstyledButton>

@@ -61,7 +61,6 @@ export function Time({ at, zone, show = 'relative', seconds = false }: Props) {
         component="button"
         type="button"
         className={classes.time}
-        aria-label={`${text(instant, now, shown, show, seconds)}${show === 'both' ? ` · ${relative(instant, now)}` : ''}, ${exactly(instant, shown)}. ${t('Copy as ISO 8601')}`}
         onClick={(event) => {
           event.preventDefault()
           event.stopPropagation()
@@ -70,6 +69,7 @@ export function Time({ at, zone, show = 'relative', seconds = false }: Props) {
       >
         <time dateTime={instant.toISOString()}>{text(instant, now, shown, show, seconds)}</time>
         {show === 'both' && <span className="quiet"> · {relative(instant, now)}</span>}
+        <span className="hidden-label">, {exactly(instant, shown)}. {t('Copy as ISO 8601')}</span>
       </UnstyledButton>
     </Tooltip>
   )

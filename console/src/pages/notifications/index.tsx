@@ -122,7 +122,7 @@ function Controls({ campaign }: { campaign: CampaignView }) {
       {campaign.status === 'draft' && <Button onClick={question(t('Start a campaign'), t('Start'), t('It goes out at its time.'), (reason) => call('POST /campaigns/{campaign}/start', { path, body: {}, reason }))}>{t('Start')}</Button>}
       {GOING.has(campaign.status) && <Button variant="default" onClick={question(t('Pause a campaign'), t('Pause'), t('What has gone out is not taken back.'), (reason) => call('POST /campaigns/{campaign}/pause', { path, body: {}, reason }))}>{t('Pause')}</Button>}
       {campaign.status === 'paused' && <Button onClick={question(t('Resume a campaign'), t('Resume'), t('It goes on where it stopped.'), (reason) => call('POST /campaigns/{campaign}/resume', { path, body: {}, reason } as never))}>{t('Resume')}</Button>}
-      {(GOING.has(campaign.status) || campaign.status === 'paused' || campaign.status === 'draft') && <Button variant="default" c="red" onClick={question(t('Cancel a campaign'), t('Cancel it'), t('What has gone out is not taken back.'), (reason) => call('POST /campaigns/{campaign}/cancel', { path, body: {}, reason } as never), true)}>{t('Cancel it')}</Button>}
+      {(GOING.has(campaign.status) || campaign.status === 'paused' || campaign.status === 'draft') && <Button variant="default" c="var(--bad)" onClick={question(t('Cancel a campaign'), t('Cancel it'), t('What has gone out is not taken back.'), (reason) => call('POST /campaigns/{campaign}/cancel', { path, body: {}, reason } as never), true)}>{t('Cancel it')}</Button>}
     </>
   )
 }
