@@ -12,14 +12,21 @@ import json
 import sys
 import urllib.request
 from pathlib import Path
+from typing import Literal
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page, ViewportSize, sync_playwright
 
 from tests.console.conftest import FLAGS, ZONE
 
 FOLDER = Path(__file__).parents[2] / "docs" / "images"
 PROGRAM = "/usr/bin/chromium"
-DESK, TELEPHONE = {"width": 1280, "height": 860}, {"width": 360, "height": 740}
+DESK: ViewportSize = {"width": 1280, "height": 860}
+TELEPHONE: ViewportSize = {"width": 360, "height": 740}
+LOOKS: tuple[tuple[str, ViewportSize, Literal["light", "dark"]], ...] = (
+    ("", DESK, "light"),
+    ("-dark", DESK, "dark"),
+    ("-telephone", TELEPHONE, "light"),
+)
 # What a picture shows must have come, and stopped moving.
 SETTLED_MS = 2500
 
@@ -45,16 +52,12 @@ def main(url: str) -> None:
     }
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=PROGRAM, args=list(FLAGS))
-        for suffix, viewport, scheme in (
-            ("", DESK, "light"),
-            ("-dark", DESK, "dark"),
-            ("-telephone", TELEPHONE, "light"),
-        ):
+        for suffix, viewport, scheme in LOOKS:
             context = browser.new_context(
-                viewport={**viewport},
+                viewport=viewport,
                 color_scheme=scheme,
                 locale="en-GB",
-                timezone_id=ZONE,  # type: ignore[arg-type]
+                timezone_id=ZONE,
             )
             page = context.new_page()
             for name, path in pages.items():
