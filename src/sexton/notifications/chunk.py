@@ -145,8 +145,8 @@ class ChunkRun:
         """How many may be sent now; if none, when some may, as far as that is the rate."""
         wanted = self._limit
         if row["rate"] is not None:
-            # Those of a quarter of a second at once: what is taken and not used is given back, and may be used
-            # within the same second.
+            # Those of a quarter of a second at once: what is taken and not used is given back, and may be
+            # used within the same second.
             wanted = max(1, min(wanted, int(row["rate"] / 4)))
             taken = await self._database.fetchrow(
                 "campaigns/take_rate",
