@@ -37,7 +37,19 @@ from (select job.*, row_number() over (order by id) as place from sexton.jobs as
      lateral (select $1::timestamptz + place * $2::int * interval '1 second' as at) as due
 """
 
-FILTERS = ("status", "label", "labels", "name", "pattern", "kind", "handler", "full_name", "app")
+FILTERS = (
+    "status",
+    "label",
+    "labels",
+    "name",
+    "pattern",
+    "kind",
+    "handler",
+    "full_name",
+    "app",
+    "search",
+    "ids",
+)
 
 EVERY: dict[str, Any] = {"namespace": "default", "after": 0, "problem": False, **dict.fromkeys(FILTERS)}
 

@@ -21,7 +21,7 @@ from tests.seeding import drained, working
 from tests.targets.file_kind import FOLDERS
 
 # The kinds of Sexton, those of its products included.
-SEXTONS = {"handler", "http", "message", "celery", "shell", "content"}
+SEXTONS = {"handler", "http", "message", "celery", "shell", "content", "notification"}
 KIND = "tests.targets.file_kind:FileKind"
 
 

@@ -36,7 +36,7 @@ class ReleaseCommands(ContentCalls):
         `needs_approval`, `adapter`, `force`, …. What would go wrong as things are is in `findings`.
 
             made = await app.content.release(
-                [{"entity": "post/42", "action": "publish"}, {"entity": "post/7", "action": "archive"}],
+                [{"entity": "post/50", "action": "publish"}, {"entity": "post/7", "action": "archive"}],
                 local_time="2099-03-14 09:00", timezone="Europe/Berlin", on_failure="undo",
             )
             print(made.release_id, made.status, [each.message for each in made.findings])

@@ -401,7 +401,7 @@ async def test_partitions_have_the_indexes_of_their_table(own: Store) -> None:
         "select indexdef from pg_indexes where schemaname = 'sexton' and tablename = $1",
         partition_name("history", NOW.date()),
     )
-    assert len(indexes) == 2
+    assert len(indexes) == 3
 
 
 async def test_old_partitions_are_dropped(own: Store) -> None:
