@@ -42,6 +42,9 @@ from sexton.api.operation import Operation
 from sexton.cli import COMMANDS, GROUPS
 from sexton.config import Settings
 from sexton.model import JobStatus, RunStatus, SkipReason
+from sexton.notifications.recipient import put_recipient
+from sexton.notifications.spec import RecipientSpec, TemplateSpec
+from sexton.notifications.template import put_template
 from sexton.schedules import parse
 from sexton.security.role import MEANINGS
 from tests.live_docs import Mismatch, Server, Session, running_server
@@ -185,6 +188,7 @@ async def test_examples_inside_an_application(
     names: dict[str, Any] = {"__name__": "__docs__"}
     exec(compile(first.text, first.name, "exec"), names)
     async with names["app"].running():
+        await _seed_notifications(names["app"])
         for block in others:
             if ">>> " in block.text:
                 run_python([block], names)
@@ -193,6 +197,13 @@ async def test_examples_inside_an_application(
             ran = eval(code, names)
             if inspect.iscoroutine(ran):
                 await ran
+
+
+async def _seed_notifications(app: Any) -> None:
+    """The recipient and the template that examples of messages name."""
+    await app._call(put_recipient, "ann", RecipientSpec(email="ann@example.com"))
+    text = {"subject": "Reminder", "text": "Hello {{ name }}"}
+    await app._call(put_template, "reminder", msgspec.convert({"email": text}, TemplateSpec))
 
 
 @pytest.mark.parametrize("block", CONSOLE_BLOCKS, ids=lambda block: block.name)
