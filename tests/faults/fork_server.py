@@ -34,7 +34,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sexton.api.application import WATCHED, routes
+from sexton.api.application import WATCHED, load_late_modules, routes
+from sexton.config import Settings
 
 # What a node imports when it is started, or when its first run comes.
 PRELOADED = (
@@ -188,6 +189,7 @@ def main(arguments: Sequence[str]) -> None:
         importlib.import_module(name)
     for only in (None, WATCHED):
         routes(only)
+    load_late_modules(Settings())
     gc.freeze()
     print("ready", flush=True)
     asked = server.serve()

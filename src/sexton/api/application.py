@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+from importlib import import_module
 from typing import Any
 from urllib.parse import unquote
 
@@ -55,9 +56,18 @@ from sexton.api.provider import IdentityProvider, open_provider
 from sexton.api.request_id import REQUEST_ID_HEADER, set_request_id
 from sexton.api.services import Process, Services
 from sexton.config import Settings
+from sexton.content.adapters.table import adapters as load_adapters
+from sexton.notifications.channels.table import load_channels
 from sexton.postgres.database import Database
 from sexton.postgres.replica import Replica
 from sexton.targets.table import load_kinds
+
+LATE_MODULES = (
+    "anyio._backends._asyncio",
+    "sexton.content.adapters.opened",
+    "sexton.schedules.ics",
+    "sexton.targets.renderer",
+)
 
 
 class App:
@@ -149,11 +159,22 @@ def make_app(
 ) -> App:
     """The application, or `only` these paths of it. Refuses to be open to other machines without keys."""
     load_kinds(settings)
+    if only is None:
+        load_late_modules(settings)
     guard = RequestGuard(settings, database)
     provider = open_provider(settings)
     issuer = None if provider is None else provider.issuer
     services = Services(database, settings, guard, node, replica, issuer=issuer)
     return App(routes(only), services, provider)
+
+
+def load_late_modules(settings: Settings) -> None:
+    """What is imported where it is used, so that other processes need not have it. This one serves requests
+    for long, and by then its files may be those of another release, or gone."""
+    load_channels(settings)
+    load_adapters()
+    for name in LATE_MODULES:
+        import_module(name)
 
 
 @cache

@@ -13,6 +13,7 @@ from datetime import date, datetime
 from functools import lru_cache
 from typing import Any
 
+from babel import Locale, UnknownLocaleError, dates, numbers
 from jinja2 import meta, nodes, pass_context
 from jinja2.exceptions import TemplateError, TemplateSyntaxError, UndefinedError
 from jinja2.runtime import Context as TemplateContext
@@ -195,8 +196,6 @@ def _environment(*, autoescape: bool) -> Sandbox:
 def _filter(function: str) -> Callable[..., str]:
     @pass_context
     def shown(context: TemplateContext, value: Any, style: str = "medium") -> str:
-        from babel import dates
-
         place: Place = context["_place"]
         moment = _moment(value)
         info = zone(place.timezone).info
@@ -214,15 +213,11 @@ def _filter(function: str) -> Callable[..., str]:
 
 @pass_context
 def _currency(context: TemplateContext, value: Any, currency: str) -> str:
-    from babel import numbers
-
     return numbers.format_currency(value, currency, locale=_babel(context["_place"].locale))
 
 
 @pass_context
 def _number(context: TemplateContext, value: Any) -> str:
-    from babel import numbers
-
     return numbers.format_decimal(value, locale=_babel(context["_place"].locale))
 
 
@@ -244,8 +239,6 @@ def _moment(value: Any) -> datetime | date:
 @lru_cache(maxsize=256)
 def _babel(locale: str | None) -> Any:
     """A language that Babel knows: the reader's, what it is a kind of, or English."""
-    from babel import Locale, UnknownLocaleError
-
     for each in chain(locale):
         try:
             return Locale.parse(each, sep="-")

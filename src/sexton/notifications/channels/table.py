@@ -50,7 +50,9 @@ def provider_kinds() -> dict[str, type[ChannelProvider]]:
 
 
 def load_channels(settings: Settings) -> None:
-    """Add the kinds that the setting `channels` names. `InvalidField` names one that cannot be loaded."""
+    """Load every kind, with those that the setting `channels` names. `InvalidField` names one that cannot be
+    loaded. A process does this when it starts: later its files may be those of another release."""
+    provider_kinds()
     for name, path in settings.channel_paths().items():
         try:
             _add(provider_kinds(), name, resolve_name(path))
