@@ -14,7 +14,8 @@ from sexton.content.execution import OpenContent
 from sexton.content.model import Action, Applied, ContentChange, Entity
 from sexton.content.read import view
 from sexton.content.schedule import cancel, create_schedule, run_now
-from sexton.content.spec import EntitySpec, ScheduleSpec
+from sexton.content.spec import EntitySpec, ScheduleSpec, WindowSpec
+from sexton.content.window import create_window
 from sexton.engine import crash
 from sexton.errors import LeaseLost
 from sexton.model import Outcome, decode_id
@@ -181,3 +182,36 @@ async def test_what_was_done_at_once_stays_done_when_the_try_that_was_to_come_is
         assert (shown.status, shown.last_error) == ("done", None)
         [entry] = (await list_calendar(context, AT - timedelta(days=1), AT + timedelta(days=1))).items
         assert entry.status == "done"
+
+
+@pytest.mark.parametrize(("point", "made"), [("step.begun", []), ("step.acted", ["publish", "unpublish"])])
+async def test_a_window_that_is_over_is_closed_if_a_try_has_opened_it(
+    shelf: Shelf,
+    context: Context,
+    engine: Engine,
+    monkeypatch: pytest.MonkeyPatch,
+    point: str,
+    made: list[str],
+) -> None:
+    shelf.put("1")
+    points: list[str] = []
+
+    def die(name: str) -> None:
+        points.append(name)
+        if name == point and points.count(name) == 1:
+            raise RuntimeError("gone")  # and tried again after a minute
+
+    monkeypatch.setattr(crash, "point", die)
+    spec = WindowSpec(
+        entity_type="post",
+        entity_id="1",
+        created_by="alice",
+        starts=AT.isoformat(),
+        ends=(AT + timedelta(seconds=10)).isoformat(),
+        recurrence_rule="FREQ=DAILY;COUNT=1",
+        adapter="shelf",
+    )
+    await create_window(context, spec)
+    await engine.advance(to=AT + timedelta(minutes=10))
+    history = (await get_entity(context, Entity("post", "1"))).history
+    assert sorted(change.action for change in history) == made

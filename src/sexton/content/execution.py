@@ -50,6 +50,8 @@ class StandingAction:
     run: RunContext
     row: asyncpg.Record
     change: ContentChange
+    #: It opens a window that is over by now. If a try before has opened it, that is noted, and it is closed.
+    over: bool = False
 
 
 class OpenContent:
@@ -179,6 +181,8 @@ class OpenContent:
         [standing] = batch.standing
         context = Context(database, namespace=standing.change.namespace, actor=ACTOR)
         before = await _before(context, adapter, standing)
+        if standing.over and before == await _state(context, adapter, standing.change.entity):
+            return Cancel(window.OVER)
         crash.point("step.begun")
         applied = own_effect(await adapter.apply(context, standing.change), *before)
         crash.point("step.acted")
@@ -238,8 +242,7 @@ class _Batch:
                     self.outcomes[run] = Success(await _result(context, row, run))
                     ended.add(row["id"])
                     continue
-                change = _decide(row, run, by_run[run.id], ended, seen)
-                self.standing.append(StandingAction(run, row, change))
+                self.standing.append(_decide(row, run, by_run[run.id], ended, seen))
             except NotYet:
                 self.outcomes[run] = Snooze(WAIT_SECONDS)
                 continue
@@ -266,22 +269,23 @@ class _Batch:
 
 def _decide(
     row: asyncpg.Record, run: RunContext, around: asyncpg.Record, ended: set[int], seen: set[int]
-) -> ContentChange:
+) -> StandingAction:
     """Whether an action stands. Raises `Left` if it does not, `NotYet` if another one on the entity comes
     first. `ended` are those of the batch that have been decided, `seen` all that came before it."""
-    manual = run.trigger == Trigger.MANUAL
+    manual, over = run.trigger == Trigger.MANUAL, False
     if row["cancelled_at"] is not None:
         raise Left(f"it was called off by {row['cancelled_by']}")
     if not manual:
         _check_time(row, run.scheduled_at)
         if set(around["earlier"] or ()) - ended:
             raise NotYet
-        window.check(row, around, run.scheduled_at, seen)
-        if row["begun_run"] != run.id and _missed(row["catch_up_seconds"], run, around["now"]):
+        begun = row["begun_run"] == run.id
+        over = window.check(row, around, run.scheduled_at, seen, begun=begun)
+        if not begun and _missed(row["catch_up_seconds"], run, around["now"]):
             raise Left(MISSED)
     if row["needs_approval"] and row["approved_at"] is None:
         raise Left("it was not approved")
-    return ContentChange(
+    change = ContentChange(
         namespace=row["namespace"],
         entity=Entity(row["entity_type"], row["entity_id"]),
         action=Action(row["action"]),
@@ -290,6 +294,7 @@ def _decide(
         scheduled_at=run.scheduled_at,
         actor=row["created_by"],
     )
+    return StandingAction(run, row, change, over)
 
 
 async def _lock(context: Context, runs: Sequence[RunContext]) -> list[asyncpg.Record]:
@@ -307,8 +312,7 @@ async def _before(
     row, change = standing.row, standing.change
     if row["begun_at"] == change.scheduled_at and row["state_before"] is not None:
         return row["state_before"], row["version_before"]
-    found = (await adapter.state(context, [change.entity])).get(change.entity)
-    before = (None, None) if found is None else (found.state.value, found.published_version)
+    before = await _state(context, adapter, change.entity)
     with own_database():
         await context.execute(
             "content/note_before",
@@ -318,6 +322,11 @@ async def _before(
             version_before=before[1],
         )
     return before
+
+
+async def _state(context: Context, adapter: Adapter, entity: Entity) -> tuple[str | None, int | None]:
+    found = (await adapter.state(context, [entity])).get(entity)
+    return (None, None) if found is None else (found.state.value, found.published_version)
 
 
 async def _result(context: Context, row: asyncpg.Record, run: RunContext) -> dict[str, Any]:

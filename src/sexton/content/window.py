@@ -20,6 +20,8 @@ from sexton.errors import InvalidField
 from sexton.jobs.moment import Moment, end_of_window, read_moment, rule_of
 from sexton.postgres.transaction import Context, command
 
+OVER = "the window was over before it could be opened"
+
 
 @command
 async def create_window(context: Context, spec: WindowSpec) -> WindowView:
@@ -85,11 +87,19 @@ def _closing(
     )
 
 
-def check(row: asyncpg.Record, around: asyncpg.Record, scheduled_at: datetime, seen: Collection[int]) -> None:
+def check(
+    row: asyncpg.Record,
+    around: asyncpg.Record,
+    scheduled_at: datetime,
+    seen: Collection[int],
+    *,
+    begun: bool = False,
+) -> bool:
     """Whether one end of a window may be carried out: raises `Left` if not, `NotYet` if what opens it has not
-    ended. `seen` are the actions that are carried out with it, before it."""
+    ended. `seen` are the actions that are carried out with it, before it. With `begun`, a try before may have
+    opened it without noting that: True if the window is over, and whether that is so must be asked."""
     if row["window_id"] is None:
-        return
+        return False
     if row["window_id"] == row["id"]:
         series = row["open_for"] is not None
         end = (
@@ -97,16 +107,17 @@ def check(row: asyncpg.Record, around: asyncpg.Record, scheduled_at: datetime, s
             if series
             else around["closing_at"]
         )
-        if end is not None and end <= around["now"]:
-            raise Left("the window was over before it could be opened")
-        return
+        over = end is not None and end <= around["now"]
+        if over and not begun:
+            raise Left(OVER)
+        return bool(over)
     if not around["opening_found"]:
         raise Left("the window is not planned any more")
     if row["window_id"] in seen:
         raise NotYet
     done_at = around["opening_done_at"]
     if done_at is not None and done_at >= around["opened_at"]:
-        return
+        return False
     if around["opening_cancelled_at"] is not None:
         raise Left("the window was called off")
     if around["opening_live"]:
