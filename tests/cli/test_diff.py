@@ -127,7 +127,7 @@ def test_an_interval_counts_from_the_start_of_the_range(sexton: Sexton) -> None:
 
 
 def test_too_much_to_compare_is_said(sexton: Sexton, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sexton.cli.comparison.MOST_COMPARED", 100)
+    monkeypatch.setattr("sexton.cli.schedules.MOST_COMPARED", 100)
     answer = sexton("diff", "* * * * *", "*/2 * * * *", *RANGE, "--json").json()
     assert answer["complete"] is False
     assert answer["common"] + answer["first"]["only"] == 100

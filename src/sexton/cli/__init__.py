@@ -191,7 +191,7 @@ GROUPS = {
             ),
             "remove-adapter": Command(
                 "sexton.cli.content_settings:remove_adapter",
-                "Remove an adapter: what is planned with it fails until it is there again.",
+                "Remove an adapter: what is planned with it fails.",
             ),
             "notices": Command(
                 "sexton.cli.content_settings:notices",

@@ -74,7 +74,7 @@ def list_(ask: Ask) -> int:
 
 @command(routes.CHECK_CAMPAIGN)
 def check(ask: Ask) -> int:
-    """Check a campaign: how many, when in which zone, who cannot be reached, what is missing."""
+    """Check a campaign: how many, when, who cannot be reached."""
     return ask.shown(_show_check)
 
 
@@ -92,7 +92,7 @@ def pause(ask: Ask) -> int:
 
 @command(routes.RESUME_CAMPAIGN)
 def resume(ask: Ask) -> int:
-    """Resume a campaign: after a pause, a look at its canary, or though it is late."""
+    """Resume a campaign that is paused, late, or at its canary."""
     return ask.shown(_show)
 
 

@@ -37,7 +37,7 @@ def set_adapter(ask: Ask) -> int:
 
 @command(adapters_.DELETE_ADAPTER)
 def remove_adapter(ask: Ask) -> int:
-    """Remove an adapter: what is planned with it fails until it is there again."""
+    """Remove an adapter: what is planned with it fails."""
     return ask.shown(lambda _: write(console(), f"removed {ask.path[0]}"))
 
 

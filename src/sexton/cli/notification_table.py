@@ -80,7 +80,7 @@ NOTIFICATION_GROUPS = {
             "list": Command("sexton.cli.campaigns:list_", "List campaigns, the latest first."),
             "check": Command(
                 "sexton.cli.campaigns:check",
-                "Check a campaign: how many, when in which zone, who cannot be reached, what is missing.",
+                "Check a campaign: how many, when, who cannot be reached.",
             ),
             "start": Command(
                 "sexton.cli.campaigns:start", "Start a campaign: at its time, or at once if it has none."
@@ -88,7 +88,7 @@ NOTIFICATION_GROUPS = {
             "pause": Command("sexton.cli.campaigns:pause", "Pause a campaign: no batch begins any more."),
             "resume": Command(
                 "sexton.cli.campaigns:resume",
-                "Resume a campaign: after a pause, a look at its canary, or though it is late.",
+                "Resume a campaign that is paused, late, or at its canary.",
             ),
             "cancel": Command("sexton.cli.campaigns:cancel", "Cancel a campaign: nothing more goes out."),
             "status": Command(

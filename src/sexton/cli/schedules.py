@@ -155,7 +155,7 @@ def diff(
     except ScheduleError as error:
         raise RefusedError(error, None) from error
     loaded = [_load(text, options, start) for text in (first, second)]
-    comparison = compare(loaded[0].schedule, loaded[1].schedule, start, end, rows)
+    comparison = compare(loaded[0].schedule, loaded[1].schedule, start, end, rows, MOST_COMPARED)
     if json:
         write_json(comparison.to_dict())
     else:
