@@ -96,7 +96,8 @@ async def test_a_caller_without_a_key_or_token_takes_no_connection(
         assert (await api("POST", "/runs/r_1/complete", headers=first)).code == "bad_token"
         nested.clear()
         for one in operations():
-            if not one.root:
+            # The report of a provider is signed with a secret of that provider, which must be read.
+            if not one.root and one.name != "take_provider_report":
                 reply = await api(one.method, path_of(one), one.example, headers=first)
                 # The address of a feed is its secret: a wrong one is not there.
                 assert reply.status == (404 if "{token}" in one.template else 401), one.name

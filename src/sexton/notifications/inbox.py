@@ -90,7 +90,7 @@ async def create_inbox_token(
 ) -> InboxToken:
     """Let an application read and mark the inbox of a recipient. `source` names the key for secrets."""
     check_text(user_id, "user_id", 500)
-    pepper = await read_pepper(context.database, source)
+    pepper = await read_pepper(context.database, source, context.connection)
     expires_at = (await context.time()).replace(microsecond=0) + timedelta(seconds=spec.seconds)
     content = msgspec.json.encode(_Pass(context.namespace, user_id, int(expires_at.timestamp())))
     token = seal(KIND, content, pepper)
@@ -104,7 +104,7 @@ async def read_inbox_token(
     """The namespace and the recipient whose inbox a token opens, and until when; None: it opens none."""
     if len(token) > LONGEST_TOKEN:
         return None
-    content = unseal(KIND, token, await read_pepper(context.database, source))
+    content = unseal(KIND, token, await read_pepper(context.database, source, context.connection))
     if content is None:
         return None
     known = msgspec.json.decode(content, type=_Pass)

@@ -19,7 +19,7 @@ from asyncpg import Record
 
 from sexton.errors import Conflict, InvalidField
 from sexton.model import decode_id, encode_id
-from sexton.postgres.database import Database
+from sexton.postgres.database import Connection, Database
 from sexton.postgres.page import number_in_cursor
 from sexton.postgres.transaction import Context, command
 from sexton.refusal import about, check_text, not_found
@@ -85,11 +85,13 @@ def hash_of(text: str, pepper: bytes) -> bytes:
     return hmac.digest(pepper, text.encode(), sha256)
 
 
-async def read_pepper(database: Database, source: str | None) -> bytes:
+async def read_pepper(database: Database, source: str | None, connection: Connection | None = None) -> bytes:
     """The key of the hashes, made when it is first needed, and encrypted with the key for secrets. Raises
     `Conflict` if it was encrypted with another one than `source` names."""
     try:
-        return bytes.fromhex(await sealed_setting(database, source, PEPPER, secrets.token_hex(32)))
+        return bytes.fromhex(
+            await sealed_setting(database, source, PEPPER, secrets.token_hex(32), connection)
+        )
     except SecretError as error:
         raise Conflict(
             "keys_unreadable",
