@@ -48,7 +48,7 @@ def test_every_command_is_there_with_its_signature_and_its_words() -> None:
         if inspect.iscoroutinefunction(each) and not name.startswith("_")
     }
     assert {name for name in vars(SyncClient) if not name.startswith("_")} == {
-        *commands, "close", "content",
+        *commands, "close", "content", "notify",
     }  # fmt: skip
     for name, command in commands.items():
         waiting = getattr(SyncClient, name)
@@ -58,7 +58,11 @@ def test_every_command_is_there_with_its_signature_and_its_words() -> None:
 
 
 def test_every_command_of_content_is_there_too() -> None:
-    commands = {name: each for name, each in vars(ContentCommands).items() if not name.startswith("_")}
+    commands = {
+        name: each
+        for name, each in inspect.getmembers(ContentCommands, inspect.isfunction)
+        if not name.startswith("_")
+    }
     assert {name for name in vars(SyncContent) if not name.startswith("_")} == commands.keys()
     for name, command in commands.items():
         waiting = getattr(SyncContent, name)
