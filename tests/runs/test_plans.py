@@ -60,7 +60,7 @@ async def test_a_page_of_ended_runs_reads_about_a_page(database: Database) -> No
 async def test_a_later_page_begins_where_the_one_before_ended(database: Database) -> None:
     place = {"last": NOON.replace(month=2, day=10), "run_id": 5, "scheduled_at": NOON}
     plan = await explain(database, LIST, **place, **FILTERS)
-    assert rows_read(plan) <= 30
+    assert rows_read(plan) <= 100  # those of the same instant are read, too
 
 
 async def test_occurrences_read_one_job(database: Database) -> None:
