@@ -122,7 +122,7 @@ async def get_dead(call: Call) -> Answer:
 
 @operation(
     routes.REDRIVE_DEAD, status=201, answer=RedriveAnswer, errors=(404, 409),
-    example={"payload": {"report_type": "weekly"}}, answer_example={"run_id": "r_9hk7", "parent_run": "r_9hk2"},
+    example={"payload": {"report": "weekly"}}, answer_example={"run_id": "r_9hk7", "parent_run": "r_9hk2"},
 )  # fmt: skip
 async def redrive_dead(call: Call) -> Answer:
     """Makes a new run with all its attempts, the same payload, unless another one is given, and the same
