@@ -205,7 +205,12 @@ def _card(title: str, text: str, *, button: bool = False) -> Answer:
 
 
 @operation(
-    routes.READ_UNSUBSCRIBE, answer=str, errors=(404,), authorise=_authorise_link, media_type="text/html"
+    routes.READ_UNSUBSCRIBE,
+    answer=str,
+    errors=(404,),
+    authorise=_authorise_link,
+    media_type="text/html",
+    answer_example="<!doctype html>…",
 )
 async def show_unsubscribe(call: Call) -> Answer:
     """A page with a button. Looking at it changes nothing: mail programs look at links by themselves."""
@@ -215,6 +220,7 @@ async def show_unsubscribe(call: Call) -> Answer:
 
 @operation(
     routes.UNSUBSCRIBE, answer=str, errors=(404,), authorise=_authorise_link, media_type="text/html",
+    answer_example="<!doctype html>…",
     body_types=(FORM, "multipart/form-data"), kept=False,
 )  # fmt: skip
 async def unsubscribe_by_link(call: Call) -> Answer:
