@@ -129,9 +129,11 @@ async def test_a_token_ends(api: Api, database: Database) -> None:
 
     from sexton import clock
     from sexton.notifications.inbox import read_inbox_token
+    from sexton.security.keys import read_pepper
 
+    pepper = await read_pepper(database, None)
     given = await token(api, "ann", 60)
     later = Context(database, now=clock.now() + timedelta(seconds=61))
-    assert await read_inbox_token(later, given) is None
-    assert await read_inbox_token(Context(database), given) is not None
+    assert read_inbox_token(later, given, pepper) is None
+    assert read_inbox_token(Context(database), given, pepper) is not None
     assert (await api("POST", "/recipients/ann/inbox-token", {"seconds": 1})).status == 422

@@ -7,12 +7,13 @@ from typing import Any
 import icalendar
 import pytest
 
-from sexton.content.feed import create_feed, feed_calendar, find_feed, list_feeds, revoke_feed
+from sexton.content.feed import FeedView, create_feed, feed_calendar, find_feed, list_feeds, revoke_feed
 from sexton.content.model import Action
 from sexton.content.schedule import create_schedule
 from sexton.content.spec import FeedSpec, ScheduleSpec
 from sexton.errors import NotFound
 from sexton.postgres.transaction import Context
+from sexton.security.keys import read_pepper
 from sexton.testing import Engine
 
 
@@ -28,8 +29,12 @@ async def plan(context: Context, **fields: Any) -> None:
     await create_schedule(context, ScheduleSpec(**{**given, **fields}))
 
 
+async def opened(context: Context, token: str) -> tuple[FeedView, str] | None:
+    return await find_feed(context, token, await read_pepper(context.database, None))
+
+
 async def read(context: Context, token: str) -> list[str]:
-    found = await find_feed(context, token)
+    found = await opened(context, token)
     assert found is not None
     calendar: Any = icalendar.Calendar.from_ical(await feed_calendar(context, *found))
     return [str(each["SUMMARY"]) for each in calendar.walk("VEVENT")]
@@ -49,11 +54,11 @@ async def test_a_feed_is_of_an_author_or_a_type(context: Context, engine: Engine
 
 async def test_a_revoked_feed_is_not_found(context: Context, engine: Engine) -> None:
     made = await create_feed(context, FeedSpec())
-    assert await find_feed(context, made.token) is not None
+    assert await opened(context, made.token) is not None
     revoked = await revoke_feed(context, made.feed_id)
     assert revoked.revoked_by == "tester"
     assert await revoke_feed(context, made.feed_id) == revoked
-    assert await find_feed(context, made.token) is None
+    assert await opened(context, made.token) is None
     with pytest.raises(NotFound):
         await revoke_feed(context, "f_999")
 
@@ -69,7 +74,7 @@ async def test_a_feed_belongs_to_its_namespace_and_its_secret_is_not_kept(
     with pytest.raises(NotFound):
         await revoke_feed(context, made.feed_id)
     changed = ("A" if made.token[0] != "A" else "B") + made.token[1:]
-    assert await find_feed(context, changed) is None
+    assert await opened(context, changed) is None
     async with context.database.connection() as connection:
         stored = await connection.fetch("select * from sexton.content_feeds")
     assert made.token not in repr(stored)

@@ -31,7 +31,6 @@ from sexton.notifications.suppression import (
 from sexton.notifications.unsubscribe import Unsubscription, read_link, unsubscribe
 from sexton.postgres.transaction import Context
 from sexton.refusal import not_found
-from sexton.security.keys import read_pepper
 
 FORM = "application/x-www-form-urlencoded"
 PROVIDER_REQUEST: dict[str, Any] = {
@@ -192,7 +191,7 @@ async def take_provider_report(call: Call) -> Answer:
 
 
 async def _authorise_link(call: Call) -> None:
-    pepper = await read_pepper(call.database, call.services.settings.secret_key)
+    pepper = await call.services.guard.sessions.pepper()
     link = read_link(call.path("token"), pepper)
     if link is None:
         raise _count_wrong(call, not_found("unsubscribe link", "with this text"))

@@ -67,7 +67,7 @@ async def revoke_content_feed(call: Call) -> Answer:
 
 async def _authorise(call: Call) -> None:
     """A right address is always answered: behind a proxy all callers have one address."""
-    found = await find_feed(call.context, call.path("token"), call.services.settings.secret_key)
+    found = await find_feed(call.context, call.path("token"), await call.services.guard.sessions.pepper())
     if found is None:
         address = address_of(call.request)
         call.services.wrong_feeds.note(address)

@@ -62,7 +62,7 @@ async def create_recipient_token(call: Call) -> Answer:
 
 
 async def _authorise(call: Call) -> None:
-    found = await read_inbox_token(call.context, call.path("token"), call.services.settings.secret_key)
+    found = read_inbox_token(call.context, call.path("token"), await call.services.guard.sessions.pepper())
     if found is None:
         address = address_of(call.request)
         call.services.wrong_feeds.note(address)

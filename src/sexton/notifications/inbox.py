@@ -98,13 +98,11 @@ async def create_inbox_token(
     return InboxToken(token=token, path=f"/api/v1/inbox/{token}", expires_at=expires_at)
 
 
-async def read_inbox_token(
-    context: Context, token: str, source: str | None = None
-) -> tuple[str, str, datetime] | None:
+def read_inbox_token(context: Context, token: str, pepper: bytes) -> tuple[str, str, datetime] | None:
     """The namespace and the recipient whose inbox a token opens, and until when; None: it opens none."""
     if len(token) > LONGEST_TOKEN:
         return None
-    content = unseal(KIND, token, await read_pepper(context.database, source, context.connection))
+    content = unseal(KIND, token, pepper)
     if content is None:
         return None
     known = msgspec.json.decode(content, type=_Pass)
