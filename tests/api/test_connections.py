@@ -99,7 +99,7 @@ async def test_a_caller_without_a_key_or_token_takes_no_connection(
     async with serve(database, Settings(api_keys=KEY)) as api:
         first = {"Idempotency-Key": "k", "Sexton-Run-Token": "1.x"}
         assert (await api("POST", "/runs/r_1/complete", headers=first)).code == "bad_token"
-        assert (await api("GET", "/inbox/made-up")).code == "not_found"
+        assert (await api("GET", "/inbox/made-up")).code == "inbox_not_found"
         # The keys of these are read once.
         nested.clear()
         for one in operations():
