@@ -15,7 +15,7 @@ from sexton.clock import now
 from sexton.config import Settings
 from sexton.model import encode_id
 from sexton.notifications.channels.base import Outgoing
-from sexton.notifications.unsubscribe import unsubscribe_headers
+from sexton.notifications.unsubscribe import UnsubscribeLinks
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
 from sexton.security import secrets
@@ -206,7 +206,7 @@ async def test_one_click_unsubscribes(api: Api, database: Database, store: Store
     outgoing = Outgoing(
         message_id=number, key="k", address="ann@example.com", parts={}, user_id="ann", topic=topic
     )
-    headers = unsubscribe_headers("default", "email", outgoing, "https://sexton.example.com", pepper)
+    headers = UnsubscribeLinks("https://sexton.example.com", pepper).headers("default", "email", outgoing)
     assert headers["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
     path = headers["List-Unsubscribe"].strip("<>").removeprefix("https://sexton.example.com/api/v1")
     # A mail program looks at the link: nothing happens.
@@ -229,7 +229,7 @@ async def test_an_address_without_a_recipient_is_suppressed(
 ) -> None:
     outgoing = Outgoing(message_id=1, key="k", address="Bob@Example.com", parts={})
     pepper = await read_pepper(database, None)
-    headers = unsubscribe_headers("default", "email", outgoing, "https://x.test", pepper)
+    headers = UnsubscribeLinks("https://x.test", pepper).headers("default", "email", outgoing)
     path = headers["List-Unsubscribe"].strip("<>").removeprefix("https://x.test/api/v1")
     assert (await api("POST", path, data=b"")).status == 200
     assert await store.value("select address from sexton.suppressions") == "bob@example.com"

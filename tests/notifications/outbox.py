@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sexton.notifications.channels.base import Accepted, Outgoing, SendResult
+from sexton.notifications.unsubscribe import UnsubscribeLinks
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,9 @@ class Outbox:
                 self.sent.append((channel, message))
             said.append(Said(f"{channel}-1", result, self.note))
         return said
+
+    async def links(self) -> UnsubscribeLinks | None:
+        return UnsubscribeLinks("https://sexton.example.com", b"pepper")
 
     async def doubt(self, namespace: str, channel: str) -> str:
         return "resend" if channel in self.known else "hold"

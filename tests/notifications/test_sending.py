@@ -11,7 +11,6 @@ import pytest
 from sexton.engine import crash
 from sexton.errors import LeaseLost
 from sexton.notifications.channels.base import Accepted, Deferred, Failed, Rejected, Unclear
-from sexton.notifications.doubt import resend_message
 from sexton.notifications.message import create_message, create_messages
 from sexton.notifications.model import Urgency
 from sexton.notifications.read import NotificationView, get_message
@@ -24,6 +23,7 @@ from sexton.notifications.spec import (
     QuietRange,
     RecipientSpec,
 )
+from sexton.notifications.unconfirmed import resend_message
 from sexton.notifications.why import why
 from sexton.postgres.transaction import Context
 from sexton.testing import Engine

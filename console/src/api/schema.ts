@@ -2661,6 +2661,12 @@ export interface Operations {
     body: null
     answer: NotificationView
   }
+  'POST /notifications/{notification}/confirm': {
+    path: { notification: string }
+    query: null
+    body: null
+    answer: NotificationView
+  }
   'GET /recipients': {
     path: null
     query: { limit?: number; cursor?: string | null }
@@ -3019,6 +3025,18 @@ export interface Operations {
     path: { campaign: string }
     query: null
     body: CampaignReason
+    answer: CampaignView
+  }
+  'POST /campaigns/{campaign}/resend': {
+    path: { campaign: string }
+    query: null
+    body: null
+    answer: CampaignView
+  }
+  'POST /campaigns/{campaign}/confirm': {
+    path: { campaign: string }
+    query: null
+    body: null
     answer: CampaignView
   }
   'PUT /segments/{segment}': {

@@ -55,6 +55,12 @@ CANCEL_CAMPAIGN = Route(
     "POST", "/campaigns/{campaign}/cancel", TAG, "Cancel a campaign", Role.OPERATOR, body=CampaignReason,
     body_optional=True,
 )  # fmt: skip
+RESEND_CAMPAIGN = Route(
+    "POST", "/campaigns/{campaign}/resend", TAG, "Send again what may have gone out", Role.OPERATOR
+)
+CONFIRM_CAMPAIGN = Route(
+    "POST", "/campaigns/{campaign}/confirm", TAG, "Count as sent what may have gone out", Role.OPERATOR
+)
 PUT_SEGMENT = Route("PUT", "/segments/{segment}", TAG, "Save a segment", Role.EDITOR, body=SegmentSpec)
 LIST_SEGMENTS = Route("GET", "/segments", TAG, "List segments", Role.VIEWER, query=NamesQuery)
 GET_SEGMENT = Route("GET", "/segments/{segment}", TAG, "Show a segment", Role.VIEWER)

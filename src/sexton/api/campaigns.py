@@ -17,7 +17,7 @@ from sexton.api.operation import Answer, Call, operation
 from sexton.api.route import PREFIX
 from sexton.errors import InvalidField
 from sexton.model import decode_id
-from sexton.notifications import audience, campaign, campaign_check, campaign_view
+from sexton.notifications import audience, campaign, campaign_check, campaign_view, unconfirmed
 from sexton.notifications.audience import AudienceView, Member, SegmentView
 from sexton.notifications.campaign_spec import CampaignSpec, SegmentSpec
 from sexton.notifications.campaign_view import CampaignCheck, CampaignView
@@ -188,6 +188,19 @@ async def cancel_campaign(call: Call) -> Answer:
     return Answer(await campaign.cancel(call.context, call.path("campaign"), reason=wish.reason))
 
 
+@operation(routes.RESEND_CAMPAIGN, answer=CampaignView, errors=(404, 409), answer_example=ANSWER)
+async def resend_campaign(call: Call) -> Answer:
+    """A person's word: messages that are `unconfirmed` may have gone out, and go out again. A campaign that
+    is done goes on with them."""
+    return Answer(await unconfirmed.resend_campaign(call.context, call.path("campaign")))
+
+
+@operation(routes.CONFIRM_CAMPAIGN, answer=CampaignView, errors=(404,), answer_example=ANSWER)
+async def confirm_campaign(call: Call) -> Answer:
+    """A person's word: messages that are `unconfirmed` have gone out, and count as sent."""
+    return Answer(await unconfirmed.confirm_campaign(call.context, call.path("campaign")))
+
+
 @operation(
     routes.PUT_SEGMENT, answer=SegmentView, errors=(422,), example={"filter": SEGMENT["filter"]},
     answer_example=SEGMENT,
@@ -320,6 +333,8 @@ OPERATIONS = (
     pause_campaign,
     resume_campaign,
     cancel_campaign,
+    resend_campaign,
+    confirm_campaign,
     put_segment,
     list_segments,
     get_segment,

@@ -87,6 +87,10 @@ RESEND_NOTIFICATION = Route(
     "POST", "/notifications/{notification}/resend", TAG, "Send a message again that may have gone out",
     Role.OPERATOR,
 )  # fmt: skip
+CONFIRM_NOTIFICATION = Route(
+    "POST", "/notifications/{notification}/confirm", TAG, "Count a message as sent that may have gone out",
+    Role.OPERATOR,
+)  # fmt: skip
 GET_NOTIFICATION_SETTINGS = Route(
     "GET", "/notifications/settings", TAG, "Show what holds for all messages", Role.VIEWER
 )

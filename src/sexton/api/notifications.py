@@ -18,7 +18,7 @@ from sexton.api.replay import StoredAnswer, check_key, fingerprint, once
 from sexton.api.request_id import request_id_of
 from sexton.api.route import PREFIX
 from sexton.errors import RefusedLines
-from sexton.notifications import doubt, message, read, settings
+from sexton.notifications import message, read, settings, unconfirmed
 from sexton.notifications.read import NotificationView
 from sexton.notifications.spec import NotificationMove, NotificationSettings, NotificationSpec
 from sexton.notifications.why import NotificationWhy, why
@@ -216,7 +216,16 @@ async def reschedule_notification(call: Call) -> Answer:
 async def resend_notification(call: Call) -> Answer:
     """A person's word: a message that is `unconfirmed` may have gone out, and goes out again; one that has
     failed is tried again."""
-    return Answer(await doubt.resend_message(call.context, call.path("notification")))
+    return Answer(await unconfirmed.resend_message(call.context, call.path("notification")))
+
+
+@operation(
+    routes.CONFIRM_NOTIFICATION, answer=NotificationView, errors=(404, 409),
+    answer_example={**NOTIFICATION, "status": "sent", "sent_at": "2027-03-14T08:00:01Z", "next_at": None},
+)  # fmt: skip
+async def confirm_notification(call: Call) -> Answer:
+    """A person's word: a message that is `unconfirmed` has gone out, and counts as sent."""
+    return Answer(await unconfirmed.confirm_message(call.context, call.path("notification")))
 
 
 @operation(
@@ -252,4 +261,5 @@ OPERATIONS = (
     cancel_notification,
     reschedule_notification,
     resend_notification,
+    confirm_notification,
 )

@@ -102,6 +102,18 @@ def cancel(ask: Ask) -> int:
     return ask.shown(_show)
 
 
+@command(routes.RESEND_CAMPAIGN)
+def resend(ask: Ask) -> int:
+    """Send again what is unconfirmed: it may arrive twice."""
+    return ask.shown(_show)
+
+
+@command(routes.CONFIRM_CAMPAIGN)
+def confirm(ask: Ask) -> int:
+    """Count as sent what is unconfirmed."""
+    return ask.shown(_show)
+
+
 @command(routes.GET_CAMPAIGN)
 def status(
     ask: Ask,

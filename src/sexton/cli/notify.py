@@ -128,6 +128,12 @@ def resend(ask: Ask) -> int:
     return ask.shown(_show)
 
 
+@command(routes.CONFIRM_NOTIFICATION)
+def confirm(ask: Ask) -> int:
+    """Count a message as sent that is unconfirmed."""
+    return ask.shown(_show)
+
+
 @command(routes.SET_NOTIFICATION_SETTINGS, without=("caps",))
 def settings(
     ask: Ask,
@@ -136,7 +142,7 @@ def settings(
         str | None, Parameter(help="How many at most, as JSON or @FILE.", allow_leading_hyphen=True)
     ] = None,
 ) -> int:
-    """Decide what holds for all messages, or, without options, show it.
+    """Decide what holds for all messages, or show it.
 
     sexton notify settings --timezone Europe/Berlin --quiet-hours '{"start": "22:00", "end": "07:00"}'
     """
@@ -144,6 +150,11 @@ def settings(
     now = ask.client.ask(routes.GET_NOTIFICATION_SETTINGS)
     found = ask(**{**now, **ask.given, **more}) if ask.given or more else now
     return ask.shown_as(found, lambda each: show_fields(console(), each.items()))
+
+
+def read_variables(var: tuple[str, ...]) -> dict[str, Any]:
+    """`name=value`, as the API takes them; nothing if none were given."""
+    return {"template_vars": dict(pair(each, "=", "var", "name=Ann") for each in var)} if var else {}
 
 
 def _time_of(text: str | None) -> dict[str, str]:

@@ -162,7 +162,7 @@ async def pause(context: Context, ref: str, *, reason: str | None = None) -> Cam
             row,
             CampaignStatus.PAUSED,
             "campaign.paused",
-            reason=reason or f"paused by {context.actor}",
+            reason=reason or context.reason or f"paused by {context.actor}",
             before_pause=before,
         )
     return await view(context, row["id"])
@@ -205,7 +205,7 @@ async def cancel(context: Context, ref: str, *, reason: str | None = None) -> Ca
         row,
         CampaignStatus.CANCELLED,
         "campaign.cancelled",
-        reason=reason or f"cancelled by {context.actor}",
+        reason=reason or context.reason or f"cancelled by {context.actor}",
         ended_at=row["now"],
     )
     await conduct_now(context, row)
@@ -244,6 +244,8 @@ async def move(context: Context, row: asyncpg.Record, status: CampaignStatus, **
         campaign_id=row["id"],
         namespace=row["namespace"],
         status=status.value,
+        actor=context.actor,
+        now=row["now"],
         **{**given, **more},
     )
 

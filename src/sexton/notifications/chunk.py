@@ -219,6 +219,16 @@ async def _close(
         now=row["now"],
         **named,
     )
+    if closed is not None and wait_reason is not None:
+        await context.execute(
+            "campaigns/note_quota",
+            namespace=context.namespace,
+            campaign_id=row["id"],
+            reason=wait_reason,
+            actor=ACTOR,
+            until=not_before,
+            now=row["now"],
+        )
     if closed is not None and row["status"] == CampaignStatus.CANCELLED:
         await cancel_some(context, row)
     elif closed is not None:

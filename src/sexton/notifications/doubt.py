@@ -1,7 +1,7 @@
 """Messages that may have gone out: a run has begun to submit them, and its worker died.
 
 Where the provider knows what it has had by the key, they are sent again; elsewhere they are `unconfirmed`,
-and sent again only on a person's word.
+and sent again only on a person's word (`unconfirmed`).
 """
 
 from __future__ import annotations
@@ -10,14 +10,10 @@ from collections.abc import Sequence
 
 import asyncpg
 
-from sexton.errors import Conflict
-from sexton.notifications import wave
 from sexton.notifications.model import EventKind, MessageStatus
-from sexton.notifications.read import NotificationView, message_number, view
 from sexton.notifications.sending import MessageSender
 from sexton.notifications.settlement import Settlement
 from sexton.postgres.transaction import Context, command
-from sexton.refusal import not_found
 
 REASON = "the worker stopped while it was being submitted"
 
@@ -65,26 +61,3 @@ async def settle_doubtful(
     await settlement.write(context, run_id=None, submitted_at=None)
     resent = len(settlement.not_sent)
     return {"resent": resent, "unconfirmed": len(rows) - resent}
-
-
-@command
-async def resend_message(context: Context, ref: str) -> NotificationView:
-    """A person's word: send a message again that may have gone out, or that has failed."""
-    number = message_number(ref)
-    row = await context.fetchrow("messages/lock", namespace=context.namespace, message_id=number)
-    if row is None:
-        raise not_found("notification", ref)
-    if row["status"] not in (MessageStatus.UNCONFIRMED, MessageStatus.FAILED) or row["campaign_id"]:
-        raise Conflict(
-            "not_in_doubt",
-            f"{ref} is {row['status']}" + (" and belongs to a campaign" if row["campaign_id"] else ""),
-            hint="only messages that are unconfirmed or failed are sent again",
-        )
-    now = await context.time()
-    await context.execute("messages/resend", namespace=context.namespace, message_id=number, now=now)
-    settlement = Settlement(now)
-    settlement.event(number, EventKind.RESENT, {"by": context.actor, "reason": context.reason})
-    await settlement.write(context, run_id=None, submitted_at=None)
-    await wave.call(context, [now], now)
-    context.changed("notification.resent", ref, before={"status": row["status"]}, after={"status": "pending"})
-    return await view(context, number)

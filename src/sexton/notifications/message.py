@@ -139,8 +139,8 @@ async def create_messages(context: Context, items: Sequence[Item]) -> list[str]:
 
 
 @command
-async def cancel_message(context: Context, ref: str) -> NotificationView:
-    """Once this has returned, it does not go out."""
+async def cancel_message(context: Context, ref: str, *, why: str | None = None) -> NotificationView:
+    """Once this has returned, it does not go out. `why`: what `why` tells instead of the caller's reason."""
     row = await _hold(context, ref)
     now = await context.time()
     await context.execute(
@@ -148,7 +148,7 @@ async def cancel_message(context: Context, ref: str) -> NotificationView:
         namespace=context.namespace,
         message_id=row["id"],
         now=now,
-        detail=_dumped({"by": context.actor, "reason": context.reason}),
+        detail=_dumped({"by": context.actor, "reason": why or context.reason}),
     )
     context.changed(
         "notification.cancelled", ref, before={"status": row["status"]}, after={"status": "cancelled"}

@@ -60,6 +60,7 @@ class EventKind(StrEnum):
     RESCHEDULED = "rescheduled"
     UNCONFIRMED = "unconfirmed"
     RESENT = "resent"
+    CONFIRMED = "confirmed"  # it counts as sent, on a person's word
     DELIVERED = "delivered"
     BOUNCED = "bounced"
     COMPLAINED = "complained"

@@ -97,7 +97,7 @@ async def create_recurring(context: Context, spec: RecurringSpec) -> RecurringVi
         "notification_schedule.created",
         encode_id(SCHEDULE, number),
         spec.name,
-        after={**msgspec.to_builtins(spec), "zone": zone},
+        after={**_audited(spec), "zone": zone},
         job_id=decode_id("j", job),
     )
     return await _view(context, number)
@@ -161,8 +161,9 @@ async def change_recurring(context: Context, ref: str, changes: RecurringChanges
         "notification_schedule.changed",
         ref,
         row["name"],
-        before=msgspec.to_builtins(before),
-        after=msgspec.to_builtins(shown),
+        before=_audited(before),
+        after=_audited(shown),
+        detail={"template_vars": "changed"} if changes.template_vars is not UNSET else None,
         job_id=row["job_id"],
     )
     return shown
@@ -203,6 +204,12 @@ async def fire(context: Context, run: RunContext, number: int) -> Outcome:
         # The template or the recipient is gone: the next time may be different.
         return Cancel(error.message)
     return Success()
+
+
+def _audited(shown: RecurringSpec | RecurringView) -> dict[str, Any]:
+    """Without addresses and values: the audit outlasts the recipient."""
+    fields: dict[str, Any] = msgspec.to_builtins(shown)
+    return {name: value for name, value in fields.items() if name not in ("address", "template_vars")}
 
 
 # Jobs.

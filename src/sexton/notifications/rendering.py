@@ -23,7 +23,8 @@ from sexton.notifications.sandbox import LONGEST_OUTPUT, Sandbox, TooMuch
 from sexton.schedules.zone import zone
 
 #: Names that a template has beside the variables.
-KNOWN = frozenset({"recipient", "message", "unsubscribe_url"})
+LINK = "unsubscribe_url"
+KNOWN = frozenset({"recipient", "message", LINK})
 #: Parts in which values are escaped for HTML.
 ESCAPED = frozenset({"html"})
 #: Parts of one line, with the most characters.
@@ -49,6 +50,8 @@ class CompiledTexts:
     parts: tuple[tuple[str, str | Callable[[dict[str, Any]], str]], ...]
     locale: str
     functions: Mapping[str, Any]
+    #: Whether a text has the link that unsubscribes: it is made for each message.
+    linked: bool = False
 
     def render(self, values: Mapping[str, Any], place: Place) -> dict[str, str]:
         """With values for the names that it uses. Raises `NotRendered`."""
@@ -101,7 +104,8 @@ class TextCompiler:
     ) -> CompiledTexts:
         # MJML was made into HTML when the version was written.
         parts = tuple((name, self.compile(name, text)) for name, text in texts if name != "mjml")
-        return CompiledTexts(parts, locale, self._functions)
+        linked = any(LINK in text for name, text in texts if name != "mjml")
+        return CompiledTexts(parts, locale, self._functions, linked)
 
     def compile(self, name: str, text: str) -> str | Callable[[dict[str, Any]], str]:
         """What renders a text; the text itself if nothing in it changes. Raises `TemplateError`."""

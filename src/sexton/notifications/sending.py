@@ -45,9 +45,10 @@ from sexton.notifications.hold import (
 )
 from sexton.notifications.model import MESSAGE, EventKind, MessageStatus
 from sexton.notifications.quiet import Ranges
-from sexton.notifications.rendering import NotRendered, Place, TextCompiler
+from sexton.notifications.rendering import LINK, NotRendered, Place, TextCompiler
 from sexton.notifications.settlement import Settlement, Submission, settle_all
 from sexton.notifications.template import StoredTemplate, recipient_values
+from sexton.notifications.unsubscribe import UnsubscribeLinks
 from sexton.postgres.database import Database, array_text, patiently
 from sexton.postgres.transaction import Context, command
 
@@ -79,6 +80,10 @@ class Channels(Protocol):
     async def dispatch(
         self, namespace: str, channel: str, batch: Sequence[Outgoing]
     ) -> Sequence[ChannelAnswer]: ...
+
+    async def links(self) -> UnsubscribeLinks | None:
+        """What makes the links that unsubscribe; None: nothing says where people reach the API."""
+        ...
 
     async def doubt(self, namespace: str, channel: str) -> str:
         """What becomes of messages that may have been sent: `resend` or `hold`."""
@@ -301,10 +306,11 @@ class MessageSender:
         self, namespace: str, going: Sequence[Submission], claim: Claim, policy: Policy
     ) -> None:
         by_channel: dict[str, list[tuple[Submission, Outgoing]]] = {}
+        links = await self.channels.links()
         for each in going:
             channel = each.row["channels"][each.index]
             try:
-                made = self._render(namespace, each, channel, claim, policy)
+                made = self._render(namespace, each, channel, claim, policy, links)
             except NotRendered as error:
                 each.result = Rejected(f"the template cannot be rendered: {error}", "not_rendered")
                 continue
@@ -319,7 +325,13 @@ class MessageSender:
             each.provider, each.result, each.note = answer.provider, answer.result, answer.note
 
     def _render(
-        self, namespace: str, each: Submission, channel: str, claim: Claim, policy: Policy
+        self,
+        namespace: str,
+        each: Submission,
+        channel: str,
+        claim: Claim,
+        policy: Policy,
+        links: UnsubscribeLinks | None,
     ) -> Outgoing:
         row = each.row
         version = row["template_version"]
@@ -338,6 +350,12 @@ class MessageSender:
         values = template.values({**fields, **own})
         values["recipient"] = recipient_values(row["user_id"], row["email"], row["phone"], fields)
         values["message"] = {"notification_id": name, "topic": row["topic"]}
+        if texts.linked:
+            if links is None:
+                raise NotRendered(f"{LINK} has no value: set SEXTON_PUBLIC_URL, where people reach the API")
+            values[LINK] = links.url(
+                namespace, channel, row["id"], row["user_id"], each.address, row["topic"]
+            )
         parts = texts.render(values, Place(each.timezone, locale))
         return Outgoing(
             message_id=row["id"],

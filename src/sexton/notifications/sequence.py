@@ -6,7 +6,6 @@ All steps of a recipient are made when she enters, in one transaction, each an o
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime, time, timedelta
 from typing import Annotated, Any
 
@@ -200,11 +199,11 @@ async def note_event(context: Context, user_id: str, event: str) -> list[str]:
 
 
 async def _stop(context: Context, members: list[asyncpg.Record], why: str) -> None:
-    told = replace(context, reason=f"the sequence was stopped: {why}"[:1000])
+    told = f"the sequence was stopped: {why}"[:1000]
     for member in members:
         for number in member["open_ids"] or ():
             try:
-                await cancel_message(told, encode_id(MESSAGE, number))
+                await cancel_message(context, encode_id(MESSAGE, number), why=told)
             except Conflict:
                 continue  # a worker was faster: it is being submitted
         await context.execute(

@@ -8,6 +8,8 @@ recipient is suppressed.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 
@@ -38,25 +40,33 @@ class Unsubscription(msgspec.Struct, frozen=True, array_like=True):
         return f"messages about {self.topic}" if self.topic else f"messages by {self.channel}"
 
 
-def unsubscribe_headers(
-    namespace: str, channel: str, message: Outgoing, origin: str, pepper: bytes
-) -> Mapping[str, str]:
-    """The headers of an e-mail that mail programs show a button for."""
-    token = seal_link(
-        Unsubscription(
-            namespace,
-            message.message_id,
-            channel,
-            message.user_id,
-            None if message.user_id is not None else str(message.address),
-            message.topic,
-        ),
-        pepper,
-    )
-    return {
-        "List-Unsubscribe": f"<{origin}{PATH}/{token}>",
-        "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
-    }
+@dataclass(frozen=True, slots=True)
+class UnsubscribeLinks:
+    """Makes the links of an installation: `origin` is where people reach its API."""
+
+    origin: str
+    pepper: bytes
+
+    def url(
+        self,
+        namespace: str,
+        channel: str,
+        message_id: int,
+        user_id: str | None,
+        address: Any,
+        topic: str | None,
+    ) -> str:
+        """With a recipient the address is of no importance."""
+        place = None if user_id is not None else str(address)
+        link = Unsubscription(namespace, message_id, channel, user_id, place, topic)
+        return f"{self.origin}{PATH}/{seal_link(link, self.pepper)}"
+
+    def headers(self, namespace: str, channel: str, message: Outgoing) -> Mapping[str, str]:
+        """Those of an e-mail that mail programs show a button for."""
+        url = self.url(
+            namespace, channel, message.message_id, message.user_id, message.address, message.topic
+        )
+        return {"List-Unsubscribe": f"<{url}>", "List-Unsubscribe-Post": "List-Unsubscribe=One-Click"}
 
 
 def seal_link(link: Unsubscription, pepper: bytes) -> str:

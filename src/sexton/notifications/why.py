@@ -12,6 +12,7 @@ import asyncpg
 import msgspec
 
 from sexton.jobs.moment import display
+from sexton.notifications.campaign_hold import CampaignHold
 from sexton.notifications.model import MessageStatus
 from sexton.notifications.read import NotificationView, message_number, message_row, view_of
 from sexton.postgres.transaction import Context, query
@@ -49,7 +50,9 @@ async def why(context: Context, ref: str) -> NotificationWhy:
         "messages/list_events", namespace=context.namespace, message_id=number, limit=MOST_EVENTS
     )
     zone = row["timezone"] or "UTC"
-    told = [_scheduled(row), *(_event(row, each) for each in events), *_ordinary(row)]
+    campaign = await CampaignHold.read(context, row)
+    held = [] if campaign is None else campaign.lines()
+    told = [_scheduled(row), *held, *(_event(row, each) for each in events), *_ordinary(row)]
     lines = [
         WhyLine(at=at, local=display(at, zone), kind=kind, text=text, detail=detail)
         for at, kind, text, detail in sorted(told[1:], key=lambda line: line[0])
@@ -126,6 +129,8 @@ def _event(row: asyncpg.Record, event: asyncpg.Record) -> Told:
             text = f"{kind} {at}{because}"
         case "cancelled" | "resent":
             text = f"{kind} {at}" + (f" by {detail['by']}" if detail.get("by") else "") + because
+        case "confirmed":
+            text = f"counts as sent since {at}, by {detail.get('by')}{because}"
         case "rescheduled":
             to = datetime.fromisoformat(detail["to"])
             text = f"rescheduled by {detail.get('by')} to {_shown(to, row)}"

@@ -121,6 +121,8 @@ class ChannelProvider(ABC):
     deduplicates: ClassVar[bool] = False
     #: Whether delivery is reported later, under the `provider_id` of `Accepted`.
     reports: ClassVar[bool] = False
+    #: Whether the headers of a message are of any use to it: the link that unsubscribes is made for them.
+    headed: ClassVar[bool] = True
 
     def __init__(self, config: Any, services: ProviderServices) -> None:
         """Called once for each configuration in a process; what costs is opened at the first use."""

@@ -16,6 +16,8 @@ from typing import Any
 import msgspec
 
 from sexton import clock
+from sexton.connections.loopback import is_loopback
+from sexton.engine.up.listen import address_of
 from sexton.errors import SextonError
 from sexton.notifications.channels.base import (
     Accepted,
@@ -29,7 +31,7 @@ from sexton.notifications.channels.base import (
 from sexton.notifications.channels.device import device_key, join_devices
 from sexton.notifications.channels.opened import OpenProvider, OpenProviders
 from sexton.notifications.suppression import normal_address
-from sexton.notifications.unsubscribe import unsubscribe_headers
+from sexton.notifications.unsubscribe import UnsubscribeLinks
 from sexton.security.keys import read_pepper
 from sexton.targets.base import TargetServices
 from sexton.targets.run import describe
@@ -63,8 +65,7 @@ class Dispatcher:
         )
         self._writing: asyncio.Task[None] | None = None
         self._settings = services.settings
-        self._origin = services.settings.public_origin()
-        self._pepper: bytes | None = None
+        self._links: UnsubscribeLinks | None = None
 
     async def dispatch(self, namespace: str, channel: str, batch: Sequence[Outgoing]) -> list[Dispatched]:
         """Send; one result for each message, in their order. Whatever a provider does is a result; only the
@@ -82,6 +83,16 @@ class Dispatcher:
     async def reports(self, namespace: str, channel: str) -> bool:
         """Whether a provider of the channel reports delivery later."""
         return any(each.provider.reports for each in await self._providers.get(namespace, channel))
+
+    async def links(self) -> UnsubscribeLinks | None:
+        """What makes the links that unsubscribe; None: nothing says where people reach the API."""
+        settings = self._settings
+        origin = settings.public_origin()
+        if origin is None and is_loopback(settings.host):
+            origin = address_of(settings.host, settings.port)
+        if self._links is None and origin is not None:
+            self._links = UnsubscribeLinks(origin, await read_pepper(self._database, settings.secret_key))
+        return self._links
 
     async def close(self) -> None:
         if self._writing is not None:
@@ -109,8 +120,8 @@ class Dispatcher:
 
     async def _dispatch(self, namespace: str, channel: str, batch: Sequence[Outgoing]) -> list[Dispatched]:
         providers = await self._providers.get(namespace, channel)
-        if channel == EMAIL and self._origin is not None:
-            batch = await self._with_links(namespace, batch, self._origin)
+        if channel == EMAIL and any(each.provider.headed for each in providers):
+            batch = _with_links(namespace, batch, await self.links())
         done: list[Dispatched | None] = [None] * len(batch)
         waiting = list(range(len(batch)))
         tried: dict[int, list[tuple[str, SendResult]]] = {}
@@ -133,21 +144,6 @@ class Dispatcher:
         all_done = [each for each in done if each is not None]
         await self._remove_gone(namespace, channel, batch, all_done)
         return all_done
-
-    async def _with_links(self, namespace: str, batch: Sequence[Outgoing], origin: str) -> list[Outgoing]:
-        """E-mails with the link that unsubscribes."""
-        if self._pepper is None:
-            self._pepper = await read_pepper(self._database, self._settings.secret_key)
-        return [
-            msgspec.structs.replace(
-                message,
-                headers={
-                    **unsubscribe_headers(namespace, EMAIL, message, origin, self._pepper),
-                    **message.headers,
-                },
-            )
-            for message in batch
-        ]
 
     async def _send(self, provider: OpenProvider, batch: Sequence[Outgoing]) -> list[SendResult]:
         """To one provider: its circuit, its rate, its counts."""
@@ -314,6 +310,20 @@ class Dispatcher:
 
 
 COUNTED = ("accepted", "rejected", "failed", "unclear", "deferred")
+
+
+def _with_links(
+    namespace: str, batch: Sequence[Outgoing], links: UnsubscribeLinks | None
+) -> Sequence[Outgoing]:
+    """E-mails with the link that unsubscribes."""
+    if links is None:
+        return batch
+    return [
+        msgspec.structs.replace(
+            message, headers={**links.headers(namespace, EMAIL, message), **message.headers}
+        )
+        for message in batch
+    ]
 
 
 def _circuit(provider: OpenProvider) -> str:

@@ -12,6 +12,7 @@ ACCEPTED = Accepted()
 class NullProvider(ChannelProvider):
     # Sent twice, it is still not sent.
     deduplicates = True
+    headed = False
 
     async def send(self, batch: Sequence[Outgoing]) -> Sequence[SendResult]:
         return [ACCEPTED] * len(batch)

@@ -130,6 +130,20 @@ create table sexton.campaign_chunks (
 create index campaign_chunks_ready on sexton.campaign_chunks (campaign_id, next_at, number) where state = 'ready';
 create index campaign_chunks_open on sexton.campaign_chunks (campaign_id) where state = 'open';
 
+-- What held a campaign as a whole, and what let it go on. Its messages tell of it in their `why`.
+create table sexton.campaign_events (
+    id bigint generated always as identity primary key,
+    namespace text collate "C" not null,
+    campaign_id bigint not null,
+    at timestamptz not null,
+    kind text not null check (kind in ('paused', 'waiting', 'resumed', 'cancelled', 'quota')),
+    reason text,
+    actor text not null,
+    until timestamptz           -- of a quota: the next day
+);
+
+create index campaign_events_campaign on sexton.campaign_events (campaign_id, id);
+
 -- How many messages of campaigns a namespace with a quota has sent on a day (UTC), or has reserved.
 create table sexton.campaign_meters (
     namespace text collate "C" not null,

@@ -1,0 +1,44 @@
+-- Messages of a campaign, which is locked, go out once more on a person's word: those that may have gone out, or the one that is named.
+-- Their chunks are ready again; one that is open finds them when it closes.
+with chosen as materialized (
+    select chunk.number, chunk.first_id, chunk.last_id
+    from sexton.campaign_chunks as chunk
+    where chunk.campaign_id = :campaign_id and chunk.namespace = :namespace
+        and (chunk.unconfirmed > 0 or :message_id::bigint between chunk.first_id and chunk.last_id)
+    order by chunk.number
+    for no key update
+),
+before as materialized (
+    select message.id, message.status, chosen.number
+    from chosen
+    join sexton.messages as message on message.id between chosen.first_id and chosen.last_id and message.campaign_id = :campaign_id
+    where message.namespace = :namespace and message.status = any (:statuses::text[])
+        and (:message_id::bigint is null or message.id = :message_id)
+    order by message.id
+    for update of message
+),
+again as (
+    update sexton.messages as message
+    set status = 'pending', due_at = :now::timestamptz, retry_count = 0, settled_at = null, failure_reason = null, expires_at = null,
+        channel_at = null, run_id = null
+    from before
+    where message.id = before.id and message.namespace = :namespace
+    returning message.id
+),
+told as (
+    insert into sexton.message_events (namespace, message_id, at, kind, detail)
+    select :namespace, again.id, :now, 'resent', :detail::jsonb from again
+),
+counted as (
+    select before.number, count(*) as n, count(*) filter (where before.status = 'unconfirmed') as unconfirmed,
+        count(*) filter (where before.status = 'failed') as failed
+    from before
+    group by before.number
+)
+update sexton.campaign_chunks as chunk
+set unconfirmed = chunk.unconfirmed - counted.unconfirmed, failed = chunk.failed - counted.failed,
+    state = case chunk.state when 'done' then 'ready' else chunk.state end,
+    next_at = case chunk.state when 'done' then :now else least(chunk.next_at, :now) end, changed_at = :now
+from counted
+where chunk.campaign_id = :campaign_id and chunk.namespace = :namespace and chunk.number = counted.number
+returning counted.n
