@@ -138,6 +138,7 @@ async def test_a_page_of_jobs_shows_their_latest_runs(store: Store) -> None:
     bare = await store.job()
     page = await list_jobs(Context(store.database))
     shown, none = await with_strips(Context(store.database), page.items)
+    assert isinstance(shown.strip, list)
     assert [each.status for each in shown.strip] == ["dead", "dead", "success", "success", "success"]
     assert (shown.strip[-1].run_id, shown.strip[-1].late_seconds, shown.strip[-1].seconds) == (
         "r_1",

@@ -854,6 +854,62 @@ export interface Limits {
   rate?: number | null
   burst?: number | null
 }
+export interface ListedJob {
+  name: string
+  schedule: string
+  timezone: string | null
+  kind: "cron" | "recurrence" | "interval" | "once" | null
+  anchor: string | null
+  gap: "after" | "shift" | "skip" | null
+  fold: "first" | "second" | "both" | null
+  seconds: "first" | "last" | null
+  starts_at: string | null
+  ends_at: string | null
+  exclude: string[]
+  target: Target | null
+  payload: unknown
+  queue: string
+  priority: number
+  max_retries: number
+  retry_backoff: Backoff
+  retry_base_seconds: number
+  retry_max_seconds: number
+  retry_jitter: RetryJitter
+  timeout_seconds: number
+  missed_window: MissedWindow | null
+  max_missed: number
+  catch_up_seconds: number | null
+  grace_seconds: number
+  overlap: Overlap
+  jitter_seconds: number
+  expires_seconds: number | null
+  max_runs: number | null
+  idempotency_key_template: string | null
+  concurrency_key: string | null
+  dead_letter_target: Target | null
+  keep_completed_seconds: number
+  labels: Record<string, string>
+  description: string | null
+  owner: string | null
+  job_id: string
+  status: string
+  revision: number
+  next_run_at: string | null
+  next_run_local: string | null
+  moved_from: string | null
+  last_run_at: string | null
+  last_outcome: string | null
+  paused_reason: string | null
+  paused_until: string | null
+  app: string | null
+  problem: string | null
+  created_at: string
+  updated_at: string
+  completed_at: string | null
+  warnings: string[]
+  strip: StripRun[]
+  words: string | null
+}
 export interface LogLine {
   at: string
   attempt: number
@@ -1759,6 +1815,11 @@ export interface SequenceView {
   changed_by: string
   changed_at: string
 }
+export interface ServerSentEvent {
+  event: string
+  data: string
+  id: string | null
+}
 export interface SessionView {
   session_id: string
   name: string
@@ -1804,6 +1865,13 @@ export interface StartRequest {
 }
 export interface StoppedSequences {
   stopped: string[]
+}
+export interface StripRun {
+  run_id: string | null
+  status: string
+  at: string
+  late_seconds: number | null
+  seconds: number | null
 }
 export interface SuppressionSpec {
   reason?: string
@@ -1987,7 +2055,7 @@ export interface Operations {
     path: null
     query: { status?: "active" | "completed" | "deleted" | "paused" | null; label?: string | null; name?: string | null; target?: string | null; app?: string | null; problem?: boolean; search?: string | null; sort?: "-created_at" | "-name" | "created_at" | "name" | "next_run_at"; expand?: "strip" | null; limit?: number; cursor?: string | null }
     body: null
-    answer: JobView[]
+    answer: ListedJob[]
   }
   'GET /jobs/{job}': {
     path: { job: string }

@@ -5,26 +5,19 @@ from __future__ import annotations
 from sexton.api import console_routes as routes
 from sexton.api.console_routes import EventsQuery
 from sexton.api.feed import Console, instant_of
-from sexton.api.operation import Answer, Call, operation
+from sexton.api.operation import EVENTS, Answer, Call, ServerSentEvent, operation
 from sexton.runs.read import require_job, require_run, run_number
 from sexton.security.role import Role
 
-MEDIA_TYPE = "text/event-stream"
-EXAMPLE = """\
-retry: 2000
-
-event: heartbeat
-data: {"at":"2026-06-01T13:00:00.012Z"}
-
-id: 1780318800512000
-event: changed
-data: {"kinds":["runs"],"job_ids":["j_4x"],"run_ids":["r_9hk2"],"more":false}
-
-"""
+EXAMPLE = {
+    "id": "1780318800512000",
+    "event": "changed",
+    "data": '{"kinds":["runs"],"job_ids":["j_4x"],"run_ids":["r_9hk2"],"more":false}',
+}
 
 
 @operation(
-    routes.GET_EVENTS, media_type=MEDIA_TYPE, answer=str, errors=(404, 422), answer_example=EXAMPLE,
+    routes.GET_EVENTS, media_type=EVENTS, answer=ServerSentEvent, errors=(404, 422), answer_example=EXAMPLE,
 )  # fmt: skip
 async def get_events(call: Call) -> Answer:
     """Server-sent events of the namespace, at most one look a second: `overview` (as GET /overview, when it
@@ -50,7 +43,7 @@ async def get_events(call: Call) -> Answer:
         since=instant_of(call.request.headers.get("last-event-id")),
         seconds=query.seconds,
     )
-    return Answer(events, headers={"Content-Type": MEDIA_TYPE, "X-Accel-Buffering": "no"})
+    return Answer(events, headers={"Content-Type": EVENTS, "X-Accel-Buffering": "no"})
 
 
 OPERATIONS = (get_events,)

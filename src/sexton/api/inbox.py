@@ -12,7 +12,7 @@ import msgspec
 from sexton import clock
 from sexton.api import channel_routes as routes
 from sexton.api.guard import address_of
-from sexton.api.operation import Answer, Call, operation
+from sexton.api.operation import EVENTS, Answer, Call, ServerSentEvent, operation
 from sexton.api.services import WRONG_SIGN_INS
 from sexton.errors import SextonError
 from sexton.model import decode_id, encode_id
@@ -42,7 +42,7 @@ ITEM_EXAMPLE: dict[str, Any] = {
     "read_at": None,
     "archived_at": None,
 }
-STREAM_EXAMPLE = 'event: unread\nid: i_1\ndata: {"unread":1}\n\n'
+STREAM_EXAMPLE = {"event": "unread", "id": "i_1", "data": '{"unread":1}'}
 
 
 @operation(
@@ -119,7 +119,7 @@ async def mark_recipient_inbox(call: Call) -> Answer:
 
 
 @operation(
-    routes.STREAM_INBOX, answer=str, errors=(404,), authorise=_authorise, media_type="text/event-stream",
+    routes.STREAM_INBOX, answer=ServerSentEvent, errors=(404,), authorise=_authorise, media_type=EVENTS,
     answer_example=STREAM_EXAMPLE,
 )  # fmt: skip
 async def stream_recipient_inbox(call: Call) -> Answer:

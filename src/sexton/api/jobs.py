@@ -58,7 +58,9 @@ async def create_job(call: Call) -> Answer:
     return Answer(job, headers={**_etag(job), "Location": f"{PREFIX}/jobs/{job.job_id}"})
 
 
-@operation(routes.LIST_JOBS, answer=list[JobView], errors=(422,), lists=True, answer_example=[examples.JOB])
+@operation(
+    routes.LIST_JOBS, answer=list[strip.ListedJob], errors=(422,), lists=True, answer_example=[examples.JOB]
+)
 async def list_jobs(call: Call) -> Answer:
     """In the order in which they were made, of their names, or in which they fire next: then paused ones come
     last, and those that fire no more are left out. `Sexton-Total` says how many there are in all, and

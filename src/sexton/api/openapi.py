@@ -11,7 +11,7 @@ import msgspec
 
 from sexton import __version__
 from sexton.api import examples
-from sexton.api.operation import Operation
+from sexton.api.operation import HTML, Operation
 from sexton.api.problems import MEDIA_TYPE, Problem
 from sexton.api.route import PATH_PARAMETERS, REASON_HEADER
 from sexton.targets.run import TOKEN_HEADER
@@ -123,7 +123,9 @@ def _errors(one: Operation) -> dict[str, Any]:
                         "code": "…",
                         "hint": "what to do about it",
                     },
-                }
+                },
+                # A browser that opens the page is told in words.
+                **({HTML: _content({"type": "string"}, "<!doctype html>…")} if one.page else {}),
             },
         }
         for status in sorted(_refusals(one))

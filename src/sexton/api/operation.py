@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 import asyncpg
@@ -32,7 +32,7 @@ from sexton.postgres.audit_entry import LONGEST_REASON, Face, Source
 from sexton.postgres.database import Database
 from sexton.postgres.replica import Replica
 from sexton.postgres.transaction import NAMESPACE, Context
-from sexton.refusal import UNREADABLE, bad_json, check_text, explained, refuse_nul
+from sexton.refusal import UNREADABLE, about, bad_json, check_text, explained, refuse_nul
 from sexton.security.principal import ANYONE, Principal
 
 # Where a request has the `Services` of the application that it was sent to.
@@ -41,6 +41,7 @@ SERVICES = "services"
 SLASH = "\0"
 JSON = "application/json"
 HTML = "text/html"
+EVENTS = "text/event-stream"
 LARGEST_BODY = 1024 * 1024
 # Of a page's form.
 MOST_FIELDS = 10
@@ -52,6 +53,14 @@ SLICE = 50
 CHECK_SECONDS = 1.0
 
 T = TypeVar("T")
+
+
+class ServerSentEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """One event of a stream, as browsers read them."""
+
+    event: Annotated[str, about("What kind of event it is.")]
+    data: Annotated[str, about("JSON.")]
+    id: Annotated[str | None, about("For `Last-Event-ID`.")] = None
 
 
 @dataclass(frozen=True)

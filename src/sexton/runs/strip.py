@@ -34,8 +34,14 @@ class StripRun(msgspec.Struct, frozen=True, kw_only=True):
 class ListedJob(JobView, frozen=True, kw_only=True):
     """A job with what a list shows beside it."""
 
-    strip: Annotated[list[StripRun], about("Its latest runs of a week, the newest last; up to 12.")]
-    words: Annotated[str | None, about("Its schedule in English; null if it cannot be read.")]
+    strip: Annotated[
+        list[StripRun] | msgspec.UnsetType,
+        about("Its latest runs of a week, the newest last; up to 12. With `expand=strip`."),
+    ] = msgspec.UNSET
+    words: Annotated[
+        str | msgspec.UnsetType | None,
+        about("Its schedule in English; null if it cannot be read. With `expand=strip`."),
+    ] = msgspec.UNSET
 
 
 @query
