@@ -68,6 +68,16 @@ async def test_a_redriven_run_keeps_the_key_of_the_template_it_was_fired_with(da
     assert run["idempotency_key"] == f"old-{int(at(-5).timestamp())}"
 
 
+@pytest.mark.parametrize("payload", ["a text", "5", None, ["a list"]])
+async def test_a_payload_may_be_a_text(database: Database, payload: Any) -> None:
+    job = await make(database, payload=payload)
+    run_id = await bury(database, job, 5)
+    await edit(Context(database, now=NOW), "report", {"description": "edited"})
+    await redrive(Context(database, now=NOW), run_id)
+    (run,) = await runs(database, job)
+    assert run["idempotency_key"] == f"{job.job_id}:{int(at(-5).timestamp())}"
+
+
 async def test_many_are_redriven_oldest_first_at_a_rate(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -314,5 +314,5 @@ def move_of(row: Mapping[str, Any]) -> Move | None:
 
 
 def decoded(value: Any) -> Any:
-    """Columns of jsonb arrive as text; inside a kept definition they are values already."""
+    """Columns of jsonb arrive as text."""
     return msgspec.json.decode(value) if isinstance(value, str) else value

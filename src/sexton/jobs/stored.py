@@ -24,6 +24,7 @@ from sexton.targets.run import AttemptPolicy
 from sexton.targets.table import read_target
 
 _COLUMNS = frozenset(COLUMNS)
+KEPT_AS_JSON = (*JSON_COLUMNS, "options", "moved")
 _ATTEMPTS = {name: getattr(DEFAULTS, name) for name in AttemptPolicy.__struct_fields__}
 _OVERLAPS = {overlap: OverlapCode[overlap.value].value for overlap in Overlap}
 
@@ -33,6 +34,17 @@ class StoredJob:
     """A row of `jobs`, or what `job_revisions` kept of one."""
 
     row: Mapping[str, Any]
+
+    @classmethod
+    def kept(cls, definition: str) -> StoredJob:
+        """What `job_revisions` kept, with columns of jsonb as text, as in a row: a payload can be a text."""
+        row = msgspec.json.decode(definition)
+        texts = {
+            name: msgspec.json.encode(row[name]).decode()
+            for name in KEPT_AS_JSON
+            if row.get(name) is not None
+        }
+        return cls({**row, **texts})
 
     @property
     def id(self) -> int:

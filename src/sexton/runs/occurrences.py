@@ -13,7 +13,6 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Literal
 
-import msgspec
 from asyncpg import Record
 
 from sexton.jobs.planning import after_pause
@@ -97,7 +96,7 @@ class Timeline:
         periods: list[_Period] = []
         since = row["created_at"]
         for each in old:
-            past = StoredJob(msgspec.json.decode(each["definition"]))
+            past = StoredJob.kept(each["definition"])
             periods.append(_Period(each["revision"], past.schedule, since, each["valid_until"]))
             since = each["valid_until"]
         periods.append(_Period(row["revision"], job.schedule, since, END))

@@ -259,9 +259,7 @@ async def _definitions(
         return {}
     jobs, revisions = zip(*wanted, strict=True)
     rows = await context.fetch("reading/list_definitions", jobs=jobs, revisions=revisions)
-    return {
-        (row["job_id"], row["revision"]): StoredJob(msgspec.json.decode(row["definition"])) for row in rows
-    }
+    return {(row["job_id"], row["revision"]): StoredJob.kept(row["definition"]) for row in rows}
 
 
 def _key(job: StoredJob, letter: asyncpg.Record) -> str:
