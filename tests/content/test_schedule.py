@@ -14,6 +14,7 @@ from sexton.content.read import view
 from sexton.content.schedule import approve, cancel, create_schedule, reschedule, run_now, skip_next
 from sexton.content.spec import EntitySpec, ScheduleMove, ScheduleSpec
 from sexton.errors import Conflict, InvalidField
+from sexton.jobs import state
 from sexton.jobs.moment import UnclearTime
 from sexton.model import decode_id
 from sexton.postgres.transaction import Context
@@ -146,6 +147,14 @@ async def test_what_is_moved_goes_out_at_its_new_time_only(context: Context, eng
     assert (await get_entity(context, POST)).state == "draft"
     await engine.advance(seconds=1)
     assert (await get_entity(context, POST)).state == "published"
+
+
+async def test_a_series_whose_job_is_paused_can_be_moved(context: Context, engine: Engine) -> None:
+    made = await create_schedule(context, spec(recurrence_rule="FREQ=DAILY"))
+    assert made.job_id is not None
+    await state.pause(context, made.job_id)
+    moved = await reschedule(context, made.schedule_id, ScheduleMove(local_time="2027-03-03 10:00"))
+    assert moved.scheduled_at_utc == datetime(2027, 3, 3, 9, tzinfo=UTC)
 
 
 async def test_what_is_called_off_does_not_go_out(context: Context, engine: Engine) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 import asyncpg
@@ -180,14 +181,22 @@ async def _move(
     if not force:
         await check_conflicts(context, plan, besides=row["id"])
     job = await _edit_job(context, row, job_of(plan, row["id"], past=force))
+    first = moment.at if rule is None else job.next_run_at or await _kept_place(context, row, moment)
     after = {
-        "scheduled_at": moment.at if rule is None else job.next_run_at,
+        "scheduled_at": first,
         "timezone": moment.timezone,
         "recurrence_rule": rule,
     }
     await context.execute("content/move", schedule_id=row["id"], now=context.now, **after)
     _tell(context, what, row, {name: row[name] for name in after}, after)
     return await view(context, row["id"])
+
+
+async def _kept_place(context: Context, row: asyncpg.Record, moment: Moment) -> datetime:
+    """The next time of a series whose job is paused."""
+    timer = await context.fetchrow("reading/get_timer", job_id=row["job_id"])
+    at: datetime = moment.at if timer is None else timer["scheduled_at"]
+    return at
 
 
 async def _refuse_turned(context: Context, row: asyncpg.Record, moment: Moment, rule: str | None) -> None:
