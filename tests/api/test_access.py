@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 import pytest_asyncio
 
+from sexton.api import pages, sign_in
 from sexton.api.application import operations
 from sexton.api.operation import Operation
 from sexton.config import Settings
@@ -17,6 +19,7 @@ from sexton.postgres.database import Database
 from sexton.security.access_table import FRESH_SECONDS
 from sexton.security.role import Role
 from tests.api.conftest import Api, Reply, serve
+from tests.api.world import GIVEN, SECRET_KEY, World, belongings, kinds_of
 from tests.seeding import Store
 from tests.waiting import until
 
@@ -24,6 +27,11 @@ CONFIGURED = "a-key-of-the-configuration"
 ADMIN = {"Authorization": f"Bearer {CONFIGURED}"}
 WALKED = [one for one in operations() if one.role is not None and not one.tokened]
 REFUSALS = {401, 403}
+#: What anyone may ask for.
+OPEN = {
+    "healthz", "readyz", "explain_schedule_text", "list_zones", "playground", "asset", "sign_in", "use_link",
+    "start_openid", "openid_answer",
+}  # fmt: skip
 
 
 @pytest_asyncio.fixture
@@ -52,7 +60,7 @@ async def call(api: Api, one: Operation, headers: dict[str, str], **ids: str) ->
     )
     if one.name == "get_events":
         path += "?seconds=1"  # it would go on and on
-    return await api(one.method, path, body, headers=headers)
+    return await api(one.method, api.base + path, body, headers=headers, absolute=True, allow_redirects=False)
 
 
 @pytest.mark.parametrize("role", list(Role))
@@ -111,28 +119,70 @@ async def test_a_namespace_of_others_is_not_there(guarded: Api) -> None:
     ]
 
 
-async def test_ids_of_another_namespace_are_as_if_they_were_not_there(
-    guarded: Api, database: Database
-) -> None:
-    await guarded("POST", "/namespaces", {"name": "billing"}, headers=ADMIN)
-    theirs = {**ADMIN, "Sexton-Namespace": "billing"}
-    spec = {"name": "theirs", "schedule": "@daily", "target": {"handler": "work"}}
-    job = (await guarded("POST", "/jobs", spec, headers=theirs)).json()["job_id"]
-    run = (await guarded("POST", f"/jobs/{job}/run", headers=theirs)).json()["run_id"]
-    assert (await guarded("GET", f"/runs/{run}", headers=theirs)).status == 200
-    ours = await make_key(guarded, "admin")
-    for one in WALKED:
-        if "{job}" in one.path or "{run}" in one.path:
-            foreign = await call(guarded, one, ours, job=job, run=run)
-            missing = await call(guarded, one, ours, job="j_zzzzzz", run="r_zzzzzz")
-            assert (foreign.status, foreign.code) == (missing.status, missing.code), one.name
-            assert foreign.status in (404, 422), one.name
-    for path in ("/jobs", "/runs", "/dead", "/dead/groups"):
-        assert (await guarded("GET", path, headers=ours)).json() == [], path
-    assert [each["name"] for each in (await guarded("GET", "/jobs", headers=theirs)).json()] == ["theirs"]
-    # Nothing was changed from outside.
-    assert (await guarded("GET", f"/jobs/{job}", headers=theirs)).json()["status"] == "active"
-    assert (await guarded("GET", f"/runs/{run}", headers=theirs)).json()["status"] == "pending"
+async def test_ids_of_another_namespace_are_as_if_they_were_not_there(database: Database) -> None:
+    """For everything that a path can name: the same status, code and text as for an id that never was, and
+    nothing is changed."""
+    settings = Settings(api_keys=CONFIGURED, api_rate=0, secret_key=SECRET_KEY)
+    async with serve(database, settings) as api:
+        await api("POST", "/namespaces", {"name": "billing"}, headers=ADMIN)
+        theirs = World(api, Store(database), await make_key(api, "admin", "billing"), "elm", "billing")
+        ours = World(api, Store(database), await make_key(api, "admin"), "ash")
+        await theirs.furnish()
+        walked = [one for one in WALKED if "{" in one.path and not one.cluster]
+        for one in walked:
+            kinds = kinds_of(one)
+            named = {name: theirs.ids[kind] for name, kind in kinds.items()}
+            never = {
+                name: id_ if kinds[name] in ("channel", "entity_type") else never_made(id_)
+                for name, id_ in named.items()
+            }
+            requests = [await ours.request_with(one, ids) for ids in (named, never)]
+            before = await belongings(theirs)
+            foreign, missing = [await ours.send(one.name, request=each) for each in requests]
+            assert foreign.status == missing.status, (one.name, foreign.content, missing.content)
+            if GIVEN & set(kinds.values()):
+                assert foreign.status == 404, (one.name, foreign.content)
+            if foreign.status >= 400:
+                assert said(foreign, named) == said(missing, never), one.name
+            assert theirs.mark not in foreign.content.decode(), one.name
+            assert await belongings(theirs) == before, one.name
+
+
+def never_made(id_: str) -> str:
+    """Of the same shape."""
+    head, mark, tail = id_.partition("_")
+    return f"{head}{mark}{'z' * max(len(tail), 8)}" if mark else "x" * len(id_)
+
+
+def said(reply: Reply, ids: Mapping[str, str]) -> dict[str, Any]:
+    """What a problem says, without what differs from request to request."""
+    problem: dict[str, Any] = {name: value for name, value in reply.json().items() if name != "request_id"}
+    text = json.dumps(problem)
+    for id_ in sorted(ids.values(), key=len, reverse=True):
+        text = text.replace(id_, "…")
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+async def test_without_a_role_it_is_open_or_has_a_token_or_asks_who_calls(guarded: Api) -> None:
+    """Every operation and every page that the table of roles does not guard."""
+    every = (*operations(), *pages.operations(operations), *sign_in.OPERATIONS)
+    for one in every:
+        if one.role is not None and not one.tokened:
+            continue
+        reply = await call(guarded, one, {}, run="r_1")
+        if one.tokened:
+            # Whoever calls: the key of an administrator opens nothing that a token opens.
+            for each in (reply, await call(guarded, one, ADMIN, run="r_1")):
+                assert each.status in (401, 404, 429), one.name
+        elif one.open:
+            assert reply.status != 401, one.name
+        elif one.page:
+            assert reply.status == 303, (one.name, reply.content)
+            assert reply.headers["Location"].startswith("/sign-in"), one.name
+        else:
+            assert reply.status in (401, 429), one.name
+    assert {one.name for one in every if one.open} == OPEN
 
 
 async def test_a_key_is_made_and_revoked(guarded: Api) -> None:

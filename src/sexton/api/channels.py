@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from html import escape
 from typing import Any
 
@@ -29,7 +30,6 @@ from sexton.notifications.suppression import (
     put_suppression,
 )
 from sexton.notifications.unsubscribe import Unsubscription, read_link, unsubscribe
-from sexton.postgres.transaction import Context
 from sexton.refusal import not_found
 
 FORM = "application/x-www-form-urlencoded"
@@ -186,7 +186,7 @@ async def take_provider_report(call: Call) -> Answer:
     """What became of messages, from the provider itself and signed by it: by Twilio as Twilio does, by others
     as Standard Webhooks has it, with the secret of the provider's configuration."""
     namespace, events = call.request.state.report
-    context = Context(call.database, namespace, actor=f"provider {call.path('provider')}")
+    context = replace(call.context, namespace=namespace, actor=f"provider {call.path('provider')}")
     return Answer(await take_report(context, call.path("provider"), events))
 
 
@@ -225,7 +225,7 @@ async def show_unsubscribe(call: Call) -> Answer:
 async def unsubscribe_by_link(call: Call) -> Answer:
     """What mail programs post to with one click (RFC 8058), and the button of the page. Twice is once."""
     link: Unsubscription = call.request.state.link
-    await unsubscribe(Context(call.database, link.namespace, actor="the recipient"), link)
+    await unsubscribe(replace(call.context, namespace=link.namespace, actor="the recipient"), link)
     return _card("Unsubscribed", f"You get no more {link.subject}.")
 
 
