@@ -57,10 +57,10 @@ async def notices(engine: Engine) -> list[tuple[str, str, str | None]]:
         rows = await connection.fetch(
             """
             select payload -> 'data' as data, payload ->> 'type' as type from (
-                select payload, id from sexton.runs where trigger = 'manual'
-                union all select payload, run_id from sexton.history where trigger = 'manual'
+                select payload, scheduled_at, id from sexton.runs where trigger = 'manual'
+                union all select payload, scheduled_at, run_id from sexton.history where trigger = 'manual'
             ) as made
-            order by id
+            order by scheduled_at, id -- each connection has a cache of ids: alone they are in no order
             """
         )
     found = [(row["type"], msgspec.json.decode(row["data"])) for row in rows]
