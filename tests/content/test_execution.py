@@ -215,3 +215,26 @@ async def test_a_window_that_is_over_is_closed_if_a_try_has_opened_it(
     await engine.advance(to=AT + timedelta(minutes=10))
     history = (await get_entity(context, Entity("post", "1"))).history
     assert sorted(change.action for change in history) == made
+
+
+async def test_a_time_of_a_series_waits_for_the_one_before_it(
+    shelf: Shelf, context: Context, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first one is in doubt, as if its worker had died, until after the second is due."""
+    shelf.put("1")
+    busy = [NotNow("the host is busy", 7200)]
+    made: list[datetime] = []
+    apply = Shelf.apply
+
+    def wait(shelf: Shelf, change: ContentChange) -> Applied:
+        if busy:
+            raise busy.pop()
+        made.append(change.scheduled_at)
+        return apply(shelf, change)
+
+    monkeypatch.setattr(Shelf, "apply", wait)
+    await create_schedule(context, plan(1, adapter="shelf", recurrence_rule="FREQ=HOURLY;COUNT=2"))
+    await engine.advance(to=AT + timedelta(hours=1, minutes=30))
+    assert made == []
+    await engine.advance(hours=1)
+    assert made == [AT, AT + timedelta(hours=1)]

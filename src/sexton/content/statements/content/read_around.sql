@@ -1,5 +1,5 @@
 -- For the occurrences of actions: the time, which earlier actions on the entity have not ended (they fired and are live, or are
--- due and will fire), when a window ends that one opens, and what became of the opening of a window that one closes.
+-- due and will fire; an earlier occurrence of the same series, too), when a window ends that one opens, and what became of the opening of a window that one closes.
 select wanted.run_id, clock_timestamp() as now, earlier.ids as earlier, closing.at as closing_at,
        opening.found as opening_found, opening.cancelled_at as opening_cancelled_at, opening.done_at as opening_done_at,
        opening.opened_at, opening.live as opening_live
@@ -9,7 +9,7 @@ left join lateral (
     select array_agg(other.id) as ids
     from sexton.content_schedules as other
     where other.namespace = plan.namespace and other.entity_type = plan.entity_type and other.entity_id = plan.entity_id
-        and other.id <> plan.id and other.cancelled_at is null
+        and other.cancelled_at is null
         and (other.recurrence_rule is not null or (other.done_at is null and other.scheduled_at <= wanted.at))
         and (
             exists (
