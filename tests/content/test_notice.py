@@ -12,7 +12,6 @@ import pytest
 import pytest_asyncio
 from standardwebhooks.webhooks import Webhook
 
-from sexton.config import Settings
 from sexton.content.adapters.base import Adapter
 from sexton.content.entity import put_entity
 from sexton.content.execution import OpenContent
@@ -22,16 +21,13 @@ from sexton.content.release import create_release
 from sexton.content.schedule import create_schedule
 from sexton.content.spec import EntitySpec, NoticeSpec, ReleaseItemSpec, ReleaseSpec, ScheduleSpec
 from sexton.engine import crash
-from sexton.engine.telemetry import Telemetry
-from sexton.engine.upkeep.dead_letter_sender import DeadLetterSender
 from sexton.errors import InvalidField, LeaseLost
 from sexton.model import Outcome
 from sexton.postgres.transaction import Context
-from sexton.targets.http.outbound import Outbound
 from sexton.targets.http.step import signing_secret
 from sexton.targets.run import RunContext
-from sexton.targets.table import make_services, open_kinds
 from sexton.testing import Engine
+from tests.content.letters import deliver_letters
 from tests.content.shelf import Shelf
 from tests.targets.services import Service, serving
 
@@ -196,13 +192,7 @@ async def test_of_a_run_that_could_not_tell_itself_its_author_is_told_once(
     await create_schedule(context, plan("2", adapter="shelf", at=AT + timedelta(hours=1)))
     await engine.advance(to=AT + timedelta(hours=1))
     assert await notices(engine) == [("content.failed", "post/2", "post/2 is stuck")]
-    outbound = Outbound(Settings())
-    kinds = open_kinds(make_services(engine.database, Settings(), outbound))
-    sender = DeadLetterSender(engine.database, Settings(), kinds, Telemetry(), now=lambda: engine.now)
-    assert [await sender.deliver(), await sender.deliver()] == [2, 0]
-    for kind in kinds.values():
-        await kind.close()
-    await outbound.close()
+    assert await deliver_letters(engine) == 2
     assert sorted(await notices(engine)) == [
         ("content.failed", "post/1", "post/1 is stuck"),
         ("content.failed", "post/2", "post/2 is stuck"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -9,9 +10,10 @@ from typing import Any
 import pytest
 
 from sexton.content import release, release_view
-from sexton.content.adapters.base import NotNow
+from sexton.content.adapters.base import Adapter, NotNow
 from sexton.content.conflict import ContradictingPlans
 from sexton.content.entity import get_entity, put_entity
+from sexton.content.execution import OpenContent
 from sexton.content.model import Action, Applied, ContentChange, Entity, OnFailure
 from sexton.content.release import (
     add_items,
@@ -28,8 +30,11 @@ from sexton.content.schedule import cancel, create_schedule
 from sexton.content.spec import EntitySpec, ReleaseItemSpec, ReleaseMove, ReleaseSpec, ScheduleSpec
 from sexton.engine import crash
 from sexton.errors import Conflict, LeaseLost, NotFound
+from sexton.model import Outcome
 from sexton.postgres.transaction import Context
+from sexton.targets.run import RunContext
 from sexton.testing import Engine
+from tests.content.letters import deliver_letters
 from tests.content.shelf import Shelf
 
 AT = datetime(2027, 3, 2, 8, tzinfo=UTC)
@@ -379,3 +384,58 @@ async def test_its_parts_are_changed_with_it(context: Context, engine: Engine) -
     made = await create_release(context, spec(item("1"), force=True))
     with pytest.raises(Conflict, match=f"part of the release {made.release_id}"):
         await cancel(context, made.items[0].schedule_id)
+
+
+class Killed(BaseException):
+    """The process of a worker is gone."""
+
+
+@pytest.mark.parametrize("died_at", ["step.begun", "step.acted"])
+@pytest.mark.parametrize("again", [False, True], ids=["once", "in the undo too"])
+async def test_what_a_run_left_half_way_that_ended_its_worker_is_undone(
+    shelf: Shelf,
+    context: Context,
+    engine: Engine,
+    monkeypatch: pytest.MonkeyPatch,
+    died_at: str,
+    again: bool,
+) -> None:
+    """The second item ends the run for good, without a word; only its dead letter is left."""
+    shelf.put("1", "2", "3")
+    carry_out, passed = OpenContent._carry_out, list[str]()
+
+    def die(name: str) -> None:
+        passed.append(name)
+        if name == died_at and (passed.count(name) == 2 or (again and passed.count(name) > 2)):
+            raise Killed
+
+    async def carried_out(opened: OpenContent, adapter: Adapter, run: RunContext) -> Outcome:
+        try:
+            return await carry_out(opened, adapter, run)
+        except Killed:
+            run.stop = "timeout"
+            raise asyncio.CancelledError from None
+
+    async def say_nothing(*said: Any) -> None:
+        """Its process is gone."""
+
+    monkeypatch.setattr(crash, "point", die)
+    monkeypatch.setattr(OpenContent, "_carry_out", carried_out)
+    made = await create_release(context, spec(*map(item, "123"), adapter="shelf", max_retries=0))
+    with monkeypatch.context() as silent:
+        silent.setattr(OpenContent, "_tell_failed", say_nothing)
+        await engine.advance(to=AT)
+        assert shelf.state("1") == "published"
+        assert await deliver_letters(engine) == 1
+        await engine.advance(minutes=1)
+        if again:
+            assert await deliver_letters(engine) == 1
+    shown = await get_release(context, made.release_id)
+    assert (shown.status, shelf.state("3")) == ("failed", "draft")
+    assert shown.last_error is not None
+    assert "timeout" in shown.last_error
+    if again:
+        assert results(shown) == ["not_undone", "not_undone", "skipped"]
+    else:
+        assert results(shown) == ["undone", "undone", "skipped"]
+        assert {shelf.state(each) for each in "12"} <= {"draft", "unpublished"}

@@ -93,9 +93,14 @@ class OpenContent:
         return self._services.renderer.guarded(step) if needs_config(kind) else step
 
     async def given_up(self, run: RunContext, error: str) -> None:
-        """A run is dead. Most have told their authors themselves; one that ended the process of its worker
-        again and again could not."""
-        await self._tell_failed(run, error.partition("\n")[0])
+        """A run is dead. Most have told their authors themselves, and left nothing half-way; one that ended
+        the process of its worker again and again could not."""
+        why = error.partition("\n")[0]
+        if isinstance(run.payload, dict) and "release" in run.payload:
+            why = self._services.renderer.secrets.mask(why)
+            await release_execution.give_up(self._services.database, run, why)
+        else:
+            await self._tell_failed(run, why)
 
     async def close(self) -> None:
         await self._adapters.close()

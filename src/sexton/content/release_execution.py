@@ -39,10 +39,11 @@ from sexton.content.reach import own_database
 from sexton.content.together import apply_all
 from sexton.engine import crash
 from sexton.errors import LeaseLost
-from sexton.model import Cancel, Failure, Outcome, Snooze, Success, Trigger, decode_id
+from sexton.model import Cancel, Failure, Outcome, Snooze, Success, Trigger, decode_id, encode_id
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
 from sexton.runs.retry import tries
+from sexton.runs.trigger import run_now
 from sexton.targets.run import RunContext, describe
 
 Mask = Callable[[str], str]
@@ -156,6 +157,43 @@ async def tell_failed(database: Database, run: RunContext, why: str) -> None:
     """It was given up without an account of its items: its last try was stopped."""
     with suppress(Left):
         await _tell_alone(Context(database, actor=ACTOR), run, NoticeEvent.FAILED, why)
+
+
+async def give_up(database: Database, run: RunContext, why: str) -> None:
+    """Its run is dead. If that ended the process of its worker, it may have left the release half-way: with
+    `on_failure: undo` nothing more goes out then, and a run of its own undoes what did; what was in doubt
+    counts as gone out. If that run dies as well, what is left is not undone."""
+    context = Context(database, actor=ACTOR)
+    with suppress(Left):
+        async with database.transaction() as connection:
+            row = await _lock(replace(context, connection=connection), run, "release")
+            own = replace(context, connection=connection, namespace=row["namespace"])
+            over = row["cancelled_at"] is not None or row["done_at"] is not None
+            if not over and row["begun_run"] == run.id and row["on_failure"] == OnFailure.UNDO:
+                await _leave_half_way(own, run, row, why)
+    await tell_failed(database, run, why)
+
+
+async def _leave_half_way(context: Context, run: RunContext, row: asyncpg.Record, why: str) -> None:
+    named = {"release_id": row["id"], "namespace": row["namespace"]}
+    items = await context.fetch("content/list_items", **named)
+    if row["failed_at"] is not None:
+        left = [item for item in items if item["result"] == "changed"]
+        await _note(
+            context, run, [_Item(item, "not_undone", f"it could not be undone: {why}") for item in left]
+        )
+        return
+    account = [
+        _Item(item, "skipped", "another item failed")
+        if item["begun_at"] is None
+        else _Item(item, "changed", f"it may have gone out: {why}")
+        for item in items
+        if item["result"] is None
+    ]
+    await _note(context, run, account)
+    await context.execute("content/end_release", failed=True, error=why, run_id=run.id, **named)
+    if any(item["begun_at"] is not None for item in items):
+        await run_now(context, encode_id("j", row["job_id"]))
 
 
 async def _tell_alone(context: Context, run: RunContext, event: NoticeEvent, error: str) -> None:
@@ -303,7 +341,7 @@ async def _note(context: Context, run: RunContext, account: Sequence[_Item]) -> 
 
 async def _end(context: Context, run: RunContext, row: asyncpg.Record, account: Sequence[_Item]) -> None:
     """The release is over: say so, and tell its author."""
-    error = _error(account)
+    error = _error(account) or row["error"]
     await context.execute(
         "content/end_release",
         release_id=row["id"],
@@ -362,7 +400,7 @@ class _Outside:
         account = [_Item(item, item["result"] or "skipped", item["error"]) for item in await self._items()]
         async with self._writing() as context:
             await _end(context, self._run, row, account)
-        error = _error(account)
+        error = _error(account) or row["error"]
         return Success(_summary(account)) if error is None else Failure(error, permanent=True)
 
     @asynccontextmanager
@@ -426,7 +464,7 @@ class _Outside:
                 release_id=self._row["id"],
                 namespace=context.namespace,
                 failed=True,
-                error=_error([*failed, *left]),
+                error=_error([*failed, *left]) or self._row["error"],
                 run_id=self._run.id,
             )
 
