@@ -20,8 +20,7 @@ from sexton.api.application import operations
 from sexton.api.operation import Operation
 from sexton.api.route import PREFIX
 from sexton.model import decode_id
-from sexton.notifications.channels.base import Outgoing
-from sexton.notifications.unsubscribe import unsubscribe_headers
+from sexton.notifications.unsubscribe import Unsubscription, seal_link
 from sexton.security.keys import read_pepper
 from sexton.targets.http.step import signature_headers
 from tests.api.conftest import Api, Reply
@@ -376,10 +375,8 @@ async def _inbox_token(world: World) -> str:
 
 async def _link_token(world: World) -> str:
     await world.id("user_id")
-    message = Outgoing(message_id=1, key="k", address="ann@example.org", parts={}, user_id="ann")
     pepper = await read_pepper(world.store.database, SECRET_KEY)
-    headers = unsubscribe_headers(world.namespace, "email", message, "https://x.example", pepper)
-    return headers["List-Unsubscribe"].strip("<>").rpartition("/")[2]
+    return seal_link(Unsubscription(world.namespace, 1, "email", "ann", None, None), pepper)
 
 
 async def _node(world: World) -> str:
@@ -440,9 +437,31 @@ async def _reported(world: World, one: Operation, path: str) -> Request:
     return Request(one.method, f"{path}?namespace={world.namespace}", None, body, headers)
 
 
-async def _resent(world: World, one: Operation, path: str) -> Request:
+async def _in_doubt(world: World, one: Operation, path: str) -> Request:
+    """Of a message that may have gone out."""
     number = decode_id("n", path.split("/")[-2])
-    await world.store.execute("update sexton.messages set status = 'failed' where id = $1", number)
+    await world.store.execute("update sexton.messages set status = 'unconfirmed' where id = $1", number)
+    return Request(one.method, path)
+
+
+async def _campaign_in_doubt(world: World, one: Operation, path: str) -> Request:
+    """Of a campaign whose one message may have gone out."""
+    number = decode_id("k", path.split("/")[-2])
+    await world.store.execute(
+        """with message as (
+            insert into sexton.messages (namespace, campaign_id, user_id, channels, template_id,
+                template_version, scheduled_at, submitted_at, status, created_at, created_by)
+            select namespace, id, gen_random_uuid(), '{email}', 'week', 1, now(), now(), 'unconfirmed', now(),
+                'ann'
+            from sexton.campaigns where id = $1 returning id, campaign_id, namespace
+        ), chunk as (
+            insert into sexton.campaign_chunks (campaign_id, number, namespace, first_id, last_id, size,
+                due_at, state, next_at, unconfirmed, changed_at)
+            select campaign_id, id, namespace, id, id, 1, now(), 'done', now(), 1, now() from message
+        )
+        update sexton.campaigns set status = 'done', expanded_at = now() where id = $1""",
+        number,
+    )
     return Request(one.method, path)
 
 
@@ -478,7 +497,10 @@ async def _reports(world: World, one: Operation, path: str) -> Request:
 #: Requests that are more than an example.
 PREPARED: dict[str, Callable[[World, Operation, str], Awaitable[Request]]] = {
     "take_provider_report": _reported,
-    "resend_notification": _resent,
+    "resend_notification": _in_doubt,
+    "confirm_notification": _in_doubt,
+    "resend_campaign": _campaign_in_doubt,
+    "confirm_campaign": _campaign_in_doubt,
     "unsubscribe_by_link": _by_form,
     "complete_run": _by_token,
     "fail_run": _by_token,
