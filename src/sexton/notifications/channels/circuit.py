@@ -41,6 +41,9 @@ class ProviderCircuit:
         """Learn from results, in their order; whether the circuit opened by them. Failures after it opened
         are put off instead, in the list itself: they were certainly not sent."""
         opened = False
+        if results and all(type(result) is Accepted for result in results):
+            self.close()
+            return False
         for place, result in enumerate(results):
             match result:
                 case Accepted() | Rejected():

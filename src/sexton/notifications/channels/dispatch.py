@@ -130,6 +130,13 @@ class Dispatcher:
             if not mine:
                 continue
             results = await self._send(provider, [batch[place] for place in mine])
+            if not tried and all(type(result) is Accepted for result in results):
+                for place, result in zip(mine, results, strict=True):
+                    done[place] = Dispatched(provider.name, result, provider.note)
+                waiting = [place for place in waiting if done[place] is None]
+                if not waiting:
+                    break
+                continue
             for place, result in zip(mine, results, strict=True):
                 if isinstance(result, Failed) or (isinstance(result, Deferred) and not result.stays):
                     tried.setdefault(place, []).append((provider.name, result))
@@ -244,7 +251,7 @@ class Dispatcher:
         )
 
     def _count(self, provider: OpenProvider, results: Sequence[SendResult]) -> None:
-        found = Counter(type(each).__name__.lower() for each in results)
+        found = {kind.__name__.lower(): number for kind, number in Counter(map(type, results)).items()}
         for name, number in found.items():
             provider.counts[name] = provider.counts.get(name, 0) + number
         if len(found) > ("accepted" in found):
