@@ -141,7 +141,10 @@ async def import_recipients(context: Context, lines: Sequence[RecipientLine | by
         user_ids=users,
         now=context.now,
         **{
-            name if name.endswith("s") else f"{name}s": list(column)
+            # An array that is shorter than the others is filled up with nulls.
+            name if name.endswith("s") else f"{name}s": []
+            if column.count(None) == len(column)
+            else list(column)
             for name, column in zip(COLUMNS, arrays, strict=True)
         },
     )
@@ -198,25 +201,17 @@ def columns_of(spec: RecipientSpec) -> dict[str, Any]:
             )  # fmt: skip
     for place, cap in enumerate(spec.caps or ()):
         check_cap(cap.per, f"caps[{place}].per")
-    for name in ("devices", "addresses", "fields"):
-        value = getattr(spec, name)
-        if value:
-            refuse_nul(value, name)
-            if len(text := msgspec.json.encode(value)) > LARGEST_FIELDS:
-                raise InvalidField(
-                    "too_large", f"{name} has {len(text):,} bytes", field=name, hint="at most 64 KiB"
-                )
     return {
         "email": spec.email and check_email(spec.email),
         "phone": spec.phone and check_phone(spec.phone),
-        "devices": _dumped(spec.devices),
-        "addresses": _dumped(spec.addresses),
+        "devices": _bounded(spec.devices, "devices"),
+        "addresses": _bounded(spec.addresses, "addresses"),
         "timezone": spec.timezone,
         "locale": spec.locale and known_locale(spec.locale),
         "quiet_hours": _dumped(spec.quiet_hours),
         "opt_outs": _dumped(spec.opt_outs),
         "caps": _dumped(spec.caps),
-        "fields": _dumped(spec.fields),
+        "fields": _bounded(spec.fields, "fields"),
     }
 
 
@@ -267,6 +262,19 @@ def _later(later: Any, before: Any) -> Any:
 def _loaded(row: asyncpg.Record, name: str) -> Any:
     value = row[name]
     return msgspec.json.decode(value) if name in JSON and value is not None else value
+
+
+def _bounded(value: Any, field: str) -> str | None:
+    if value is None:
+        return None
+    text = msgspec.json.encode(value)
+    if b"\\u0000" in text:
+        refuse_nul(value, field)  # unless it is the text of a backslash and more
+    if len(text) > LARGEST_FIELDS:
+        raise InvalidField(
+            "too_large", f"{field} has {len(text):,} bytes", field=field, hint="at most 64 KiB"
+        )
+    return text.decode()
 
 
 def _dumped(value: Any) -> str | None:
