@@ -11,12 +11,16 @@ from datetime import datetime, timedelta
 import pytest
 
 from sexton.errors import Conflict
+from sexton.model import encode_id
+from sexton.notifications.campaign import create_campaign, start
+from sexton.notifications.campaign_spec import AudienceSpec, CampaignSpec
 from sexton.notifications.message import cancel_message, create_messages, move_message
 from sexton.notifications.read import get_message
 from sexton.notifications.spec import NotificationMove
 from sexton.postgres.transaction import Context
 from sexton.testing import Engine
 from tests.notifications.conftest import START
+from tests.notifications.crowd import add_recipients
 from tests.notifications.outbox import Outbox
 
 ROUNDS, OF_EACH = 50, 10
@@ -74,3 +78,31 @@ async def test_what_was_changed_in_time_does_not_go_out_then(
     await engine.advance(to=LATER)
     later = [message.key for _, message in outbox.sent]
     assert sorted(later) == sorted(sent if change is cancel_message else everything)
+
+
+async def test_what_was_called_off_in_time_does_not_go_out_with_its_campaign(
+    context: Context, engine: Engine, outbox: Outbox
+) -> None:
+    """Messages of a campaign are marked by the batch, in their chunk, and not one by one."""
+    await add_recipients(engine.database, 1000)
+    spec = CampaignSpec(
+        name="race",
+        template_id="hello",
+        audience=AudienceSpec(everyone=True),
+        send_at=FIRST,
+        prepare_seconds=5,
+    )
+    made = await create_campaign(context, spec)
+    await start(context, made.campaign_id)
+    await engine.advance(to=FIRST - timedelta(seconds=1))
+    async with engine.database.connection() as connection:
+        rows = await connection.fetch(engine.database.sql("select id from sexton.messages"))
+    everything = {encode_id("n", row["id"]) for row in rows}
+    assert len(everything) == 1000
+    changed = set(await race(context, engine, FIRST, list(everything), cancel_message))
+    await engine.drain()
+    sent = [message.key for _, message in outbox.sent]
+    assert len(set(sent)) == len(sent)
+    assert set(sent) == everything - changed
+    statuses = {ref: (await get_message(context, ref)).status for ref in everything}
+    assert statuses == {ref: "cancelled" if ref in changed else "sent" for ref in everything}

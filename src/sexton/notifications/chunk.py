@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
@@ -25,7 +26,7 @@ from sexton.notifications.campaign_spec import CampaignStatus
 from sexton.notifications.conducting import cancel_some, is_through, open_chunks
 from sexton.notifications.doubt import settle_doubtful
 from sexton.notifications.quiet import ranges_of
-from sexton.notifications.sending import BATCH, Claim, MessageSender, SentBatch
+from sexton.notifications.sending import Claim, MessageSender, SentBatch
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context, command
 from sexton.targets.run import RunContext
@@ -34,24 +35,89 @@ ACTOR = "sexton"
 DAY = timedelta(days=1)
 # A batch that takes longer than this is followed by a smaller one: a pause must not wait for it.
 LONGEST_BATCH, SHORT_BATCH = 1.0, 0.4
-FIRST_BATCH, SMALLEST_BATCH = 200, 10
+FIRST_BATCH, SMALLEST_BATCH, LARGEST_BATCH = 200, 10, 1000
 # How long a batch may take to end when its run is stopped.
 PATIENCE_SECONDS = 2.0
 #: Statuses that are counted in the chunk.
 COUNTED = ("sent", "failed", "suppressed", "expired", "unconfirmed")
 
 
+@dataclass(frozen=True, slots=True)
+class ChunkMark:
+    """The mark of a batch, in the row of its chunk; messages up to `after` are not of it."""
+
+    campaign_id: int
+    number: int
+    run_id: int
+    after: int
+
+    async def hold(self, context: Context) -> bool:
+        found = await context.fetchval(
+            "campaigns/lock_chunk",
+            namespace=context.namespace,
+            campaign_id=self.campaign_id,
+            number=self.number,
+            run_id=self.run_id,
+        )
+        return found is not None
+
+    async def set(self, context: Context, last_id: int, at: datetime) -> None:
+        await context.execute(
+            "campaigns/mark_batch",
+            namespace=context.namespace,
+            campaign_id=self.campaign_id,
+            number=self.number,
+            run_id=self.run_id,
+            after=self.after,
+            to=last_id,
+            marked_at=at,
+        )
+
+    async def take(self, context: Context, at: datetime, counts: Mapping[str, int]) -> bool:
+        found = await context.fetchval(
+            "campaigns/unmark_batch",
+            namespace=context.namespace,
+            campaign_id=self.campaign_id,
+            number=self.number,
+            run_id=self.run_id,
+            marked_at=at,
+            now=context.now,
+            **{name: counts.get(name, 0) for name in COUNTED},
+        )
+        return found is not None
+
+
+class BatchSize:
+    """How many messages of campaigns a batch has: what takes about half a second. Of all chunks of a process
+    together, for they go to the same providers."""
+
+    def __init__(self) -> None:
+        self.limit = FIRST_BATCH
+
+    def adapt(self, seconds: float, granted: int) -> None:
+        if seconds > LONGEST_BATCH:
+            self.limit = max(SMALLEST_BATCH, granted // 2)
+        elif seconds < SHORT_BATCH and granted >= self.limit:
+            self.limit = min(LARGEST_BATCH, self.limit * 2)
+
+
 class ChunkRun:
     """One attempt of a run at its chunk."""
 
     def __init__(
-        self, database: Database, sender: MessageSender, run: RunContext, campaign_id: int, number: int
+        self,
+        database: Database,
+        sender: MessageSender,
+        run: RunContext,
+        campaign_id: int,
+        number: int,
+        size: BatchSize,
     ) -> None:
         self._database = database
         self._sender = sender
         self._run = run
         self._named: dict[str, Any] = {"campaign_id": campaign_id, "number": number}
-        self._limit = FIRST_BATCH
+        self._size = size
         self._sent: Counter[str] = Counter()
 
     async def send(self) -> Outcome:
@@ -62,9 +128,9 @@ class ChunkRun:
                 return Success({"status": "another run has the chunk"})
             if row["status"] != CampaignStatus.SENDING or _is_late(row) or self._run.cancelled:
                 return await self._close(row, wait_reason=None)
-            if not settled:
+            if row["marked_at"] is not None and not settled:
                 await _settle_doubtful(self._context(row), self._sender, row, self._run.id)
-                settled = True
+            settled = True
             granted, free_at = await self._granted(row)
             if not granted:
                 if free_at is not None:
@@ -78,7 +144,7 @@ class ChunkRun:
                 return await self._close(row, wait_reason=None)
             self._sent.update(batch.counts)
             after = batch.last_id
-            self._adapt(clock.monotonic() - began, granted)
+            self._size.adapt(clock.monotonic() - began, granted)
 
     async def _send_batch(self, row: asyncpg.Record, after: int, limit: int) -> SentBatch | None:
         """A worker that stops lets the batch end that providers have already."""
@@ -110,20 +176,19 @@ class ChunkRun:
         return Claim(
             "campaigns/claim_chunk",
             {
-                **self._named,
-                "run_id": self._run.id,
+                "campaign_id": row["id"],
                 "first_id": row["first_id"],
                 "last_id": row["last_id"],
                 "after": after,
             },
-            timed=False,
+            mark=ChunkMark(row["id"], row["number"], self._run.id, max(after, row["first_id"] - 1)),
             vars=msgspec.json.decode(row["vars"]) if row["vars"] else {},
             window=ranges_of(row["send_window"]) if row["send_window"] else (),
             counted=self._count,
         )
 
     async def _count(self, context: Context, counts: Counter[str]) -> None:
-        """In the transaction that has written them."""
+        """Those that were put aside, in the transaction that has written them."""
         if any(counts[name] for name in COUNTED):
             await context.execute(
                 "campaigns/note_batch",
@@ -133,17 +198,11 @@ class ChunkRun:
                 **self._named,
             )
 
-    def _adapt(self, seconds: float, granted: int) -> None:
-        if seconds > LONGEST_BATCH:
-            self._limit = max(SMALLEST_BATCH, granted // 2)
-        elif seconds < SHORT_BATCH and granted >= self._limit:
-            self._limit = min(BATCH, self._limit * 2)
-
     # The rate and the quota.
 
     async def _granted(self, row: asyncpg.Record) -> tuple[int, datetime | None]:
         """How many may be sent now; if none, when some may, as far as that is the rate."""
-        wanted = self._limit
+        wanted = self._size.limit
         if row["rate"] is not None:
             # Those of a quarter of a second at once: what is taken and not used is given back, and may be
             # used within the same second.
@@ -250,17 +309,12 @@ async def _settle_doubtful(context: Context, sender: MessageSender, row: asyncpg
         number=row["number"],
         run_id=run_id,
     )
-    told = await settle_doubtful(context, sender, rows, doubt=row["on_doubt"])
-    if told.get("unconfirmed"):
-        counts: dict[str, Any] = dict.fromkeys(COUNTED, 0)
-        await context.execute(
-            "campaigns/note_batch",
-            namespace=context.namespace,
-            campaign_id=row["id"],
-            number=row["number"],
-            now=context.now,
-            **{**counts, "unconfirmed": told["unconfirmed"]},
-        )
+    if not rows:
+        return
+    mark = ChunkMark(row["id"], row["number"], rows[0]["marked_run"], 0)
+    there = [each for each in rows if each["id"] is not None]
+    told = await settle_doubtful(context, sender, there, doubt=row["on_doubt"], campaign_id=row["id"])
+    await mark.take(context, rows[0]["marked_at"], told)
 
 
 @command

@@ -24,6 +24,7 @@ from sexton.notifications.campaign import move
 from sexton.notifications.campaign_spec import CampaignStatus
 from sexton.notifications.campaign_time import first_possible
 from sexton.notifications.campaign_view import settled
+from sexton.notifications.doubt import DOUBT
 from sexton.notifications.expansion import ZoneTimes, earliest, expand, find_audience
 from sexton.notifications.model import CAMPAIGN
 from sexton.postgres.database import Database
@@ -327,7 +328,12 @@ async def cancel_some(context: Context, row: asyncpg.Record) -> bool:
     named: dict[str, Any] = {"campaign_id": row["id"], "namespace": row["namespace"]}
     await context.fetch("campaigns/mend_chunks", now=row["now"], **named)
     gone = await context.fetch(
-        "campaigns/cancel_chunk", reason=row["reason"], now=row["now"], limit=CANCEL_AT_ONCE, **named
+        "campaigns/cancel_chunk",
+        reason=row["reason"],
+        doubt_reason=DOUBT,
+        now=row["now"],
+        limit=CANCEL_AT_ONCE,
+        **named,
     )
     return bool(gone)
 

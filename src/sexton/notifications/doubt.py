@@ -15,7 +15,7 @@ from sexton.notifications.sending import MessageSender
 from sexton.notifications.settlement import Settlement
 from sexton.postgres.transaction import Context, command
 
-REASON = "the worker stopped while it was being submitted"
+DOUBT = "the worker stopped while it was being submitted"
 
 
 @command
@@ -37,10 +37,15 @@ async def settle_abandoned(context: Context, sender: MessageSender, limit: int) 
 
 
 async def settle_doubtful(
-    context: Context, sender: MessageSender, rows: Sequence[asyncpg.Record], *, doubt: str | None = None
+    context: Context,
+    sender: MessageSender,
+    rows: Sequence[asyncpg.Record],
+    *,
+    doubt: str | None = None,
+    campaign_id: int | None = None,
 ) -> dict[str, int]:
-    """Decide about locked messages that are being submitted by a run which does not do so any more. `doubt`:
-    what a campaign has decided, whatever the provider."""
+    """Decide about locked messages that are being submitted by a run which does not do so any more. Of a
+    campaign, a chunk has marked them, and `doubt` is what it has decided, whatever the provider."""
     if not rows:
         return {}
     now = await context.time()
@@ -54,10 +59,14 @@ async def settle_doubtful(
         channel = row["channels"][row["channel_index"]]
         if doubts[channel] == "resend":
             settlement.move(row["id"], MessageStatus.PENDING, now)
-            settlement.event(row["id"], EventKind.RESENT, {"reason": REASON, "same_key": True})
+            settlement.event(row["id"], EventKind.RESENT, {"reason": DOUBT, "same_key": True})
         else:
-            settlement.end(row["id"], MessageStatus.UNCONFIRMED, REASON)
-            settlement.event(row["id"], EventKind.UNCONFIRMED, {"reason": REASON, "channel": channel})
-    await settlement.write(context, run_id=None, submitted_at=None)
+            settlement.end(row["id"], MessageStatus.UNCONFIRMED, DOUBT)
+            settlement.event(row["id"], EventKind.UNCONFIRMED, {"reason": DOUBT, "channel": channel})
+    if campaign_id is None:
+        await settlement.write(context)
+    else:
+        run_id, marked_at = rows[0]["marked_run"], rows[0]["marked_at"]
+        await settlement.write(context, run_id=run_id, submitted_at=marked_at, campaign_id=campaign_id)
     resent = len(settlement.not_sent)
     return {"resent": resent, "unconfirmed": len(rows) - resent}

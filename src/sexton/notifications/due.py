@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -103,6 +103,19 @@ async def lock_counts(
         periods=[period for _, _, period in keys],
     )
     return {(row["user_id"], row["subject"], row["period_start"]): row["n"] for row in rows}
+
+
+async def add_counts(context: Context, counts: Mapping[CapKey, int]) -> None:
+    """Of caps; the rows are locked, or belong to what is given back."""
+    keys = sorted(counts)
+    await context.execute(
+        "messages/add_counts",
+        namespace=context.namespace,
+        users=[user for user, _, _ in keys],
+        subjects=[subject for _, subject, _ in keys],
+        periods=[period for _, _, period in keys],
+        counts=[counts[key] for key in keys],
+    )
 
 
 async def done_before_fallback(context: Context, rows: Sequence[asyncpg.Record]) -> set[int]:

@@ -14,7 +14,7 @@ from typing import Any
 from sexton.model import Outcome, Release, Snooze, Success, decode_id
 from sexton.notifications import wave
 from sexton.notifications.channels.dispatch import Dispatcher
-from sexton.notifications.chunk import ChunkRun
+from sexton.notifications.chunk import BatchSize, ChunkRun
 from sexton.notifications.conducting import conduct
 from sexton.notifications.doubt import settle_abandoned, settle_own
 from sexton.notifications.due import Policy
@@ -48,6 +48,7 @@ class OpenNotifications:
         self.sender = MessageSender(services.database, self._dispatcher)
         # However many chunks a worker claims, so many are in its memory.
         self._chunks = asyncio.Semaphore(CHUNKS)
+        self._batch_size = BatchSize()
 
     def step(self, spec: NotificationTarget) -> Step | None:
         return self._carry_out
@@ -69,7 +70,9 @@ class OpenNotifications:
         number = decode_id(CAMPAIGN, str(payload["campaign"])) or 0
         if "chunk" not in payload:
             return await conduct(self._services.database, run, number)
-        chunk = ChunkRun(self._services.database, self.sender, run, number, int(payload["chunk"]))
+        chunk = ChunkRun(
+            self._services.database, self.sender, run, number, int(payload["chunk"]), self._batch_size
+        )
         async with self._chunks:
             return await chunk.send()
 

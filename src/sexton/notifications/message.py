@@ -15,7 +15,7 @@ from sexton.errors import Conflict, InvalidField, RefusedLines, SextonError
 from sexton.jobs.moment import Moment, find_zone, read_moment
 from sexton.model import encode_id
 from sexton.notifications import wave
-from sexton.notifications.model import EXPIRES_SECONDS, MESSAGE, OPEN, Urgency
+from sexton.notifications.model import EXPIRES_SECONDS, MESSAGE, OPEN, MessageStatus, Urgency
 from sexton.notifications.read import NotificationView, message_number, view
 from sexton.notifications.recipient import check_email, check_phone
 from sexton.notifications.spec import (
@@ -430,15 +430,21 @@ def _expires_seconds(spec: NotificationSpec, defaults: Mapping[str, Any]) -> int
 async def _hold(context: Context, ref: str) -> asyncpg.Record:
     """Lock a message that was not submitted; refuse one that was."""
     number = message_number(ref)
-    # The timer first: it is what a worker locks.
+    # The timer first, or the chunk: it is what a worker locks.
     await context.execute("messages/lock_timer", namespace=context.namespace, message_id=number)
+    await context.execute("campaigns/lock_chunk_of", namespace=context.namespace, message_id=number)
     row = await context.fetchrow("messages/lock", namespace=context.namespace, message_id=number)
     if row is None:
         raise not_found("notification", ref)
-    if row["status"] not in OPEN:
+    status = row["status"]
+    if row["campaign_id"] is not None and await context.fetchval(
+        "messages/is_marked", namespace=context.namespace, message_id=number
+    ):
+        status = MessageStatus.PROCESSING.value
+    if status not in OPEN:
         raise Conflict(
-            "already_submitted" if row["status"] != "cancelled" else "already_cancelled",
-            f"{ref} is {row['status']} already",
+            "already_submitted" if status != "cancelled" else "already_cancelled",
+            f"{ref} is {status} already",
             hint=f"see: sexton notify why {ref}",
         )
     return row

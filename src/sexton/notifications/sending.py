@@ -4,7 +4,8 @@ Single messages and chunks of campaigns share it; what differs is the statement 
 batch is two transactions, however many messages it has:
 
 1. claim the rows that are due, decide about each (`hold`), mark those that go out as being submitted, and put
-   the others aside with the reason;
+   the others aside with the reason. A single message is marked in its row and its timer, a batch of a
+   campaign in the row of its chunk;
 2. settle what the channels said.
 
 Between the two, the messages are with their providers. Whatever dies there leaves them marked with the run,
@@ -30,9 +31,15 @@ from sexton.model import encode_id
 from sexton.notifications import wave
 from sexton.notifications.backlog import note_settled
 from sexton.notifications.channels.base import Outgoing, Rejected, SendResult
-from sexton.notifications.due import Policy, done_before_fallback, due_message, find_suppressed, lock_counts
+from sexton.notifications.due import (
+    Policy,
+    add_counts,
+    done_before_fallback,
+    due_message,
+    find_suppressed,
+    lock_counts,
+)
 from sexton.notifications.hold import (
-    CapKey,
     Circumstances,
     Decision,
     DueMessage,
@@ -90,6 +97,25 @@ class Channels(Protocol):
         ...
 
 
+class BatchMark(Protocol):
+    """How a batch of a campaign is marked as being submitted: in its chunk, and not row by row."""
+
+    @property
+    def campaign_id(self) -> int: ...
+
+    async def hold(self, context: Context) -> bool:
+        """Lock the chunk, which locks its messages; whether it is still ours."""
+        ...
+
+    async def set(self, context: Context, last_id: int, at: datetime) -> None:
+        """All messages that were claimed, up to this one, and were not put aside."""
+        ...
+
+    async def take(self, context: Context, at: datetime, counts: Mapping[str, int]) -> bool:
+        """Away, with how many came to which status; whether it was there, and the batch is still ours."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Claim:
     """Which rows are sent: a statement that locks some that are due, with the columns of
@@ -97,13 +123,13 @@ class Claim:
 
     statement: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    #: Whether the rows have timers; those of campaigns have none.
-    timed: bool = True
+    #: Of a campaign, whose rows have no timers.
+    mark: BatchMark | None = None
     #: The variables of rows without their own.
     vars: Mapping[str, Any] = field(default_factory=dict)
     #: The hours of the recipient's day in which may be sent; none: all.
     window: Ranges = ()
-    #: Called in each transaction with how many messages came to which status.
+    #: Called with how many messages came to which status before they were submitted, in that transaction.
     counted: Callable[[Context, Counter[str]], Awaitable[None]] | None = None
 
 
@@ -214,6 +240,8 @@ class MessageSender:
                 )
                 if decision.channel_index == row["channel_index"]:
                     unchanged.append(row["id"])
+                    if not decision.passed:
+                        continue  # the ordinary way
                 else:
                     changed.append((row["id"], decision.channel_index))
             passed = _passed(row, decision, message)
@@ -221,8 +249,13 @@ class MessageSender:
         counts = Counter(dict.fromkeys(circumstances.counts, 0))
         for each in going:
             counts.update(each.counted)
-        await self._mark(context, unchanged, changed, counts, run_id, now, claim.timed)
-        await aside.write(context, run_id=None, submitted_at=None)
+        await self._mark(context, unchanged, changed, claim, run_id, now, batch.last_id)
+        taken = {key: n for key, n in counts.items() if n}
+        if taken:
+            await add_counts(context, taken)
+        await aside.write(context)
+        if claim.counted is not None and aside.counts:
+            await claim.counted(context, aside.counts)
         await self._announce(context, aside, claim, now, batch)
         return going
 
@@ -231,11 +264,22 @@ class MessageSender:
         context: Context,
         unchanged: Sequence[int],
         changed: Sequence[tuple[int, int]],
-        counts: Counter[CapKey],
+        claim: Claim,
         run_id: int,
         now: datetime,
-        timed: bool,
+        last_id: int,
     ) -> None:
+        moved: dict[str, Any] = {
+            "namespace": context.namespace,
+            "ids": [each for each, _ in changed],
+            "indexes": [index for _, index in changed],
+        }
+        if claim.mark is not None:
+            if changed:
+                await context.execute("messages/change_channel", **moved)
+            if unchanged or changed:
+                await claim.mark.set(context, last_id, now)
+            return
         if unchanged:
             await context.execute(
                 "messages/mark",
@@ -243,21 +287,9 @@ class MessageSender:
                 ids=array_text(unchanged),
                 run_id=run_id,
                 now=now,
-                timed=timed,
             )
         if changed:
-            await context.execute(
-                "messages/mark_changed",
-                namespace=context.namespace,
-                ids=[each for each, _ in changed],
-                indexes=[index for _, index in changed],
-                run_id=run_id,
-                now=now,
-                timed=timed,
-            )
-        taken = {key: n for key, n in counts.items() if n}
-        if taken:
-            await add_counts(context, taken)
+            await context.execute("messages/mark_changed", run_id=run_id, now=now, **moved)
 
     async def _announce(
         self, context: Context, settlement: Settlement, claim: Claim, now: datetime, batch: SentBatch
@@ -266,13 +298,11 @@ class MessageSender:
         batch.counts.update(settlement.counts)
         for due_at in settlement.due_at:
             batch.waits(due_at)
-        if claim.timed:
+        if claim.mark is None:
             # What is due sooner is found by the run that settles it, before it ends.
             later = sorted(at for at in settlement.due_at if at > now + wave.SOON)
             if later:
                 await wave.make_waves(context, later)
-        if claim.counted is not None and settlement.counts:
-            await claim.counted(context, settlement.counts)
 
     # Sending.
 
@@ -347,16 +377,21 @@ class MessageSender:
         fields = msgspec.json.decode(row["fields"]) if row["fields"] else NO_VALUES
         own = msgspec.json.decode(row["vars"]) if row["vars"] is not None else claim.vars
         name = encode_id(MESSAGE, row["id"])
-        values = template.values({**fields, **own})
-        values["recipient"] = recipient_values(row["user_id"], row["email"], row["phone"], fields)
-        values["message"] = {"notification_id": name, "topic": row["topic"]}
-        if texts.linked:
-            if links is None:
-                raise NotRendered(f"{LINK} has no value: set SEXTON_PUBLIC_URL, where people reach the API")
-            values[LINK] = links.url(
-                namespace, channel, row["id"], row["user_id"], each.address, row["topic"]
-            )
-        parts = texts.render(values, Place(each.timezone, locale))
+        given = {**fields, **own} if own else fields
+        parts = texts.fill(given)
+        if parts is None:
+            values = template.values(given)
+            values["recipient"] = recipient_values(row["user_id"], row["email"], row["phone"], fields)
+            values["message"] = {"notification_id": name, "topic": row["topic"]}
+            if texts.linked:
+                if links is None:
+                    raise NotRendered(
+                        f"{LINK} has no value: set SEXTON_PUBLIC_URL, where people reach the API"
+                    )
+                values[LINK] = links.url(
+                    namespace, channel, row["id"], row["user_id"], each.address, row["topic"]
+                )
+            parts = texts.render(values, Place(each.timezone, locale))
         return Outgoing(
             message_id=row["id"],
             key=row["key"] or name,
@@ -373,6 +408,8 @@ async def _claimed(
     context: Context, sender: MessageSender, claim: Claim, policy: Policy, run_id: int, limit: int
 ) -> tuple[datetime, list[Submission], SentBatch] | None:
     """The first transaction of a batch: what goes out is marked."""
+    if claim.mark is not None and not await claim.mark.hold(context):
+        return None
     rows = await context.fetch(claim.statement, namespace=context.namespace, limit=limit, **claim.parameters)
     if not rows:
         return None
@@ -395,25 +432,21 @@ async def _settled(
     """The second transaction: what was said of each."""
     batch, settlement = SentBatch(), Settlement(await context.time())
     await settle_all(settlement, context.namespace, going, sender.channels.doubt)
-    await settlement.write(context, run_id=run_id, submitted_at=submitted_at)
+    mark = claim.mark
+    if mark is not None and not await mark.take(context, submitted_at, settlement.counts):
+        # Another run has taken the chunk meanwhile, and has settled them.
+        return batch
+    await settlement.write(
+        context,
+        run_id=run_id,
+        submitted_at=submitted_at,
+        campaign_id=None if mark is None else mark.campaign_id,
+    )
     back = Counter(key for each in going if each.row["id"] in settlement.not_sent for key in each.counted)
     if back:
         await add_counts(context, {key: -n for key, n in back.items()})
     await sender._announce(context, settlement, claim, settlement.now, batch)
     return batch
-
-
-async def add_counts(context: Context, counts: Mapping[CapKey, int]) -> None:
-    """Of caps; the rows are locked, or belong to what is given back."""
-    keys = sorted(counts)
-    await context.execute(
-        "messages/add_counts",
-        namespace=context.namespace,
-        users=[user for user, _, _ in keys],
-        subjects=[subject for _, subject, _ in keys],
-        periods=[period for _, _, period in keys],
-        counts=[counts[key] for key in keys],
-    )
 
 
 def _passed(row: asyncpg.Record, decision: Decision, message: DueMessage) -> tuple[FellBack, ...]:

@@ -121,17 +121,27 @@ class Settlement:
         text = None if detail is None else msgspec.json.encode(detail).decode()
         self._events.append((number, kind.value, text))
 
-    async def write(self, context: Context, *, run_id: int | None, submitted_at: datetime | None) -> None:
-        """With a run, only what it submitted at that instant is settled; without, the rows are locked."""
+    async def write(
+        self,
+        context: Context,
+        *,
+        run_id: int | None = None,
+        submitted_at: datetime | None = None,
+        campaign_id: int | None = None,
+    ) -> None:
+        """With a run, only what it has marked at that instant is settled; without, the rows are locked. With
+        a campaign, the mark was that of a chunk, and has been taken away in this transaction."""
+        chunk = {} if campaign_id is None else {"campaign_id": campaign_id}
         for provider, ids in self._sent.items():
             await context.execute(
-                "messages/settle_sent",
+                "messages/settle_sent" if campaign_id is None else "campaigns/settle_sent",
                 namespace=context.namespace,
                 ids=array_text(ids),
                 provider=provider,
                 run_id=run_id,
                 submitted_at=submitted_at,
                 now=self.now,
+                **chunk,
             )
         if self._changes:
             await context.execute(
@@ -139,6 +149,7 @@ class Settlement:
                 namespace=context.namespace,
                 run_id=run_id,
                 submitted_at=submitted_at,
+                fenced=run_id is not None and campaign_id is None,
                 now=self.now,
                 **by_column(
                     (
@@ -167,6 +178,14 @@ async def settle_all(
     for each in going:
         row, result = each.row, each.result
         assert result is not None
+        if (
+            type(result) is Accepted
+            and result.provider_id is None
+            and each.note is None
+            and row["channel_unless"] is None
+        ):
+            settlement.sent(row["id"], each.provider)  # the ordinary way
+            continue
         channel = row["channels"][each.index]
         if each.note is not None:
             settlement.event(row["id"], EventKind.NOTED, {"note": each.note})

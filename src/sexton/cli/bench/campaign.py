@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from sexton import clock
-from sexton.cli.bench.harness import SCHEMA, Ground, Say, ground, second_after
+from sexton.cli.bench.harness import SCHEMA, Ground, Say, ground, per_thousand, second_after
 from sexton.cli.bench.mail_sink import MailSink
 from sexton.notifications.campaign import create_campaign, start
 from sexton.notifications.campaign_spec import AudienceSpec, CampaignSpec
@@ -45,15 +45,11 @@ select 'limit', $1, 'u' || n, '{email}', 'hello', 1, clock_timestamp(), 'UTC', c
 from generate_series($2::integer, $3::integer) as n
 returning id
 """
-MARK = """
-update sexton.messages
-set status = 'processing', run_id = 1, submitted_at = clock_timestamp(), due_at = null
-where id = any ($1::bigint[])
-"""
 SETTLE = """
 update sexton.messages
-set status = 'sent', sent_at = clock_timestamp(), settled_at = clock_timestamp(), provider = 'null'
-where id = any ($1::bigint[]) and run_id = 1
+set status = 'sent', run_id = 1, submitted_at = clock_timestamp(), due_at = null, sent_at = clock_timestamp(),
+    settled_at = clock_timestamp(), provider = 'null'
+where id = any ($1::bigint[])
 """
 
 
@@ -77,7 +73,9 @@ async def campaign(
                 await made.start(role, **more)
             await made.ready(workers)
             measure = _single if single else _campaign
+            before = made.usage()
             began, seconds = await measure(made, context, recipients, say)
+            used = made.usage().since(before)
             peak = made.peak_megabytes("worker")
             ledger = await _ledger(made, recipients, sink)
             await made.stop()
@@ -93,6 +91,8 @@ async def campaign(
         "ratio": round(per_second / limit, 3),
         **ledger,
         "peak_megabytes": peak,
+        "database_cpu_seconds_per_thousand": per_thousand(used.database, recipients),
+        "python_cpu_seconds_per_thousand": per_thousand(used.python, recipients),
         "workers": workers,
         "channel": "smtp" if smtp else "null",
         "messages": "single" if single else "campaign",
@@ -150,9 +150,7 @@ async def _limit(made: Ground, count: int, say: Say) -> float:
             rows = await connection.fetch(in_schema(INSERT, SCHEMA), campaign, first, last, timeout=600)
             ids = [row["id"] for row in rows]
             for start_ in range(0, len(ids), LIMIT_BATCH):
-                batch = ids[start_ : start_ + LIMIT_BATCH]
-                await connection.execute(in_schema(MARK, SCHEMA), batch)
-                await connection.execute(in_schema(SETTLE, SCHEMA), batch)
+                await connection.execute(in_schema(SETTLE, SCHEMA), ids[start_ : start_ + LIMIT_BATCH])
 
     async def half(first: int, last: int) -> None:
         for begin in range(first, last + 1, 20_000):

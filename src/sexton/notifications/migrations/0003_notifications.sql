@@ -63,7 +63,9 @@ create table sexton.template_versions (
     primary key (namespace, template_id, version)
 );
 
--- The ledger. No index has a column that sending changes, nor has its predicate: all updates are HOT.
+-- The ledger. No index has a column that sending changes, nor has its predicate, and a batch changes all rows of a page at once, of which
+-- none may go before it has ended: with room for all of them once more, every update is HOT. (With a fillfactor of 70 six in ten were not,
+-- and cost four times as much.)
 create table sexton.messages (
     id bigint primary key default nextval('sexton.message_ids'),
     namespace text collate "C" not null,
@@ -104,7 +106,7 @@ create table sexton.messages (
     created_at timestamptz not null,
     created_by text not null,
     key text                    -- what goes to the provider; null: its id
-) with (fillfactor = 70);
+) with (fillfactor = 45);
 
 create unique index messages_campaign on sexton.messages (campaign_id, user_id) where campaign_id is not null;
 create index messages_recipient on sexton.messages (namespace, user_id, id);

@@ -115,6 +115,12 @@ create table sexton.campaign_chunks (
     canary boolean not null default false,
     state text not null default 'ready' check (state in ('ready', 'open', 'done')),
     run_id bigint,              -- of one that is open: the run
+    -- The mark: of its messages in this part, a run has begun to submit those that were due at this instant. It is taken away in the
+    -- transaction that settles them, so a message of a campaign is written twice and not three times.
+    marked_run bigint,
+    marked_after bigint,
+    marked_to bigint,
+    marked_at timestamptz,
     next_at timestamptz not null,   -- of one that is ready: when it is opened
     wait_reason text,           -- and what for
     sent integer not null default 0,
@@ -128,6 +134,7 @@ create table sexton.campaign_chunks (
 ) with (fillfactor = 70);
 
 create index campaign_chunks_ready on sexton.campaign_chunks (campaign_id, next_at, number) where state = 'ready';
+create index campaign_chunks_marked on sexton.campaign_chunks (campaign_id) where marked_at is not null;
 create index campaign_chunks_open on sexton.campaign_chunks (campaign_id) where state = 'open';
 
 -- What held a campaign as a whole, and what let it go on. Its messages tell of it in their `why`.

@@ -11,7 +11,7 @@ with counted as materialized (
         min(coalesce(message.due_at, :now)) filter (where message.status in ('pending', 'held', 'processing')) as next_at
     from sexton.campaign_chunks as chunk
     join sexton.messages as message
-        on message.id between chunk.first_id and chunk.last_id and message.campaign_id = chunk.campaign_id
+        on message.id between chunk.first_id and chunk.last_id and message.campaign_id is not distinct from chunk.campaign_id
     where chunk.campaign_id = :campaign_id and chunk.namespace = :namespace and chunk.number = :number
 )
 update sexton.campaign_chunks as chunk

@@ -16,6 +16,9 @@ one as (
         :filter::text::jsonpath, '{}', true
     )
 ),
+suppressing as materialized (
+    select exists (select from sexton.suppressions where namespace = :namespace) as any
+),
 picked as materialized (
     select one.number as place, one.user_id,
 -- include: audience_columns

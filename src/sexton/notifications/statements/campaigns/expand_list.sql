@@ -15,6 +15,9 @@ one as (
     from slice
     where slice.number is not null
 ),
+suppressing as materialized (
+    select exists (select from sexton.suppressions where namespace = :namespace) as any
+),
 picked as materialized (
     select one.position as place, one.user_id,
 -- include: audience_columns

@@ -10,7 +10,7 @@ cut as materialized (
         (
             select message.id
             from sexton.messages as message
-            where message.id between ordered.first_id and ordered.last_id and message.campaign_id = :campaign_id
+            where message.id between ordered.first_id and ordered.last_id and message.campaign_id is not distinct from :campaign_id
             order by message.id
             offset :share::bigint - (ordered.upto - ordered.size) - 1
             limit 1

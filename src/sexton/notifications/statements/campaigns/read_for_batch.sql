@@ -1,6 +1,6 @@
 -- What a run must know before each batch of its chunk; no row: the chunk is not its own any more.
 select campaign.id, campaign.namespace, campaign.status, campaign.vars, campaign.send_window::text as send_window, campaign.rate,
-    campaign.on_doubt, campaign.looked_at, campaign.late_seconds, chunk.number, chunk.first_id, chunk.last_id,
+    campaign.on_doubt, campaign.looked_at, campaign.late_seconds, chunk.number, chunk.first_id, chunk.last_id, chunk.marked_at,
     space.campaign_sends_per_day as quota,
     coalesce(:now::timestamptz, clock_timestamp()) as now
 from sexton.campaigns as campaign

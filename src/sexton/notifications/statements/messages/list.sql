@@ -1,10 +1,15 @@
 -- Messages of a namespace, the latest first.
 select
 -- include: message_columns
+    ,
+-- include: message_status
+    as status
 from sexton.messages
 where namespace = :namespace
     and id < :before
-    and (:status::text is null or status = :status)
+    and (:status::text is null or :status =
+-- include: message_status
+    )
     and (:template_id::text is null or template_id = :template_id)
     and (:campaign_id::bigint is null or campaign_id = :campaign_id)
 order by id desc

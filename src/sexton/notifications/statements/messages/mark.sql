@@ -1,7 +1,7 @@
 -- These are being submitted by a run.
 with timed as (
     update sexton.message_timers set run_id = :run_id::bigint
-    where :timed::boolean and message_id = any (:ids::text::bigint[])
+    where message_id = any (:ids::text::bigint[])
 )
 update sexton.messages
 set status = 'processing', run_id = :run_id::bigint, submitted_at = :now::timestamptz, due_at = null,

@@ -1,4 +1,5 @@
--- What became of messages: of those that a run has submitted, or, without one, of locked ones.
+-- What became of messages: of those that this run has marked at that instant, if :fenced; else of locked ones, or of those whose
+-- chunk was marked.
 with change as materialized (
     select *
     from unnest(
@@ -21,6 +22,8 @@ settled as (
         retry_count = message.retry_count + change.retries,
         provider = coalesce(change.provider, message.provider),
         provider_id = coalesce(change.provider_id, message.provider_id),
+        run_id = coalesce(:run_id::bigint, message.run_id),
+        submitted_at = coalesce(:submitted_at::timestamptz, message.submitted_at),
         sent_at = case when change.sent then :now::timestamptz else message.sent_at end,
         settled_at = case
             when change.due_at is null or change.sent then coalesce(message.settled_at, :now::timestamptz)
@@ -29,7 +32,7 @@ settled as (
     where message.namespace = :namespace
         and message.id = change.id
         and (
-            :run_id::bigint is null
+            not :fenced::boolean
             or (
                 message.run_id = :run_id::bigint
                 and message.submitted_at = :submitted_at::timestamptz
