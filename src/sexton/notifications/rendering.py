@@ -33,6 +33,13 @@ MOST_FOUND = 4096
 ONE_LINE = {"subject": 998, "title": 1000, "link": 4000}
 
 
+#: What filters and functions of Jinja2 raise for values that they are not made for.
+FAULTS = (
+    TemplateError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError, AssertionError,
+    NotImplementedError,
+)  # fmt: skip
+
+
 class NotRendered(Exception):
     """A template cannot be rendered with these values: in words for its author."""
 
@@ -101,7 +108,7 @@ class CompiledTexts:
                 text = part(context)
             except (UndefinedError, TooMuch) as error:
                 raise NotRendered(f"{name}: {error.message}") from None
-            except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError) as error:
+            except FAULTS as error:
                 raise NotRendered(f"{name}: {error}") from None
             except RecursionError:
                 raise NotRendered(f"{name}: the template calls itself too deeply") from None
