@@ -6,11 +6,13 @@ import asyncio
 import base64
 import json
 import logging
+import random
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
 
+import aiohttp
 import msgspec
 import pytest
 from hypothesis import given, settings
@@ -218,3 +220,65 @@ async def test_only_callers_with_a_key_see_what_is_wrong_inside(server_url: str)
         shown = await api("GET", "/readyz", headers={"Authorization": f"Bearer {KEY}"})
         assert shown.json()["warnings"] == Counting().warnings()
         assert "closed" in shown.json()["database"]
+
+
+# Anything at all. Hypothesis cannot drive a server that runs in the loop of the test: examples from a seed.
+
+NAMES = (
+    "Authorization", "Content-Type", "Content-Encoding", "Accept", "Accept-Encoding", "Cookie", "Origin",
+    "Idempotency-Key", "If-Match", "If-None-Match", "Range", "X-Request-Id", "Sexton-Reason",
+    "Sexton-Namespace", "Sexton-Run-Token", "X-CSRF-Token", "Sec-Fetch-Site", "X-Forwarded-For", "Forwarded",
+    "Last-Event-ID", "User-Agent", "Referer", "Expect", "TE", "Upgrade", "X-HTTP-Method-Override",
+)  # fmt: skip
+WORDS = (
+    "", " ", ",", ";", "=", '"', "%", "%00", "%FF", "Bearer", "Basic", "sxn_", "null", "*", "-1", "0",
+    "2" * 20, 'W/"1"',
+    "bytes=0-", "gzip", "utf-7", "a" * 3000, "é", "application/json", "../", "http://[", "r_1",
+)  # fmt: skip
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("seed", range(2))
+async def test_no_header_makes_the_server_fail(api: Api, seed: int) -> None:
+    chance = random.Random(seed)
+    await api("POST", "/jobs", JOB)
+    for _ in range(150):
+        headers = {
+            chance.choice(NAMES): "".join(chance.choices(WORDS, k=chance.randint(1, 3))).strip()
+            for _ in range(chance.randint(1, 4))
+        }
+        method, path, body = chance.choice(
+            [("GET", "/jobs", None), ("GET", "/runs?limit=2", None), ("POST", "/jobs/hourly/run", {}),
+             ("PATCH", "/jobs/hourly", {"owner": "ann"}), ("POST", "/preview", {"schedule": "every 1h"}),
+             ("GET", "/inbox/x", None), ("POST", "/notifications/unsubscribe/x", {})]
+        )  # fmt: skip
+        try:
+            reply = await api(method, path, body, headers=headers)
+        except (aiohttp.ClientError, ValueError, UnicodeError):
+            continue  # the client does not send such a thing
+        assert reply.status < 500, (method, path, headers, reply.content)
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("seed", range(2))
+async def test_any_payload_comes_back_as_it_was_or_is_refused(api: Api, seed: int) -> None:
+    chance = random.Random(seed)
+    await api("POST", "/jobs", JOB)
+
+    def made(depth: int) -> Any:
+        kind = chance.randrange(9 if depth < 4 else 6)
+        if kind > 6:
+            return {f"{made(9)}"[:20]: made(depth + 1) for _ in range(chance.randint(0, 3))}
+        return [
+            None, chance.random() < 0.5, chance.randint(-(2**70), 2**70), chance.uniform(-1e9, 1e9),
+            chance.choice(WORDS), "".join(chr(chance.randint(0, 0xD7FF)) for _ in range(5)),
+            [made(depth + 1) for _ in range(chance.randint(0, 3))] if depth < 4 else 5,
+        ][kind]  # fmt: skip
+
+    for _ in range(60):
+        payload = made(0)
+        reply = await api("POST", "/jobs/hourly/run", {"payload": payload})
+        assert reply.status in (201, 422), (payload, reply.content)
+        if reply.status == 201:
+            shown = await api("GET", f"/runs/{reply.json()['run_id']}")
+            assert shown.json()["payload"] == payload
