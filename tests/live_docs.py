@@ -30,7 +30,7 @@ DOCUMENTED = "http://127.0.0.1:7390"
 TIME = r"(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)"
 DURATION = r"\d+(?:\.\d+)? ?(?:ms|s|min|h|d)\b(?: \d+ (?:s|min|h))?"
 WORKER = r"[\w.-]+:\d+:[0-9a-f]{6}\b"
-ID = r"\b[cfjr]_[0-9a-hjkmnp-tv-z]+\b"
+ID = r"\b(?:[cfjknr]|ns)_[0-9a-hjkmnp-tv-z]+\b"
 PUNCTUAL = rf"fired (?:on time|late by {DURATION})"
 PATTERNS = {
     "any": ".*?",
@@ -199,7 +199,7 @@ class Session:
             end = match.end()
             kind = match.lastgroup or ""
             if kind == "id":
-                pattern += f"({match[0][0]}_[0-9a-z]+)"
+                pattern += f"({match[0].partition('_')[0]}_[0-9a-z]+)"
                 ids.append(match[0])
             else:
                 pattern += PATTERNS[kind]

@@ -60,6 +60,7 @@ LIVE = {
     "http.md",
     "cli.md",
     "content.md",
+    "campaigns.md",
     "channels.md",
     "notifications.md",
     "testing.md",

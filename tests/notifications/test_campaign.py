@@ -272,6 +272,23 @@ async def test_pause_holds_from_the_next_batch_on(
     assert len(set(mailbox.users)) == len(mailbox.got) == 400
 
 
+async def test_paused_and_resumed_long_before_its_time_it_goes_at_its_time(
+    context: Context, engine: Engine, mailbox: Mailbox
+) -> None:
+    await add_recipients(engine.database, 3)
+    made = await create_campaign(context, spec(send_at=START + timedelta(hours=2)))
+    await pause(context, made.campaign_id)
+    assert (await resume(context, made.campaign_id)).status is CampaignStatus.SCHEDULED
+    await engine.advance(hours=1)
+    # Its ledger is not written before it is time to prepare it.
+    shown = await get_campaign(context, made.campaign_id)
+    assert (shown.status, shown.counts.total) == (CampaignStatus.SCHEDULED, 0)
+    await engine.advance(minutes=59)
+    assert mailbox.got == []
+    await engine.advance(minutes=2)
+    assert len(mailbox.got) == 3
+
+
 async def test_cancel_marks_what_is_left(context: Context, engine: Engine, mailbox: Mailbox) -> None:
     await add_recipients(engine.database, 100)
     made = await create_campaign(context, spec(rate=10.0))

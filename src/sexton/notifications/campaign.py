@@ -177,15 +177,17 @@ async def resume(context: Context, ref: str) -> CampaignView:
         raise _over(row)
     if status in (CampaignStatus.PAUSED, CampaignStatus.WAITING):
         looked_at = row["canary_state"] == "looked_at" and status is CampaignStatus.WAITING
+        before = CampaignStatus(row["before_pause"] or "scheduled")
         await _move(
             context,
             row,
-            CampaignStatus(row["before_pause"] or "scheduled"),
+            before,
             "campaign.resumed",
             looked_at=row["now"],
             canary_state="passed" if looked_at else None,
         )
-        await conduct_now(context, row)
+        if before is not CampaignStatus.SCHEDULED or _is_due(row):
+            await conduct_now(context, row)
     return await view(context, row["id"])
 
 
@@ -268,6 +270,12 @@ async def _move(
 _NOT_BEGUN = (CampaignStatus.SCHEDULED, CampaignStatus.PREPARING, CampaignStatus.PREPARED)
 
 
+def _is_due(row: asyncpg.Record) -> bool:
+    """Whether its job has fired, or does so at once."""
+    at = _preparation(row["send_at"], row["local_time"], row["prepare_seconds"])
+    return bool(at <= row["now"] + SOON)
+
+
 def _over(row: asyncpg.Record) -> Conflict:
     ref = encode_id(CAMPAIGN, row["id"])
     hint = f"sexton campaigns start {ref}" if row["status"] == "draft" else "make another one"
@@ -284,11 +292,16 @@ async def _set_off(
     now: datetime,
 ) -> None:
     """Let its job fire when it is to be prepared, or at once."""
-    at = first_possible(send_at, local) - timedelta(seconds=prepare_seconds)
+    at = _preparation(send_at, local, prepare_seconds)
     if at > now + SOON:
         await edit.edit(context, job_id, {"schedule": iso(whole_second(at))})
     else:
         await run_each(context, job_id, [{"campaign": encode_id(CAMPAIGN, number)}])
+
+
+def _preparation(send_at: datetime | None, local: datetime | None, prepare_seconds: int) -> datetime:
+    """When the ledger is to be written."""
+    return first_possible(send_at, local) - timedelta(seconds=prepare_seconds)
 
 
 def _job(number: int, name: str) -> JobSpec:
