@@ -99,12 +99,11 @@ def preview(ask: Ask, *, var: Variables = ()) -> int:
         for number, each in enumerate(found):
             if number:
                 write(out, "")
-            length = (
-                f", {each['sms_length']} characters, {each['sms_segments']} segments ({each['sms_encoding']})"
-            )
-            write(
-                out, f"{each['channel']} ({each['locale']}{length if 'sms_length' in each else ''})", "bold"
-            )
+            length = ""
+            if each.get("sms_length") is not None:
+                segments = f"{each['sms_segments']} segments ({each['sms_encoding']})"
+                length = f", {each['sms_length']} characters, {segments}"
+            write(out, f"{each['channel']} ({each['locale']}{length})", "bold")
             for name, text in each["parts"].items():
                 write(out, f"{name}: {text}")
 
