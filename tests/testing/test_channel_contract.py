@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
+import http_ece  # type: ignore[import-untyped]
 import msgspec
 import pytest
 import pytest_asyncio
+from aiohttp import web
 
+from sexton.notifications.channels.apprise import AppriseConfig, AppriseProvider
 from sexton.notifications.channels.base import (
     Accepted,
     ChannelProvider,
@@ -22,11 +25,13 @@ from sexton.notifications.channels.base import (
 from sexton.notifications.channels.file import FileConfig, FileProvider, written
 from sexton.notifications.channels.http_template import HttpTemplateConfig, HttpTemplateProvider
 from sexton.notifications.channels.in_app import InAppConfig, InAppProvider
+from sexton.notifications.channels.null import NullProvider
 from sexton.notifications.channels.smtp import SmtpConfig, SmtpProvider
 from sexton.notifications.channels.twilio import TwilioConfig, TwilioProvider
 from sexton.notifications.channels.webhook import WebhookConfig, WebhookProvider
 from sexton.postgres.database import Database
-from sexton.testing.channels import CHANNEL_CHECKS, ChannelSubject, check_channel
+from sexton.testing.channels import CHANNEL_CHECKS, PARTS, ChannelSubject, check_channel
+from tests.notifications.channels import test_apns, test_fcm, test_web_push
 from tests.notifications.channels.api_server import answering, api_server
 from tests.notifications.channels.lending import lending
 from tests.notifications.channels.mail_server import mail_server
@@ -121,13 +126,89 @@ async def http(stack: AsyncExitStack, _: Any) -> ChannelSubject:
     return Subject(lambda: HttpTemplateProvider(config, services), keys, "+15550100")
 
 
+async def web_push(stack: AsyncExitStack, _: Any) -> ChannelSubject:
+    provider, server = await stack.enter_async_context(test_web_push.providing())
+
+    async def answer(request: web.Request, body: bytes) -> web.StreamResponse:
+        return web.json_response(None, status=410 if request.path == "/gone" else 201)
+
+    async def keys() -> list[str]:
+        # As the browser reads them.
+        secrets = {"private_key": test_web_push.BROWSER, "auth_secret": test_web_push.AUTH}
+        return [
+            msgspec.json.decode(http_ece.decrypt(body, version="aes128gcm", **secrets))["key"]
+            for request, body in server.requests
+            if request.path != "/gone"
+        ]
+
+    server.answer = answer
+    subject = Subject(lambda: provider, keys, test_web_push.device(f"{server.url}/ann"))
+    subject.gone = test_web_push.device(f"{server.url}/gone")
+    return subject
+
+
+async def fcm(stack: AsyncExitStack, _: Any) -> ChannelSubject:
+    provider, firebase = await stack.enter_async_context(test_fcm.providing())
+
+    async def keys() -> list[str]:
+        return [each["message"]["data"]["key"] for each in firebase.sent]
+
+    return Subject(lambda: provider, keys, test_fcm.DEVICE)
+
+
+async def apns(stack: AsyncExitStack, _: Any) -> ChannelSubject:
+    provider, server = await stack.enter_async_context(test_apns.providing())
+
+    async def keys() -> list[str]:
+        return [msgspec.json.decode(body)["key"] for _, body in server.requests]
+
+    return Subject(lambda: provider, keys, test_apns.DEVICE)
+
+
+class WordySubject(Subject):
+    """The other side is given texts alone: each says its key."""
+
+    def message(self, address: Any = None, parts: Mapping[str, str] = PARTS, **more: Any) -> Outgoing:
+        made = super().message(address, parts, **more)
+        return msgspec.structs.replace(made, parts={**parts, "body": made.key}) if parts is PARTS else made
+
+
+async def apprise(stack: AsyncExitStack, _: Any) -> ChannelSubject:
+    """Slack, Discord, Telegram and the others go this way; `json://` is one whose server we can be."""
+    server = await stack.enter_async_context(api_server())
+    services = await stack.enter_async_context(lending(channel="chat"))
+
+    async def keys() -> list[str]:
+        return [msgspec.json.decode(body)["message"] for _, body in server.requests]
+
+    address = server.url.replace("http://", "json://")
+    return WordySubject(lambda: AppriseProvider(AppriseConfig(), services), keys, address)
+
+
+async def null(stack: AsyncExitStack, _: Any) -> ChannelSubject:
+    services = await stack.enter_async_context(lending())
+    got: dict[str, None] = {}
+
+    class WatchedNull(NullProvider):
+        async def send(self, batch: Sequence[Outgoing]) -> Sequence[SendResult]:
+            got.update(dict.fromkeys(message.key for message in batch))
+            return await super().send(batch)
+
+    async def keys() -> list[str]:
+        return list(got)
+
+    return Subject(lambda: WatchedNull(NoSettings(), services), keys, {"to": "nowhere"})
+
+
 @pytest_asyncio.fixture
 async def stack() -> AsyncIterator[AsyncExitStack]:
     async with AsyncExitStack() as made:
         yield made
 
 
-@pytest.mark.parametrize("make", [smtp, file, in_app, webhook, twilio, http])
+@pytest.mark.parametrize(
+    "make", [smtp, file, in_app, webhook, twilio, http, web_push, fcm, apns, apprise, null]
+)
 async def test_our_own_keep_it(make: Make, stack: AsyncExitStack, tmp_path: Path, database: Database) -> None:
     await check_channel(await make(stack, (tmp_path, database)))
 
