@@ -172,7 +172,7 @@ async def test_without_a_role_it_is_open_or_has_a_token_or_asks_who_calls(guarde
             continue
         reply = await call(guarded, one, {}, run="r_1")
         if one.tokened:
-            # Whoever calls: the key of an administrator opens nothing that a token opens.
+            # Even the key of an administrator opens nothing that a token opens.
             for each in (reply, await call(guarded, one, ADMIN, run="r_1")):
                 assert each.status in (401, 404, 429), one.name
         elif one.open:
