@@ -11,10 +11,21 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 import msgspec
 
 from sexton.errors import RefusedLines
-from sexton.notifications import message, read, recipient, template
+from sexton.notifications import digest, message, read, recipient, recurring, sequence, template, unconfirmed
+from sexton.notifications.digest import DigestEventView, DigestView
 from sexton.notifications.message import read_spec
 from sexton.notifications.read import NotificationView
 from sexton.notifications.recipient import ErasureView, RecipientView
+from sexton.notifications.recurring import RecurringView
+from sexton.notifications.recurring_spec import (
+    DigestEventSpec,
+    DigestSpec,
+    MemberSpec,
+    RecurringChanges,
+    RecurringSpec,
+    SequenceSpec,
+)
+from sexton.notifications.sequence import MemberView, SequenceView
 from sexton.notifications.spec import NotificationMove, RecipientSpec, TemplateSpec
 from sexton.notifications.template import TemplateView
 from sexton.notifications.why import NotificationWhy
@@ -26,6 +37,7 @@ from sexton.refusal import explained
 CHUNK = 1000
 
 Messages = list[NotificationView]
+Schedules = list[RecurringView]
 Ids = list[str]
 Given = ParamSpec("Given")
 Spec = TypeVar("Spec")
@@ -121,6 +133,68 @@ class NotifyCommands:
         """Send a message at another time."""
         move = NotificationMove(send_at=at, local_time=local_time)
         return await self._app._call(message.move_message, notification_id, move)
+
+    async def resend(self, notification_id: str) -> NotificationView:
+        """A person's word: send a message again that is unconfirmed or has failed."""
+        return await self._app._call(unconfirmed.resend_message, notification_id)
+
+    async def confirm(self, notification_id: str) -> NotificationView:
+        """A person's word: a message that is unconfirmed counts as sent."""
+        return await self._app._call(unconfirmed.confirm_message, notification_id)
+
+    async def schedule(
+        self, rule: str, template: str, /, to: str | None = None, *, channel: str = "email", **fields: Any
+    ) -> RecurringView:
+        """Notify again and again, by a rule on the recipient's wall clock; `fields` are the others of
+        `POST /notifications/schedules`."""
+        given = {"recurrence_rule": rule, "template_id": template, "user_id": to, "channel": channel}
+        spec = _convert(RecurringSpec, {**given, **fields})
+        return await self._app._call(recurring.create_recurring, spec)
+
+    async def schedules(self, *, to: str | None = None, limit: int = 100) -> Schedules:
+        """Notifications that recur, with their next times."""
+        page = await self._app._call(recurring.list_recurring, user_id=to, cursor=None, limit=limit)
+        return page.items
+
+    async def change_schedule(self, schedule_id: str, /, **fields: Any) -> RecurringView:
+        """Change a notification that recurs: the fields of `PATCH /notifications/schedules/{schedule}`, such
+        as `is_active=False`."""
+        changes = _convert(RecurringChanges, fields)
+        return await self._app._call(recurring.change_recurring, schedule_id, changes)
+
+    async def delete_schedule(self, schedule_id: str) -> None:
+        """Delete a notification that recurs. Messages that were made stay."""
+        await self._app._call(recurring.delete_recurring, schedule_id)
+
+    async def digest(self, name: str, /, **fields: Any) -> DigestView:
+        """Make a digest, or change it: the fields of `PUT /digests/{digest}`."""
+        return await self._app._call(digest.put_digest, name, _convert(DigestSpec, fields))
+
+    async def add_event(
+        self, digest_name: str, to: str, data: Mapping[str, Any], /, **fields: Any
+    ) -> DigestEventView:
+        """Put an event into the next digest of a recipient; `fields` are `key` and `event_id`."""
+        spec = _convert(DigestEventSpec, {"user_id": to, "data": dict(data), **fields})
+        return await self._app._call(digest.add_event, digest_name, spec)
+
+    async def sequence(self, name: str, /, **fields: Any) -> SequenceView:
+        """Make a sequence, or change it: the fields of `PUT /sequences/{sequence}`."""
+        return await self._app._call(sequence.put_sequence, name, _convert(SequenceSpec, fields))
+
+    async def enter(
+        self, sequence_name: str, to: str, /, *, variables: Mapping[str, Any] | None = None
+    ) -> MemberView:
+        """Let a recipient enter a sequence: each step becomes a message."""
+        spec = MemberSpec(user_id=to, template_vars=dict(variables or {}))
+        return await self._app._call(sequence.enter, sequence_name, spec)
+
+    async def leave(self, sequence_name: str, to: str, /) -> MemberView:
+        """Stop a sequence for a recipient: what was not submitted is cancelled."""
+        return await self._app._call(sequence.leave, sequence_name, to)
+
+    async def event(self, to: str, event: str, /) -> Ids:
+        """Tell of something that a recipient did: the names of the sequences that stop on it."""
+        return await self._app._call(sequence.note_event, to, event)
 
     async def recipient(self, user_id: str, /, **fields: Any) -> RecipientView:
         """Make a recipient, or replace her: the fields of `PUT /recipients/{user_id}`."""
