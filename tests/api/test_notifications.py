@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.api.conftest import Api
+from sexton.config import Settings
+from sexton.postgres.database import Database
+from sexton.security.role import Role
+from tests.api.conftest import Api, serve
+from tests.api.test_access import ADMIN, CONFIGURED, make_key
 
 RECIPIENT = {
     "email": "ann@example.org",
@@ -110,3 +114,32 @@ async def test_settings_hold_for_recipients_without_their_own(api: Api) -> None:
     assert (await api("PUT", "/notifications/settings", {"timezone": "Asia/Tokyo"})).status == 200
     made = await schedule(api, user_id="ben")
     assert (made["send_at_utc"], made["timezone"]) == ("2099-03-13T00:00:00Z", "Asia/Tokyo")
+
+
+async def test_texts_are_shown_before_they_are_saved(api: Api) -> None:
+    await prepare(api)
+    texts = {"sms": {"text": "Bye {{ name }}, {{ when|datetime('short') }}"}, "variables": {
+        "name": "string", "when": {"type": "datetime", "sample": "2027-03-14T09:00:00Z"},
+    }}  # fmt: skip
+    wish = {"channel": "sms", "timezone": "Europe/Berlin", "template_vars": {"name": "Ann"}, "texts": texts}
+    # The others stay as they are, and use no other variables.
+    [shown] = (await api("POST", "/templates/hello/preview", wish)).json()
+    assert shown["parts"]["text"].startswith("Bye Ann, ")
+    assert "10:00" in shown["parts"]["text"]
+    [new] = (await api("POST", "/templates/unknown/preview", wish)).json()
+    assert new == shown
+    assert (await api("GET", "/templates/unknown")).status == 404
+    assert (await api("GET", "/templates/hello")).json()["latest_version"] == 1
+    bad = await api("POST", "/templates/hello/preview", {"texts": {"sms": {"text": "{{ name"}}})
+    assert (bad.status, bad.json()["field"]) == (422, "sms.text")
+
+
+async def test_texts_that_are_not_saved_need_the_role_that_saves_them(database: Database) -> None:
+    async with serve(database, Settings(api_keys=CONFIGURED)) as api:
+        await api("PUT", "/templates/hello", TEMPLATE, headers=ADMIN)
+        wish = {"channel": "sms", "texts": {"sms": {"text": "Bye"}}}
+        for role, status in ((Role.VIEWER, 403), (Role.OPERATOR, 403), (Role.EDITOR, 200)):
+            headers = await make_key(api, role)
+            assert (await api("POST", "/templates/hello/preview", wish, headers=headers)).status == status
+            saved = {"channel": "sms"}
+            assert (await api("POST", "/templates/hello/preview", saved, headers=headers)).status == 200

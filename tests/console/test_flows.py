@@ -238,3 +238,86 @@ def test_another_language_can_be_chosen(visit: Visit) -> None:
     page.get_by_role("menuitem", name="Deutsch").click()
     expect(page.get_by_role("heading", name="Überblick")).to_be_visible()
     assert page.evaluate("document.documentElement.lang") == "de"
+
+
+def test_a_campaign_is_started_paused_and_resumed(visit: Visit, server: Server) -> None:
+    """From a draft in the list to its messages, with a word in between that stops it."""
+    ask(server, "PUT", "/notifications/providers/nowhere", {"channel": "email", "kind": "null"})
+    ask(server, "PUT", "/templates/spring", {"email": {"subject": "Hello", "text": "Hello {{ name }}"}})
+    for number in range(30):
+        fields = {"fields": {"name": "Ann"}, "email": f"ann{number}@example.com"}
+        ask(server, "PUT", f"/recipients/ann-{number}", fields)
+    audience = {"everyone": True}
+    campaign = {"name": "spring", "template_id": "spring", "audience": audience, "rate": 1, "draft": True}
+    made = ask(server, "POST", "/campaigns", campaign)
+    path = f"/campaigns/{made['campaign_id']}"
+    page = visit.open("/notifications/campaigns")
+    page.get_by_role("link", name="spring", exact=True).click()
+    confirm(page, "Start")
+    expect(page.locator("h1 ~ * >> text=sending").first).to_be_visible()
+    expect(page.get_by_role("button", name="Start", exact=True)).to_have_count(0)
+    confirm(page, "Pause", reason="a wrong price")
+    expect(page.locator("h1 ~ * >> text=paused").first).to_be_visible()
+    expect(page.get_by_text("a wrong price")).to_be_visible()
+    stopped = ask(server, "GET", path)
+    assert (stopped["status"], stopped["counts"]["left"] > 0) == ("paused", True)
+    confirm(page, "Resume")
+    expect(page.locator("h1 ~ * >> text=sending").first).to_be_visible()
+    [entry] = ask(server, "GET", "/audit?action=campaign.paused")
+    assert entry["reason"] == "a wrong price"
+    # What is left goes out, and the page follows by itself.
+    expect(page.locator("h1 ~ * >> text=done").first).to_be_visible()
+    assert ask(server, "GET", path)["counts"]["sent"] == 30
+    page.goto(f"{visit.url}/notifications/messages?user_id=ann-7")
+    page.locator("table a.mono").first.click()
+    expect(page.get_by_role("heading", name="What became of it")).to_be_visible()
+    expect(page.locator("h1 ~ * >> text=sent").first).to_be_visible()
+
+
+def confirm(page: Page, verb: str, reason: str | None = None) -> None:
+    """Press a button of the page, and the one of the question that follows."""
+    page.get_by_role("button", name=verb, exact=True).click()
+    dialog = page.get_by_role("dialog")
+    if reason is not None:
+        dialog.get_by_role("textbox", name=re.compile("Reason")).fill(reason)
+    dialog.get_by_role("button", name=verb, exact=True).click()
+
+
+def test_a_template_is_written_seen_saved_and_tried(visit: Visit, server: Server) -> None:
+    ask(server, "PUT", "/notifications/providers/nowhere", {"channel": "email", "kind": "null"})
+    page = visit.open("/notifications/templates")
+    page.get_by_role("link", name="New template").first.click()
+    page.get_by_role("textbox", name="Template").fill("welcome")
+    page.get_by_role("textbox", name="Subject").fill("Hello {{ name }}")
+    page.get_by_role("textbox", name="Plain text").fill("Nice to {{ meet")
+    expect(page.get_by_role("alert").first).to_be_visible()  # the server says what is wrong while one types
+    page.get_by_role("textbox", name="Plain text").fill("Nice to meet you, {{ name }}.")
+    expect(page.get_by_text("Nice to meet you, [name].")).to_be_visible()
+    page.get_by_role("button", name="Save as a new version").click()
+    expect(page.get_by_role("heading", name="welcome")).to_be_visible()
+    assert ask(server, "GET", "/templates/welcome")["version"] == 1
+    page.get_by_role("button", name="Send me a test").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("textbox", name="E-mail").fill("ann@example.com")
+    dialog.get_by_role("button", name="Send", exact=True).click()
+    dialog.get_by_role("link", name=re.compile("^n_")).click()
+    expect(page.get_by_role("heading", name="What became of it")).to_be_visible()
+    [message] = ask(server, "GET", "/notifications?template_id=welcome")
+    assert message["urgency"] == "asap"
+
+
+def test_a_release_is_planned(visit: Visit, server: Server) -> None:
+    for number in (1, 2):
+        ask(server, "PUT", f"/content/entities/post/{number}", {"body": {"title": "Spring"}})
+    page = visit.open("/content/releases")
+    page.get_by_role("button", name="Plan", exact=True).click()
+    page.get_by_role("menuitem", name="A release: several together").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("textbox", name="Note").fill("The sale begins")
+    dialog.get_by_label("When").fill("2099-03-14T09:00")
+    for number in (0, 1):
+        dialog.get_by_role("textbox", name="Entity").nth(number).fill(str(number + 1))
+    dialog.get_by_role("button", name="Plan", exact=True).click()
+    expect(page.get_by_role("link", name="The sale begins")).to_be_visible()
+    [release] = ask(server, "GET", "/content/releases")
+    assert [item["entity_id"] for item in release["items"]] == ["1", "2"]

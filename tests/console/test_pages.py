@@ -40,13 +40,25 @@ def pages(server: Server) -> list[str]:
     ask(server, "PUT", "/content/entities/post/1", {"body": {"title": "Spring"}})
     plan = {"entity_type": "post", "entity_id": "1", "action": "publish", "created_by": "kim"}
     made = ask(server, "POST", "/content/schedules", {**plan, "at": "2199-01-01T09:00:00Z"})
+    ask(server, "PUT", "/notifications/providers/nowhere", {"channel": "email", "kind": "null"})
+    ask(server, "PUT", "/recipients/ann", {"email": "ann@example.com", "fields": {"name": "Ann"}})
+    texts = {"email": {"subject": "Hello", "text": "Hello {{ name }}", "html": "<b>Hello {{ name }}</b>"}}
+    ask(server, "PUT", "/templates/spring", texts)
+    campaign = {"name": "spring", "template_id": "spring", "audience": {"everyone": True}}
+    campaign_id = ask(server, "POST", "/campaigns", campaign)["campaign_id"]
+    notice = {"template_id": "spring", "channel": "email", "user_id": "ann"}
+    message = ask(server, "POST", "/notifications", notice)["notification_id"]
     return [
         "/", "/jobs", f"/jobs/{job['job_id']}", f"/jobs/{job['job_id']}?tab=accounting",
         f"/jobs/{job['job_id']}?tab=definition", "/jobs/new?schedule=0+9+*+*+1", "/runs", f"/runs/{run}",
         "/dead", "/queues", "/cluster", "/calendar", "/content/board", "/content/calendar",
         "/content/releases",
         "/content/entities/post/1", f"/content/schedules/{made['schedule_id']}", "/settings",
-        "/settings?tab=audit", "/playground",
+        "/settings?tab=audit", "/playground", "/notifications/campaigns",
+        f"/notifications/campaigns/{campaign_id}", "/notifications/messages",
+        f"/notifications/messages/{message}", "/notifications/templates", "/notifications/templates/spring",
+        "/notifications/templates/new", "/notifications/recipients", "/notifications/recipients/ann",
+        "/notifications/channels",
     ]  # fmt: skip
 
 

@@ -61,6 +61,25 @@ async def test_where_there_are_many_it_is_told_by_the_hour(
     assert [hour.count for hour in shown.density] == [5] * 24 * 7
 
 
+async def test_a_job_that_fires_often_does_not_take_the_room_of_others(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agenda, "WORK_SECONDS", 60.0)
+    await make(database, "busy", "* * * * *")
+    await make(database, "hourly", "0 * * * *")
+    await make(database, "rare", "0 9 * * *")
+    week = await ahead(database)
+    assert week.complete
+    busy = [each for each in week.entries if each.title == "busy"]
+    assert (len(busy), {each.count for each in busy}) == (7 * 24, {60})
+    assert [each.count for each in week.entries if each.title == "rare"] == [1] * 7
+    month = await ahead(database, 31, timezone="Europe/Berlin")
+    hourly = [each for each in month.entries if each.title == "hourly"]
+    # Midnight in Berlin is not midnight in UTC, where the range begins and ends.
+    assert (len(hourly), sum(each.count for each in hourly)) == (32, 31 * 24)
+    assert sum(each.count for each in month.entries if each.title == "busy") == 31 * 24 * 60
+
+
 async def test_jobs_of_products_are_left_to_them(database: Database) -> None:
     await make(database, "hook", "0 9 * * *", target={"http": {"url": "http://127.0.0.1:1/"}})
     assert len((await ahead(database)).entries) == 7

@@ -1200,13 +1200,14 @@ export interface PreviewInCompany {
   shares_estimated: boolean
   spread_offer: number | null
 }
-export interface PreviewSpec {
+export interface PreviewRequest {
   channel?: string | null
   version?: number | null
   locale?: string | null
   timezone?: string | null
   user_id?: string | null
   template_vars?: Record<string, unknown>
+  texts?: TemplateSpec | null
 }
 export interface PreviewedTime {
   scheduled_at: string
@@ -1857,6 +1858,9 @@ export interface SignInLink {
   url: string
   expires_at: string
 }
+export interface SkipRequest {
+  at?: string | null
+}
 export interface SmsParts {
   text: string
 }
@@ -2097,6 +2101,12 @@ export interface Operations {
     path: { job: string }
     query: null
     body: RescheduleRequest
+    answer: JobView
+  }
+  'POST /jobs/{job}/skip-next': {
+    path: { job: string }
+    query: null
+    body: SkipRequest
     answer: JobView
   }
   'POST /jobs/{job}/run': {
@@ -2810,7 +2820,7 @@ export interface Operations {
   'POST /templates/{template_id}/preview': {
     path: { template_id: string }
     query: null
-    body: PreviewSpec
+    body: PreviewRequest
     answer: RenderedView[]
   }
   'POST /templates/{template_id}/test': {

@@ -1,6 +1,6 @@
 /** States are told by a sign and a word; colour comes on top. */
 import {
-  IconAlertTriangle, IconBan, IconCheck, IconCircleDashed, IconClock, IconClockOff, IconPlayerPause, IconPlayerPlay,
+  IconAlertTriangle, IconBan, IconCheck, IconCircleDashed, IconClock, IconClockOff, IconPencil, IconPlayerPause, IconPlayerPlay,
   IconPlayerSkipForward, IconRefresh, IconSkull, IconTrash, IconX, type Icon,
 } from '@tabler/icons-react'
 import { t } from '@/i18n'
@@ -20,6 +20,12 @@ const LOOKS: Record<string, Look> = {
   live: { tone: 'good', icon: IconCheck },
   published: { tone: 'good', icon: IconCheck },
   sent: { tone: 'good', icon: IconCheck },
+  sending: { tone: 'info', icon: IconRefresh },
+  preparing: { tone: 'info', icon: IconRefresh },
+  prepared: { tone: 'info', icon: IconClock },
+  draft: { tone: 'idle', icon: IconPencil },
+  held: { tone: 'warn', icon: IconPlayerPause },
+  unconfirmed: { tone: 'warn', icon: IconAlertTriangle },
   delivered: { tone: 'good', icon: IconCheck },
   running: { tone: 'info', icon: IconRefresh },
   processing: { tone: 'info', icon: IconRefresh },

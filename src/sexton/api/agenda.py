@@ -1,4 +1,4 @@
-"""The calendar of everything over HTTP: jobs and content, what is planned and what happened."""
+"""The calendar of everything over HTTP: jobs, content and campaigns, what is planned and what happened."""
 
 from __future__ import annotations
 
@@ -9,10 +9,14 @@ from sexton.api.console_routes import AgendaQuery
 from sexton.api.operation import Answer, Call, operation
 from sexton.content.calendar import CalendarEntry, list_calendar, read_range
 from sexton.content.kind import ContentKind
+from sexton.errors import InvalidField
+from sexton.notifications.calendar import list_campaign_times
+from sexton.notifications.kind import NotificationKind
 from sexton.runs.agenda import MOST_ENTRIES, Agenda, AgendaEntry, read_agenda
 
 # Kinds of target whose jobs are shown as what they are of.
-PRODUCTS = (ContentKind.name,)
+PRODUCTS = (ContentKind.name, NotificationKind.name)
+KINDS = ("jobs", "content", "campaigns")
 PAGE = 1000
 EXAMPLE: dict[str, Any] = {
     "start": "2026-06-01T00:00:00Z",
@@ -45,11 +49,15 @@ EXAMPLE: dict[str, Any] = {
 @operation(routes.GET_CALENDAR, lists=True, answer=Agenda, errors=(422,), answer_example=EXAMPLE)
 async def get_calendar(call: Call) -> Answer:
     """Everything that is planned in a range of at most 62 days, worked out by the code that fires, and what
-    happened: jobs, planned actions and releases. Up to 2,000 entries by name; beyond that how much there is
-    in each hour. `movable`: a job for one instant (POST /jobs/{job}/reschedule) or a planned action."""
+    happened: jobs, planned actions, releases and campaigns. Up to 2,000 entries by name; beyond that how much
+    there is in each hour. A job that fires often has one entry for each hour or day, with their `count`.
+    `movable`: a job for one instant (POST /jobs/{job}/reschedule) or a planned action."""
     query = call.query(AgendaQuery)
     start, end = read_range(query.start, query.end, query.timezone)
     wanted = {each.strip() for each in query.kinds.split(",")}
+    for kind in sorted(wanted - set(KINDS)):
+        hint = f"use {', '.join(KINDS)}"
+        raise InvalidField("bad_value", f"kinds: there is no {kind}", field="kinds", hint=hint)
     zone = query.timezone or "UTC"
     found = await read_agenda(call.reading, start, end, zone, others=PRODUCTS)
     entries = found.entries if "jobs" in wanted else []
@@ -57,7 +65,10 @@ async def get_calendar(call: Call) -> Answer:
     if "content" in wanted:
         page = await list_calendar(call.reading, start, end, timezone=zone, limit=PAGE)
         complete = complete and page.cursor is None
-        entries = sorted([*entries, *map(_content, page.items)], key=lambda each: each.at)
+        entries = [*entries, *map(_content, page.items)]
+    if "campaigns" in wanted:
+        entries = [*entries, *await list_campaign_times(call.reading, start, end)]
+    entries = sorted(entries, key=lambda each: each.at)
     shown = Agenda(
         start=found.start,
         end=found.end,

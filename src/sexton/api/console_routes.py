@@ -49,9 +49,9 @@ class AgendaQuery(Query, frozen=True, kw_only=True):
     timezone: Annotated[str | None, Meta(description="The zone of local times and of the clock changes.")] = (
         None
     )
-    kinds: Annotated[str, Meta(description="What to show: jobs, content; several with commas.")] = (
-        "jobs,content"
-    )
+    kinds: Annotated[
+        str, Meta(description="What to show: jobs, content, campaigns; several with commas.")
+    ] = "jobs,content,campaigns"
 
 
 GET_EVENTS = Route("GET", "/events", "console", "Follow what happens", Role.VIEWER, query=EventsQuery)

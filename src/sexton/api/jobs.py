@@ -20,6 +20,7 @@ from sexton.api.routes import (
     PreviewQuery,
     RescheduleRequest,
     RunRequest,
+    SkipRequest,
     WhyQuery,
 )
 from sexton.api.runs import RunMade, listed, page_of_runs
@@ -161,6 +162,21 @@ async def reschedule_job(call: Call) -> Answer:
 
 
 @operation(
+    routes.SKIP_NEXT, answer=JobView, errors=(404, 409, 412, 422),
+    example={"at": examples.JOB["next_run_at"]}, answer_example=examples.JOB,
+)  # fmt: skip
+async def skip_next_occurrence(call: Call) -> Answer:
+    """The next occurrence does not fire: it is skipped as `rescheduled`, and `why` says that it was left out.
+    The last one cannot be skipped: pause or delete the job."""
+    wish = call.json(SkipRequest, optional=True)
+    at = None if wish.at is None else aware(wish.at, "at")
+    job = await editing.skip_next(
+        call.context, call.path("job"), at=at, expected_revision=call.expected_revision
+    )
+    return Answer(job, headers=_etag(job))
+
+
+@operation(
     routes.RUN_JOB, status=201, answer=RunMade, errors=(404, 409, 422),
     example={"payload": {"report_type": "monthly"}},
     answer_example={"run_id": "r_9hk2", "job": "send-weekly-report"},
@@ -279,5 +295,6 @@ def _etag(job: JobView) -> dict[str, str]:
 
 OPERATIONS = (
     create_job, list_jobs, get_job, edit_job, put_job, delete_job, pause_job, resume_job, reschedule_job,
-    run_job, backfill_job, preview_job, preview_spec, list_job_runs, list_job_occurrences, explain_job,
+    skip_next_occurrence, run_job, backfill_job, preview_job, preview_spec, list_job_runs,
+    list_job_occurrences, explain_job,
 )  # fmt: skip

@@ -11,7 +11,7 @@ from sexton.notifications.spec import (
     NotificationMove,
     NotificationSettings,
     NotificationSpec,
-    PreviewSpec,
+    PreviewRequest,
     RecipientLine,
     RecipientSpec,
     TemplateSpec,
@@ -134,7 +134,7 @@ LIST_TEMPLATE_VERSIONS = Route(
 DELETE_TEMPLATE = Route("DELETE", "/templates/{template_id}", TAG, "Delete a template", Role.EDITOR)
 PREVIEW_TEMPLATE = Route(
     "POST", "/templates/{template_id}/preview", TAG, "Show a template with values", Role.VIEWER,
-    body=PreviewSpec, body_optional=True,
+    body=PreviewRequest, body_optional=True,
 )  # fmt: skip
 TRY_TEMPLATE = Route(
     "POST", "/templates/{template_id}/test", TAG, "Send a test message", Role.EDITOR, body=TrialSpec

@@ -113,6 +113,14 @@ class RescheduleRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     ]
 
 
+class SkipRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which occurrence is meant."""
+
+    at: Annotated[
+        datetime | None, Meta(description="Only if this is the next one; so the same call twice skips one.")
+    ] = None
+
+
 class RunRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the run gets."""
 
@@ -230,6 +238,10 @@ RESUME_JOB = Route("POST", "/jobs/{job}/resume", "jobs", "Resume a job", Role.OP
 RESCHEDULE_JOB = Route(
     "POST", "/jobs/{job}/reschedule", "jobs", "Move a job's next run", Role.OPERATOR, body=RescheduleRequest
 )
+SKIP_NEXT = Route(
+    "POST", "/jobs/{job}/skip-next", "jobs", "Leave the next occurrence out", Role.OPERATOR,
+    body=SkipRequest, body_optional=True,
+)  # fmt: skip
 RUN_JOB = Route(
     "POST", "/jobs/{job}/run", "jobs", "Run a job now", Role.OPERATOR, body=RunRequest, body_optional=True
 )

@@ -9,10 +9,12 @@ from sexton.api.notification_routes import TemplateQuery, TemplatesQuery
 from sexton.api.notifications import NOTIFICATION
 from sexton.api.operation import Answer, Call, operation
 from sexton.notifications import template
+from sexton.notifications.preview import RenderedView, preview
 from sexton.notifications.read import NotificationView
-from sexton.notifications.spec import PreviewSpec, TemplateSpec, TrialSpec
-from sexton.notifications.template import RenderedView, TemplateVersionView, TemplateView
+from sexton.notifications.spec import PreviewRequest, TemplateSpec, TrialSpec
+from sexton.notifications.template import TemplateVersionView, TemplateView
 from sexton.notifications.trial import send_trial
+from sexton.security.role import Role
 
 REQUEST: dict[str, Any] = {
     "email": {"subject": "See you {{ when|date }}", "text": "Hello {{ name }}, see you {{ when|datetime }}."},
@@ -93,9 +95,12 @@ async def delete_template(call: Call) -> Answer:
     ],
 )  # fmt: skip
 async def preview_template(call: Call) -> Answer:
-    """As a recipient would get it, with the samples of its variables where no values are given."""
-    wish = call.json(PreviewSpec, optional=True)
-    return Answer(await template.preview(call.context, call.path("template_id"), wish))
+    """As a recipient would get it, with the samples of its variables where no values are given. With `texts`,
+    as the next version would be: nothing is saved, and the role editor is needed."""
+    wish = call.json(PreviewRequest, optional=True)
+    if wish.texts is not None:
+        call.caller.require(Role.EDITOR, call.context.namespace)
+    return Answer(await preview(call.context, call.path("template_id"), wish))
 
 
 @operation(

@@ -81,6 +81,7 @@ GROUPS = {
                 "sexton.cli.jobs:label", "Give jobs labels, beside those they have, or take some away."
             ),
             "reschedule": Command("sexton.cli.jobs:reschedule", "Move a job's next run to another time."),
+            "skip": Command("sexton.cli.jobs:skip", "Leave the next occurrence of a job out."),
             "run": Command("sexton.cli.jobs:run", "Run jobs now, beside their schedules."),
             "backfill": Command("sexton.cli.jobs:backfill", "Run the occurrences of a range in the past."),
             "delete": Command("sexton.cli.jobs:delete", "Delete jobs. Their history stays."),

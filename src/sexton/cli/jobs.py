@@ -258,6 +258,15 @@ def reschedule(
     return ask.shown(show_rescheduled, at=at)
 
 
+@command(routes.SKIP_NEXT)
+def skip(ask: Ask) -> int:
+    """Leave the next occurrence of a job out.
+
+    Then its schedule goes on. With --at only if that is the next one.
+    """
+    return ask.shown(show_rescheduled)
+
+
 @command(routes.RUN_JOB, chosen=routes.ActionFilter)
 def run(
     ask: Ask,

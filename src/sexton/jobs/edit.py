@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from shlex import quote
 from typing import Any
 
 import asyncpg
@@ -64,7 +65,7 @@ from sexton.schedules.move import Move
 from sexton.schedules.parse import Kind, delay_in, kind_of, takes_anchor, zone_in
 
 KEEP: Any = msgspec.UNSET
-RESCHEDULED = "job.rescheduled"
+RESCHEDULED, SKIPPED = "job.rescheduled", "job.skipped"
 
 
 @command
@@ -127,6 +128,35 @@ async def reschedule(
         return await view(context, job.id)
     move = Move(held.now, place_of(job.schedule, next_at, held.now), to)
     return await _change(context, held, _editable(job.spec, {}), action=RESCHEDULED, move=move)
+
+
+@command
+async def skip_next(
+    context: Context, ref: str, *, at: datetime | None = None, expected_revision: int | None = None
+) -> JobView:
+    """Leave the next occurrence out; afterwards the schedule goes on. With `at`, only if that is the next
+    one: so the same wish twice leaves one out."""
+    held = await hold(context, ref)
+    job = held.job
+    _check_revision(job, expected_revision)
+    next_at = None if held.timer is None else job.schedule.next_after(held.now)
+    if next_at is None:
+        raise completed(ref)
+    if at is not None and at != next_at:
+        raise Conflict(
+            "not_next",
+            f"{iso(at)} is not the next occurrence of {ref}: that is {iso(next_at)}",
+            hint="read the job again, and choose that one",
+        )
+    to = job.schedule.next_after(next_at)
+    if to is None:
+        raise Conflict(
+            "last_occurrence",
+            f"job {ref} has no occurrence after {iso(next_at)}",
+            hint=f"pause or delete it: sexton jobs pause {quote(ref)}",
+        )
+    move = Move(held.now, place_of(job.schedule, next_at, held.now), to, skip=True)
+    return await _change(context, held, _editable(job.spec, {}), action=SKIPPED, move=move)
 
 
 async def relabel_all(
@@ -245,7 +275,7 @@ def _tell(context: Context, action: str, held: LockedJob, after: JobView, column
         for each in (job, StoredJob(row))
     ]
     states[0]["status"], states[1]["status"] = job.status, after.status
-    if action == RESCHEDULED:
+    if action in (RESCHEDULED, SKIPPED):
         states[0]["next_run_at"] = None if held.timer is None else held.timer["scheduled_at"]
         states[1]["next_run_at"] = after.next_run_at
     before, now = states

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from sexton.errors import InvalidField
 from sexton.jobs.preview import Preview, preview
 from sexton.jobs.spec import JobSpec
 from sexton.jobs.timing import read_schedule
@@ -145,7 +146,11 @@ def find_zones(text: str, now: datetime) -> list[ZoneFound]:
 
 def _differences(schedule: Schedule, other: OtherSchedule, now: datetime) -> Differences:
     spec = JobSpec(name="preview", schedule=other.schedule, timezone=other.timezone)
-    second, _ = read_schedule(spec, now)
+    try:
+        second, _ = read_schedule(spec, now)
+    except InvalidField as error:
+        error.field = f"compare.{error.field}"
+        raise
     found = compare(schedule, second, now, now + AHEAD, MOST_DIFFERENCES, MOST_COMPARED)
     return Differences(
         explanation=second.explain(),

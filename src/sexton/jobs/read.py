@@ -183,7 +183,7 @@ def show(row: Mapping[str, Any]) -> JobView:
             **{name: row[name] for name in SHOWN},
             **_completion(row),
             "next_run_at": next_at,
-            "moved_from": move.origin if move is not None and move.to == next_at else None,
+            "moved_from": move.origin if move is not None and move.to == next_at and not move.skip else None,
             "next_run_local": next_at and _local(next_at, row["timezone"]),
             "last_run_at": max(runs, default=None),
             "problem": row["problem"] if row["status"] in (JobStatus.ACTIVE, JobStatus.PAUSED) else None,

@@ -239,6 +239,15 @@ class PreviewSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     ] = {}
 
 
+class PreviewRequest(PreviewSpec, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
+    """What to show a template with, and instead of which texts."""
+
+    texts: Annotated[
+        TemplateSpec | None,
+        about("Texts that are not saved: shown as the next version would be. Needs the role editor."),
+    ] = None
+
+
 class TrialSpec(PreviewSpec, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
     """A test message: sent at once, whatever holds other messages."""
 

@@ -13,18 +13,14 @@ from msgspec import UNSET
 
 from sexton.errors import InvalidField
 from sexton.notifications.mjml import to_html
-from sexton.notifications.recipient import RecipientView, get_recipient
 from sexton.notifications.rendering import (
     KNOWN,
     NotRendered,
-    Place,
     TextCompiler,
     known_locale,
     refused,
 )
-from sexton.notifications.settings import get_settings
-from sexton.notifications.sms import measure
-from sexton.notifications.spec import PreviewSpec, TemplateSpec, VariableSpec
+from sexton.notifications.spec import TemplateSpec, VariableSpec
 from sexton.postgres.page import Page, decode_cursor, encode_cursor, make_page
 from sexton.postgres.transaction import Context, command, query
 from sexton.refusal import about, check_text, not_found, refuse_nul
@@ -65,23 +61,12 @@ class TemplateVersionView(msgspec.Struct, frozen=True, kw_only=True):
     created_at: Annotated[datetime, about("When.")]
 
 
-class RenderedView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A template as a recipient gets it on a channel."""
-
-    channel: Annotated[str, about("The channel.")]
-    locale: Annotated[str, about("The language of the texts; `default`: that of all others.")]
-    parts: Annotated[dict[str, str], about("The texts.")]
-    sms_length: Annotated[int | None, about("Of an SMS: its length.")] = None
-    sms_segments: Annotated[int | None, about("Of an SMS: how many segments it takes.")] = None
-    sms_encoding: Annotated[str | None, about("Of an SMS: GSM-7 or UCS-2.")] = None
-
-
 class StoredTemplate:
     """A version that was read: what scheduling and sending need of it."""
 
     __slots__ = ("defaults", "latest", "parts", "template_id", "variables", "version")
 
-    def __init__(self, row: asyncpg.Record) -> None:
+    def __init__(self, row: Mapping[str, Any] | asyncpg.Record) -> None:
         self.template_id: str = row["template_id"]
         self.version: int = row["version"]
         self.latest: int = row["latest"]
@@ -129,7 +114,30 @@ async def put_template(context: Context, template_id: str, spec: TemplateSpec) -
     """The next version: these texts in one language, the others as they were."""
     check_text(template_id, "template_id", 200)
     before = await context.fetchrow("templates/lock", namespace=context.namespace, template_id=template_id)
-    old = None if before is None or before["deleted_at"] else await _get(context, template_id, None)
+    old = None if before is None or before["deleted_at"] else await get_stored(context, template_id, None)
+    locale, parts, variables, defaults = next_version(spec, old)
+    version = await context.fetchval(
+        "templates/put",
+        namespace=context.namespace,
+        template_id=template_id,
+        parts=dumped(parts),
+        variables=dumped(variables),
+        defaults=dumped(defaults),
+        actor=context.actor,
+        now=context.now,
+    )
+    context.changed(
+        "template.changed" if old else "template.created",
+        template_id,
+        detail={"version": version, "locale": locale or "default", "channels": sorted(parts[locale])},
+    )
+    return await get_template(context, template_id)
+
+
+def next_version(
+    spec: TemplateSpec, old: StoredTemplate | None
+) -> tuple[str, Parts, dict[str, VariableSpec], dict[str, Any]]:
+    """What a template becomes with these texts: their language, all texts, the variables, the defaults."""
     locale = known_locale(spec.locale) if spec.locale else OWN_DEFAULT
     texts = _texts(spec)
     if not texts:
@@ -148,22 +156,7 @@ async def put_template(context: Context, template_id: str, spec: TemplateSpec) -
         value = getattr(spec, name)
         if value is not UNSET:
             defaults[name] = value
-    version = await context.fetchval(
-        "templates/put",
-        namespace=context.namespace,
-        template_id=template_id,
-        parts=_dumped(parts),
-        variables=_dumped(variables),
-        defaults=_dumped({name: value for name, value in defaults.items() if value is not None}),
-        actor=context.actor,
-        now=context.now,
-    )
-    context.changed(
-        "template.changed" if old else "template.created",
-        template_id,
-        detail={"version": version, "locale": locale or "default", "channels": sorted(texts)},
-    )
-    return await get_template(context, template_id)
+    return locale, parts, variables, {name: value for name, value in defaults.items() if value is not None}
 
 
 @query
@@ -230,68 +223,6 @@ async def delete_template(context: Context, template_id: str) -> None:
     context.changed("template.deleted", template_id, detail={"version": version})
 
 
-@query
-async def preview(context: Context, template_id: str, spec: PreviewSpec) -> list[RenderedView]:
-    """As a recipient would get it, with samples where no values are given."""
-    template = await _get(context, template_id, spec.version)
-    settings = await get_settings(context)
-    recipient = await get_recipient(context, spec.user_id) if spec.user_id else None
-    place = Place(
-        spec.timezone or (recipient.timezone if recipient else None) or settings.timezone or "UTC",
-        spec.locale or (recipient.locale if recipient else None) or settings.locale,
-    )
-    values = sample_values(template, spec.template_vars, recipient)
-    channels = [spec.channel] if spec.channel else sorted({c for t in template.parts.values() for c in t})
-    compiler = TextCompiler()
-    found = []
-    for channel in channels:
-        texts = compiler.texts(
-            (context.namespace, template_id, template.version), template.parts, place.locale, channel
-        )
-        if texts is None:
-            raise no_texts(template_id, channel)
-        try:
-            parts = texts.render(values, place)
-        except NotRendered as error:
-            raise InvalidField(
-                "not_rendered", str(error), field="template_vars", hint="give the values that it needs"
-            ) from None
-        length = measure(parts["text"]) if channel == "sms" else (None, None, None)
-        found.append(
-            RenderedView(
-                channel=channel,
-                locale=texts.locale or "default",
-                parts=parts,
-                sms_length=length[0],
-                sms_segments=length[1],
-                sms_encoding=length[2],
-            )
-        )
-    return found
-
-
-def sample_values(
-    template: StoredTemplate, given: Mapping[str, Any], recipient: RecipientView | None
-) -> dict[str, Any]:
-    samples = {
-        name: sample_of(name, spec) for name, spec in template.variables.items() if spec.default is None
-    }
-    fields = recipient.fields if recipient else {}
-    person = recipient_values(
-        recipient.user_id if recipient else "sample",
-        recipient.email if recipient else "sample@example.org",
-        recipient.phone if recipient else None,
-        fields,
-    )
-    return {
-        **samples,
-        **template.values({**fields, **given}),
-        "recipient": person,
-        "message": {"notification_id": "n_0", "topic": template.defaults.get("topic")},
-        "unsubscribe_url": "https://example.org/unsubscribe",
-    }
-
-
 def recipient_values(
     user_id: str | None, email: str | None, phone: str | None, fields: Mapping[str, Any]
 ) -> dict[str, Any]:
@@ -347,7 +278,15 @@ def used_variables(parts: Parts) -> dict[str, bool]:
     return found
 
 
-async def _get(context: Context, template_id: str, version: int | None) -> StoredTemplate:
+async def find_template(context: Context, template_id: str) -> StoredTemplate | None:
+    """The latest version; None if there is none, or it was deleted."""
+    row = await context.fetchrow(
+        "templates/get", namespace=context.namespace, template_id=template_id, version=None
+    )
+    return None if row is None or row["deleted_at"] is not None else StoredTemplate(row)
+
+
+async def get_stored(context: Context, template_id: str, version: int | None) -> StoredTemplate:
     row = await context.fetchrow(
         "templates/get", namespace=context.namespace, template_id=template_id, version=version
     )
@@ -485,5 +424,5 @@ def _view(row: asyncpg.Record) -> TemplateView:
     )
 
 
-def _dumped(value: Any) -> str:
+def dumped(value: Any) -> str:
     return msgspec.json.encode(value).decode()

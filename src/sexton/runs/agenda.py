@@ -3,14 +3,15 @@
 A namespace with few jobs due in the range is shown one by one; where there are more, by the hour, each
 schedule worked out once for all jobs that share it. With very many schedules only a part of them is worked
 out, chosen at random, and the rest counts as if it were like that part: the answer says so. What is over
-comes from history, and by the hour from what was counted of it.
+comes from history, and by the hour from what was counted of it. A job that fires often is one entry for each
+hour or day, with how many times that is: else it would take the room of all others.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from itertools import islice, product
 from typing import Annotated, Any, Literal
 
@@ -35,17 +36,19 @@ MOST_ENTRIES = 2000
 MOST_TIMES = 62 * 24 * 60
 WORK_SECONDS, SLICE_SECONDS = 0.4, 0.01
 SAMPLES, TOGETHER = 500, 4
+# A job with more times than these has one entry for each hour, and if these are too many, for each day.
+MOST_TIMES_NAMED, MOST_HOURS_NAMED = 40, 192
 
 
 class AgendaEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One time of a job or of content: planned, or what became of it."""
+    """One time of a job, of content or of a campaign: planned, or what became of it."""
 
     kind: Annotated[Literal["job", "content", "release", "campaign"], about("What it is.")]
     at: Annotated[datetime, about("When.")]
     local: Annotated[str, about("The same on the wall clock of its zone.")]
     timezone: Annotated[str, about("Its zone.")]
     title: Annotated[str, about("What it is called.")]
-    id: Annotated[str, about("The job, planned action or release.")]
+    id: Annotated[str, about("The job, planned action, release or campaign.")]
     job_id: Annotated[str | None, about("The job, if it is one.")] = None
     run_id: Annotated[str | None, about("The run, if it has fired.")] = None
     status: Annotated[str, about("upcoming, or what became of it.")]
@@ -95,7 +98,9 @@ async def read_agenda(
     if start < now:
         complete = await _happened(context, start, min(end, now), others, entries, hours)
     if end > now:
-        complete = await _planned(context, max(start, now), end, others, entries, hours) and complete
+        complete = (
+            await _planned(context, (max(start, now), end), timezone, others, entries, hours) and complete
+        )
     entries.sort(key=lambda each: each.at)
     return Agenda(
         start=start,
@@ -175,13 +180,14 @@ async def _happened(
 
 async def _planned(
     context: Context,
-    start: datetime,
-    end: datetime,
+    reach: tuple[datetime, datetime],
+    timezone: str,
     others: Sequence[str],
     entries: list[AgendaEntry],
     hours: _Hours,
 ) -> bool:
     """What is to come; whether all of it is named."""
+    start, end = reach
     rows = await context.fetch(
         "jobs/list_planned", namespace=context.namespace, end=end, others=others, most=MOST_ENTRIES + 1
     )
@@ -192,7 +198,10 @@ async def _planned(
     for row in rows:
         alike.setdefault((row["timing_key"], row["scheduled_at"], row["runs_left"]), []).append(row)
     began, found, complete, done = clock.monotonic(), _Hours(), True, 0
-    for (_, scheduled_at, runs_left), jobs in sorted(alike.items(), key=lambda each: each[0][1]):
+    # Those that are due late fire seldom: they come first, and have room and time for sure.
+    for (_, scheduled_at, runs_left), jobs in sorted(
+        alike.items(), key=lambda each: each[0][1], reverse=True
+    ):
         if done and clock.monotonic() - began > WORK_SECONDS:
             hours.estimated, complete = True, False
             break
@@ -200,14 +209,33 @@ async def _planned(
         found.add(times, len(jobs))
         done += len(jobs)
         room = max(0, MOST_ENTRIES + 1 - len(entries))
-        complete = complete and len(times) * len(jobs) <= room
-        entries += [_upcoming(row, at) for row, at in islice(product(jobs, times), room)]
+        named = _named(times, timezone)
+        complete = complete and len(named) * len(jobs) <= room
+        entries += [_upcoming(row, at, count) for row, (at, count) in islice(product(jobs, named), room)]
         await clock.sleep(0)
     hours.plus(found, len(rows) / done if done else 1.0)
     return complete
 
 
-def _upcoming(row: Record, at: datetime) -> AgendaEntry:
+def _named(times: Sequence[datetime], timezone: str) -> list[tuple[datetime, int]]:
+    """The times of a job that are named, and how many each of them stands for: the first of each hour or day
+    where there are many."""
+    if len(times) <= MOST_TIMES_NAMED:
+        return [(at, 1) for at in times]
+    info = zone(timezone).info if timezone in zone_names() else UTC
+    by_hour: dict[datetime, list[datetime]] = {}
+    for at in times:
+        by_hour.setdefault(at.astimezone(info).replace(minute=0, second=0, microsecond=0), []).append(at)
+    groups = list(by_hour.values())
+    if len(groups) > MOST_HOURS_NAMED:
+        by_day: dict[date, list[datetime]] = {}
+        for at in times:
+            by_day.setdefault(at.astimezone(info).date(), []).append(at)
+        groups = list(by_day.values())
+    return [(group[0], len(group)) for group in groups]
+
+
+def _upcoming(row: Record, at: datetime, count: int) -> AgendaEntry:
     return AgendaEntry(
         kind="job",
         at=at,
@@ -219,6 +247,7 @@ def _upcoming(row: Record, at: datetime) -> AgendaEntry:
         status="upcoming",
         movable=row["kind"] == "once",
         revision=row["revision"],
+        count=count,
     )
 
 

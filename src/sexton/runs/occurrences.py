@@ -130,6 +130,11 @@ class Timeline:
         entries.sort(key=lambda each: each.at)
         return entries[:limit]
 
+    def left_out(self, at: datetime) -> bool:
+        """Whether this occurrence was left out by the wish of a person."""
+        moves = [period.schedule.move for period in self.periods]
+        return any(move is not None and move.skip and move.since < at <= move.until for move in moves)
+
     def _range(self, row: Record, start: datetime, end: datetime, limit: int) -> Iterable[datetime]:
         """The occurrences of a skipped row: one, or those that its schedule had in a counted range."""
         if row["until_at"] is None:

@@ -125,6 +125,8 @@ def _explain(timeline: Timeline, entry: Entry, situation: Situation) -> Why:
             text = _fired(timeline, entry, situation)
         case "skipped":
             text = _SKIPPED.get(entry.reason or "", f"skipped because {entry.reason}")
+            if entry.reason == SkipReason.RESCHEDULED and timeline.left_out(entry.at):
+                text = "skipped because it was left out on request, as the next one then"
         case "upcoming":
             text = _upcoming(timeline, entry, situation)
     return Why(
@@ -186,7 +188,10 @@ def _upcoming(timeline: Timeline, entry: Entry, situation: Situation) -> str:
         return f"{when}, but the job is paused{end}{because}"
     if ahead > NOTHING:
         move = timeline.job.schedule.move
-        origin = f", moved from {iso(move.origin, 'seconds')}" if move and move.to == entry.at else ""
+        origin = ""
+        if move and move.to == entry.at:
+            before = iso(move.origin, "seconds")
+            origin = f"; the one at {before} is left out" if move.skip else f", moved from {before}"
         return f"due in {span(ahead)}{origin}"
     led = any(node.state == "live" and "scheduler" in node.roles for node in situation.nodes)
     return f"due {span(-ahead)} ago, " + (

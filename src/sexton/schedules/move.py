@@ -9,11 +9,13 @@ from datetime import datetime
 @dataclass(frozen=True, slots=True)
 class Move:
     """An occurrence that was moved. Nothing that the rule says after `since` counts, up to the later of
-    `origin` and `to`: only `to` does. All three are instants."""
+    `origin` and `to`: only `to` does. All three are instants. `skip`: `to` is the occurrence after `origin`,
+    which is left out."""
 
     since: datetime
     origin: datetime
     to: datetime
+    skip: bool = False
 
     @property
     def until(self) -> datetime:

@@ -9,6 +9,10 @@ from sexton.cli.demo.example_data import LATER, USUAL, fill
 from sexton.content.calendar import list_calendar
 from sexton.engine.overview import OverviewReader
 from sexton.jobs.read import list_jobs
+from sexton.notifications.campaign_view import list_campaigns
+from sexton.notifications.preview import preview
+from sexton.notifications.spec import PreviewRequest
+from sexton.notifications.template import list_templates
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
 from sexton.runs.dead_letters import list_groups
@@ -16,10 +20,12 @@ from sexton.runs.filter import RunFilter
 from sexton.runs.read import get_run, list_runs, run_number
 from tests.seeding import Store
 
+READERS = 300
+
 
 async def test_a_newcomer_sees_a_system_that_has_been_at_work(database: Database) -> None:
     context = Context(database, actor="demo")
-    made = await fill(context)
+    made = await fill(context, readers=READERS)
     assert made == len(USUAL) + 1 + LATER
     shown = await OverviewReader().read(context, sees_cluster=False)
     assert shown.hour.succeeded > 100
@@ -36,9 +42,29 @@ async def test_a_newcomer_sees_a_system_that_has_been_at_work(database: Database
     assert await fill(context) == 0
 
 
+async def test_a_campaign_goes_out_and_others_are_planned(database: Database) -> None:
+    context = Context(database, actor="demo")
+    await fill(context, readers=READERS)
+    page = await list_campaigns(context, status=None, cursor=None, limit=10)
+    assert {each.name: each.status.value for each in page.items} == {
+        "autumn-sale": "scheduled",
+        "autumn-sale-preview": "scheduled",
+        "autumn-sale-last-call": "scheduled",
+        "winter-sale": "draft",
+    }
+    assert {each.template_id for each in (await list_templates(context)).items} == {
+        "autumn-sale",
+        "parcel-arrives",
+    }
+    for template in ("autumn-sale", "parcel-arrives"):
+        for locale in ("de", "en"):
+            shown = await preview(context, template, PreviewRequest(locale=locale, timezone="Europe/Berlin"))
+            assert all(text.strip() for each in shown for text in each.parts.values())
+
+
 async def test_each_run_belongs_to_an_occurrence_and_each_job_to_a_handler(database: Database) -> None:
     context = Context(database, actor="demo")
-    await fill(context)
+    await fill(context, readers=READERS)
     handlers = set(app.handlers)
     for job in (await list_jobs(context, limit=100)).items:
         assert "handler" not in (job.target or {}) or job.target["handler"] in handlers  # type: ignore[index]

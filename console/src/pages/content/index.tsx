@@ -9,7 +9,7 @@ import { Page } from '@/parts/Page'
 import { Board } from './Board'
 import { ContentCalendar } from './ContentCalendar'
 import { Entities, Entity } from './entities'
-import { PlanAction, PlanWindow } from './forms'
+import { PlanAction, PlanRelease, PlanWindow } from './forms'
 import { Release, Releases } from './releases'
 import { Schedule } from './Schedule'
 
@@ -31,7 +31,7 @@ function Tabbed() {
   const { tab = 'board' } = useParams()
   const navigate = useNavigate()
   const session = useSession()
-  const [planning, setPlanning] = useState<'action' | 'window' | null>(null)
+  const [planning, setPlanning] = useState<'action' | 'window' | 'release' | null>(null)
   return (
     <Page
       title={t('Content')}
@@ -41,6 +41,7 @@ function Tabbed() {
           <Menu.Dropdown>
             <Menu.Item onClick={() => setPlanning('action')}>{t('An action')}</Menu.Item>
             <Menu.Item onClick={() => setPlanning('window')}>{t('A window: publish, then unpublish')}</Menu.Item>
+            <Menu.Item onClick={() => setPlanning('release')}>{t('A release: several together')}</Menu.Item>
           </Menu.Dropdown>
         </Menu>
       )}
@@ -53,6 +54,7 @@ function Tabbed() {
         <Tabs.Panel value="entities"><Entities /></Tabs.Panel>
       </Tabs>
       {planning === 'action' && <PlanAction close={() => setPlanning(null)} />}
+      {planning === 'release' && <PlanRelease close={() => setPlanning(null)} />}
       {planning === 'window' && <PlanWindow close={() => setPlanning(null)} />}
     </Page>
   )

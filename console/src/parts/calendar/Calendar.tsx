@@ -96,11 +96,11 @@ export function Calendar({ view, day, zone, events, density = [], clockChanges =
             const here = byDay.get(cell) ?? []
             const many = counts.get(cell) ?? 0
             return (
-              <div key={cell} className={classes.cell} data-day={cell} tabIndex={0} role="group" aria-label={`${dayTitle(cell, true)}, ${tn('{count} entry', '{count} entries', here.length + many)}`} data-today={cell === today || undefined} data-other={cell.slice(0, 7) !== day.slice(0, 7) || undefined} onKeyDown={(event) => arrows(event, cell)} {...target(cell)}>
+              <div key={cell} className={classes.cell} data-day={cell} tabIndex={0} role="group" aria-label={`${dayTitle(cell, true)}, ${tn('{count} entry', '{count} entries', Math.max(sum(here), many))}`} data-today={cell === today || undefined} data-other={cell.slice(0, 7) !== day.slice(0, 7) || undefined} onKeyDown={(event) => arrows(event, cell)} {...target(cell)}>
                 <div className={classes.date}>
                   <button type="button" onClick={() => go({ view: 'day', day: cell })} aria-label={dayTitle(cell, true)}>{Number(cell.slice(8))}</button>
                   {notes.has(cell) && <Tooltip label={notes.get(cell)}><span className={classes.change} tabIndex={0} aria-label={notes.get(cell)}>◔ {t('clock change')}</span></Tooltip>}
-                  {many > 0 && <span className={classes.many}>{number(many)}</span>}
+                  {many > sum(here) && <span className={classes.many}>{number(many)}</span>}
                 </div>
                 {here.slice(0, SHOWN_IN_A_DAY).map(chip)}
                 {here.length > SHOWN_IN_A_DAY && <button type="button" className={classes.more} onClick={() => go({ view: 'day', day: cell })}>{t('{count} more', { count: here.length - SHOWN_IN_A_DAY })}</button>}
@@ -120,7 +120,7 @@ export function Calendar({ view, day, zone, events, density = [], clockChanges =
                 const many = density.filter((each) => wallOf(new Date(each.at), zone).startsWith(`${cell}T${hour}`)).reduce((sum, each) => sum + each.count, 0)
                 return (
                   <div key={cell} className={classes.slot} {...target(`${cell}T${hour}`)}>
-                    {many > 0 && <span className={classes.many}>{tn('{count} firing', '{count} firings', many)}</span>}
+                    {many > sum(here) && <span className={classes.many}>{tn('{count} firing', '{count} firings', many)}</span>}
                     {here.slice(0, 30).map(chip)}
                     {here.length > 30 && <span className="quiet">{t('{count} more', { count: here.length - 30 })}</span>}
                   </div>
@@ -177,6 +177,11 @@ function Chip({ event, zone, open, move }: { event: CalendarEvent; zone: string;
       </button>
     </Tooltip>
   )
+}
+
+/** How many occurrences entries stand for. */
+function sum(events: CalendarEvent[]): number {
+  return events.reduce((all, event) => all + (event.count ?? 1), 0)
 }
 
 function grouped(events: CalendarEvent[], zone: string): Map<string, CalendarEvent[]> {

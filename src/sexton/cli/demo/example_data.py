@@ -1,4 +1,5 @@
-"""The example data of `sexton demo`: jobs with an hour of history, dead letters, and a calendar of content.
+"""The example data of `sexton demo`: jobs with an hour of history, dead letters, a calendar of content, and
+notifications with a campaign that is going out.
 
 Jobs and plans are made by the commands that users have. Only the hour that is over is written straight into
 the tables, with the occurrences that the schedules really had.
@@ -13,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from sexton.cli.demo.example_messages import READERS, fill_notifications
 from sexton.content.entity import put_entity
 from sexton.content.model import Action, Entity
 from sexton.content.release import create_release
@@ -59,7 +61,7 @@ POSTS = (
 )  # fmt: skip
 
 
-async def fill(context: Context) -> int:
+async def fill(context: Context, *, readers: int = READERS) -> int:
     """Make all of it, once: how many jobs there are now. A directory that has jobs is left as it is."""
     async with context.database.connection() as connection:
         if await connection.fetchval(context.database.sql("select exists (select from sexton.jobs)")):
@@ -68,6 +70,7 @@ async def fill(context: Context) -> int:
     made = [*await _make_usual(context), *await _make_troubled(context, now)]
     await _write_hour(context, made, now)
     await _plan_content(context, now)
+    await fill_notifications(context, now, readers)
     return len(made) + LATER
 
 

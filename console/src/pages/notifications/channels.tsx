@@ -1,0 +1,53 @@
+import { useQuery } from '@tanstack/react-query'
+import { call } from '@/api/client'
+import type { ChannelHealth, ProviderHealth } from '@/api/schema'
+import { number, t } from '@/i18n'
+import { channelName } from '@/parts/channel'
+import { Empty } from '@/parts/Empty'
+import { Answer, Panel, Stack } from '@/parts/Page'
+import { Status } from '@/parts/Status'
+import { Time } from '@/parts/Time'
+import tables from '../queues/Queues.module.css'
+
+const LOOKS: Record<string, string> = { good: 'done', failing: 'warning', down: 'error', open: 'error', off: 'paused', unused: 'pending', none: 'pending' }
+
+/** How each channel is, by what its providers answered. */
+export function Channels() {
+  const asked = useQuery({ queryKey: ['channels'], queryFn: () => call('GET /channels', {}), refetchInterval: 10_000 })
+  return (
+    <Answer query={asked}>
+      {(channels) => channels.every((each) => each.providers.length === 0)
+        ? <Empty title={t('No providers yet')} command="sexton providers --help">{t('Without one, messages are written to files: good for trying things out.')}</Empty>
+        : <Stack>{channels.map((each) => <Channel key={each.channel} channel={each} />)}</Stack>}
+    </Answer>
+  )
+}
+
+function Channel({ channel }: { channel: ChannelHealth }) {
+  return (
+    <Panel title={channelName(channel.channel)} right={<Status status={LOOKS[channel.state] ?? 'pending'} label={t(channel.state)} />} flush>
+      {channel.providers.length === 0 ? <p className={tables.none}>{channel.note ?? t('No provider')}</p> : (
+        <div className={tables.scroll}><table className={tables.table}>
+          <thead><tr><th scope="col">{t('Provider')}</th><th scope="col">{t('Kind')}</th><th scope="col">{t('State')}</th><th scope="col" data-right>{t('Accepted')}</th><th scope="col" data-right>{t('Rejected')}</th><th scope="col" data-right>{t('Failed')}</th><th scope="col" data-right>{t('Unclear')}</th><th scope="col">{t('Last accepted')}</th><th scope="col">{t('Last failed')}</th></tr></thead>
+          <tbody>{channel.providers.map((each) => <Provider key={each.name} provider={each} />)}</tbody>
+        </table></div>
+      )}
+    </Panel>
+  )
+}
+
+function Provider({ provider: each }: { provider: ProviderHealth }) {
+  return (
+    <tr>
+      <td><strong>{each.name}</strong>{each.reason && <div className="quiet">{each.reason}</div>}</td>
+      <td>{each.kind}</td>
+      <td><Status status={LOOKS[each.state] ?? 'pending'} label={t(each.state)} />{each.open_until && <div className="quiet">{t('until')} <Time at={each.open_until} show="clock" seconds /></div>}</td>
+      <td data-right>{number(each.accepted)}</td>
+      <td data-right className={each.rejected ? 'warn' : ''}>{number(each.rejected)}</td>
+      <td data-right className={each.failed ? 'bad' : ''}>{number(each.failed)}</td>
+      <td data-right className={each.unclear ? 'warn' : ''}>{number(each.unclear)}</td>
+      <td><Time at={each.accepted_at} /></td>
+      <td><Time at={each.failed_at} /></td>
+    </tr>
+  )
+}

@@ -1,0 +1,92 @@
+import { Button } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import type { ColumnDef } from '@tanstack/react-table'
+import { useMemo, useState } from 'react'
+import { Link, useParams } from 'react-router'
+import { call, page } from '@/api/client'
+import type { InboxItem, RecipientView } from '@/api/schema'
+import { useSession } from '@/frame/session'
+import { t } from '@/i18n'
+import { DataTable } from '@/parts/DataTable'
+import { channelName } from '@/parts/channel'
+import { Empty } from '@/parts/Empty'
+import { Json } from '@/parts/Json'
+import { Answer, Columns, Facts, Failure, Page, Panel, Stack } from '@/parts/Page'
+import { Status } from '@/parts/Status'
+import { Time } from '@/parts/Time'
+import classes from './Notifications.module.css'
+
+const pathOf = (id: string) => `/notifications/recipients/${encodeURIComponent(id)}`
+
+export function Recipients() {
+  const columns = useMemo((): ColumnDef<RecipientView>[] => [
+    { id: 'id', header: () => t('Recipient'), cell: ({ row: { original: each } }) => <Link to={pathOf(each.user_id)} className="link">{each.user_id}</Link> },
+    { id: 'email', header: () => t('E-mail'), cell: ({ row: { original: each } }) => each.email ?? '–' },
+    { id: 'phone', header: () => t('Phone'), cell: ({ row: { original: each } }) => each.phone ?? '–', meta: { hide: 'md' } },
+    { id: 'zone', header: () => t('Time zone'), cell: ({ row: { original: each } }) => each.timezone ?? '–', meta: { hide: 'sm' } },
+    { id: 'changed', header: () => t('Changed'), cell: ({ row: { original: each } }) => <Time at={each.updated_at} />, meta: { hide: 'sm' } },
+  ], [])
+  return <DataTable<RecipientView> name="recipients" label={t('Recipients')} columns={columns} load={(_filters, cursor, signal) => page('GET /recipients', { query: { limit: 100, cursor }, signal })} keyOf={(each) => each.user_id} to={(each) => pathOf(each.user_id)} empty={<Empty title={t('No recipients yet')} command="sexton recipients --help" />} />
+}
+
+/** One recipient: addresses and wishes, what was sent, and the inbox as the application shows it. */
+export function Recipient() {
+  const { recipient: id = '' } = useParams()
+  const session = useSession()
+  const asked = useQuery({ queryKey: ['recipients', id], queryFn: () => call('GET /recipients/{user_id}', { path: { user_id: id } }) })
+  const messages = useQuery({ queryKey: ['messages', 'of', id], queryFn: () => call('GET /notifications', { query: { user_id: id, limit: 50 } as never }) })
+  return (
+    <Answer query={asked}>
+      {(each) => (
+        <Page title={each.user_id} crumbs={[{ to: '/notifications/recipients', name: t('Recipients') }]}>
+          <Columns side>
+            <Stack>
+              <Panel title={t('Messages')} flush>
+                <Answer query={messages}>
+                  {(rows) => rows.length === 0 ? <Empty title={t('No messages yet')} /> : (
+                    <ul className={classes.rows}>{rows.map((row) => (
+                      <li key={row.notification_id}><Status status={row.status} /><Link className="link clip" to={`/notifications/messages/${row.notification_id}`}>{row.template_id}</Link><span className="quiet">{channelName(row.channel)}</span><Time at={row.send_at_utc} zone={row.timezone} show="both" /></li>
+                    ))}</ul>
+                  )}
+                </Answer>
+              </Panel>
+              {session.may('editor') && <Inbox id={id} />}
+            </Stack>
+            <Panel title={t('Facts')}>
+              <Facts items={[[t('E-mail'), each.email], [t('Phone'), each.phone], [t('Time zone'), each.timezone], [t('Language'), each.locale], [t('Devices'), each.devices.length || null], [t('Quiet hours'), each.quiet_hours ? <code key="q">{JSON.stringify(each.quiet_hours)}</code> : null], [t('Not wanted'), each.opt_outs.length ? <code key="o">{JSON.stringify(each.opt_outs)}</code> : null], [t('At most'), each.caps.length ? <code key="c">{JSON.stringify(each.caps)}</code> : null], [t('Made'), <Time key="m" at={each.created_at} />], [t('Changed'), <Time key="u" at={each.updated_at} />]]} />
+              {Object.keys(each.fields).length > 0 && <><p className={classes.label}>{t('Fields')}</p><Json value={each.fields} /></>}
+            </Panel>
+          </Columns>
+        </Page>
+      )}
+    </Answer>
+  )
+}
+
+/** As the application of the recipient shows it. It is opened with a token for a minute, which the audit notes. */
+function Inbox({ id }: { id: string }) {
+  const [items, setItems] = useState<InboxItem[] | null>(null)
+  const [error, setError] = useState<unknown>(null)
+  const open = async () => {
+    setError(null)
+    try {
+      const { token } = await call('POST /recipients/{user_id}/inbox-token', { path: { user_id: id }, body: { seconds: 60 } })
+      setItems(await call('GET /inbox/{token}', { path: { token }, query: { limit: 20 } as never }))
+    } catch (failure) {
+      setError(failure)
+    }
+  }
+  return (
+    <Panel title={t('Inbox')} right={<Button variant="subtle" color="gray" onClick={() => void open()}>{items ? t('Show it again') : t('Show it')}</Button>}>
+      {error !== null ? <Failure error={error} /> : items === null ? <p className="quiet">{t('What the application of the recipient shows. Opening it is noted in the audit.')}</p> : items.length === 0 ? <p className="quiet">{t('The inbox is empty.')}</p> : (
+        <div className={classes.inbox}>{items.map((item) => (
+          <div key={item.item_id} className={classes.bubble} data-unread={!item.read_at || undefined}>
+            <strong>{String(item.parts['title'] ?? '')}</strong>
+            <p>{String(item.parts['body'] ?? item.parts['text'] ?? '')}</p>
+            <span className="quiet"><Time at={item.created_at} /> · {item.read_at ? t('read') : t('not read')}</span>
+          </div>
+        ))}</div>
+      )}
+    </Panel>
+  )
+}

@@ -1,0 +1,207 @@
+/** A template: its texts by channel and language, shown as a recipient gets them while they are written, and a test. */
+import { Alert, Button, Group, Modal, Select, Tabs, Textarea, TextInput } from '@mantine/core'
+import { useDebouncedValue } from '@mantine/hooks'
+import { IconDeviceFloppy, IconSend } from '@tabler/icons-react'
+import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Link, useNavigate, useParams } from 'react-router'
+import { call } from '@/api/client'
+import type { NotificationView, RenderedView, TemplateView } from '@/api/schema'
+import { useSession } from '@/frame/session'
+import { t } from '@/i18n'
+import { channelName } from '@/parts/channel'
+import { tell } from '@/parts/notify'
+import { Answer, Columns, Failure, Page, Panel, Stack } from '@/parts/Page'
+import { Time } from '@/parts/Time'
+import classes from './Notifications.module.css'
+
+/** The texts of each channel: their names, and whether they have several lines. */
+const PARTS: Record<string, [string, string, boolean][]> = {
+  email: [['subject', 'Subject', false], ['text', 'Plain text', true], ['html', 'HTML', true]],
+  sms: [['text', 'Text', true]],
+  push: [['title', 'Heading', false], ['body', 'Text', true], ['link', 'Link', false]],
+  in_app: [['title', 'Heading', false], ['body', 'Text', true], ['link', 'Link', false]],
+}
+const CHANNELS = Object.keys(PARTS)
+type Texts = Record<string, Record<string, string>>
+
+export function Template() {
+  const { template: id = '' } = useParams()
+  const asked = useQuery({ queryKey: ['templates', id], queryFn: () => call('GET /templates/{template_id}', { path: { template_id: id }, query: {} }) })
+  return <Answer query={asked}>{(template) => <Editor key={template.version} template={template} />}</Answer>
+}
+
+export function NewTemplate() {
+  return <Editor template={null} />
+}
+
+/** What is written, without what is empty; null if nothing is. */
+export function writtenTexts(texts: Texts): Texts | null {
+  const found: Texts = {}
+  for (const [channel, parts] of Object.entries(texts)) {
+    const some = Object.fromEntries(Object.entries(parts).filter(([, text]) => text.trim()))
+    if (Object.keys(some).length) found[channel] = some
+  }
+  return Object.keys(found).length ? found : null
+}
+
+function Editor({ template }: { template: TemplateView | null }) {
+  const session = useSession()
+  const queries = useQueryClient()
+  const navigate = useNavigate()
+  const [id, setId] = useState(template?.template_id ?? '')
+  const [locale, setLocale] = useState('default')
+  const [texts, setTexts] = useState<Texts>(() => own(template, 'default'))
+  const [channel, setChannel] = useState<string>(() => Object.keys(own(template, 'default'))[0] ?? 'email')
+  const [error, setError] = useState<unknown>(null)
+  const [trying, setTrying] = useState(false)
+  const may = session.may('editor')
+  const written = writtenTexts(texts)
+  const changed = JSON.stringify(written) !== JSON.stringify(writtenTexts(own(template, locale)))
+  const body = written && { ...written, ...(locale === 'default' ? {} : { locale }) }
+  const set = (name: string, text: string) => setTexts({ ...texts, [channel]: { ...texts[channel], [name]: text } })
+  const choose = (next: string | null) => {
+    if (!next) return
+    setLocale(next)
+    setTexts(own(template, next))
+  }
+  const save = async () => {
+    setError(null)
+    try {
+      const saved = await call('PUT /templates/{template_id}', { path: { template_id: id }, body: body as never })
+      tell(t('Version {number} is saved', { number: saved.version }))
+      queries.setQueryData(['templates', id], saved)
+      await queries.invalidateQueries({ queryKey: ['templates'] })
+      if (!template) await navigate(`/notifications/templates/${encodeURIComponent(id)}`)
+    } catch (failure) {
+      setError(failure)
+    }
+  }
+  const languages = [...new Set(['default', ...Object.keys(template?.locales ?? {}), 'de', 'en', 'es', 'fr', 'it', 'ja', 'nl', 'pl', 'pt-BR'])]
+  return (
+    <Page
+      title={template?.template_id ?? t('New template')}
+      mark={template && <span className="quiet">{t('version {number}', { number: template.version })}</span>}
+      crumbs={[{ to: '/notifications/templates', name: t('Templates') }]}
+      about={template && <>{t('Changed')} <Time at={template.created_at} /> · {template.created_by}</>}
+      actions={may && (
+        <>
+          {template && <Button variant="default" leftSection={<IconSend size={14} />} onClick={() => setTrying(true)} disabled={changed}>{t('Send me a test')}</Button>}
+          <Button leftSection={<IconDeviceFloppy size={14} />} onClick={() => void save()} disabled={!written || !id || (template !== null && !changed)}>{t('Save as a new version')}</Button>
+        </>
+      )}
+    >
+      {error !== null && <Alert color="red" p={0}><Failure error={error} /></Alert>}
+      <Columns>
+        <Panel title={t('Texts')} right={<Select aria-label={t('Language')} w={150} allowDeselect={false} value={locale} onChange={choose} data={languages.map((value) => ({ value, label: value === 'default' ? t('all others') : value }))} disabled={changed} />}>
+          <Stack>
+            {!template && <TextInput label={t('Template')} description={t('Its id, as programs name it.')} required data-autofocus value={id} onChange={(event) => setId(event.currentTarget.value)} maxLength={200} />}
+            <Tabs value={channel} onChange={(value) => setChannel(value ?? 'email')}>
+              <Tabs.List mb="sm">{CHANNELS.map((each) => <Tabs.Tab key={each} value={each}>{channelName(each)}{written?.[each] ? ' ·' : ''}</Tabs.Tab>)}</Tabs.List>
+            </Tabs>
+            {(PARTS[channel] ?? []).map(([name, label, long]) => long
+              ? <Textarea key={`${channel}-${name}`} label={t(label)} autosize minRows={name === 'html' ? 6 : 3} maxRows={20} spellCheck={name !== 'html'} classNames={{ input: classes.source ?? '' }} readOnly={!may} value={texts[channel]?.[name] ?? ''} onChange={(event) => set(name, event.currentTarget.value)} />
+              : <TextInput key={`${channel}-${name}`} label={t(label)} readOnly={!may} value={texts[channel]?.[name] ?? ''} onChange={(event) => set(name, event.currentTarget.value)} />)}
+            <Variables template={template} />
+          </Stack>
+        </Panel>
+        <Preview id={id || 'new'} body={body} channel={channel} locale={locale} may={may} saved={template !== null && !changed} />
+      </Columns>
+      {trying && template && <Trial template={template} channel={channel} close={() => setTrying(false)} />}
+    </Page>
+  )
+}
+
+function own(template: TemplateView | null, locale: string): Texts {
+  const stored = (template?.locales[locale] ?? {}) as Texts
+  return Object.fromEntries(Object.entries(stored).map(([channel, parts]) => [channel, { ...parts, ...('mjml' in parts ? { html: '' } : {}) }]))
+}
+
+function Variables({ template }: { template: TemplateView | null }) {
+  const names = Object.entries(template?.variables ?? {})
+  return (
+    <p className="quiet">
+      {names.length > 0 ? <>{t('Variables:')} {names.map(([name, spec]) => <code key={name} className={classes.variable} title={String((spec as { type?: string }).type ?? '')}>{`{{ ${name} }}`}</code>)}</> : t('Write {{ name }} where a value stands.')}
+      {' '}{t('Instants are shown in the zone of the recipient:')} <code>{'{{ when|datetime("short") }}'}</code>
+    </p>
+  )
+}
+
+/** As a recipient gets it; what is not saved is rendered by the server, too, and kept nowhere. */
+function Preview({ id, body, channel, locale, may, saved }: { id: string; body: Texts | null | object; channel: string; locale: string; may: boolean; saved: boolean }) {
+  const [wanted] = useDebouncedValue(JSON.stringify(body), 400)
+  const [user, setUser] = useState('')
+  const [who] = useDebouncedValue(user.trim(), 400)
+  const texts = saved || !may ? null : (JSON.parse(wanted) as object | null)
+  const has = body !== null && channel in body
+  const asked = useQuery({
+    queryKey: ['template-preview', id, saved ? 'saved' : wanted, channel, locale, who],
+    queryFn: () => call('POST /templates/{template_id}/preview', { path: { template_id: id }, body: { channel, ...(locale === 'default' ? {} : { locale }), ...(who ? { user_id: who } : {}), ...(texts ? { texts } : {}) } as never }),
+    enabled: has,
+    placeholderData: keepPreviousData,
+    retry: false,
+  })
+  const shown = has ? asked.data?.find((each) => each.channel === channel) : undefined
+  return (
+    <Panel title={t('As a recipient gets it')} right={<TextInput aria-label={t('As this recipient sees it')} placeholder={t('Recipient')} w={150} value={user} onChange={(event) => setUser(event.currentTarget.value)} />}>
+      {!has ? <p className="quiet">{t('There are no texts for this channel.')}</p> : asked.error ? <Failure error={asked.error} /> : shown ? <Rendered shown={shown} /> : <p className="quiet">{t('Loading')}…</p>}
+    </Panel>
+  )
+}
+
+export function Rendered({ shown }: { shown: RenderedView }) {
+  const { parts } = shown
+  if (shown.channel === 'email') {
+    return (
+      <div className={classes.mail} aria-live="polite">
+        <p className={classes.subject}>{parts['subject']}</p>
+        {parts['html'] && <iframe title={t('The HTML of the e-mail')} sandbox="" srcDoc={parts['html']} className={classes.frame} />}
+        {parts['text'] && <pre className={classes.text}>{parts['text']}</pre>}
+      </div>
+    )
+  }
+  return (
+    <div aria-live="polite">
+      <div className={classes.bubble}>
+        {parts['title'] && <strong>{parts['title']}</strong>}
+        <p>{parts['body'] ?? parts['text']}</p>
+        {parts['link'] && <span className="quiet">{parts['link']}</span>}
+      </div>
+      {shown.sms_segments != null && <p className="quiet">{t('{length} characters, {segments} segments ({encoding})', { length: shown.sms_length ?? 0, segments: shown.sms_segments, encoding: shown.sms_encoding ?? '' })}</p>}
+    </div>
+  )
+}
+
+/** A test to an address, with the samples of the variables, at once. */
+function Trial({ template, channel, close }: { template: TemplateView; channel: string; close: () => void }) {
+  const session = useSession()
+  const mine = session.caller.name.includes('@') ? session.caller.name : ''
+  const [address, setAddress] = useState(channel === 'email' ? mine : '')
+  const [user, setUser] = useState('')
+  const [sent, setSent] = useState<NotificationView | null>(null)
+  const [error, setError] = useState<unknown>(null)
+  const direct = channel === 'email' || channel === 'sms'
+  const send = async () => {
+    setError(null)
+    try {
+      setSent(await call('POST /templates/{template_id}/test', { path: { template_id: template.template_id }, body: { channel, ...(address ? { address } : {}), ...(user ? { user_id: user } : {}) } as never }))
+    } catch (failure) {
+      setError(failure)
+    }
+  }
+  return (
+    <Modal opened onClose={close} title={<strong>{t('Send me a test')}</strong>}>
+      <form onSubmit={(event) => { event.preventDefault(); void send() }}>
+        <p className="quiet">{t('Sent at once on the channel {channel}, with the samples of the variables; nothing holds it.', { channel: channelName(channel) })}</p>
+        {direct && <TextInput mt="sm" data-autofocus label={channel === 'email' ? t('E-mail') : t('Phone')} value={address} onChange={(event) => setAddress(event.currentTarget.value)} />}
+        <TextInput mt="sm" label={t('Recipient')} description={direct ? t('Instead of an address, or for its values.') : undefined} value={user} onChange={(event) => setUser(event.currentTarget.value)} />
+        {error !== null && <Alert mt="md" color="red" p={0}><Failure error={error} /></Alert>}
+        {sent && <p>{t('It is on its way:')} <Link className="link" to={`/notifications/messages/${sent.notification_id}`}>{sent.notification_id}</Link></p>}
+        <Group justify="flex-end" mt="lg" gap="xs">
+          <Button variant="default" type="button" onClick={close}>{t('Close')}</Button>
+          <Button type="submit" disabled={!address && !user}>{t('Send')}</Button>
+        </Group>
+      </form>
+    </Modal>
+  )
+}

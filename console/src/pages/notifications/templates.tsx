@@ -1,0 +1,32 @@
+import { Button } from '@mantine/core'
+import { IconPlus } from '@tabler/icons-react'
+import type { ColumnDef } from '@tanstack/react-table'
+import { useMemo } from 'react'
+import { Link } from 'react-router'
+import { page } from '@/api/client'
+import type { TemplateView } from '@/api/schema'
+import { useSession } from '@/frame/session'
+import { t } from '@/i18n'
+import { DataTable } from '@/parts/DataTable'
+import { channelName } from '@/parts/channel'
+import { Empty } from '@/parts/Empty'
+import { Time } from '@/parts/Time'
+
+const pathOf = (id: string) => `/notifications/templates/${encodeURIComponent(id)}`
+
+export function NewTemplateButton() {
+  const session = useSession()
+  return session.may('editor') ? <Button component={Link} to="/notifications/templates/new" leftSection={<IconPlus size={14} />}>{t('New template')}</Button> : null
+}
+
+export function Templates() {
+  const columns = useMemo((): ColumnDef<TemplateView>[] => [
+    { id: 'id', header: () => t('Template'), cell: ({ row: { original: each } }) => <Link to={pathOf(each.template_id)} className="link">{each.template_id}</Link> },
+    { id: 'version', header: () => t('Version'), cell: ({ row: { original: each } }) => each.latest_version },
+    { id: 'locales', header: () => t('Languages'), cell: ({ row: { original: each } }) => Object.keys(each.locales).join(', ') },
+    { id: 'channels', header: () => t('Channels'), cell: ({ row: { original: each } }) => [...new Set(Object.values(each.locales).flatMap((texts) => Object.keys(texts as object)))].map(channelName).join(', '), meta: { hide: 'sm' } },
+    { id: 'topic', header: () => t('Topic'), cell: ({ row: { original: each } }) => each.topic ?? '–', meta: { hide: 'md' } },
+    { id: 'by', header: () => t('Changed'), cell: ({ row: { original: each } }) => <><Time at={each.created_at} /> <span className="quiet">{each.created_by}</span></>, meta: { hide: 'sm' } },
+  ], [])
+  return <DataTable<TemplateView> name="templates" label={t('Templates')} columns={columns} load={(_filters, cursor, signal) => page('GET /templates', { query: { limit: 100, cursor }, signal })} keyOf={(each) => each.template_id} to={(each) => pathOf(each.template_id)} empty={<Empty title={t('No templates yet')} command="sexton templates --help" />} />
+}
