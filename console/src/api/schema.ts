@@ -550,6 +550,11 @@ export interface ErasureView {
   rows: Record<string, number>
   certificate: string
 }
+export interface Examination {
+  facts: Record<string, string>
+  bounds: Record<string, string>
+  findings: Finding[]
+}
 export interface ExecutionView {
   execution_id: string | null
   schedule_id: string
@@ -619,6 +624,11 @@ export interface Figures {
   cancelled: number
   expired: number
   skipped: number
+}
+export interface Finding {
+  what: string
+  fix: string
+  serious: boolean
 }
 export interface Found {
   kind: "campaign" | "dead" | "entity" | "job" | "queue" | "release" | "run" | "template"
@@ -1599,6 +1609,29 @@ export type Role = "admin" | "editor" | "operator" | "viewer" | "worker"
 export interface RotateRequest {
   overlap_seconds?: number
 }
+export interface RunActionFilter {
+  job?: string | null
+  status?: string | null
+  trigger?: string | null
+  include?: "skipped" | null
+  queue?: string | null
+  since?: string | null
+  until?: string | null
+  late?: boolean
+  error?: string | null
+  worker?: string | null
+  all?: boolean
+  ids?: string[] | null
+}
+export interface RunActionRequest {
+  action: "again" | "cancel"
+  filter: RunActionFilter
+  reason?: string | null
+  dry_run?: boolean
+  expected?: number | null
+  after?: string | null
+  limit?: number
+}
 export interface RunCounts {
   pending: number
   running: number
@@ -1653,6 +1686,13 @@ export interface RunMade {
   run_id: string
   job: string
 }
+export interface RunRefusal {
+  code: string
+  message: string
+  hint: string | null
+  runs: number
+  sample: string[]
+}
 export interface RunReport {
   run_id: string
   token: string
@@ -1666,6 +1706,17 @@ export interface RunReport {
 }
 export interface RunRequest {
   payload?: unknown
+}
+export interface RunTally {
+  dry_run: boolean
+  matched: number
+  estimated: boolean
+  done: number
+  requested: number
+  refused: RunRefusal[]
+  run_ids: string[]
+  sample: SampledRun[]
+  cursor: string | null
 }
 export interface RunView {
   run_id: string | null
@@ -1702,6 +1753,11 @@ export interface RunWait {
 export interface SampledJob {
   job_id: string
   name: string
+  status: string
+}
+export interface SampledRun {
+  run_id: string
+  job_name: string
   status: string
 }
 export interface ScheduleMove {
@@ -2162,6 +2218,12 @@ export interface Operations {
     query: null
     body: ActionRequest
     answer: Tally
+  }
+  'POST /runs/actions': {
+    path: null
+    query: null
+    body: RunActionRequest
+    answer: RunTally
   }
   'GET /runs': {
     path: null
@@ -3260,6 +3322,12 @@ export interface Operations {
     query: { jobs?: boolean }
     body: null
     answer: Cluster
+  }
+  'GET /cluster/doctor': {
+    path: null
+    query: null
+    body: null
+    answer: Examination
   }
   'POST /nodes/{node}/drain': {
     path: { node: string }

@@ -1,4 +1,4 @@
-/** Names for what several pages use. Operations that the OpenAPI document does not have yet are declared here until it has them. */
+/** Names for what several pages use. */
 import type { JobView, RunView } from './schema'
 
 export type RunStatus = RunView['status']
@@ -14,24 +14,4 @@ export interface StripItem {
 export interface JobRow extends JobView {
   strip?: StripItem[] | null
   words?: string | null
-}
-export interface Takeover {
-  at: string
-  shard: number
-  node: string | null
-  epoch: number
-}
-export interface Finding {
-  code: string
-  level: string
-  text: string
-  fix?: string | null
-}
-
-declare module './schema' {
-  interface Operations {
-    'GET /cluster/takeovers': { path: null; query: { limit?: number }; body: null; answer: Takeover[] }
-    'GET /cluster/doctor': { path: null; query: null; body: null; answer: Finding[] }
-    'GET /cluster/facts': { path: null; query: null; body: null; answer: Record<string, unknown> }
-  }
 }

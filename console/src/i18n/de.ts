@@ -883,6 +883,16 @@ const de: Readonly<Record<string, string>> = {
   'Text': 'Text',
   'Heading': 'Überschrift',
   'Link': 'Verweis',
+  'It is as it was': 'Es ist wieder wie vorher',
+  'Undo': 'Rückgängig',
+  '{count} runs or more': '{count} Läufe oder mehr',
+  '{count} run was changed': '{count} Lauf wurde geändert',
+  '{count} runs were changed': '{count} Läufe wurden geändert',
+  'Cancel runs': 'Läufe abbrechen',
+  'to fix': 'zu beheben',
+  'to consider': 'zu bedenken',
+  'Those that wait end at once, those that run are asked to stop. What has ended stays as it is.': 'Was wartet, endet sofort; was läuft, wird gebeten aufzuhören. Was beendet ist, bleibt, wie es ist.',
+  'Each gets a new run of its job now, with the payload it had. What has not ended is left alone.': 'Jeder bekommt jetzt einen neuen Lauf seines Jobs, mit den Daten, die er hatte. Was nicht beendet ist, bleibt unberührt.',
 }
 
 export default de

@@ -477,6 +477,7 @@ class DrainRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 GET_CLUSTER = Route(
     "GET", "/cluster", "system", "Show the cluster", Role.VIEWER, query=ClusterQuery, cluster=True
 )
+EXAMINE_CLUSTER = Route("GET", "/cluster/doctor", "system", "Examine the cluster", Role.VIEWER, cluster=True)
 DRAIN_NODE = Route(
     "POST",
     "/nodes/{node}/drain",

@@ -15,6 +15,7 @@ from sexton.api import examples, routes
 from sexton.api.operation import Answer, Call, operation
 from sexton.api.routes import ClusterQuery, DrainRequest
 from sexton.engine.cluster.draining import Drained, drain
+from sexton.engine.cluster.examination import Examination, examine
 from sexton.engine.cluster.status import get_cluster as read_cluster
 from sexton.engine.cluster.view import Cluster
 from sexton.errors import Unavailable
@@ -35,6 +36,13 @@ MESSAGE_FIGURES = {
     "due_in_10_minutes": "Messages that fall due in the next 10 minutes.",
     "due_in_60_minutes": "Messages that fall due in the next 60 minutes.",
     "workers_needed": "Workers that would send what is due, and falls due, in 300 seconds.",
+}
+
+
+EXAMINED = {
+    "facts": {"PostgreSQL": "PostgreSQL 18.4", "database size": "84 MB", "shards led": "64 of 64"},
+    "bounds": {"late at most, if a scheduler dies": "5 s (lease 4 s)"},
+    "findings": [{"what": "1 dead letter", "fix": "see: sexton dead list --groups", "serious": False}],
 }
 
 
@@ -69,6 +77,13 @@ async def get_cluster(call: Call) -> Answer:
     """Every process, who leads the shards, the elector, what waits for a worker, and how much there is."""
     exactly = call.query(ClusterQuery).jobs
     return Answer(await read_cluster(call.context, count_jobs=exactly, counting=call.replica))
+
+
+@operation(routes.EXAMINE_CLUSTER, heavy=True, lists=True, answer=Examination, answer_example=EXAMINED)
+async def examine_cluster(call: Call) -> Answer:
+    """What `sexton doctor` says, examined by this process: the facts of the database, the bounds that follow
+    from the settings, and what to fix. Secrets are not named."""
+    return Answer(await examine(call.services.database, call.services.settings, naming=False))
 
 
 @operation(
@@ -188,4 +203,4 @@ async def _add_quotas(call: Call, registry: CollectorRegistry) -> None:
                 used.labels(row["name"], name).set(row[f"{name}_used"])
 
 
-OPERATIONS = (get_cluster, drain_node, healthz, readyz, metrics)
+OPERATIONS = (get_cluster, examine_cluster, drain_node, healthz, readyz, metrics)

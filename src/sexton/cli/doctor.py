@@ -2,39 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+import msgspec
 
-from sexton import clock
 from sexton.cli import DONE, NOT_DONE
 from sexton.cli.local import Data, DatabaseUrl, with_database
 from sexton.cli.output import console, paragraph, write, write_json
 from sexton.cli.remote import Json
-from sexton.config import Settings
-from sexton.engine.cluster.egress import decided_egress
-from sexton.engine.cluster.status import get_cluster
-from sexton.postgres.database import Database
-from sexton.postgres.migrate import pending
-from sexton.postgres.transaction import Context
-from sexton.printable import counted
-from sexton.schedules.zone import zone_version
-from sexton.security.audit_chain import read_head
-from sexton.security.secrets import key_source, unreadable
-from sexton.targets.table import how_to_serve
-
-# A takeover waits half a second for the old leader's open firing before it ends that backend.
-TAKEOVER_SECONDS = 0.5
-CLOCK_SECONDS = 0.5
-PARTITION_DAYS = 3
-
-
-@dataclass(frozen=True)
-class Finding:
-    """Something to fix. `serious`: promises are at stake."""
-
-    what: str
-    fix: str
-    serious: bool
+from sexton.engine.cluster.examination import examine
 
 
 def doctor(*, database_url: DatabaseUrl = None, data: Data = None, json: Json = False) -> int:
@@ -42,9 +16,10 @@ def doctor(*, database_url: DatabaseUrl = None, data: Data = None, json: Json = 
 
     Ends with 1 if something serious was found.
     """
-    facts, bounds, findings = with_database(database_url, data, _examine)
+    found = with_database(database_url, data, examine)
+    facts, bounds, findings = found.facts, found.bounds, found.findings
     if json:
-        write_json({"facts": facts, "bounds": bounds, "findings": [asdict(each) for each in findings]})
+        write_json(msgspec.to_builtins(found))
     else:
         out = console()
         width = max(map(len, (*facts, *bounds)))
@@ -64,193 +39,3 @@ def doctor(*, database_url: DatabaseUrl = None, data: Data = None, json: Json = 
         if not findings:
             write(out, "Nothing to fix.", "green")
     return NOT_DONE if any(each.serious for each in findings) else DONE
-
-
-async def _examine(
-    database: Database, settings: Settings
-) -> tuple[dict[str, Any], dict[str, Any], list[Finding]]:
-    facts: dict[str, Any] = {}
-    findings: list[Finding] = []
-    before = clock.now()
-    row = await database.fetchrow("reading/examine_server")
-    after = clock.now()
-    assert row is not None
-    offset = (row["now"] - before - (after - before) / 2).total_seconds()
-    facts["PostgreSQL"] = row["version"]
-    if database.pooled:
-        facts["pooler"] = "yes: no notifications, no session locks"
-    facts["database size"] = row["size"]
-    facts["connections"] = f"{row['connections']} of {row['max_connections']}"
-    facts["clock offset"] = f"{offset * 1000:+.0f} ms"
-    facts["round trip"] = f"{(after - before).total_seconds() * 1000:.1f} ms"
-    for name in ("fsync", "full_page_writes", "synchronous_commit"):
-        facts[name] = row[name]
-    findings += _judge_server(row, offset)
-    todo = await pending(database)
-    facts["migrations"] = f"{len(todo)} to do" if todo else "up to date"
-    if todo:
-        findings.append(Finding("the database is not migrated: nodes refuse it", "run: sexton migrate", True))
-        return facts, _bounds(settings), findings
-    await _examine_system(database, facts, findings)
-    if lost := await unreadable(Context(database), key_source(settings)):
-        findings.append(
-            Finding(
-                f"secrets that cannot be read with the key here: {', '.join(lost)}",
-                "set SEXTON_SECRET_KEY as workers have it, or put the key file back; if it is lost: "
-                "sexton secret rekey --forget",
-                True,
-            )
-        )
-    return facts, _bounds(settings), findings
-
-
-def _judge_server(row: Any, offset: float) -> list[Finding]:
-    found = []
-    if row["fsync"] != "on" or row["full_page_writes"] != "on":
-        found.append(
-            Finding(
-                "fsync or full_page_writes is off: a crash of the machine can destroy the database",
-                "set both to on in postgresql.conf",
-                True,
-            )
-        )
-    if row["synchronous_commit"] == "off":
-        found.append(
-            Finding(
-                "synchronous_commit is off: what was acknowledged can be lost in a crash",
-                "set it to on, or accept that the last half second may be lost",
-                True,
-            )
-        )
-    if row["in_recovery"]:
-        found.append(Finding("this server is a replica", "name the primary", True))
-    if abs(offset) > CLOCK_SECONDS:
-        found.append(
-            Finding(
-                f"the clock of this machine and that of the database differ by {abs(offset):.1f} s",
-                "firing follows the database's clock; run a time service (chrony, systemd-timesyncd) on both",
-                False,
-            )
-        )
-    if row["connections"] > 0.8 * row["max_connections"]:
-        found.append(
-            Finding("most of the connections are in use", "raise max_connections, or use a pooler", False)
-        )
-    if row["autovacuum"] != "on":
-        found.append(
-            Finding("autovacuum is off: the hot tables grow without bound", "set autovacuum to on", True)
-        )
-    return found
-
-
-async def _examine_system(database: Database, facts: dict[str, Any], findings: list[Finding]) -> None:
-    cluster = await get_cluster(Context(database))
-    live = [node for node in cluster.nodes if node.state == "live"]
-    schedulers = sum("scheduler" in node.roles for node in live)
-    workers = sum("worker" in node.roles for node in live)
-    facts["nodes"] = f"{schedulers} scheduling, {workers} working"
-    facts["shards led"] = f"{cluster.shards_led} of {cluster.shards}"
-    facts["jobs"] = ", ".join(f"{count:,} {name}" for name, count in cluster.counts.jobs.items()) or "none"
-    facts["dead letters"] = f"{cluster.counts.dead:,}"
-    facts["private addresses"] = await decided_egress(database) or "not decided yet (egress_private)"
-    days = await database.fetchval("reading/examine_partitions")
-    facts["history"] = "no partitions" if days is None else f"partitions for {counted(days, 'day')} ahead"
-    chain = await read_head(Context(database))
-    facts["audit"] = f"{counted(chain['sequence'] - chain['removed_sequence'], 'row')} in the chain"
-    if chain["late"]:
-        findings.append(
-            Finding(
-                f"{counted(chain['late'], 'entry', 'entries')} of the audit wait to be sealed",
-                "see that a scheduler runs, and what its log says of the sealer",
-                False,
-            )
-        )
-    if cluster.counts.jobs and not schedulers:
-        findings.append(Finding("no scheduler is running: nothing fires", "start one: sexton up", True))
-    elif schedulers and cluster.shards_led < cluster.shards:
-        findings.append(
-            Finding(
-                f"{counted(cluster.shards - cluster.shards_led, 'shard')} without a leader",
-                "they are taken within the bound above; if they stay so, look at the schedulers' logs",
-                True,
-            )
-        )
-    if cluster.counts.jobs and not workers:
-        findings.append(Finding("no worker is running: runs wait", "start one: sexton up", True))
-    findings += await _judge_schedules(database, facts)
-    findings += [
-        Finding(
-            f"{counted(lane.waiting, 'run')} in queue {lane.queue} waiting: {lane.reason}",
-            "start a worker for them, or edit the target of their jobs"
-            if lane.target == "handler"
-            else how_to_serve(lane.target, lane.handler or ""),
-            True,
-        )
-        for lane in cluster.backlog
-        if not lane.served
-    ]
-    if cluster.counts.dead:
-        findings.append(
-            Finding(f"{counted(cluster.counts.dead, 'dead letter')}", "see: sexton dead list --groups", False)
-        )
-    if days is None or days < PARTITION_DAYS:
-        findings.append(
-            Finding(
-                "history has no partitions for the next days", "a running node makes them: sexton up", False
-            )
-        )
-    if len({node.version for node in live}) > 1:
-        findings.append(Finding("the nodes have different versions", "upgrade them all", False))
-
-
-async def _judge_schedules(database: Database, facts: dict[str, Any]) -> list[Finding]:
-    """Jobs that cannot be planned, and zone databases that differ."""
-    found = []
-    problems = await database.fetchrow("reading/examine_problems")
-    zones = await database.fetchrow("reading/examine_zones")
-    assert problems is not None
-    assert zones is not None
-    mine, planned = zone_version(), zones["version"]
-    facts["zone database"] = f"{mine} here, {planned or mine} in the database"
-    if problems["problems"]:
-        count = problems["problems"]
-        found.append(
-            Finding(
-                f"{count:,} job{' is' if count == 1 else 's are'} set aside, for the schedule cannot be "
-                f"computed: {'; '.join(problems['examples'])}",
-                "edit the schedule or the time zone, or upgrade tzdata; see: sexton why JOB",
-                True,
-            )
-        )
-    behind = list(zones["behind"])
-    if planned is not None and mine < planned and not behind:
-        behind = ["this machine"]
-    if behind:
-        found.append(
-            Finding(
-                f"due times were planned with the zone database {planned}, but an older one is on: "
-                f"{', '.join(behind)}",
-                "upgrade there: pip install -U tzdata, and restart",
-                True,
-            )
-        )
-    if zones["moved"]:
-        found.append(
-            Finding(
-                f"clock changes were changed, and due times with them: {', '.join(zones['moved'])}",
-                "see: sexton audit list --action zone.replanned; look whether the new times are meant",
-                False,
-            )
-        )
-    return found
-
-
-def _bounds(settings: Settings) -> dict[str, str]:
-    """How late things can be after a failure, from the settings."""
-    leader = settings.lease_seconds + settings.renew_seconds + TAKEOVER_SECONDS
-    worker = settings.worker_lease_seconds + settings.sweep_seconds
-    return {
-        "late at most, if a scheduler dies": f"{leader:g} s (lease {settings.lease_seconds:g} s)",
-        "taken over, if a worker dies": f"{worker:g} s (lease {settings.worker_lease_seconds:g} s)",
-        "noticed without notifications": f"{settings.poll_seconds:g} s",
-    }

@@ -53,7 +53,7 @@ async def repeat(context: Context, run_id: int, *, payload: Any = msgspec.UNSET)
     given = found.payload if payload is msgspec.UNSET else payload
     held = await hold(context, found.job_id)
     own = msgspec.UNSET if given == held.job.spec.payload else given
-    [made] = await _run(context, [held], [own], {"again": encode_id("r", run_id)})
+    [made] = await run_locked(context, [held], [own], {"again": encode_id("r", run_id)})
     return accept(made), found.job_id
 
 
@@ -62,19 +62,21 @@ async def run_all(
 ) -> list[Verdict]:
     """Run each of the locked jobs once, now: the ids of the runs, or why there is none."""
     given = {} if payload is msgspec.UNSET else {"payload": payload}
-    return await _run(context, jobs, [payload] * len(jobs), given)
+    return await run_locked(context, jobs, [payload] * len(jobs), given)
 
 
 @command
 async def run_each(context: Context, ref: str, payloads: Sequence[Any]) -> list[Verdict]:
     """Run a job now, once with each of these payloads: the ids of the runs, or why there is none."""
     held = await hold(context, ref)
-    return await _run(context, [held] * len(payloads), payloads, {"runs": len(payloads)})
+    return await run_locked(context, [held] * len(payloads), payloads, {"runs": len(payloads)})
 
 
-async def _run(
+async def run_locked(
     context: Context, jobs: Sequence[LockedJob], payloads: Sequence[Any], told: Mapping[str, Any]
 ) -> list[Verdict]:
+    """Run locked jobs once each, now, with these payloads; a job may be among them more than once. The ids of
+    the runs, or why there is none; `told` goes into the audit."""
     own = [None if payload is msgspec.UNSET else encode_payload(payload) for payload in payloads]
     taken = await _taken_slots(context, jobs)
     ids = await context.fetchval("recording/next_run_ids", count=len(jobs))
@@ -84,7 +86,10 @@ async def _run(
         try:
             if payload is not msgspec.UNSET:
                 check_payload_size(context, payload, held.payload_bytes)
-            runs.append(_manual_run(held, run_id, taken.get(held.job.id, {}), payload, text))
+            run = _manual_run(held, run_id, taken.get(held.job.id, {}), payload, text)
+            if run.slot is not None:
+                taken.setdefault(held.job.id, {})[run.slot] = run_id
+            runs.append(run)
             made.append(encode_id("r", run_id))
         except SextonError as error:
             made.append(error)

@@ -13,8 +13,8 @@ import { addDays, daysOf, instantOf } from '@/parts/calendar/days'
 import { Move } from '@/parts/calendar/Move'
 import { useCalendar } from '@/parts/calendar/useCalendar'
 import { Code } from '@/parts/Copy'
-import { dayOf } from '@/parts/instant'
-import { tell } from '@/parts/notify'
+import { dayOf, wallOf } from '@/parts/instant'
+import { tellUndo } from '@/parts/notify'
 import { Failure, Page } from '@/parts/Page'
 
 type Entry = CalendarEvent & { item: AgendaEntry }
@@ -39,11 +39,15 @@ export default function CalendarPage() {
     enabled: kinds.length > 0,
   })
   const events: Entry[] = (asked.data?.entries ?? []).map((item) => ({ key: `${item.kind}-${item.id}-${item.at}`, at: item.at, title: item.title, detail: item.action ?? null, status: item.status ?? 'upcoming', movable: item.movable ?? false, count: item.count ?? null, item }))
-  const act = async (event: Entry, local: string, force: boolean) => {
+  const refresh = () => queries.invalidateQueries({ queryKey: ['calendar'] })
+  const move = async (event: Entry, local: string, force: boolean) => {
     if (event.item.kind === 'content') await call('POST /content/schedules/{schedule}/reschedule', { path: { schedule: event.item.id }, body: { local_time: local, timezone: zone, force } })
     else await call('POST /jobs/{job}/reschedule', { path: { job: event.item.job_id ?? event.item.id }, body: { at: instantOf(local, zone) } })
-    tell(t('{name} is moved', { name: event.title }))
-    await queries.invalidateQueries({ queryKey: ['calendar'] })
+  }
+  const act = async (event: Entry, local: string, force: boolean) => {
+    await move(event, local, force)
+    tellUndo(t('{name} is moved', { name: event.title }), async () => { await move(event, wallOf(new Date(event.at), zone), true); await refresh() })
+    await refresh()
   }
   const open = (event: CalendarEvent) => {
     const { item } = event as Entry

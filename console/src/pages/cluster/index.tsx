@@ -1,12 +1,10 @@
 import { Button, Tooltip } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { call, orNone } from '@/api/client'
-import type { Cluster as ClusterView, NodeView, ShardView } from '@/api/schema'
-import type { Finding, Takeover } from '@/api/types'
+import { call } from '@/api/client'
+import type { Cluster as ClusterView, Finding, NodeView, ShardView } from '@/api/schema'
 import { useSession } from '@/frame/session'
 import { number, t, tn } from '@/i18n'
 import { useConfirm } from '@/parts/Confirm'
-import { Code } from '@/parts/Copy'
 import { Empty } from '@/parts/Empty'
 import { duration } from '@/parts/instant'
 import { Answer, Columns, Facts, Page, Panel } from '@/parts/Page'
@@ -17,9 +15,7 @@ import classes from './Cluster.module.css'
 
 export default function Cluster() {
   const asked = useQuery({ queryKey: ['cluster'], queryFn: () => call('GET /cluster', {}), refetchInterval: 10_000 })
-  const takeovers = useQuery({ queryKey: ['cluster', 'takeovers'], queryFn: () => orNone<Takeover[] | null>(call('GET /cluster/takeovers', { query: { limit: 30 } }), null) })
-  const doctor = useQuery({ queryKey: ['cluster', 'doctor'], queryFn: () => orNone<Finding[] | null>(call('GET /cluster/doctor', {}), null) })
-  const facts = useQuery({ queryKey: ['cluster', 'facts'], queryFn: () => orNone<Record<string, unknown> | null>(call('GET /cluster/facts', {}), null) })
+  const doctor = useQuery({ queryKey: ['cluster', 'doctor'], queryFn: () => call('GET /cluster/doctor', {}), refetchInterval: 60_000 })
   return (
     <Page title={t('Cluster')}>
       <Answer query={asked} lines={8}>
@@ -28,21 +24,13 @@ export default function Cluster() {
             <Panel title={t('Shards')} right={t('{led} of {total} are led', { led: cluster.shards_led, total: cluster.shards })}><Shards cluster={cluster} /></Panel>
             <Panel title={t('Nodes')} flush><Nodes nodes={cluster.nodes} /></Panel>
             <Columns>
-              {doctor.data !== null && <Panel title={t('Findings of the doctor')} flush><Answer query={doctor}>{(found) => <Findings found={found ?? []} />}</Answer></Panel>}
-              {facts.data !== null && <Panel title={t('PostgreSQL and time')}><Answer query={facts}>{(data) => <Facts items={flat(data ?? {})} />}</Answer></Panel>}
+              <Panel title={t('Findings of the doctor')} flush><Answer query={doctor}>{({ findings }) => <Findings found={findings} />}</Answer></Panel>
+              <Panel title={t('PostgreSQL and time')}><Answer query={doctor}>{({ facts, bounds }) => <Facts items={Object.entries({ ...facts, ...bounds })} />}</Answer></Panel>
               <Panel title={t('Elector')}>
                 <Facts items={[[t('Kind'), cluster.elector?.name ?? 'PostgreSQL'], [t('State'), <Status key="s" status={cluster.elector?.ok === false ? 'error' : 'live'} label={cluster.elector?.ok === false ? t('failing') : t('answers')} />], [t('Oldest due'), <Time key="o" at={cluster.oldest_due_at} />]]} />
                 {cluster.elector?.errors?.map((error) => <p key={error} className="bad">{error}</p>)}
               </Panel>
-              {takeovers.data !== null && <Panel title={t('Takeovers')} flush>
-                <Answer query={takeovers}>
-                  {(rows) => !rows?.length ? <Empty title={t('No takeover is recorded')} /> : (
-                    <table className={tables.table}>
-                      <tbody>{rows.map((row) => <tr key={`${row.shard}-${row.epoch}`}><td><Time at={row.at} show="both" seconds /></td><td>{t('shard {number}', { number: row.shard })}</td><td className="quiet">{t('epoch {number}', { number: row.epoch })}</td><td className="clip">{row.node ?? '–'}</td></tr>)}</tbody>
-                    </table>
-                  )}
-                </Answer>
-              </Panel>}
+              <Panel title={t('Takeovers')} flush><Takeovers shards={cluster.leaders ?? []} /></Panel>
             </Columns>
           </>
         )}
@@ -115,25 +103,44 @@ function Nodes({ nodes }: { nodes: NodeView[] }) {
   )
 }
 
+/** The latest takeover of each shard; shards that were taken together are one line. */
+function Takeovers({ shards }: { shards: ShardView[] }) {
+  const rows = takeoversOf(shards)
+  if (rows.length === 0) return <Empty title={t('No takeover is recorded')} />
+  return (
+    <div className={tables.scroll}>
+      <table className={tables.table}>
+        <tbody>{rows.slice(0, 20).map((row) => <tr key={`${row.at}-${row.leader}`}><td><Time at={row.at} show="both" seconds /></td><td>{tn('{count} shard', '{count} shards', row.shards.length)}</td><td className="quiet">{t('epoch {number}', { number: row.epoch })}</td><td className="clip">{row.leader ?? t('no leader')}</td></tr>)}</tbody>
+      </table>
+    </div>
+  )
+}
+
+export interface Takeover { at: string; leader: string | null; epoch: number; shards: number[] }
+
+export function takeoversOf(shards: Pick<ShardView, 'shard' | 'leader' | 'epoch' | 'taken_at'>[]): Takeover[] {
+  const found = new Map<string, Takeover>()
+  for (const shard of shards) {
+    if (!shard.taken_at) continue
+    const key = `${shard.taken_at.slice(0, 19)} ${shard.leader ?? ''}`
+    const known = found.get(key) ?? { at: shard.taken_at, leader: shard.leader ?? null, epoch: 0, shards: [] }
+    known.epoch = Math.max(known.epoch, shard.epoch)
+    known.shards.push(shard.shard)
+    found.set(key, known)
+  }
+  return [...found.values()].sort((first, second) => second.at.localeCompare(first.at))
+}
+
 function Findings({ found }: { found: Finding[] }) {
   if (found.length === 0) return <Empty title={t('The doctor finds nothing')} command="sexton doctor" />
   return (
     <ul className={classes.findings}>
       {found.map((finding) => (
-        <li key={finding.code + finding.text}>
-          <Status status={{ ok: 'done', error: 'error', warning: 'warning', bad: 'error' }[finding.level] ?? 'pending'} label={t(finding.level)} />
-          <div><p>{finding.text}</p>{finding.fix && <Code>{finding.fix}</Code>}</div>
+        <li key={finding.what}>
+          <Status status={finding.serious ? 'error' : 'warning'} label={finding.serious ? t('to fix') : t('to consider')} />
+          <div><p>{finding.what}</p><p className="quiet">{finding.fix}</p></div>
         </li>
       ))}
     </ul>
   )
-}
-
-/** The facts as names and values, one level deep. */
-export function flat(data: Record<string, unknown>, before = ''): [string, string][] {
-  return Object.entries(data).flatMap(([name, value]): [string, string][] => {
-    const title = `${before}${name.replaceAll('_', ' ')}`
-    if (value !== null && typeof value === 'object' && !Array.isArray(value)) return flat(value as Record<string, unknown>, `${title} `)
-    return [[title, Array.isArray(value) ? value.map((each) => (typeof each === 'object' ? JSON.stringify(each) : String(each))).join(', ') : String(value ?? '–')]]
-  })
 }

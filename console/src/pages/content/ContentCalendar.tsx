@@ -9,8 +9,9 @@ import { t } from '@/i18n'
 import { Calendar, type CalendarEvent } from '@/parts/calendar/Calendar'
 import { addDays, daysOf, instantOf } from '@/parts/calendar/days'
 import { Move } from '@/parts/calendar/Move'
+import { wallOf } from '@/parts/instant'
 import { useCalendar } from '@/parts/calendar/useCalendar'
-import { tell } from '@/parts/notify'
+import { tellUndo } from '@/parts/notify'
 import { Failure } from '@/parts/Page'
 
 type Entry = CalendarEvent & { entry: CalendarEntry }
@@ -42,7 +43,8 @@ export function ContentCalendar() {
   }))
   const act = async ({ entry, title }: Entry, local: string, force: boolean) => {
     await call('POST /content/schedules/{schedule}/reschedule', { path: { schedule: entry.schedule_id }, body: { local_time: local, timezone: zone, force }, revision: entry.revision })
-    tell(t('{name} is moved', { name: title }))
+    const back = { local_time: wallOf(new Date(entry.scheduled_at_utc), zone), timezone: zone, force: true }
+    tellUndo(t('{name} is moved', { name: title }), async () => { await call('POST /content/schedules/{schedule}/reschedule', { path: { schedule: entry.schedule_id }, body: back }); await queries.invalidateQueries({ queryKey: ['content'] }) })
     await queries.invalidateQueries({ queryKey: ['content'] })
   }
   return (

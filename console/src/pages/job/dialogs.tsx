@@ -4,7 +4,7 @@ import { call } from '@/api/client'
 import type { Backfill as Backfilled, JobView } from '@/api/schema'
 import { t, tn } from '@/i18n'
 import { Failure } from '@/parts/Page'
-import { tell } from '@/parts/notify'
+import { tell, tellUndo } from '@/parts/notify'
 import { Time } from '@/parts/Time'
 
 interface Props {
@@ -28,7 +28,7 @@ export function PauseUntil({ job, open, close, done }: Props) {
   const act = async () => {
     try {
       await call('POST /jobs/{job}/pause', { path: { job: job.job_id }, body: { reason: reason || null, until: instant(until) }, reason: reason || undefined })
-      tell(t('{name} is paused', { name: job.name }))
+      tellUndo(t('{name} is paused', { name: job.name }), async () => { await call('POST /jobs/{job}/resume', { path: { job: job.job_id } }); await done() })
       close()
       await done()
     } catch (failure) {

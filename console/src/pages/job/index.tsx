@@ -1,5 +1,5 @@
 import { Button, Menu, Tabs } from '@mantine/core'
-import { IconChevronDown, IconCopyPlus, IconHistory, IconPencil, IconPlayerPause, IconPlayerPlay, IconTrash } from '@tabler/icons-react'
+import { IconChevronDown, IconCopyPlus, IconHistory, IconPencil, IconPlayerPause, IconPlayerPlay, IconPlayerSkipForward, IconTrash } from '@tabler/icons-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useMemo, useState } from 'react'
 import { Link, useNavigate, useParams, useSearchParams } from 'react-router'
@@ -12,7 +12,7 @@ import { DataTable, type Filters } from '@/parts/DataTable'
 import { Empty } from '@/parts/Empty'
 import { duration } from '@/parts/instant'
 import { Json } from '@/parts/Json'
-import { tell, tellFailure } from '@/parts/notify'
+import { tell, tellFailure, tellUndo } from '@/parts/notify'
 import { Answer, Columns, Facts, Page, Panel, Stack } from '@/parts/Page'
 import { Status } from '@/parts/Status'
 import { Time } from '@/parts/Time'
@@ -156,6 +156,25 @@ function Actions({ job }: { job: JobView }) {
     const made = await call('POST /jobs/{job}/run', { path, body: {} })
     void navigate(`/runs/${made.run_id}`)
   }, t('{name} runs now', { name: job.name }))
+  const resume = async () => {
+    try {
+      await call('POST /jobs/{job}/resume', { path })
+      tellUndo(t('{name} goes on', { name: job.name }), async () => { await call('POST /jobs/{job}/pause', { path, body: { reason: job.paused_reason ?? null, until: job.paused_until ?? null } }); await refresh() })
+      await refresh()
+    } catch (error) {
+      tellFailure(error)
+    }
+  }
+  const next = job.next_run_at
+  const skip = async () => {
+    try {
+      await call('POST /jobs/{job}/skip-next', { path, body: { at: next } })
+      tellUndo(t('The next time is left out'), async () => { await call('POST /jobs/{job}/reschedule', { path, body: { at: next ?? '' } }); await refresh() })
+      await refresh()
+    } catch (error) {
+      tellFailure(error)
+    }
+  }
   const remove = () => ask({
     title: t('Delete a job'),
     object: job.name,
@@ -173,13 +192,14 @@ function Actions({ job }: { job: JobView }) {
   return (
     <>
       {session.may('operator') && live && <Button leftSection={<IconPlayerPlay size={14} />} onClick={() => void runNow()}>{t('Run now')}</Button>}
-      {session.may('operator') && job.status === 'paused' && <Button variant="default" leftSection={<IconPlayerPlay size={14} />} onClick={() => void act(() => call('POST /jobs/{job}/resume', { path }), t('{name} goes on', { name: job.name }))}>{t('Resume')}</Button>}
+      {session.may('operator') && job.status === 'paused' && <Button variant="default" leftSection={<IconPlayerPlay size={14} />} onClick={() => void resume()}>{t('Resume')}</Button>}
       {session.may('operator') && job.status === 'active' && <Button variant="default" leftSection={<IconPlayerPause size={14} />} onClick={() => setDialog('pause')}>{t('Pause')}</Button>}
       {session.may('editor') && live && <Button variant="default" component={Link} to={`/jobs/${job.job_id}/edit`} leftSection={<IconPencil size={14} />}>{t('Edit')}</Button>}
       {session.may('operator') && (
         <Menu position="bottom-end">
           <Menu.Target><Button variant="default" rightSection={<IconChevronDown size={14} />}>{t('More')}</Button></Menu.Target>
           <Menu.Dropdown>
+            {live && next && <Menu.Item leftSection={<IconPlayerSkipForward size={14} />} onClick={() => void skip()}>{t('Skip the next')}</Menu.Item>}
             <Menu.Item leftSection={<IconHistory size={14} />} onClick={() => setDialog('backfill')}>{t('Backfill')}</Menu.Item>
             {session.may('editor') && <Menu.Item leftSection={<IconCopyPlus size={14} />} component={Link} to={`/jobs/new?clone=${job.job_id}`}>{t('Clone')}</Menu.Item>}
             {session.may('editor') && live && <Menu.Item color="red" leftSection={<IconTrash size={14} />} onClick={remove}>{t('Delete')}</Menu.Item>}

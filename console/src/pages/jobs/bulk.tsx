@@ -6,7 +6,7 @@ import type { JobRow } from '@/api/types'
 import { t, tn } from '@/i18n'
 import type { Question } from '@/parts/Confirm'
 import type { Selection } from '@/parts/DataTable'
-import { tell, tellFailure } from '@/parts/notify'
+import { tell, tellFailure, tellUndo } from '@/parts/notify'
 
 type Action = ActionRequest['action']
 
@@ -42,7 +42,10 @@ export async function askForAll(ask: (question: Question) => void, action: Actio
       act: async (reason) => {
         const more = action === 'label' ? { labels: labelsOf(label.text) } : action === 'pause' && reason ? { reason } : {}
         const done = await throughAll({ action, filter, ...more } as ActionRequest, counted, reason)
-        tell(tn('{count} job was changed', '{count} jobs were changed', done.done) + (done.refused ? ` · ${tn('{count} was refused', '{count} were refused', done.refused)}` : ''))
+        const told = tn('{count} job was changed', '{count} jobs were changed', done.done) + (done.refused ? ` · ${tn('{count} was refused', '{count} were refused', done.refused)}` : '')
+        const steps = done.done ? undoOf(action, selection, more) : []
+        if (steps.length) tellUndo(told, async () => { for (const step of steps) await call('POST /jobs/actions', { body: step }); await after() })
+        else tell(told)
         await after()
       },
     })
@@ -57,6 +60,28 @@ export function labelsOf(text: string): Record<string, string | null> {
   if (trimmed.startsWith('-')) return { [trimmed.slice(1)]: null }
   const [name = '', ...value] = trimmed.split('=')
   return { [name]: value.join('=') }
+}
+
+/** What takes a change of selected rows back; nothing if it cannot be, or if more than these rows were meant. */
+export function undoOf(action: Action, selection: Pick<Selection<Pick<JobRow, 'job_id' | 'status' | 'labels'>>, 'rows' | 'all'>, more: { labels?: Record<string, string | null> }): ActionRequest[] {
+  if (selection.all) return []
+  const was = (status: string) => selection.rows.filter((row) => row.status === status).map((row) => row.job_id)
+  if (action === 'pause' || action === 'resume') {
+    const ids = was(action === 'pause' ? 'active' : 'paused')
+    return ids.length ? [{ action: action === 'pause' ? 'resume' : 'pause', filter: { ids } } as ActionRequest] : []
+  }
+  if (action !== 'label' || !more.labels) return []
+  const steps = new Map<string, ActionRequest>()
+  for (const name of Object.keys(more.labels)) {
+    for (const row of selection.rows) {
+      const value = (row.labels?.[name] as string | undefined) ?? null
+      const key = JSON.stringify([name, value])
+      const step = steps.get(key) ?? ({ action: 'label', filter: { ids: [] }, labels: { [name]: value } } as unknown as ActionRequest)
+      step.filter.ids?.push(row.job_id)
+      steps.set(key, step)
+    }
+  }
+  return [...steps.values()]
 }
 
 function filterOf(selection: Selection<JobRow>): ActionRequest['filter'] {

@@ -9,7 +9,7 @@ import { number, t, tn } from '@/i18n'
 import { useConfirm } from '@/parts/Confirm'
 import { Empty } from '@/parts/Empty'
 import { duration } from '@/parts/instant'
-import { tell } from '@/parts/notify'
+import { tell, tellFailure, tellUndo } from '@/parts/notify'
 import { Answer, Failure, Page, Panel } from '@/parts/Page'
 import { Status } from '@/parts/Status'
 import { Time, useNow } from '@/parts/Time'
@@ -63,7 +63,7 @@ function QueueTable({ rows }: { rows: Queue[] }) {
   const refresh = () => queries.invalidateQueries({ queryKey: ['queues'] })
   const toggle = (queue: Queue) =>
     queue.paused
-      ? void call('POST /queues/{queue}/resume', { path: { queue: queue.name } }).then(refresh)
+      ? void call('POST /queues/{queue}/resume', { path: { queue: queue.name } }).then(() => { tellUndo(t('{name} goes on', { name: queue.name }), async () => { await call('POST /queues/{queue}/pause', { path: { queue: queue.name }, body: { reason: queue.paused_reason ?? null } }); await refresh() }); return refresh() }).catch(tellFailure)
       : ask({
           title: t('Pause a queue'),
           object: queue.name,

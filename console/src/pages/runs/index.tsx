@@ -1,13 +1,17 @@
-import { useQuery } from '@tanstack/react-query'
+import { IconBan, IconRefresh } from '@tabler/icons-react'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { useSearchParams } from 'react-router'
 import { call, page, type Paged } from '@/api/client'
 import type { RunView } from '@/api/schema'
+import { useSession } from '@/frame/session'
 import { number, t } from '@/i18n'
-import { DataTable, type Filter, type Filters } from '@/parts/DataTable'
+import { useConfirm } from '@/parts/Confirm'
+import { DataTable, type Filter, type Filters, type Selection } from '@/parts/DataTable'
 import { Empty } from '@/parts/Empty'
 import { Page } from '@/parts/Page'
 import { Dot, toneOf } from '@/parts/Status'
+import { askForRuns } from './bulk'
 import { runColumns, runKey } from './columns'
 import classes from './Runs.module.css'
 
@@ -19,6 +23,9 @@ function load(filters: Filters, cursor: string | null, signal: AbortSignal): Pro
 }
 
 export default function Runs() {
+  const session = useSession()
+  const ask = useConfirm()
+  const queries = useQueryClient()
   const columns = useMemo(() => runColumns(), [])
   const filters: Filter[] = [
     { name: 'job', label: t('Job'), kind: 'text', width: 180 },
@@ -29,6 +36,13 @@ export default function Runs() {
     { name: 'late', label: t('Late'), options: [{ value: 'true', label: t('late ones') }], width: 100 },
     { name: 'since', label: t('Since'), kind: 'text', width: 130 },
   ]
+  const after = () => queries.invalidateQueries({ predicate: ({ queryKey: [first] }) => ['runs', 'run-counts'].includes(String(first)) })
+  const bulk = session.may('operator')
+    ? [
+        { label: t('Run again'), icon: <IconRefresh size={14} />, act: (selection: Selection<RunView>) => void askForRuns(ask, 'again', selection, after) },
+        { label: t('Cancel runs'), icon: <IconBan size={14} />, act: (selection: Selection<RunView>) => void askForRuns(ask, 'cancel', selection, after) },
+      ]
+    : []
   return (
     <Page title={t('Runs')}>
       <Counts />
@@ -40,6 +54,7 @@ export default function Runs() {
         keyOf={runKey}
         to={(run) => (run.run_id ? `/runs/${run.run_id}` : null)}
         filters={filters}
+        bulk={bulk}
         exported="/export/runs"
         empty={<Empty title={t('Nothing has run yet')} command="sexton jobs run NAME">{t('Runs appear here as soon as a job fires. To run one now:')}</Empty>}
       />

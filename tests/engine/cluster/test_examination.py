@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sexton.cli.doctor import _judge_schedules
+from sexton.engine.cluster.examination import _judge_schedules
 from sexton.postgres.database import Database
 from sexton.schedules.zone import zone_version
 from tests.engine.upkeep.test_replanner import (

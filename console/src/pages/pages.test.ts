@@ -1,0 +1,57 @@
+/** What pages work out for themselves: what is asked for many, what takes it back, and what is shown together. */
+import { describe, expect, it } from 'vitest'
+import { takeoversOf } from './cluster'
+import { undoOf } from './jobs/bulk'
+import { writtenTexts } from './notifications/template'
+import { wishesOf } from './runs/bulk'
+
+const row = (job_id: string, status: string, labels: Record<string, string> = {}) => ({ job_id, status, labels }) as never
+
+describe('acting on runs', () => {
+  it('names the selected ones, some in each call, and leaves skipped occurrences out', () => {
+    const rows = [{ run_id: null }, ...Array.from({ length: 201 }, (_, place) => ({ run_id: `r_${place}` }))]
+    const wishes = wishesOf('again', { rows, all: false, filters: {} })
+    expect(wishes.map((wish) => wish.filter.ids?.length)).toEqual([200, 1])
+  })
+
+  it('passes the filters on if all that match are meant, and says so if there are none', () => {
+    expect(wishesOf('cancel', { rows: [], all: true, filters: { job: 'a', late: 'true', sort: 'x' } })).toEqual([{ action: 'cancel', filter: { job: 'a', late: true } }])
+    expect(wishesOf('cancel', { rows: [], all: true, filters: {} })).toEqual([{ action: 'cancel', filter: { all: true } }])
+  })
+})
+
+describe('taking a change of jobs back', () => {
+  it('resumes only those that were not paused before', () => {
+    const rows = [row('j_1', 'active'), row('j_2', 'paused')]
+    expect(undoOf('pause', { rows, all: false }, {})).toEqual([{ action: 'resume', filter: { ids: ['j_1'] } }])
+    expect(undoOf('resume', { rows, all: false }, {})).toEqual([{ action: 'pause', filter: { ids: ['j_2'] } }])
+  })
+
+  it('gives each job the label that it had', () => {
+    const rows = [row('j_1', 'active', { team: 'a' }), row('j_2', 'active'), row('j_3', 'active', { team: 'a' })]
+    expect(undoOf('label', { rows, all: false }, { labels: { team: 'b' } })).toEqual([
+      { action: 'label', filter: { ids: ['j_1', 'j_3'] }, labels: { team: 'a' } },
+      { action: 'label', filter: { ids: ['j_2'] }, labels: { team: null } },
+    ])
+  })
+
+  it('does not promise what it cannot do', () => {
+    expect(undoOf('pause', { rows: [], all: true }, {})).toEqual([])
+    expect(undoOf('delete', { rows: [row('j_1', 'active')], all: false }, {})).toEqual([])
+  })
+})
+
+describe('takeovers', () => {
+  it('are one line for shards that were taken together, the latest first', () => {
+    const shard = (number: number, taken_at: string | null, leader: string | null = 'a') => ({ shard: number, taken_at, leader, epoch: number })
+    const rows = takeoversOf([shard(0, '2027-01-01T00:00:00.1Z'), shard(1, '2027-01-01T00:00:00.9Z'), shard(2, '2027-01-02T00:00:00Z', 'b'), shard(3, null, null)])
+    expect(rows.map((each) => [each.leader, each.shards, each.epoch])).toEqual([['b', [2], 2], ['a', [0, 1], 1]])
+  })
+})
+
+describe('the texts of a template', () => {
+  it('leave out what is empty', () => {
+    expect(writtenTexts({ email: { subject: 'Hello', text: ' ' }, sms: { text: '' } })).toEqual({ email: { subject: 'Hello' } })
+    expect(writtenTexts({ sms: { text: '' } })).toBeNull()
+  })
+})

@@ -1,0 +1,71 @@
+/** Doing something to many runs: count first, then ask, then go on until it is done. */
+import { call } from '@/api/client'
+import type { RunActionRequest, RunTally, RunView } from '@/api/schema'
+import { number, t, tn } from '@/i18n'
+import type { Question } from '@/parts/Confirm'
+import type { Selection } from '@/parts/DataTable'
+import { tell, tellFailure } from '@/parts/notify'
+
+type Action = RunActionRequest['action']
+
+const TITLES: Record<Action, string> = { cancel: 'Cancel runs', again: 'Run again' }
+const EFFECTS: Record<Action, string> = {
+  cancel: 'Those that wait end at once, those that run are asked to stop. What has ended stays as it is.',
+  again: 'Each gets a new run of its job now, with the payload it had. What has not ended is left alone.',
+}
+/** So many are named in one call. */
+const MOST_IDS = 200
+
+export async function askForRuns(ask: (question: Question) => void, action: Action, selection: Selection<RunView>, after: () => unknown): Promise<void> {
+  const wishes = wishesOf(action, selection)
+  try {
+    let matched = 0
+    let estimated = false
+    for (const wish of wishes) {
+      const counted = await call('POST /runs/actions', { body: { ...wish, dry_run: true } })
+      matched += counted.matched ?? 0
+      estimated ||= counted.estimated ?? false
+    }
+    const runs = estimated ? t('{count} runs or more', { count: number(matched) }) : tn('{count} run', '{count} runs', matched)
+    ask({
+      title: t(TITLES[action]),
+      object: runs,
+      effect: t(EFFECTS[action]),
+      verb: `${t(TITLES[action])} · ${runs}`,
+      destructive: action === 'cancel',
+      act: async (reason) => {
+        const done = await throughAll(wishes, action === 'cancel' && reason ? { reason } : {}, reason)
+        tell(tn('{count} run was changed', '{count} runs were changed', done.done) + (done.refused ? ` · ${tn('{count} was refused', '{count} were refused', done.refused)}` : ''))
+        await after()
+      },
+    })
+  } catch (error) {
+    tellFailure(error)
+  }
+}
+
+/** The selected rows by their ids, some in each call, or all that match. Skipped occurrences have no run. */
+export function wishesOf(action: Action, selection: Pick<Selection<Pick<RunView, 'run_id'>>, 'rows' | 'all' | 'filters'>): RunActionRequest[] {
+  if (selection.all) {
+    const { sort: _, late, ...rest } = selection.filters
+    const filter = { ...rest, ...(late ? { late: late === 'true' } : {}) }
+    return [{ action, filter: Object.keys(filter).length ? filter : { all: true } } as RunActionRequest]
+  }
+  const ids = selection.rows.flatMap((row) => (row.run_id ? [row.run_id] : []))
+  return Array.from({ length: Math.ceil(ids.length / MOST_IDS) }, (_, place) => ({ action, filter: { ids: ids.slice(place * MOST_IDS, (place + 1) * MOST_IDS) } }) as RunActionRequest)
+}
+
+async function throughAll(wishes: RunActionRequest[], more: { reason?: string }, reason: string | undefined): Promise<{ done: number; refused: number }> {
+  let done = 0
+  let refused = 0
+  for (const wish of wishes) {
+    let after: string | null = null
+    do {
+      const answer: RunTally = await call('POST /runs/actions', { body: { ...wish, ...more, after }, reason })
+      done += (answer.done ?? 0) + (answer.requested ?? 0)
+      refused += (answer.refused ?? []).reduce((sum, each) => sum + (each.runs ?? 0), 0)
+      after = answer.cursor ?? null
+    } while (after)
+  }
+  return { done, refused }
+}

@@ -1,0 +1,246 @@
+"""Acting on many runs: those that a filter means, or some that are named, a chunk at a time.
+
+A chunk is one transaction, and between chunks nothing is held. What was done stays done, whatever becomes of
+the next chunk. A run that is refused does not keep the others: the answer says why, by code. Runs are made
+anew each time: a caller that was cut off goes on after the last cursor that it was told, or repeats its call
+with its Idempotency-Key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, Literal
+
+import msgspec
+from asyncpg import Record
+from msgspec import UNSET, field
+
+from sexton.errors import Conflict, InvalidField, SextonError
+from sexton.jobs.change import Verdict, hold_timers
+from sexton.jobs.tally import MOST_NAMED
+from sexton.model import JobStatus, RunStatus, encode_id
+from sexton.postgres.transaction import Context, command, query
+from sexton.printable import counted
+from sexton.refusal import about, check_text, not_found
+from sexton.runs.count import count_runs
+from sexton.runs.filter import ENDED, LIVE, RunFilter
+from sexton.runs.read import decoded, list_runs, run_number
+from sexton.runs.trigger import run_locked
+
+RunAction = Literal["cancel", "again"]
+LARGEST_CHUNK = 200
+# What each action is done to.
+MEANT: dict[RunAction, tuple[RunStatus, ...]] = {"cancel": LIVE, "again": ENDED}
+
+
+class RunRefusal(msgspec.Struct, frozen=True, kw_only=True):
+    """Why some of the runs were refused."""
+
+    code: Annotated[str, about("The code of the error.")]
+    message: Annotated[str, about("What the first of them was refused with.")]
+    hint: Annotated[str | None, about("What to do about it.")] = None
+    runs: Annotated[int, about("How many were.")] = 1
+    sample: Annotated[list[str], about("The ids of some of them.")] = field(default_factory=list)
+
+
+class SampledRun(msgspec.Struct, frozen=True, kw_only=True):
+    """One of the runs that are meant."""
+
+    run_id: Annotated[str, about("The run's id, `r_…`.")]
+    job_name: Annotated[str, about("Its job.")]
+    status: Annotated[str, about("Its status.")]
+
+
+class RunTally(msgspec.Struct, frozen=True, kw_only=True):
+    """How many runs were meant, and what became of them. Of a dry run nothing has become yet."""
+
+    dry_run: Annotated[bool, about("True if nothing was done.")] = False
+    matched: Annotated[
+        int, about("How many runs are meant; of a call that acts, how many it has gone through.")
+    ] = 0
+    estimated: Annotated[bool, about("True if there are more: a dry run counts up to 10,000.")] = False
+    done: Annotated[int, about("How many were cancelled, or made again.")] = 0
+    requested: Annotated[int, about("With `cancel`: how many run, and were asked to stop.")] = 0
+    refused: Annotated[list[RunRefusal], about("Why others were refused, by code.")] = field(
+        default_factory=list
+    )
+    run_ids: Annotated[list[str], about("With `again`: the runs that were made.")] = field(
+        default_factory=list
+    )
+    sample: Annotated[list[SampledRun], about("Some of the runs, in a dry run.")] = field(
+        default_factory=list
+    )
+    cursor: Annotated[str | None, about("`after` of the next call; null if no run is left.")] = None
+
+
+def check_choice(action: RunAction, chosen: RunFilter, *, all_: bool) -> RunFilter:
+    """The runs that the action is for. Refuses a filter that leaves nothing out, unless it is said that all
+    runs are meant."""
+    if chosen == RunFilter() and not all_:
+        raise InvalidField(
+            "bad_filter",
+            "nothing says which runs are meant",
+            field="filter",
+            hint="give ids, a job, a status, a queue, an error or a time, or say all",
+        )
+    meant = MEANT[action]
+    wanted = [each for each in meant if chosen.statuses is None or each in chosen.statuses]
+    if not wanted:
+        raise InvalidField(
+            "bad_value",
+            "a run that has ended cannot be cancelled"
+            if action == "cancel"
+            else "a run is not made again before it has ended",
+            field="filter.status",
+            hint=f"use {', '.join(meant)}",
+        )
+    return replace(chosen, statuses=wanted, skipped=False)
+
+
+@query
+async def count_chosen(context: Context, chosen: RunFilter, ids: Sequence[str] | None = None) -> RunTally:
+    """What acting on these runs would mean: how many they are, and some of them."""
+    if ids is not None:
+        rows = [row for row in await _find(context, ids) if row["status"] in (chosen.statuses or ())]
+        matched, estimated = len(rows), False
+        shown = [(encode_id("r", row["run_id"]), row["job_name"], row["status"]) for row in rows[:MOST_NAMED]]
+    else:
+        total = (await count_runs(context, chosen)).total(chosen)
+        matched, estimated = total.count, total.estimated
+        page = await list_runs(context, chosen, limit=MOST_NAMED)
+        shown = [(run.run_id, run.job_name, run.status) for run in page.items if run.run_id is not None]
+    sample = [SampledRun(run_id=run_id, job_name=name, status=status) for run_id, name, status in shown]
+    return RunTally(dry_run=True, matched=matched, estimated=estimated, sample=sample)
+
+
+@command
+async def act_on_runs(
+    context: Context,
+    action: RunAction,
+    chosen: RunFilter,
+    ids: Sequence[str] | None = None,
+    *,
+    reason: str | None = None,
+    after: str | None = None,
+    expected: int | None = None,
+    limit: int = LARGEST_CHUNK,
+) -> RunTally:
+    """One chunk: do it to the next runs of the filter, or to those that are named. Refused if more than
+    `expected` are meant."""
+    if expected is not None:
+        matched = (await count_chosen(context, chosen, ids)).matched
+        if matched > expected:
+            raise Conflict(
+                "count_changed",
+                f"{counted(matched, 'run is', 'runs are')} meant by now, and {expected:,} were expected",
+                hint="count again (dry_run), and confirm that number",
+            )
+    if ids is None:
+        page = await list_runs(context, chosen, cursor=after, limit=limit)
+        named, cursor = [run.run_id for run in page.items if run.run_id is not None], page.cursor
+    else:
+        named, cursor = list(dict.fromkeys(ids)), None
+    if not named:
+        return RunTally()
+    if action == "cancel":
+        return await _cancel(context, named, reason, cursor)
+    return await _again(context, named, cursor)
+
+
+async def _cancel(context: Context, named: Sequence[str], reason: str | None, cursor: str | None) -> RunTally:
+    if reason is not None:
+        check_text(reason, "reason", 1000)
+    rows = await context.fetch(
+        "recording/cancel_runs",
+        namespace=context.namespace,
+        run_ids=[run_number(each) for each in named],
+        reason=reason or "cancelled on request",
+        now=context.now,
+    )
+    verdicts: dict[str, Verdict] = {encode_id("r", row["id"]): row["outcome"] for row in rows}
+    others = [each for each in named if each not in verdicts]
+    if others:
+        ended = {encode_id("r", row["run_id"]): row["status"] for row in await _find(context, others)}
+        verdicts |= {each: _not_live(each, ended.get(each)) for each in others}
+    if rows:
+        context.changed(
+            "run.cancelled",
+            encode_id("r", rows[0]["id"]) if len(rows) == 1 else None,
+            rows[0]["name"] if len(rows) == 1 else None,
+            after={"status": "cancelled"},
+            jobs=sorted({row["job_id"] for row in rows}),
+            reason=reason,
+            detail={"count": len(rows), "run_ids": [encode_id("r", row["id"]) for row in rows[:MOST_NAMED]]},
+        )
+    return RunTally(
+        matched=len(named),
+        done=sum(verdict == "cancelled" for verdict in verdicts.values()),
+        requested=sum(verdict == "requested" for verdict in verdicts.values()),
+        refused=_refusals(verdicts),
+        cursor=cursor,
+    )
+
+
+async def _again(context: Context, named: Sequence[str], cursor: str | None) -> RunTally:
+    rows = {encode_id("r", row["run_id"]): row for row in await _find(context, named)}
+    verdicts: dict[str, Verdict] = {
+        each: not_found("run", each) if each not in rows else _not_ended(each, rows[each]["status"])
+        for each in named
+        if each not in rows or rows[each]["status"] in LIVE
+    }
+    wanted = {each: rows[each] for each in named if each not in verdicts}
+    locked = await context.fetch("jobs/lock", job_ids=sorted({row["job_id"] for row in wanted.values()}))
+    held = {each.job.id: each for each in await hold_timers(context, locked)} if locked else {}
+    for each, row in wanted.items():
+        if row["job_id"] not in held or held[row["job_id"]].job.status == JobStatus.DELETED:
+            job = encode_id("j", row["job_id"])
+            verdicts[each] = Conflict("job_deleted", f"job {job} is deleted", hint="create it again")
+    ready = [each for each in wanted if each not in verdicts]
+    if ready:
+        payloads = [decoded(wanted[each]["payload"]) if wanted[each]["payload"] else UNSET for each in ready]
+        jobs = [held[wanted[each]["job_id"]] for each in ready]
+        made = await run_locked(context, jobs, payloads, {"again": len(ready)})
+        verdicts |= dict(zip(ready, made, strict=True))
+    new = [verdict for each in named if isinstance(verdict := verdicts[each], str)]
+    return RunTally(
+        matched=len(named), done=len(new), run_ids=new, refused=_refusals(verdicts), cursor=cursor
+    )
+
+
+async def _find(context: Context, ids: Sequence[str]) -> list[Record]:
+    """Runs by their ids, live or ended; those that the namespace does not have are left out."""
+    return await context.fetch(
+        "reading/find_runs", run_ids=[run_number(each) for each in ids], namespace=context.namespace
+    )
+
+
+def _not_live(run_id: str, status: str | None) -> SextonError:
+    if status is None:
+        return not_found("run", run_id)
+    return Conflict(
+        "run_ended", f"run {run_id} has ended already: {status}", hint="choose runs that are live"
+    )
+
+
+def _not_ended(run_id: str, status: str) -> SextonError:
+    return Conflict(
+        "run_live", f"run {run_id} has not ended: it is {status}", hint="wait for it, or cancel it"
+    )
+
+
+def _refusals(verdicts: Mapping[str, Verdict]) -> list[RunRefusal]:
+    found: dict[str, list[tuple[str, SextonError]]] = {}
+    for run_id, verdict in verdicts.items():
+        if isinstance(verdict, SextonError):
+            found.setdefault(verdict.code, []).append((run_id, verdict))
+    return [
+        RunRefusal(
+            code=code,
+            message=some[0][1].message,
+            hint=some[0][1].hint,
+            runs=len(some),
+            sample=[run_id for run_id, _ in some[:MOST_NAMED]],
+        )
+        for code, some in found.items()
+    ]
