@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from sexton.app import Sexton
-from sexton.cli.doctor import Finding, _examine_system
 from sexton.config import Settings
+from sexton.engine.cluster.examination import Finding, _examine_system
 from sexton.errors import InvalidField
 from sexton.jobs.validation import read_spec
 from sexton.postgres.database import Database

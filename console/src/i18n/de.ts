@@ -893,6 +893,8 @@ const de: Readonly<Record<string, string>> = {
   'to consider': 'zu bedenken',
   'Those that wait end at once, those that run are asked to stop. What has ended stays as it is.': 'Was wartet, endet sofort; was läuft, wird gebeten aufzuhören. Was beendet ist, bleibt, wie es ist.',
   'Each gets a new run of its job now, with the payload it had. What has not ended is left alone.': 'Jeder bekommt jetzt einen neuen Lauf seines Jobs, mit den Daten, die er hatte. Was nicht beendet ist, bleibt unberührt.',
+  'Messages in/s': 'Nachrichten ein/s',
+  'Messages out/s': 'Nachrichten aus/s',
 }
 
 export default de

@@ -3,7 +3,7 @@ import { IconPencil, IconPlayerPause, IconPlayerPlay } from '@tabler/icons-react
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call, orNone } from '@/api/client'
-import type { Backlog, NodeView, QueueView } from '@/api/schema'
+import type { Backlog, NodeView, QueueAnswer } from '@/api/schema'
 import { useSession } from '@/frame/session'
 import { number, t, tn } from '@/i18n'
 import { useConfirm } from '@/parts/Confirm'
@@ -15,7 +15,7 @@ import { Status } from '@/parts/Status'
 import { Time, useNow } from '@/parts/Time'
 import classes from './Queues.module.css'
 
-type Queue = QueueView & { in_per_second?: number | null; out_per_second?: number | null }
+type Queue = QueueAnswer
 
 /** Those of the namespace; of a server that does not list them, those of the cluster. */
 async function workers(everywhere: boolean): Promise<NodeView[]> {
@@ -26,7 +26,7 @@ async function workers(everywhere: boolean): Promise<NodeView[]> {
 
 export default function Queues() {
   const session = useSession()
-  const queues = useQuery({ queryKey: ['queues'], queryFn: () => call('GET /queues', {}) as Promise<Queue[]>, refetchInterval: 10_000 })
+  const queues = useQuery({ queryKey: ['queues'], queryFn: () => call('GET /queues', {}), refetchInterval: 10_000 })
   const backlog = useQuery({ queryKey: ['backlog'], queryFn: () => orNone(call('GET /backlog', {}), []), refetchInterval: 10_000 })
   const nodes = useQuery({ queryKey: ['workers'], queryFn: () => workers(session.mayEverywhere('viewer')), refetchInterval: 10_000 })
   const unserved = backlog.data?.filter((lane) => !lane.served) ?? []
@@ -60,6 +60,7 @@ function QueueTable({ rows }: { rows: Queue[] }) {
   const ask = useConfirm()
   const queries = useQueryClient()
   const [editing, setEditing] = useState<Queue | null>(null)
+  const messages = rows.some((queue) => queue.messages)
   const refresh = () => queries.invalidateQueries({ queryKey: ['queues'] })
   const toggle = (queue: Queue) =>
     queue.paused
@@ -80,7 +81,7 @@ function QueueTable({ rows }: { rows: Queue[] }) {
         <thead>
           <tr>
             <th scope="col">{t('Queue')}</th><th scope="col">{t('State')}</th><th scope="col" data-right>{t('Waiting')}</th><th scope="col">{t('Oldest')}</th><th scope="col" data-right>{t('Running')}</th>
-            <th scope="col" data-right>{t('In/s')}</th><th scope="col" data-right>{t('Out/s')}</th><th scope="col">{t('Limits')}</th><th scope="col"><span className="hidden-label">{t('Actions')}</span></th>
+            {messages && <><th scope="col" data-right>{t('Messages in/s')}</th><th scope="col" data-right>{t('Messages out/s')}</th></>}<th scope="col">{t('Limits')}</th><th scope="col"><span className="hidden-label">{t('Actions')}</span></th>
           </tr>
         </thead>
         <tbody>
@@ -91,8 +92,7 @@ function QueueTable({ rows }: { rows: Queue[] }) {
               <td data-right>{number(queue.waiting ?? 0)}</td>
               <td>{queue.oldest_available_at ? <Time at={queue.oldest_available_at} /> : <span className="quiet">–</span>}</td>
               <td data-right>{number(queue.running ?? 0)}{queue.concurrency ? <span className="quiet"> / {number(queue.concurrency)}</span> : null}</td>
-              <td data-right>{queue.in_per_second == null ? '–' : number(queue.in_per_second, 1)}</td>
-              <td data-right>{queue.out_per_second == null ? '–' : number(queue.out_per_second, 1)}</td>
+              {messages && <><td data-right>{queue.messages ? number(queue.messages.arrival_per_second, 1) : '–'}</td><td data-right>{queue.messages ? number(queue.messages.drain_per_second, 1) : '–'}</td></>}
               <td className="quiet">{limitText(queue)}</td>
               <td data-right>
                 {session.may('editor') && <Button variant="subtle" color="gray" leftSection={<IconPencil size={13} />} onClick={() => setEditing(queue)}>{t('Limits')}</Button>}
