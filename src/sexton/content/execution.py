@@ -16,7 +16,7 @@ from typing import Any
 import asyncpg
 import msgspec
 
-from sexton.content import release_execution, window
+from sexton.content import release_execution, release_giving_up, window
 from sexton.content.adapters.base import Adapter, AdapterServices, NotNow, NotPossible
 from sexton.content.adapters.configured import UnknownAdapter, needs_config
 from sexton.content.adapters.opened import OpenAdapters
@@ -98,7 +98,7 @@ class OpenContent:
         why = error.partition("\n")[0]
         if isinstance(run.payload, dict) and "release" in run.payload:
             why = self._services.renderer.secrets.mask(why)
-            await release_execution.give_up(self._services.database, run, why)
+            await release_giving_up.give_up(self._services.database, run, why)
         else:
             await self._tell_failed(run, why)
 

@@ -39,11 +39,10 @@ from sexton.content.reach import own_database
 from sexton.content.together import apply_all
 from sexton.engine import crash
 from sexton.errors import LeaseLost
-from sexton.model import Cancel, Failure, Outcome, Snooze, Success, Trigger, decode_id, encode_id
+from sexton.model import Cancel, Failure, Outcome, Snooze, Success, Trigger, decode_id
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
 from sexton.runs.retry import tries
-from sexton.runs.trigger import run_now
 from sexton.targets.run import RunContext, describe
 
 Mask = Callable[[str], str]
@@ -93,7 +92,7 @@ async def check_before_time(database: Database, adapter: Adapter, run: RunContex
     """Its author is told what would go wrong while there is time to mend it."""
     try:
         async with database.transaction() as connection:
-            row = await _lock(Context(database, actor=ACTOR, connection=connection), run, "check")
+            row = await lock_of_run(Context(database, actor=ACTOR, connection=connection), run, "check")
     except Left as why:
         return Cancel(str(why))
     context = Context(database, namespace=row["namespace"], actor=ACTOR)
@@ -108,7 +107,7 @@ async def check_before_time(database: Database, adapter: Adapter, run: RunContex
     return Success({"findings": len(findings)})
 
 
-async def _lock(context: Context, run: RunContext, word: str) -> asyncpg.Record:
+async def lock_of_run(context: Context, run: RunContext, word: str) -> asyncpg.Record:
     payload = run.payload if isinstance(run.payload, dict) else {}
     number = decode_id(RELEASE, str(payload.get(word, "")))
     row = number is not None and await context.fetchrow(
@@ -122,7 +121,7 @@ async def _lock(context: Context, run: RunContext, word: str) -> asyncpg.Record:
 async def _stand(context: Context, run: RunContext) -> asyncpg.Record:
     """Lock the release of a run. Raises `Left` if it does not stand any more, `NotYet` if an earlier action
     on one of its entities has not ended."""
-    row = await _lock(context, run, "release")
+    row = await lock_of_run(context, run, "release")
     if row["cancelled_at"] is not None:
         raise Left(f"it was called off by {row['cancelled_by']}")
     if row["done_at"] is not None:
@@ -159,46 +158,9 @@ async def tell_failed(database: Database, run: RunContext, why: str) -> None:
         await _tell_alone(Context(database, actor=ACTOR), run, NoticeEvent.FAILED, why)
 
 
-async def give_up(database: Database, run: RunContext, why: str) -> None:
-    """Its run is dead. If that ended the process of its worker, it may have left the release half-way: with
-    `on_failure: undo` nothing more goes out then, and a run of its own undoes what did; what was in doubt
-    counts as gone out. If that run dies as well, what is left is not undone."""
-    context = Context(database, actor=ACTOR)
-    with suppress(Left):
-        async with database.transaction() as connection:
-            row = await _lock(replace(context, connection=connection), run, "release")
-            own = replace(context, connection=connection, namespace=row["namespace"])
-            over = row["cancelled_at"] is not None or row["done_at"] is not None
-            if not over and row["begun_run"] == run.id and row["on_failure"] == OnFailure.UNDO:
-                await _leave_half_way(own, run, row, why)
-    await tell_failed(database, run, why)
-
-
-async def _leave_half_way(context: Context, run: RunContext, row: asyncpg.Record, why: str) -> None:
-    named = {"release_id": row["id"], "namespace": row["namespace"]}
-    items = await context.fetch("content/list_items", **named)
-    if row["failed_at"] is not None:
-        left = [item for item in items if item["result"] == "changed"]
-        await _note(
-            context, run, [_Item(item, "not_undone", f"it could not be undone: {why}") for item in left]
-        )
-        return
-    account = [
-        _Item(item, "skipped", "another item failed")
-        if item["begun_at"] is None
-        else _Item(item, "changed", f"it may have gone out: {why}")
-        for item in items
-        if item["result"] is None
-    ]
-    await _note(context, run, account)
-    await context.execute("content/end_release", failed=True, error=why, run_id=run.id, **named)
-    if any(item["begun_at"] is not None for item in items):
-        await run_now(context, encode_id("j", row["job_id"]))
-
-
 async def _tell_alone(context: Context, run: RunContext, event: NoticeEvent, error: str) -> None:
     async with context.database.transaction() as connection:
-        row = await _lock(replace(context, connection=connection), run, "release")
+        row = await lock_of_run(replace(context, connection=connection), run, "release")
         own = replace(context, connection=connection, namespace=row["namespace"])
         if row["cancelled_at"] is None and row["done_at"] is None:
             await _tell_once(own, row, event, error=error)
@@ -227,7 +189,7 @@ def _change(row: asyncpg.Record, run: RunContext) -> ContentChange:
 
 async def _inside(context: Context, adapter: Adapter, run: RunContext) -> Outcome:
     done: dict[RunContext, Any] = {}
-    account: list[_Item] = []
+    account: list[ReleasedItem] = []
     try:
         async with run.shared_transaction(done) as connection:
             context = replace(context, connection=connection)
@@ -243,7 +205,7 @@ async def _inside(context: Context, adapter: Adapter, run: RunContext) -> Outcom
             error = _error(account)
             if error is not None and row["on_failure"] == OnFailure.UNDO:
                 raise _Broken(error)
-            await _note(context, run, account)
+            await note_items(context, run, account)
             await _end(context, run, row, account)
             if error is None:
                 done[run] = _summary(account)
@@ -259,7 +221,7 @@ async def _inside(context: Context, adapter: Adapter, run: RunContext) -> Outcom
             context = replace(context, connection=connection)
             row = await _stand(context, run)
             if row["failed_at"] is None:
-                await _note(context, run, kept)
+                await note_items(context, run, kept)
                 await _end(context, run, row, kept)
         return Failure(str(why), permanent=True)
     return Success(done[run]) if run in done else Failure(error or "", permanent=True)
@@ -267,7 +229,7 @@ async def _inside(context: Context, adapter: Adapter, run: RunContext) -> Outcom
 
 async def _apply_inside(
     context: Context, adapter: Adapter, run: RunContext, row: asyncpg.Record, items: Sequence[asyncpg.Record]
-) -> list[_Item]:
+) -> list[ReleasedItem]:
     changes = [_change(item, run) for item in items]
     if not changes:
         return []
@@ -277,17 +239,20 @@ async def _apply_inside(
     broken = [place for place, each in enumerate(made) if isinstance(each, NotPossible)]
     if not broken or row["on_failure"] != OnFailure.STOP:
         await savepoint.commit()
-        return [_Item.of(item, each) for item, each in zip(items, made, strict=True)]
+        return [ReleasedItem.of(item, each) for item, each in zip(items, made, strict=True)]
     await savepoint.rollback()
     first = broken[0]
     before = await apply_all(adapter, context, changes[:first]) if first else []
-    account = [_Item.of(item, each) for item, each in zip(items[:first], before, strict=True)]
-    account.append(_Item.of(items[first], made[first]))
-    return [*account, *(_Item(item, "skipped", "an item before it failed") for item in items[first + 1 :])]
+    account = [ReleasedItem.of(item, each) for item, each in zip(items[:first], before, strict=True)]
+    account.append(ReleasedItem.of(items[first], made[first]))
+    return [
+        *account,
+        *(ReleasedItem(item, "skipped", "an item before it failed") for item in items[first + 1 :]),
+    ]
 
 
 @dataclass(frozen=True, slots=True)
-class _Item:
+class ReleasedItem:
     """What became of an item."""
 
     row: asyncpg.Record
@@ -296,13 +261,13 @@ class _Item:
     applied: Applied | None = None
 
     @classmethod
-    def of(cls, row: asyncpg.Record, made: Applied | NotPossible) -> _Item:
+    def of(cls, row: asyncpg.Record, made: Applied | NotPossible) -> ReleasedItem:
         if isinstance(made, NotPossible):
             return cls(row, "failed", str(made))
         return cls(row, made.effect, None, made)
 
 
-def _error(account: Sequence[_Item]) -> str | None:
+def _error(account: Sequence[ReleasedItem]) -> str | None:
     """Why a release failed, if it did."""
     failed = [item for item in account if item.result == "failed"]
     if not failed:
@@ -310,11 +275,11 @@ def _error(account: Sequence[_Item]) -> str | None:
     return f"{len(failed)} of {len(account)} items failed: {failed[0].error}"
 
 
-def _summary(account: Sequence[_Item]) -> dict[str, int]:
+def _summary(account: Sequence[ReleasedItem]) -> dict[str, int]:
     return {result: sum(item.result == result for item in account) for result in ("changed", "no_op")}
 
 
-async def _note(context: Context, run: RunContext, account: Sequence[_Item]) -> None:
+async def note_items(context: Context, run: RunContext, account: Sequence[ReleasedItem]) -> None:
     """Record what became of items."""
     went = [(item, item.applied) for item in account if item.applied is not None]
     if went:
@@ -339,7 +304,9 @@ async def _note(context: Context, run: RunContext, account: Sequence[_Item]) -> 
     )
 
 
-async def _end(context: Context, run: RunContext, row: asyncpg.Record, account: Sequence[_Item]) -> None:
+async def _end(
+    context: Context, run: RunContext, row: asyncpg.Record, account: Sequence[ReleasedItem]
+) -> None:
     """The release is over: say so, and tell its author."""
     error = _error(account) or row["error"]
     await context.execute(
@@ -356,7 +323,7 @@ async def _end(context: Context, run: RunContext, row: asyncpg.Record, account: 
         await _tell_once(context, row, NoticeEvent.FAILED, error=error, items=_told(account))
 
 
-def _told(account: Sequence[_Item]) -> list[dict[str, Any]]:
+def _told(account: Sequence[ReleasedItem]) -> list[dict[str, Any]]:
     return [
         {
             "content_id": f"{item.row['entity_type']}/{item.row['entity_id']}",
@@ -397,7 +364,9 @@ class _Outside:
             await self._break_off()
             if row["on_failure"] == OnFailure.UNDO and not await self._undo():
                 return Snooze(UNDO_AGAIN_SECONDS)
-        account = [_Item(item, item["result"] or "skipped", item["error"]) for item in await self._items()]
+        account = [
+            ReleasedItem(item, item["result"] or "skipped", item["error"]) for item in await self._items()
+        ]
         async with self._writing() as context:
             await _end(context, self._run, row, account)
         error = _error(account) or row["error"]
@@ -436,7 +405,7 @@ class _Outside:
             made = NotPossible(self._mask(describe(error).partition("\n")[0]))
         crash.point("step.acted")
         async with self._writing() as context:
-            await _note(context, self._run, [_Item.of(item, made)])
+            await note_items(context, self._run, [ReleasedItem.of(item, made)])
         crash.point("step.noted")
         return isinstance(made, NotPossible)
 
@@ -455,10 +424,14 @@ class _Outside:
     async def _break_off(self) -> None:
         """What has not gone out does not go out any more."""
         items = await self._items()
-        left = [_Item(item, "skipped", "another item failed") for item in items if item["result"] is None]
-        failed = [_Item(item, item["result"], item["error"]) for item in items if item["result"] == "failed"]
+        left = [
+            ReleasedItem(item, "skipped", "another item failed") for item in items if item["result"] is None
+        ]
+        failed = [
+            ReleasedItem(item, item["result"], item["error"]) for item in items if item["result"] == "failed"
+        ]
         async with self._writing() as context:
-            await _note(context, self._run, left)
+            await note_items(context, self._run, left)
             await context.execute(
                 "content/end_release",
                 release_id=self._row["id"],
@@ -507,10 +480,14 @@ class _Outside:
                 version=applied.version,
                 run_id=self._run.id,
             )
-            await _note(context, self._run, [_Item(item, "undone", "undone: another item failed")])
+            await note_items(
+                context, self._run, [ReleasedItem(item, "undone", "undone: another item failed")]
+            )
 
     async def _not_undone(self, item: asyncpg.Record, why: str) -> None:
         async with self._writing() as context:
-            await _note(
-                context, self._run, [_Item(item, "not_undone", f"it could not be undone: {self._mask(why)}")]
+            await note_items(
+                context,
+                self._run,
+                [ReleasedItem(item, "not_undone", f"it could not be undone: {self._mask(why)}")],
             )
