@@ -108,7 +108,7 @@ function Takeovers({ shards }: { shards: ShardView[] }) {
   const rows = takeoversOf(shards)
   if (rows.length === 0) return <Empty title={t('No takeover is recorded')} />
   return (
-    <div className={tables.scroll}>
+    <div className={tables.scroll} tabIndex={0} role="group" aria-label={t('Takeovers')}>
       <table className={tables.table}>
         <tbody>{rows.slice(0, 20).map((row) => <tr key={`${row.at}-${row.leader}`}><td><Time at={row.at} show="both" seconds /></td><td>{tn('{count} shard', '{count} shards', row.shards.length)}</td><td className="quiet">{t('epoch {number}', { number: row.epoch })}</td><td className="clip">{row.leader ?? t('no leader')}</td></tr>)}</tbody>
       </table>

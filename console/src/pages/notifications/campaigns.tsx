@@ -102,7 +102,7 @@ function Audience({ campaign }: { campaign: CampaignView }) {
 function Zones({ check }: { check: CampaignCheck }) {
   return (
     <>
-      <div className={tables.scroll}><table className={tables.table}>
+      <div className={tables.scroll} tabIndex={0} role="group" aria-label={t('When, by zone')}><table className={tables.table}>
         <thead><tr><th scope="col">{t('Time zone')}</th><th scope="col">{t('When')}</th><th scope="col" data-right>{t('Recipients')}</th></tr></thead>
         <tbody>{check.zones.slice(0, 40).map((zone) => <tr key={zone.timezone}><td>{zone.timezone}</td><td>{zone.send_at_utc ? <Time at={zone.send_at_utc} zone={zone.timezone} show="both" /> : t('skipped')}</td><td data-right>{number(zone.recipients)}</td></tr>)}</tbody>
       </table></div>

@@ -27,7 +27,7 @@ function Channel({ channel }: { channel: ChannelHealth }) {
   return (
     <Panel title={channelName(channel.channel)} right={<Status status={LOOKS[channel.state] ?? 'pending'} label={t(channel.state)} />} flush>
       {channel.providers.length === 0 ? <p className={tables.none}>{channel.note ?? t('No provider')}</p> : (
-        <div className={tables.scroll}><table className={tables.table}>
+        <div className={tables.scroll} tabIndex={0} role="group" aria-label={channelName(channel.channel)}><table className={tables.table}>
           <thead><tr><th scope="col">{t('Provider')}</th><th scope="col">{t('Kind')}</th><th scope="col">{t('State')}</th><th scope="col" data-right>{t('Accepted')}</th><th scope="col" data-right>{t('Rejected')}</th><th scope="col" data-right>{t('Failed')}</th><th scope="col" data-right>{t('Unclear')}</th><th scope="col">{t('Last accepted')}</th><th scope="col">{t('Last failed')}</th></tr></thead>
           <tbody>{channel.providers.map((each) => <Provider key={each.name} provider={each} />)}</tbody>
         </table></div>

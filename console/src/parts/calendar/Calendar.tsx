@@ -152,7 +152,8 @@ function Hour({ hour, children }: { hour: string; children: ReactNode }) {
 function Chip({ event, zone, open, move }: { event: CalendarEvent; zone: string; open(event: CalendarEvent): void; move: Props['move'] }) {
   const movable = Boolean(event.movable && move)
   const time = wallOf(new Date(event.at), zone).slice(11)
-  const label = `${time} ${event.title}${event.detail ? `, ${event.detail}` : ''}${event.status ? `, ${stateName(event.status)}` : ''}${event.count && event.count > 1 ? `, ${tn('{count} time', '{count} times', event.count)}` : ''}${movable ? `. ${t('Press m to move it')}` : ''}`
+  const many = event.count && event.count > 1 ? `×${number(event.count)}` : ''
+  const label = `${time} ${event.title}${many && ` ${many}`}${event.detail ? `, ${event.detail}` : ''}${event.status ? `, ${stateName(event.status)}` : ''}${movable ? `. ${t('Press m to move it')}` : ''}`
   return (
     <Tooltip label={label} openDelay={500}>
       <button
@@ -172,8 +173,8 @@ function Chip({ event, zone, open, move }: { event: CalendarEvent; zone: string;
           }
         }}
       >
-        <span className={classes.time}>{time}</span> <span className={classes.name}>{event.title}</span>
-        {event.count && event.count > 1 ? <span className={classes.times}>×{number(event.count)}</span> : null}
+        <span className={classes.time}>{time}</span> <span className={classes.name}>{event.title}</span>{' '}
+        {many && <span className={classes.times}>{many}</span>}
       </button>
     </Tooltip>
   )
