@@ -5,6 +5,7 @@ from __future__ import annotations
 from sexton.config import Settings
 from sexton.postgres.database import Database
 from sexton.security.role import Role
+from sexton.security.secrets import new_key
 from tests.api.conftest import Api, serve
 from tests.api.test_access import ADMIN, CONFIGURED, make_key
 
@@ -27,3 +28,13 @@ async def test_it_concerns_the_whole_cluster(database: Database) -> None:
         assert (await api("GET", "/cluster/doctor", headers=everywhere)).status == 200
         assert (await api("GET", "/cluster/doctor", headers=ADMIN)).status == 200
         assert (await api("GET", "/cluster/doctor")).status == 401
+
+
+async def test_secrets_that_cannot_be_read_are_counted_not_named(database: Database) -> None:
+    async with serve(database, Settings(api_keys=CONFIGURED, secret_key=new_key())) as api:
+        given = {"value": "hunter2", "hosts": ["crm.example.com"]}
+        assert (await api("PUT", "/secrets/ledger-of-acme", given, headers=ADMIN)).status == 204
+    async with serve(database, Settings(api_keys=CONFIGURED, secret_key=new_key())) as api:
+        told = (await api("GET", "/cluster/doctor", headers=ADMIN)).content.decode()
+    assert "secrets that cannot be read with the key here: " in told
+    assert "ledger-of-acme" not in told
