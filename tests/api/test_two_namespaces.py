@@ -30,6 +30,7 @@ MARKS = ("ash-tree", "oak-tree")
 #: What is not of a namespace, and why.
 APART = {
     "get_cluster": "of all namespaces",
+    "examine_cluster": "of all namespaces",
     "drain_node": "of all namespaces",
     "metrics": "of all namespaces",
     "create_namespace": "of all namespaces",

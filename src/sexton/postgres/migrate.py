@@ -16,6 +16,7 @@ import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from sexton.errors import Conflict, Unavailable
 from sexton.postgres import locks
@@ -45,15 +46,17 @@ class Migration:
         return int(found[1]) if found else self.number
 
 
-def migrations() -> list[Migration]:
-    """All that this version of Sexton knows, in order."""
+@cache
+def migrations() -> tuple[Migration, ...]:
+    """All that this version of Sexton knows, in order. They are read once: the files of a running process may
+    be replaced by those of another version."""
     found = []
     for folder in folders("migrations"):
         for file in folder.iterdir():
             if file.name.endswith(".sql"):
                 number, _, name = file.name.removesuffix(".sql").partition("_")
                 found.append(Migration(int(number), name, file.read_text("utf-8")))
-    return sorted(found, key=lambda migration: migration.number)
+    return tuple(sorted(found, key=lambda migration: migration.number))
 
 
 async def pending(database: Database, known: Sequence[Migration] | None = None) -> list[Migration]:
