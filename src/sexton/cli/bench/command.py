@@ -25,11 +25,13 @@ from sexton.cli.bench.steady import steady as measure_steady
 from sexton.cli.output import Table, console, write_json
 from sexton.cli.remote import Json
 from sexton.config import load
-from sexton.engine.up.machine import default_workers
+from sexton.engine.up.machine import cores, default_workers
 from sexton.errors import InvalidField
 from sexton.postgres.server import private_server
 
 Workers = Annotated[int | None, Parameter(help="Worker processes. Default: cores less one.")]
+# A worker that sends waits for the database half of its time.
+Senders = Annotated[int | None, Parameter(help="Worker processes. Default: one for each core.")]
 Repeat = Annotated[int, Parameter(help="Measure so many times and show the best.")]
 DatabaseUrl = Annotated[
     str | None,
@@ -173,7 +175,7 @@ def console_pages(
 def campaign(
     *,
     recipients: Annotated[int, Parameter(help="Recipients of the campaign.")] = 100_000,
-    workers: Workers = None,
+    workers: Senders = None,
     smtp: Annotated[bool, Parameter(help="By SMTP to a server on this machine. Default: nowhere.")] = False,
     single: Annotated[bool, Parameter(help="Single messages due at the same second instead.")] = False,
     repeat: Repeat = 1,
@@ -187,7 +189,7 @@ def campaign(
     ratio. With --json the last line of the output is one object.
     """
     _check(recipients=recipients, repeat=repeat)
-    count = _workers(workers)
+    count = _workers(workers, cores())
     return _run(
         lambda url: measure_campaign(
             url, recipients=recipients, workers=count, smtp=smtp, single=single, say=_say
@@ -237,8 +239,8 @@ def _server(database_url: str | None, data: Path | None) -> Iterator[str]:
         yield stack.enter_context(private_server(directory.absolute()))
 
 
-def _workers(given: int | None) -> int:
-    count = load({"workers": given}).workers or default_workers()
+def _workers(given: int | None, default: int | None = None) -> int:
+    count = load({"workers": given}).workers or default or default_workers()
     _check(workers=count)
     return count
 

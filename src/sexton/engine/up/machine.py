@@ -131,10 +131,14 @@ async def supervise(
     return None
 
 
+def cores() -> int:
+    """Those that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def default_workers() -> int:
     """One core is for the scheduler and the database."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, cores - 1)
+    return max(1, cores() - 1)
 
 
 async def joined(url: str, schema: str, pids: list[int]) -> bool:
