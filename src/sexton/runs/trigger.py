@@ -190,9 +190,9 @@ async def cancel_run(context: Context, run_id: str, *, reason: str | None = None
     """`cancelled` if the run was waiting, `requested` if it runs: its worker is asked to stop it."""
     number = run_number(run_id)
     found = await context.fetchrow(
-        "recording/cancel_run",
+        "recording/cancel_runs",
         namespace=context.namespace,
-        run_id=number,
+        run_ids=[number],
         reason=reason or "cancelled on request",
         now=context.now,
     )

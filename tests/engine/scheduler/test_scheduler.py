@@ -234,7 +234,9 @@ async def test_a_one_off_completes_its_job(database: Database, stage: Stage) -> 
     assert [each.name for each in (await list_jobs(context, JobFilter(status="active"))).items] == ["job"]
     assert (await list_jobs(context, JobFilter(status="completed"))).items == []
     [run] = await runs_of(database, job)
-    await database.fetch("recording/cancel_run", namespace="default", run_id=run["id"], reason="", now=None)
+    await database.fetch(
+        "recording/cancel_runs", namespace="default", run_ids=[run["id"]], reason="", now=None
+    )
     shown = await get(context, "job")
     assert (shown.status, shown.last_outcome) == ("completed", "cancelled")
     assert shown.completed_at is not None
@@ -391,7 +393,7 @@ async def test_what_is_caught_up_runs_one_after_another(
         assert runs[0]["cancel_requested_at"] is None
         started.append(runs[0]["scheduled_at"])
         await database.fetch(
-            "recording/cancel_run", namespace="default", run_id=runs[0]["id"], reason="", now=None
+            "recording/cancel_runs", namespace="default", run_ids=[runs[0]["id"]], reason="", now=None
         )
     assert started[:4] == missed
     assert len(started) == (5 if overlap in ("QUEUE_ONE", "CANCEL_RUNNING") else 4)
@@ -408,7 +410,7 @@ async def test_workers_are_told_of_the_next_missed_run(database: Database, stage
     try:
         await listening.add_listener("sexton_runs", lambda _c, _p, _ch, payload: told.append(str(payload)))
         await database.fetch(
-            "recording/cancel_run", namespace="default", run_id=live["id"], reason="", now=None
+            "recording/cancel_runs", namespace="default", run_ids=[live["id"]], reason="", now=None
         )
         await listening.execute("select 1")
     finally:

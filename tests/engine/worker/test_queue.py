@@ -228,7 +228,7 @@ async def test_a_run_to_be_retried_that_was_cancelled_ends(store: Store, queue: 
     run, node = await store.run(), await store.node()
     await queue.claim(node, [await store.lane()], 10, now=NOW)
     outcome = await store.database.fetchval(
-        "recording/cancel_run", namespace="default", run_id=run, reason="enough", now=NOW
+        "recording/cancel_runs", namespace="default", run_ids=[run], reason="enough", now=NOW
     )
     assert outcome == "requested"
     await queue.retry(node, [(run, 1, BEGAN, BEGAN, 60.0, "failed", "boom")], now=NOW)
@@ -418,7 +418,7 @@ async def test_cancelling_ends_what_waits_and_asks_what_runs(store: Store, queue
     assert (await store.live(other))["cancel_requested_at"] is None
     assert (
         await store.database.fetch(
-            "recording/cancel_run", namespace="default", run_id=waiting, reason=None, now=NOW
+            "recording/cancel_runs", namespace="default", run_ids=[waiting], reason=None, now=NOW
         )
         == []
     )

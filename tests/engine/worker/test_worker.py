@@ -310,7 +310,7 @@ async def test_a_cancel_request_reaches_the_running_handler(store: Store) -> Non
     async with working(store.database, {"work": work}, by_itself=True) as worker:
         await running.wait()
         outcome = await store.database.fetchval(
-            "recording/cancel_run", namespace="default", run_id=run, reason="a person said so", now=NOW
+            "recording/cancel_runs", namespace="default", run_ids=[run], reason="a person said so", now=NOW
         )
         assert outcome == "requested"
         # The request rings, and the next beat brings it.
@@ -323,7 +323,7 @@ async def test_a_cancel_request_reaches_the_running_handler(store: Store) -> Non
 async def test_a_pending_run_is_cancelled_at_once(store: Store) -> None:
     run = await store.run(available_at=NOW + timedelta(hours=1))
     outcome = await store.database.fetchval(
-        "recording/cancel_run", namespace="default", run_id=run, reason="not needed", now=NOW
+        "recording/cancel_runs", namespace="default", run_ids=[run], reason="not needed", now=NOW
     )
     assert outcome == "cancelled"
     ended = await store.history(run)

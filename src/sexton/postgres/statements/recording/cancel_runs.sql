@@ -29,6 +29,8 @@ ended as (
 ),
 -- include: recorded
 -- include: promoted
-select found.id, found.job_id, found.name, case when found.state = 'running' then 'requested' else 'cancelled' end as outcome
+select
+    case when found.state = 'running' then 'requested' else 'cancelled' end as outcome,
+    found.id, found.state, found.job_id, found.name
 from found
 where (select count(*) from asked) >= 0
