@@ -7,8 +7,9 @@ from sexton.api.operation import Answer, Call, operation
 from sexton.api.run_action_routes import RunActionFilter, RunActionRequest
 from sexton.api.runs import filter_of
 from sexton.errors import InvalidField
-from sexton.runs.bulk import RunTally, act_on_runs, check_choice, count_chosen
+from sexton.runs.bulk import act_on_runs, check_choice, count_chosen
 from sexton.runs.filter import RunFilter
+from sexton.runs.tally import RunTally
 
 
 @operation(

@@ -88,7 +88,7 @@ GROUPS = {
         },
     ),
     "runs": Group(
-        "Look at runs, wait for them, cancel them.",
+        "Look at runs, wait for them, cancel them, run them again.",
         {
             "list": Command("sexton.cli.runs:list_", "List runs: live ones first, then the latest."),
             "show": Command(
@@ -98,8 +98,10 @@ GROUPS = {
                 "sexton.cli.runs:wait", "Wait for the end of a run: 0 if it is a success, 1 if not."
             ),
             "cancel": Command(
-                "sexton.cli.runs:cancel",
-                "Cancel a run; if it runs, its worker is asked to stop.",
+                "sexton.cli.runs:cancel", "Cancel runs; workers are asked to stop those that run."
+            ),
+            "again": Command(
+                "sexton.cli.runs:again", "Run ended runs again, with the payloads that they had."
             ),
         },
     ),

@@ -108,6 +108,7 @@ def command(
         choices = [
             option_of(each, f"--{each.name}", None if each.default is None else EMPTY, times)
             for each in (() if chosen is None else msgspec.structs.fields(chosen))
+            if each.name not in without
         ]
         path = re.findall(r"\{(\w+)\}", route.path) if chosen is None else []
         filters = tuple(each.flag for each in options if each.name != LIMIT)

@@ -1,14 +1,18 @@
-"""Acting on many jobs from the command line: count, ask, then chunk after chunk."""
+"""Acting on many jobs or runs from the command line: count, ask, then chunk after chunk."""
 
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any
+from collections.abc import Callable, Mapping
+from shlex import quote
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 from cyclopts import Parameter
 
 from sexton.api import routes
+from sexton.api.route import Route
+from sexton.api.run_action_routes import ACT_ON_RUNS
 from sexton.cli import DONE, NOT_DONE
 from sexton.cli.client import path_of
 from sexton.cli.command import Ask
@@ -17,46 +21,87 @@ from sexton.cli.remote import confirm
 from sexton.errors import InvalidField
 from sexton.jobs.tally import Tally
 from sexton.printable import counted
+from sexton.runs.tally import RunTally
 
-# What is done to the jobs, in the words before and after it.
-WORDS = {
-    "pause": ("Pause", "paused"),
-    "resume": ("Resume", "resumed"),
-    "run": ("Run", "run"),
-    "delete": ("Delete", "deleted"),
-    "label": ("Label", "labelled"),
-}
 NAMED = 3
 
-DryRun = Annotated[bool, Parameter(help="Only say how many jobs are meant, and show some.")]
-After = Annotated[str | None, Parameter(help="Go on after this job: its id, j_….")]
+
+class Many(NamedTuple):
+    """What is acted on: how it is called and shown, and what is done to it in words before and after."""
+
+    noun: str
+    route: Route
+    tally: type[Tally] | type[RunTally]
+    words: Mapping[str, tuple[str, str]]
+    #: Actions that do it once more when they are repeated.
+    anew: tuple[str, ...]
+    columns: tuple[str, ...]
+    row: Callable[[Any], tuple[str, ...]]
+    title: Callable[[Any], str]
+    choose: str
+
+
+JOBS = Many(
+    "job",
+    routes.ACT_ON_JOBS,
+    Tally,
+    {
+        "pause": ("Pause", "paused"),
+        "resume": ("Resume", "resumed"),
+        "run": ("Run", "run"),
+        "delete": ("Delete", "deleted"),
+        "label": ("Label", "labelled"),
+    },
+    ("run",),
+    ("name", "id", "status"),
+    lambda job: (job.name, job.job_id, job.status),
+    lambda job: cut(job.name, 40),
+    "--label, --name 'bulk-*', --status … or --all",
+)
+RUNS = Many(
+    "run",
+    ACT_ON_RUNS,
+    RunTally,
+    {"cancel": ("Cancel", "cancelled"), "again": ("Repeat", "repeated")},
+    ("again",),
+    ("job", "run", "status"),
+    lambda run: (run.job_name, run.run_id, run.status),
+    lambda run: f"{run.run_id} of {cut(run.job_name, 40)}",
+    "--job, --status dead, --since -2h … or --all",
+)
+
+DryRun = Annotated[bool, Parameter(help="Only say how many are meant, and show some.")]
+After = Annotated[str | None, Parameter(help="Go on after this one, as was told when it was cut off.")]
 Key = Annotated[
     str | None,
-    Parameter(help="The same command with the same key goes on where it was cut off, and runs no job twice."),
+    Parameter(
+        help="The same command with the same key goes on where it was cut off, and does nothing twice."
+    ),
 ]
 
 
-def named(ask: Ask, job: str | None, **for_many: Any) -> str | None:
-    """The job that was named; None: a filter says which ones are meant."""
-    if job is not None and ask.chosen:
+def named(ask: Ask, one: str | None, what: Many = JOBS, **for_many: Any) -> str | None:
+    """The job or run that was named; None: a filter says which ones are meant."""
+    noun = what.noun
+    if one is not None and ask.chosen:
         raise InvalidField(
-            "bad_filter", f"the job {job} and a filter are given", field="job", hint="give one of them"
+            "bad_filter", f"the {noun} {one} and a filter are given", field=noun, hint="give one of them"
         )
-    if job is None and not ask.chosen:
-        hint = "name a job, or those that are meant: --label, --name 'bulk-*', --status … or --all"
-        raise InvalidField("bad_filter", "nothing says which jobs are meant", field="job", hint=hint)
+    if one is None and not ask.chosen:
+        hint = f"name a {noun}, or those that are meant: {what.choose}"
+        raise InvalidField("bad_filter", f"nothing says which {noun}s are meant", field=noun, hint=hint)
     for name, value in for_many.items():
-        if job is not None and value:
+        if one is not None and value:
             option = f"--{name.replace('_', '-')}"
-            raise InvalidField(
-                "bad_value", f"{option} is for many jobs", field=name, hint="leave it out, or give a filter"
-            )
-    return job
+            hint = "leave it out, or give a filter"
+            raise InvalidField("bad_value", f"{option} is for many {noun}s", field=name, hint=hint)
+    return one
 
 
 def act(
     ask: Ask,
     action: str,
+    what: Many = JOBS,
     *,
     yes: bool,
     dry_run: bool,
@@ -64,26 +109,25 @@ def act(
     key: str | None = None,
     **options: Any,
 ) -> int:
-    """Do it to all jobs of the filter, once the user has seen how many they are."""
+    """Do it to all of the filter, once the user has seen how many they are."""
     wish = {"action": action, "filter": dict(ask.chosen), **options}
     place = {} if after is None else {"after": after}
-    found = _ask(ask, {**wish, **place, "dry_run": True})
+    found = _ask(ask, what, {**wish, **place, "dry_run": True})
     if dry_run or not found.matched:
-        _show(ask, action, found)
+        _show(ask, what, action, found)
         return DONE
-    names = ", ".join(cut(job.name, 40) for job in found.sample[:NAMED]) + ", …" * (found.matched > NAMED)
-    if not confirm(f"{WORDS[action][0]} {counted(found.matched, 'job')} ({names})?", yes):
+    names = ", ".join(map(what.title, found.sample[:NAMED])) + ", …" * (found.matched > NAMED)
+    if not confirm(f"{what.words[action][0]} {_counted(what, found)} ({names})?", yes):
         return NOT_DONE
     # A request that is repeated with its key must be the same: what was counted may not be.
-    bounds = {} if key else {"through": found.through}
+    bounds = {} if key or found.through is None else {"through": found.through}
     first = {} if key or yes else {"expected": found.matched}
-    done = Tally(cursor=after)
+    done = what.tally(cursor=after)
     with _Progress(found.matched, show=not ask.json) as progress:
         try:
             while True:
-                chunk = _ask(
-                    ask, {**wish, **bounds, **first, **place}, key and f"{key[:200]}#{place.get('after', '')}"
-                )
+                wished = {**wish, **bounds, **first, **place}
+                chunk = _ask(ask, what, wished, key and f"{key[:200]}#{place.get('after', '')}")
                 done, first = done.plus(chunk), {}
                 progress.advance(chunk.matched)
                 if done.cursor is None:
@@ -91,57 +135,62 @@ def act(
                 place = {"after": done.cursor}
         except BaseException:
             progress.stop()
-            _tell_where_to_go_on(action, done, key)
+            _tell_where_to_go_on(what, action, done, key)
             raise
-    _show(ask, action, done)
+    _show(ask, what, action, done)
     return NOT_DONE if done.refused else DONE
 
 
-def _ask(ask: Ask, wish: dict[str, Any], key: str | None = None) -> Tally:
+def _ask(ask: Ask, what: Many, wish: dict[str, Any], key: str | None = None) -> Any:
     headers = {} if key is None else {"Idempotency-Key": key}
-    answer, _ = ask.client.request("POST", path_of(routes.ACT_ON_JOBS), wish, headers=headers)
-    return msgspec.convert(answer, Tally)
+    answer, _ = ask.client.request("POST", path_of(what.route), wish, headers=headers)
+    return msgspec.convert(answer, what.tally)
 
 
-def _tell_where_to_go_on(action: str, done: Tally, key: str | None) -> None:
+def _tell_where_to_go_on(what: Many, action: str, done: Any, key: str | None) -> None:
     """What was done stays done, and is left alone by the same command; only runs are made anew."""
     if done.matched:
         again = "the same command goes on"
-        if action == "run" and key is None:
-            again = f"go on with --after {done.cursor}"
-        write(console(error=True), f"It ends after {counted(done.matched, 'job')}: {again}.", "yellow")
+        if action in what.anew and key is None:
+            again = f"go on with --after {quote(done.cursor)}"
+        write(console(error=True), f"It ends after {counted(done.matched, what.noun)}: {again}.", "yellow")
 
 
-def _show(ask: Ask, action: str, found: Tally) -> None:
+def _counted(what: Many, found: Any) -> str:
+    return f"{'more than ' if found.estimated else ''}{counted(found.matched - found.estimated, what.noun)}"
+
+
+def _show(ask: Ask, what: Many, action: str, found: Any) -> None:
     if ask.json:
         write_json({"action": action, **msgspec.to_builtins(found)})
         return
     out, beside = console(), console(error=True)
     if found.dry_run:
-        _show_counted(action, found)
+        _show_counted(what, action, found)
         return
-    said = [f"{counted(found.done, 'job')} {WORDS[action][1]}"]
+    said = [f"{counted(found.done, what.noun)} {what.words[action][1]}"]
+    said += [f"{found.requested:,} asked to stop"] if found.requested else []
     said += [f"{found.unchanged:,} unchanged"] if found.unchanged else []
     said += [f"{found.refusals:,} refused"] if found.refused else []
     write(out, ", ".join(said))
     for each in found.refused:
-        sample = ", ".join(each.sample) + ", …" * (each.jobs > len(each.sample))
+        sample = ", ".join(each.sample) + ", …" * (each.count > len(each.sample))
         hint = f" ({each.hint})" if each.hint else ""
-        paragraph(beside, f"{each.jobs:,} refused, {each.code}: {each.message}{hint}: {sample}", "yellow")
+        paragraph(beside, f"{each.count:,} refused, {each.code}: {each.message}{hint}: {sample}", "yellow")
 
 
-def _show_counted(action: str, found: Tally) -> None:
+def _show_counted(what: Many, action: str, found: Any) -> None:
     out = console()
     if not found.matched:
-        write(out, "No such jobs.")
+        write(out, f"No such {what.noun}s.")
         return
-    table = Table("name", "id", "status", elastic=("name",))
-    for job in found.sample:
-        table.add(job.name, job.job_id, job.status)
+    table = Table(*what.columns, elastic=what.columns[:1])
+    for each in found.sample:
+        table.add(*what.row(each))
     table.print(out)
     if found.matched > len(found.sample):
         write(out, f"… and {found.matched - len(found.sample):,} more", "dim")
-    write(out, f"{counted(found.matched, 'job')} would be {WORDS[action][1]}")
+    write(out, f"{_counted(what, found)} would be {what.words[action][1]}")
 
 
 class _Progress:

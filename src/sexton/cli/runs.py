@@ -1,8 +1,9 @@
-"""`sexton runs`: look at runs, wait for them, cancel them."""
+"""`sexton runs`: look at runs, wait for them, cancel them, run them again."""
 
 from __future__ import annotations
 
 import json as json_
+from dataclasses import replace
 from functools import partial
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,12 +12,14 @@ from cyclopts import Parameter
 
 from sexton import clock
 from sexton.api import routes
-from sexton.cli import DONE, NOT_DONE
+from sexton.api.run_action_routes import RunActionFilter
+from sexton.cli import DONE, NOT_DONE, many
 from sexton.cli.command import Ask, command
 from sexton.cli.output import StatusLine, console, write, write_json
 from sexton.cli.remote import (
     POLL_SECONDS,
     STYLES,
+    Yes,
     first_line,
     seconds,
     short_time,
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
 
     from sexton.cli.client import Client
 
+Run = Annotated[str | None, Parameter(help="The run's id, r_…. Without one: those that a filter means.")]
 ENDED = ("success", "dead", "cancelled", "expired")
 
 
@@ -59,10 +63,49 @@ def wait(
     return wait_for(ask.client, ask.path[0], timeout, ask.json)
 
 
-@command(routes.CANCEL_RUN)
-def cancel(ask: Ask) -> int:
-    """Cancel a run; if it runs, its worker is asked to stop."""
-    return ask.shown(_show_cancelled)
+@command(routes.CANCEL_RUN, without=("include",), chosen=RunActionFilter)
+def cancel(
+    ask: Ask,
+    run: Run = None,
+    /,
+    *,
+    dry_run: many.DryRun = False,
+    yes: Yes = False,
+) -> int:
+    """Cancel runs; workers are asked to stop those that run.
+
+    One by its id, or all that a filter means, once you have seen how many they
+    are.
+    """
+    one = many.named(ask, run, many.RUNS, dry_run=dry_run)
+    if one is None:
+        return many.act(ask, "cancel", many.RUNS, yes=yes, dry_run=dry_run, **ask.given)
+    return replace(ask, path=(one,)).shown(_show_cancelled)
+
+
+@command(routes.REPEAT_RUN, without=("include",), chosen=RunActionFilter)
+def again(
+    ask: Ask,
+    run: Run = None,
+    /,
+    *,
+    dry_run: many.DryRun = False,
+    after: many.After = None,
+    idempotency_key: many.Key = None,
+    yes: Yes = False,
+) -> int:
+    """Run ended runs again, with the payloads that they had.
+
+    One by its id, or all that a filter means, once you have seen how many they
+    are.
+    """
+    one = many.named(ask, run, many.RUNS, dry_run=dry_run, after=after, idempotency_key=idempotency_key)
+    if one is not None:
+        return replace(ask, path=(one,)).shown(show_started)
+    if "payload" in ask.given:
+        hint = "leave it out, or name the run"
+        raise InvalidField("bad_value", "--payload is for one run", field="payload", hint=hint)
+    return many.act(ask, "again", many.RUNS, yes=yes, dry_run=dry_run, after=after, key=idempotency_key)
 
 
 def show_started(found: dict[str, Any]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import msgspec
 from msgspec import Meta, field
@@ -18,6 +18,11 @@ class Refusal(msgspec.Struct, frozen=True, kw_only=True):
     hint: Annotated[str | None, Meta(description="What to do about it.")] = None
     jobs: Annotated[int, Meta(description="How many were.")] = 1
     sample: Annotated[list[str], Meta(description="The ids of some of them.")] = field(default_factory=list)
+
+    @property
+    def count(self) -> int:
+        """How many were."""
+        return self.jobs
 
     def plus(self, other: Refusal) -> Refusal:
         """Both, for the same reason."""
@@ -35,6 +40,10 @@ class SampledJob(msgspec.Struct, frozen=True, kw_only=True):
 
 class Tally(msgspec.Struct, frozen=True, kw_only=True):
     """How many jobs were meant, and what became of them. Of a dry run nothing has become yet."""
+
+    # What a tally of runs has beside this.
+    estimated: ClassVar[bool] = False
+    requested: ClassVar[int] = 0
 
     dry_run: Annotated[bool, Meta(description="True if nothing was done.")] = False
     matched: Annotated[

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Literal
 
-import msgspec
 from asyncpg import Record
-from msgspec import UNSET, field
+from msgspec import UNSET
 
 from sexton.errors import Conflict, InvalidField, SextonError
 from sexton.jobs.change import Verdict, hold_timers
@@ -22,56 +21,17 @@ from sexton.jobs.tally import MOST_NAMED
 from sexton.model import JobStatus, RunStatus, encode_id
 from sexton.postgres.transaction import Context, command, query
 from sexton.printable import counted
-from sexton.refusal import about, check_text, not_found
+from sexton.refusal import check_text, not_found
 from sexton.runs.count import count_runs
 from sexton.runs.filter import ENDED, LIVE, RunFilter
 from sexton.runs.read import decoded, list_runs, run_number
+from sexton.runs.tally import RunRefusal, RunTally, SampledRun
 from sexton.runs.trigger import run_locked
 
 RunAction = Literal["cancel", "again"]
 LARGEST_CHUNK = 200
 # What each action is done to.
 MEANT: dict[RunAction, tuple[RunStatus, ...]] = {"cancel": LIVE, "again": ENDED}
-
-
-class RunRefusal(msgspec.Struct, frozen=True, kw_only=True):
-    """Why some of the runs were refused."""
-
-    code: Annotated[str, about("The code of the error.")]
-    message: Annotated[str, about("What the first of them was refused with.")]
-    hint: Annotated[str | None, about("What to do about it.")] = None
-    runs: Annotated[int, about("How many were.")] = 1
-    sample: Annotated[list[str], about("The ids of some of them.")] = field(default_factory=list)
-
-
-class SampledRun(msgspec.Struct, frozen=True, kw_only=True):
-    """One of the runs that are meant."""
-
-    run_id: Annotated[str, about("The run's id, `r_…`.")]
-    job_name: Annotated[str, about("Its job.")]
-    status: Annotated[str, about("Its status.")]
-
-
-class RunTally(msgspec.Struct, frozen=True, kw_only=True):
-    """How many runs were meant, and what became of them. Of a dry run nothing has become yet."""
-
-    dry_run: Annotated[bool, about("True if nothing was done.")] = False
-    matched: Annotated[
-        int, about("How many runs are meant; of a call that acts, how many it has gone through.")
-    ] = 0
-    estimated: Annotated[bool, about("True if there are more: a dry run counts up to 10,000.")] = False
-    done: Annotated[int, about("How many were cancelled, or made again.")] = 0
-    requested: Annotated[int, about("With `cancel`: how many run, and were asked to stop.")] = 0
-    refused: Annotated[list[RunRefusal], about("Why others were refused, by code.")] = field(
-        default_factory=list
-    )
-    run_ids: Annotated[list[str], about("With `again`: the runs that were made.")] = field(
-        default_factory=list
-    )
-    sample: Annotated[list[SampledRun], about("Some of the runs, in a dry run.")] = field(
-        default_factory=list
-    )
-    cursor: Annotated[str | None, about("`after` of the next call; null if no run is left.")] = None
 
 
 def check_choice(action: RunAction, chosen: RunFilter, *, all_: bool) -> RunFilter:
