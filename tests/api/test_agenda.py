@@ -50,11 +50,12 @@ async def test_each_kind_is_shown_as_what_it_is(api: Api) -> None:
     # The jobs of products, and a campaign without a time, are not among them.
     assert set(found) == {
         ("job", "once"),
-        ("content", "post/1"),
+        ("content", "Spring"),
         ("campaign", "sale"),
         ("campaign", "local"),
     }
     assert [each["at"] for each in shown["entries"]] == sorted(each["at"] for each in shown["entries"])
+    assert found["content", "Spring"]["subject"] == "post/1"
     local = found["campaign", "local"]
     assert (local["local"][11:], local["status"]) == ("08:00:00+09:00", "upcoming")
     assert local["id"].startswith("k_")

@@ -128,7 +128,7 @@ def test_a_content_item_is_dragged_to_another_day_and_goes_out(visit: Visit, ser
     plan = {"entity_type": "post", "entity_id": "1", "action": "publish", "created_by": "kim"}
     made = ask(server, "POST", "/content/schedules", {**plan, "local_time": local, "timezone": ZONE})
     page = visit.open(f"/content/calendar?view=week&day={day}")
-    chip = page.get_by_role("button", name=re.compile("09:00 post.1"))
+    chip = page.get_by_role("button", name=re.compile("09:00 Spring"))
     expect(chip).to_be_visible()
     page.goto(f"{visit.url}/content/calendar?view=month&day={day}")
     target = day + timedelta(days=-1 if (day + timedelta(days=1)).month != day.month else 1)
@@ -137,7 +137,7 @@ def test_a_content_item_is_dragged_to_another_day_and_goes_out(visit: Visit, ser
     chip.drag_to(page.locator(f'[data-day="{target}"]'))
     if target != day:
         page.get_by_role("dialog").get_by_role("button", name="Move", exact=True).click()
-        expect(page.get_by_text("post/1 is moved")).to_be_visible()
+        expect(page.get_by_text("Spring is moved")).to_be_visible()
         moved = ask(server, "GET", f"/content/schedules/{made['schedule_id']}")
         assert moved["local_time_display"].replace(" ", "T").startswith(f"{target}T09:00")
     chip.focus()

@@ -80,6 +80,50 @@ async def test_a_job_that_fires_often_does_not_take_the_room_of_others(
     assert sum(each.count for each in month.entries if each.title == "busy") == 31 * 24 * 60
 
 
+@pytest.mark.parametrize("timezone", ["Europe/Berlin", "America/New_York", "Asia/Kolkata"])
+@pytest.mark.parametrize("schedule", ["*/7 * * * *", "every 90s", "30 1-3 * * *"])
+async def test_arithmetic_counts_what_would_fire(
+    database: Database, monkeypatch: pytest.MonkeyPatch, schedule: str, timezone: str
+) -> None:
+    """Over a change of the clocks, and in a zone that is half an hour off."""
+    monkeypatch.setattr(agenda, "WORK_SECONDS", 60.0)
+    zone = {} if schedule.startswith("every") else {"timezone": "Europe/Berlin"}
+    await make(database, "busy", schedule, **zone)
+    start = datetime.fromisoformat("2027-03-20T00:00:00+00:00")
+    context = Context(database)
+    counted = await read_agenda(context, start, start + 14 * DAY, timezone)
+    monkeypatch.setattr(agenda, "_by_hour", lambda *_: None)
+    listed = await read_agenda(context, start, start + 14 * DAY, timezone)
+    assert counted == listed
+
+
+async def test_of_a_past_with_too_much_to_name_what_failed_and_is_seldom_is_named(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agenda, "MOST_ENTRIES", 30)
+    await make(database, "busy", "* * * * *")
+    await make(database, "daily", "0 9 * * *")
+    store = Store(database)
+    await store.execute(
+        """insert into sexton.history (recorded_at, run_id, job_id, scheduled_at, status, trigger, fired_at)
+        select at, row_number() over (), job.id, at, case when minute = 7 then 'dead' else 'success' end,
+            'schedule', at + interval '90 seconds'
+        from sexton.jobs as job
+        cross join generate_series(1, 40) as minute
+        cross join lateral (select date_trunc('minute', now()) - minute * interval '1 minute' as at) as times
+        where job.name = 'busy' or minute = 20"""
+    )
+    now: datetime = await store.value("select now()")
+    shown = await read_agenda(Context(database), now - 5 * DAY, now)
+    assert not shown.complete
+    assert sorted((each.title, each.status) for each in shown.entries) == [
+        ("busy", "dead"),
+        ("daily", "success"),
+    ]
+    assert {each.late_seconds for each in shown.entries} == {90.0}
+    assert {each.schedule for each in shown.entries} == {"* * * * *", "0 9 * * *"}
+
+
 async def test_jobs_of_products_are_left_to_them(database: Database) -> None:
     await make(database, "hook", "0 9 * * *", target={"http": {"url": "http://127.0.0.1:1/"}})
     assert len((await ahead(database)).entries) == 7

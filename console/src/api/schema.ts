@@ -62,6 +62,9 @@ export interface AgendaEntry {
   movable: boolean
   revision: number | null
   count: number
+  schedule: string | null
+  subject: string | null
+  late_seconds: number | null
 }
 export interface AgendaHour {
   at: string
@@ -178,6 +181,7 @@ export interface CalendarEntry {
   content_id: string
   entity_type: string
   entity_id: string
+  title: string | null
   action: Action
   status: string
   last_error: string | null
@@ -519,6 +523,7 @@ export type EntityState = "archived" | "draft" | "published" | "unpublished"
 export interface EntitySummary {
   entity_type: string
   entity_id: string
+  title: string | null
   state: string | null
   published_version: number | null
   latest_version: number | null
@@ -1494,6 +1499,7 @@ export interface ReleaseItem {
   content_id: string
   entity_type: string
   entity_id: string
+  title: string | null
   action: Action
   version: number | null
   note: string | null
@@ -1793,6 +1799,7 @@ export interface ScheduleView {
   content_id: string
   entity_type: string
   entity_id: string
+  title: string | null
   action: Action
   status: string
   scheduled_at_utc: string

@@ -895,6 +895,15 @@ const de: Readonly<Record<string, string>> = {
   'Each gets a new run of its job now, with the payload it had. What has not ended is left alone.': 'Jeder bekommt jetzt einen neuen Lauf seines Jobs, mit den Daten, die er hatte. Was nicht beendet ist, bleibt unberührt.',
   'Messages in/s': 'Nachrichten ein/s',
   'Messages out/s': 'Nachrichten aus/s',
+  'By the hour': 'Nach Stunden',
+  '{time} late': '{time} zu spät',
+  'What fires often': 'Was oft feuert',
+  '{count} more job that fires often': '{count} weiterer Job, der oft feuert',
+  '{count} more jobs that fire often': '{count} weitere Jobs, die oft feuern',
+  'Show less': 'Weniger anzeigen',
+  'Often:': 'Oft:',
+  'There are too many schedules to work all of them out: the counts are estimated, and not every entry has a name here.': 'Es gibt zu viele Zeitpläne, um alle auszurechnen: die Zahlen sind geschätzt, und nicht jeder Eintrag steht hier mit Namen.',
+  'There is more than can be named here: of what is over, failures and jobs that fire seldom are shown; the counts are of everything.': 'Es gibt mehr, als hier mit Namen stehen kann: vom Vergangenen stehen hier Fehler und Jobs, die selten feuern; die Zahlen gelten für alles.',
 }
 
 export default de

@@ -96,15 +96,23 @@ export function shortly(at: Date, zone: string, now: Date, seconds = false): str
   return `${day}, ${clock}`
 }
 
+/** Making one takes longer than using it a hundred times, and a calendar asks thousands of times. */
+const walls = new Map<string, Intl.DateTimeFormat>()
+
 /** “2026-11-18” on the wall clock of the zone. */
 export function dayOf(at: Date, zone: string): string {
-  return new Intl.DateTimeFormat('en-CA', { timeZone: zone, year: 'numeric', month: '2-digit', day: '2-digit' }).format(at)
+  return wallOf(at, zone).slice(0, 10)
 }
 
 /** “2026-11-18T14:05” on the wall clock of the zone. */
 export function wallOf(at: Date, zone: string): string {
-  const parts = new Intl.DateTimeFormat('en-CA', { timeZone: zone, hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }).format(at)
-  return `${dayOf(at, zone)}T${parts}`
+  let format = walls.get(zone)
+  if (!format) {
+    format = new Intl.DateTimeFormat('en-CA', { timeZone: zone, year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
+    walls.set(zone, format)
+  }
+  const [day = '', clock = ''] = format.format(at).split(', ')
+  return `${day}T${clock}`
 }
 
 /** “CET”, “GMT+2”. */

@@ -37,6 +37,9 @@ EXAMPLE: dict[str, Any] = {
             "movable": False,
             "revision": 1,
             "count": 1,
+            "schedule": "0 9 * * *",
+            "subject": None,
+            "late_seconds": None,
         }
     ],
     "complete": True,
@@ -50,8 +53,9 @@ EXAMPLE: dict[str, Any] = {
 async def get_calendar(call: Call) -> Answer:
     """Everything that is planned in a range of at most 62 days, worked out by the code that fires, and what
     happened: jobs, planned actions, releases and campaigns. Up to 2,000 entries by name; beyond that how much
-    there is in each hour. A job that fires often has one entry for each hour or day, with their `count`.
-    `movable`: a job for one instant (POST /jobs/{job}/reschedule) or a planned action."""
+    there is in each hour, and of what is over the failures and the jobs that fire seldom. A job that fires
+    often has one entry for each hour or day, with their `count`. `movable`: a job for one instant
+    (POST /jobs/{job}/reschedule) or a planned action."""
     query = call.query(AgendaQuery)
     start, end = read_range(query.start, query.end, query.timezone)
     wanted = {each.strip() for each in query.kinds.split(",")}
@@ -88,7 +92,8 @@ def _content(entry: CalendarEntry) -> AgendaEntry:
         at=entry.scheduled_at_utc,
         local=entry.local_time_display,
         timezone=entry.timezone,
-        title=entry.content_id,
+        title=entry.title or entry.content_id,
+        subject=entry.content_id,
         id=entry.schedule_id,
         run_id=entry.execution_id,
         status=entry.status,

@@ -26,6 +26,7 @@ SCHEDULE_REQUEST: dict[str, Any] = {
 SCHEDULE: dict[str, Any] = {
     "schedule_id": "c_1",
     "content_id": "post/42",
+    "title": "Spring collection",
     "entity_type": "post",
     "entity_id": "42",
     "action": "publish",

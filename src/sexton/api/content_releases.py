@@ -25,6 +25,7 @@ RELEASE_REQUEST: dict[str, Any] = {
 RELEASE_ITEM: dict[str, Any] = {
     "schedule_id": "c_2",
     "content_id": "post/42",
+    "title": "Spring collection",
     **ITEM,
     "version": None,
     "note": None,

@@ -48,6 +48,7 @@ class CalendarEntry(msgspec.Struct, frozen=True, kw_only=True):
     content_id: Annotated[str, about("The entity, `type/id`.")]
     entity_type: Annotated[str, about("What the entity is.")]
     entity_id: Annotated[str, about("Which one of its type.")]
+    title: Annotated[str | None, about("What its latest version calls it: `title` or `name`.")] = None
     action: Annotated[Action, about("publish, unpublish or archive.")]
     status: Annotated[str, about("pending, processing, done, failed, skipped or cancelled.")]
     last_error: Annotated[str | None, about("Why it failed, or was skipped.")] = None
@@ -282,6 +283,7 @@ class _Merge:
             content_id=f"{row['entity_type']}/{row['entity_id']}",
             entity_type=row["entity_type"],
             entity_id=row["entity_id"],
+            title=row["entity_title"],
             action=found.action,
             status=found.status,
             last_error=found.error,

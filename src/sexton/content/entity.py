@@ -82,6 +82,7 @@ class EntitySummary(msgspec.Struct, frozen=True, kw_only=True):
 
     entity_type: Annotated[str, about("What it is.")]
     entity_id: Annotated[str, about("Which one of its type.")]
+    title: Annotated[str | None, about("What its latest version calls it: `title` or `name`.")] = None
     state: Annotated[
         str | None, about("draft, published, unpublished or archived; null: it is not known, see `error`.")
     ]
@@ -235,11 +236,20 @@ async def _list_kept(
             after_id=after[1],
             look=MOST_LOOKED_AT,
         )
-    found = [
-        (encode_cursor(row["entity_type"], row["entity_id"]), EntitySummary(**row))
-        for row in rows
-        if state is None or row["state"] == state
-    ][: limit + 1]
+    chosen = [row for row in rows if state is None or row["state"] == state][: limit + 1]
+    titles = {
+        (row["entity_type"], row["entity_id"]): row["title"]
+        for row in await context.fetch(
+            "content/list_titles",
+            namespace=context.namespace,
+            types=[row["entity_type"] for row in chosen],
+            ids=[row["entity_id"] for row in chosen],
+        )
+    }
+    found = []
+    for row in chosen:
+        place = row["entity_type"], row["entity_id"]
+        found.append((encode_cursor(*place), EntitySummary(title=titles.get(place), **row)))
     page = make_page(found, limit)
     if page.cursor is None and len(rows) == MOST_LOOKED_AT:
         return Page(page.items, encode_cursor(rows[-1]["entity_type"], rows[-1]["entity_id"]))

@@ -67,6 +67,7 @@ class ScheduleView(msgspec.Struct, frozen=True, kw_only=True):
     content_id: Annotated[str, about("The entity, `type/id`.")]
     entity_type: Annotated[str, about("What the entity is.")]
     entity_id: Annotated[str, about("Which one of its type.")]
+    title: Annotated[str | None, about("What its latest version calls it: `title` or `name`.")] = None
     action: Annotated[Action, about("publish, unpublish or archive.")]
     status: Annotated[str, about("pending, processing, done, failed, skipped or cancelled.")]
     scheduled_at_utc: Annotated[datetime, about("When; of a series: the next time, or the last one.")]
@@ -150,6 +151,7 @@ def _show(row: asyncpg.Record) -> ScheduleView:
         content_id=f"{row['entity_type']}/{row['entity_id']}",
         entity_type=row["entity_type"],
         entity_id=row["entity_id"],
+        title=row["entity_title"],
         action=Action(row["action"]),
         status=status,
         scheduled_at_utc=at,

@@ -31,6 +31,7 @@ class ReleaseItem(msgspec.Struct, frozen=True, kw_only=True):
     content_id: Annotated[str, about("The entity, `type/id`.")]
     entity_type: Annotated[str, about("What the entity is.")]
     entity_id: Annotated[str, about("Which one of its type.")]
+    title: Annotated[str | None, about("What its latest version calls it: `title` or `name`.")] = None
     action: Annotated[Action, about("publish, unpublish or archive.")]
     version: Annotated[int | None, about("Which version goes out; null: the latest at that time.")] = None
     note: Annotated[str | None, about("For people.")] = None
@@ -167,6 +168,7 @@ def _show_item(item: asyncpg.Record, status: str) -> ReleaseItem:
         content_id=f"{item['entity_type']}/{item['entity_id']}",
         entity_type=item["entity_type"],
         entity_id=item["entity_id"],
+        title=item["entity_title"],
         action=Action(item["action"]),
         version=item["version"],
         note=item["note"],

@@ -7,6 +7,7 @@ from datetime import timedelta
 from sexton.cli.demo.example_app import app
 from sexton.cli.demo.example_data import LATER, USUAL, fill
 from sexton.content.calendar import list_calendar
+from sexton.content.release_view import list_releases
 from sexton.engine.overview import OverviewReader
 from sexton.jobs.read import list_jobs
 from sexton.notifications.campaign_view import list_campaigns
@@ -39,6 +40,11 @@ async def test_a_newcomer_sees_a_system_that_has_been_at_work(database: Database
     planned = (await list_calendar(context, now, now + timedelta(days=30))).items
     assert len(planned) >= 10
     assert {each.status for each in planned} == {"pending"}
+    assert all(each.title for each in planned if each.entity_id != "app-download")
+    past = (await list_calendar(context, now - timedelta(days=8), now)).items
+    assert {each.status for each in past} == {"done", "failed", "skipped"}
+    releases = (await list_releases(context)).items
+    assert [(each.needs_approval, bool(each.findings)) for each in releases] == [(True, True), (False, True)]
     assert await fill(context) == 0
 
 

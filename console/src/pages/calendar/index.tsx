@@ -2,7 +2,7 @@
 import { Alert, Button, Chip, Group, Modal } from '@mantine/core'
 import { IconCalendarPlus } from '@tabler/icons-react'
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useMemo, useState } from 'react'
 import { useNavigate, useSearchParams } from 'react-router'
 import { call } from '@/api/client'
 import type { AgendaEntry } from '@/api/schema'
@@ -16,8 +16,28 @@ import { Code } from '@/parts/Copy'
 import { dayOf, wallOf } from '@/parts/instant'
 import { tellUndo } from '@/parts/notify'
 import { Failure, Page } from '@/parts/Page'
+import classes from './CalendarPage.module.css'
 
 type Entry = CalendarEvent & { item: AgendaEntry }
+const NONE: never[] = []
+
+export function eventOf(item: AgendaEntry): Entry {
+  return {
+    key: `${item.kind}-${item.id}-${item.at}`,
+    at: item.at,
+    title: item.title,
+    detail: [item.action && t(item.action), item.subject !== item.title && item.subject].filter(Boolean).join(' ') || null,
+    status: item.status,
+    kind: item.kind,
+    past: item.status !== 'upcoming' && item.status !== 'pending',
+    movable: item.movable,
+    count: item.count,
+    series: item.kind === 'job' ? item.id : null,
+    schedule: item.schedule,
+    late: item.late_seconds,
+    item,
+  }
+}
 
 export default function CalendarPage() {
   const zone = useZone()
@@ -25,7 +45,7 @@ export default function CalendarPage() {
   const navigate = useNavigate()
   const queries = useQueryClient()
   const [search, setSearch] = useSearchParams()
-  const { view, day, go } = useCalendar(zone)
+  const { view, day, go } = useCalendar(zone, 'week')
   const [moving, setMoving] = useState<{ event: Entry; local: string | null } | null>(null)
   const [subscribing, setSubscribing] = useState(false)
   const kinds = (search.get('kinds') ?? 'jobs,content,campaigns').split(',').filter(Boolean)
@@ -38,7 +58,8 @@ export default function CalendarPage() {
     placeholderData: keepPreviousData,
     enabled: kinds.length > 0,
   })
-  const events: Entry[] = (asked.data?.entries ?? []).map((item) => ({ key: `${item.kind}-${item.id}-${item.at}`, at: item.at, title: item.title, detail: item.action ?? null, status: item.status ?? 'upcoming', movable: item.movable ?? false, count: item.count ?? null, item }))
+  const events = useMemo(() => (asked.data?.entries ?? []).map(eventOf), [asked.data])
+  const changes = useMemo(() => (asked.data?.clock_changes ?? []).map((change) => ({ date: dayOf(new Date(change.at), zone), note: change.text })), [asked.data, zone])
   const refresh = () => queries.invalidateQueries({ queryKey: ['calendar'] })
   const move = async (event: Entry, local: string, force: boolean) => {
     if (event.item.kind === 'content') await call('POST /content/schedules/{schedule}/reschedule', { path: { schedule: event.item.id }, body: { local_time: local, timezone: zone, force } })
@@ -65,8 +86,9 @@ export default function CalendarPage() {
         day={day}
         zone={zone}
         events={events}
-        density={asked.data?.density ?? []}
-        clockChanges={(asked.data?.clock_changes ?? []).map((change) => ({ date: dayOf(new Date(change.at), zone), note: change.text }))}
+        density={asked.data?.density ?? NONE}
+        clockChanges={changes}
+        note={asked.data && !asked.data.complete && <p className={classes.note}>{asked.data.estimated ? t('There are too many schedules to work all of them out: the counts are estimated, and not every entry has a name here.') : t('There is more than can be named here: of what is over, failures and jobs that fire seldom are shown; the counts are of everything.')}</p>}
         go={go}
         open={open}
         {...(session.may('operator') ? { move: (event: CalendarEvent, local: string | null) => setMoving({ event: event as Entry, local }) } : {})}

@@ -34,8 +34,10 @@ export function ContentCalendar() {
   const events: Entry[] = (asked.data ?? []).map((entry) => ({
     key: `${entry.schedule_id}-${entry.scheduled_at_utc}`,
     at: entry.scheduled_at_utc,
-    title: `${entry.entity_type}/${entry.entity_id}`,
-    detail: t(entry.action),
+    title: entry.title ?? entry.note ?? entry.content_id,
+    detail: `${t(entry.action)} ${entry.content_id}`,
+    kind: entry.release_id ? 'release' : 'content',
+    past: entry.status !== 'pending',
     status: entry.needs_approval && !entry.approved_by && entry.status === 'pending' ? 'warning' : entry.status,
     movable: entry.status === 'pending' && !entry.recurrence_rule && !entry.release_id,
     count: entry.occurrences ?? null,

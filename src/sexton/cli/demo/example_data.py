@@ -14,21 +14,20 @@ from typing import Any
 
 import msgspec
 
+from sexton.cli.demo.example_content import plan_content
 from sexton.cli.demo.example_messages import READERS, fill_notifications
-from sexton.content.entity import put_entity
-from sexton.content.model import Action, Entity
-from sexton.content.release import create_release
-from sexton.content.schedule import create_schedule
-from sexton.content.spec import EntitySpec, ReleaseItemSpec, ReleaseSpec, ScheduleSpec
 from sexton.jobs.create import create
 from sexton.jobs.planning import schedule_of
 from sexton.jobs.spec import JobSpec
 from sexton.jobs.state import pause
 from sexton.model import decode_id
 from sexton.postgres.database import by_column
+from sexton.postgres.partitions import make_partitions
 from sexton.postgres.transaction import Context, command
 
 HOUR = timedelta(hours=1)
+# Content has a longer past.
+WEEK = timedelta(days=7)
 # Jobs that have not run in that hour: a paused one, and one for a single time.
 LATER = 2
 DIED = "ConnectionError: ledger.internal:8443 refused the connection"
@@ -54,11 +53,6 @@ USUAL = (
      "The last Friday of the month.", 15.0),
     ("tokyo-market-open", "0 9 * * 1-5", "Asia/Tokyo", "treasury", "default", "Opening prices.", 1.0),
 )  # fmt: skip
-POSTS = (
-    "Spring collection", "How we pick our suppliers", "Five recipes for a rainy day",
-    "Meet the team: warehouse", "A guide to gift cards", "What is new in the app", "Summer opening hours",
-    "Behind our packaging",
-)  # fmt: skip
 
 
 async def fill(context: Context, *, readers: int = READERS) -> int:
@@ -69,7 +63,8 @@ async def fill(context: Context, *, readers: int = READERS) -> int:
         now: datetime = await context.database.time(connection)
     made = [*await _make_usual(context), *await _make_troubled(context, now)]
     await _write_hour(context, made, now)
-    await _plan_content(context, now)
+    await make_partitions(context.database, now=now - WEEK, days=WEEK.days)
+    await plan_content(context, now)
     await fill_notifications(context, now, readers)
     return len(made) + LATER
 
@@ -210,41 +205,3 @@ def _ends(
         else:
             attempt = 2 if name == "charge-subscriptions" and chance.random() < 0.25 else 1
             yield finished, next(ids), job, at, "success", None, attempt, fired, started, finished, None
-
-
-async def _plan_content(context: Context, now: datetime) -> None:
-    """Posts that go out on the coming days, one that goes again, and a release."""
-    morning = now.replace(hour=8, minute=0, second=0, microsecond=0)
-    for place, title in enumerate(POSTS, 1):
-        entity = Entity("post", str(place))
-        await put_entity(context, entity, EntitySpec(body={"title": title}, created_by="ann@example.com"))
-        at = morning + timedelta(days=1 + place, hours=place % 4)
-        await create_schedule(
-            context,
-            ScheduleSpec(
-                entity_type="post",
-                entity_id=str(place),
-                action=Action.PUBLISH,
-                at=at,
-                created_by="ann@example.com",
-                note=title,
-            ),
-        )
-    for place in (1, 2, 3):
-        entity = Entity("banner", str(place))
-        await put_entity(
-            context, entity, EntitySpec(body={"text": f"Sale, part {place}"}, created_by="ben@example.com")
-        )
-    items = [
-        ReleaseItemSpec(entity_type="banner", entity_id=str(place), action=Action.PUBLISH)
-        for place in (1, 2, 3)
-    ]
-    await create_release(
-        context,
-        ReleaseSpec(
-            items=items,
-            at=morning + timedelta(days=3, hours=2),
-            created_by="ben@example.com",
-            note="The sale begins",
-        ),
-    )

@@ -18,7 +18,9 @@ with looked as materialized (
 )
 select plan.*, latest.run_id, latest.error as latest_error, latest.reason as latest_reason,
 -- include: plan_status
-       as status
+       as status,
+-- include: entity_title
+       as entity_title
 from looked as plan
 left join lateral (
     select ended.run_id, ended.error, ended.reason from sexton.history as ended

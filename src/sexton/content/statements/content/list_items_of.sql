@@ -1,3 +1,6 @@
-select * from sexton.content_schedules
-where release_id = any (:ids::bigint[]) and namespace = :namespace
-order by release_id, place
+select plan.*,
+-- include: entity_title
+       as entity_title
+from sexton.content_schedules as plan
+where plan.release_id = any (:ids::bigint[]) and plan.namespace = :namespace
+order by plan.release_id, plan.place

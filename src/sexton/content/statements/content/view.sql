@@ -5,7 +5,9 @@ select plan.*, plan.error as item_error, timer.scheduled_at as timer_at,
        job.payload as job_payload, job.labels as job_labels, job.description as job_description, job.owner as job_owner,
        live.state as live_state, live.error as live_error,
        latest.status as latest_status, latest.scheduled_at as latest_at, latest.reason as latest_reason, latest.error as latest_error,
-       coalesce(live.attempt, latest.attempt) as attempt, done.finished_at as executed_at
+       coalesce(live.attempt, latest.attempt) as attempt, done.finished_at as executed_at,
+-- include: entity_title
+       as entity_title
 from sexton.content_schedules as plan
 left join sexton.jobs as job on job.id = plan.job_id
 left join sexton.timers as timer on timer.job_id = plan.job_id

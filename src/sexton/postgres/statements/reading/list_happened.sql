@@ -1,5 +1,5 @@
--- What was recorded of the jobs of a namespace in a range, the latest first; of the kinds of target that are no product's own.
-select h.run_id, h.job_id, h.status, h.scheduled_at, h.reason, h.occurrences, job.name, job.timezone, job.kind
+-- What was recorded of the jobs of a namespace in a range; of the kinds of target that are no product's own.
+select h.run_id, h.job_id, h.status, h.scheduled_at, h.reason, h.occurrences, h.fired_at, job.name, job.timezone, job.kind, job.schedule
 from sexton.history as h
 join sexton.jobs as job on job.id = h.job_id
 where h.recorded_at >= :start and h.recorded_at < :end and h.scheduled_at >= :start

@@ -1,0 +1,11 @@
+-- What was recorded of each of these jobs in a range, the latest first.
+select h.run_id, h.job_id, h.status, h.scheduled_at, h.reason, h.occurrences, h.fired_at, job.name, job.timezone, job.kind, job.schedule
+from unnest(:jobs::bigint[]) as wanted (id)
+join sexton.jobs as job on job.id = wanted.id
+cross join lateral (
+    select *
+    from sexton.history as ended
+    where ended.job_id = wanted.id and ended.recorded_at >= :start and ended.recorded_at < :end and ended.scheduled_at >= :start
+    order by ended.recorded_at desc
+    limit :most
+) as h
