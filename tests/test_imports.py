@@ -239,7 +239,7 @@ def test_every_module_has_a_layer() -> None:
         ("jobs.planning", "if TYPE_CHECKING:\n    import sexton.engine.scheduler.scheduler as s"),
         ("targets.run", "from sexton.jobs.spec import JobSpec"),
         ("runs.why", "from sexton.engine.node import Node"),
-        ("engine.node", "from sexton.api.jobs import routes"),
+        ("engine.node", "from sexton.api.jobs.jobs import routes"),
         ("cli.schedules", "from sexton.nowhere import anything"),
         ("cli.schedules", "from sexton.contrib.django.project import app"),
         ("app.declarations", "def f():\n    import django.db"),

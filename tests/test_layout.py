@@ -73,7 +73,7 @@ def test_one_firing_is_followed_through_twelve_files() -> None:
     assert [int(number) for number, _ in steps] == list(range(1, len(steps) + 1))
     assert 0 < len(steps) <= 12
     assert all((ROOT / path).is_file() for _, path in steps)
-    assert steps[0][1].endswith("api/jobs.py")
+    assert steps[0][1].endswith("api/jobs/jobs.py")
     assert steps[-1][1].endswith("runs/why.py")
 
 

@@ -16,8 +16,8 @@ import pytest_asyncio
 from multidict import CIMultiDictProxy
 from yarl import URL
 
-from sexton.api import console
 from sexton.api.application import make_app
+from sexton.api.console import single_page as console
 from sexton.api.server import serving
 from sexton.config import Settings
 from sexton.postgres.database import Database

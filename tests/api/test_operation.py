@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from sexton.api.application import make_app, operations
-from sexton.api.pages import program_here
+from sexton.api.console.pages import program_here
 from sexton.config import Settings
 from sexton.engine.loop import Loop
 from sexton.engine.node import Node

@@ -21,7 +21,7 @@ from sexton.api.operation import Operation
 from sexton.config import Settings
 from sexton.postgres.database import Database
 from tests.api.conftest import Reply, serve
-from tests.api.test_access import ADMIN, CONFIGURED, make_key
+from tests.api.security.test_access import ADMIN, CONFIGURED, make_key
 from tests.api.world import GIVEN, SECRET_KEY, World, belongings, kinds_of
 from tests.seeding import Store
 
@@ -45,8 +45,8 @@ APART = {
     "end_sessions": "of a person",
     "end_one_session": "of a person",
     "make_link": "of a person",
-    "get_events": "one feed for all that a key may see: tests/api/test_events.py",
-    "stream_recipient_inbox": "goes on until its token ends: tests/api/test_inbox.py",
+    "get_events": "one feed for all that a key may see: tests/api/console/test_events.py",
+    "stream_recipient_inbox": "goes on until its token ends: tests/api/notifications/test_inbox.py",
 }
 ACTS = [one for one in operations() if one.name not in APART]
 #: What ends things.

@@ -5,12 +5,14 @@ from __future__ import annotations
 import io
 import json
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 
 from sexton import cli
+from tests.cli.server import Server
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -56,3 +58,11 @@ def at(monkeypatch: pytest.MonkeyPatch) -> Any:
         monkeypatch.setattr("sexton.clock.now", lambda: moment)
 
     return set_now
+
+
+@pytest.fixture
+def server(database_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """A server that the commands of the test talk to."""
+    with Server(database_url) as running:
+        monkeypatch.setenv("SEXTON_URL", running.url)
+        yield running

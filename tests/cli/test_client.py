@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from sexton.api import routes
+from sexton.api.jobs import routes
+from sexton.api.runs.routes import CANCEL_RUN
 from sexton.cli.client import DEFAULT_URL, Client, find_url, path_of
 from sexton.errors import Conflict, InvalidField, NotFound, ScheduleError, Unavailable
 from tests.cli.server import Server
@@ -57,7 +58,7 @@ def test_a_closed_connection_is_opened_again(database_url: str) -> None:
 
 
 def test_a_path_has_its_parameters_quoted() -> None:
-    assert path_of(routes.CANCEL_RUN, "a/b c") == "/api/v1/runs/a%2Fb%20c/cancel"
+    assert path_of(CANCEL_RUN, "a/b c") == "/api/v1/runs/a%2Fb%20c/cancel"
 
 
 def test_nothing_answers() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sexton.cli.secret import interrupted
+from sexton.cli.security.secret import interrupted
 from sexton.config import Settings
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context

@@ -10,28 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sexton.model import decode_id
 from sexton.postgres.database import Database
+from tests.cli.runs.test_runs import HOURLY, number
 from tests.cli.server import Server
-from tests.runs.rows import (
-    MINUTE,
-    NOON,
-    insert,
-    make_ended,
-)
 from tests.runs.test_dead_letters import bury
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Sexton
-
-HOURLY = ("jobs", "add", "hourly", "--schedule", "0 * * * *", "--handler", "sexton.log")
-
-
-@pytest.fixture
-def server(database_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    with Server(database_url) as running:
-        monkeypatch.setenv("SEXTON_URL", running.url)
-        yield running
 
 
 @pytest.fixture
@@ -39,12 +24,6 @@ def working(database_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serv
     with Server(database_url, ("scheduler", "worker")) as running:
         monkeypatch.setenv("SEXTON_URL", running.url)
         yield running
-
-
-def number(job_id: str) -> int:
-    found = decode_id("j", job_id)
-    assert found is not None
-    return found
 
 
 @pytest.mark.usefixtures("server")
@@ -159,43 +138,6 @@ def test_nothing_there_says_how_to_start(sexton: Sexton, monkeypatch: pytest.Mon
     assert result.code == 1
     assert result.json()["error"]["code"] == "not_running"
     assert "sexton up" in result.err
-
-
-def test_why_and_history(sexton: Sexton, server: Server) -> None:
-    job = number(sexton(*HOURLY, "--json").json()["job_id"])
-    hour = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
-    server.run(make_ended(server.database, job, 77, hour))
-    server.run(make_ended(server.database, job, None, hour - timedelta(hours=1), reason="overlap"))
-    told = sexton("why", "hourly").out
-    assert "r_2d  fired on time; success" in told
-    assert "had not ended (overlap)" in told
-    assert told.count("due in") == 3
-    assert [
-        line["run_id"] for line in sexton("why", "hourly", "--at", hour.isoformat(), "--json").json()
-    ] == ["r_2d"]
-    before = sexton("why", "hourly", "--at", "2020-01-01T00:00:00Z")
-    assert (before.code, before.out) == (0, "It has no occurrences around 2020-01-01 00:00:00Z.\n")
-    listed = sexton("runs", "list", "--job", "hourly", "--skipped").out
-    assert "success" in listed
-    assert "overlap" in listed
-
-
-def test_dead_letters(sexton: Sexton, server: Server) -> None:
-    assert "No dead letters" in sexton("dead", "list").out
-    job = number(sexton(*HOURLY, "--json").json()["job_id"])
-    for run in range(3):
-        server.run(bury(server.database, job, 1_000_000 + run, died_at=NOON + run * MINUTE))
-    server.run(
-        insert(server.database, "attempts", run_id=1_000_000, attempt=1, outcome="failed", error="boom")
-    )
-    letters = [letter["run_id"] for letter in sexton("dead", "list", "--json").json()]
-    assert len(letters) == 3
-    assert "boom" in sexton("dead", "list", "--groups").out
-    assert "attempt 1" in sexton("dead", "show", letters[-1]).out
-    assert "is on its way" in sexton("dead", "redrive", letters[0]).out
-    assert sexton("dead", "discard", letters[1], "--yes", "--json").json() == {"discarded": 1}
-    assert "1 run on the way" in sexton("dead", "redrive", "--all", "--rate", "10").out
-    assert sexton("dead", "discard", "--job", "hourly", "--yes", "--json").json() == {"discarded": 0}
 
 
 @pytest.mark.usefixtures("server")

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
-from sexton.api import console
+from sexton.api.console import single_page as console
 from tests.cli.server import Server
 from tests.servers.address import address
 

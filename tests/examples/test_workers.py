@@ -10,7 +10,7 @@ from pathlib import Path
 from sexton.config import Settings
 from sexton.postgres.database import Database
 from tests.api.conftest import serve
-from tests.api.test_access import ADMIN, CONFIGURED, make_key
+from tests.api.security.test_access import ADMIN, CONFIGURED, make_key
 from tests.waiting import PATIENCE, until
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "workers" / "http_worker.py"

@@ -39,9 +39,9 @@ from sexton.config import Settings
 
 # What a node imports when it is started, or when its first run comes.
 PRELOADED = (
-    "sexton.cli.node",
-    "sexton.cli.migrate",
-    "sexton.cli.up",
+    "sexton.cli.engine.node",
+    "sexton.cli.engine.migrate",
+    "sexton.cli.engine.up",
     "sexton.engine.node",
     "sexton.engine.cluster.egress",
     "sexton.api.server",

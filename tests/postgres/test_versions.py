@@ -20,9 +20,9 @@ STORE = (
     "tests/engine/upkeep/test_sweeper.py",
     "tests/engine/worker/test_limited_claims.py",
     "tests/engine/cluster/test_leadership.py",
-    "tests/api/test_jobs.py::test_the_example_of_the_documentation_makes_a_job",
-    "tests/api/test_jobs.py::test_run_now_and_cancel",
-    "tests/api/test_jobs.py::test_backfill_shows_first_what_it_would_do",
+    "tests/api/jobs/test_jobs.py::test_the_example_of_the_documentation_makes_a_job",
+    "tests/api/jobs/test_jobs.py::test_run_now_and_cancel",
+    "tests/api/jobs/test_jobs.py::test_backfill_shows_first_what_it_would_do",
 )
 
 

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from sexton.api.site import FORWARDED
+from sexton.api.security.site import FORWARDED
 from sexton.cli.client import find_own_url, read_token
 from sexton.config import Settings
 from sexton.errors import Unavailable

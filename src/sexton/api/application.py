@@ -11,50 +11,26 @@ from urllib.parse import unquote
 from litestar import Litestar
 from litestar.types import ControllerRouterHandler, Scope
 
-from sexton.api import (
-    access,
-    actions,
-    adapters,
-    agenda,
-    audit,
-    bulk,
-    campaigns,
-    channels,
-    content,
-    content_feeds,
-    content_import,
-    content_reading,
-    content_releases,
-    dead,
-    events,
-    exports,
-    inbox,
-    jobs,
-    notifications,
-    overview,
-    pages,
-    playground,
-    queues,
-    recipients,
-    recurring,
-    reports,
-    run_actions,
-    runs,
-    search,
-    secrets,
-    sessions,
-    sign_in,
-    system,
-    targets,
-    templates,
-    workers,
-)
-from sexton.api.guard import RequestGuard
-from sexton.api.limiter import ANSWER_HEADERS
+from sexton.api.console import agenda, events, exports, overview, pages, playground, search
+from sexton.api.content import adapters
+from sexton.api.content import bulk as content_import
+from sexton.api.content import feeds as content_feeds
+from sexton.api.content import reading as content_reading
+from sexton.api.content import releases as content_releases
+from sexton.api.content import schedules as content
+from sexton.api.engine import system, workers
+from sexton.api.jobs import actions, bulk, jobs, queues, targets
+from sexton.api.notifications import campaigns, channels, inbox, recipients, recurring, templates
+from sexton.api.notifications import messages as notifications
 from sexton.api.operation import SERVICES, SLASH, Operation
 from sexton.api.problems import answer_error
-from sexton.api.provider import IdentityProvider, open_provider
 from sexton.api.request_id import REQUEST_ID_HEADER, set_request_id
+from sexton.api.runs import actions as run_actions
+from sexton.api.runs import dead, reports, runs
+from sexton.api.security import access, audit, secrets, sessions, sign_in
+from sexton.api.security.guard import RequestGuard
+from sexton.api.security.limiter import ANSWER_HEADERS
+from sexton.api.security.provider import IdentityProvider, open_provider
 from sexton.api.services import Process, Services
 from sexton.config import Settings
 from sexton.content.adapters.table import adapters as load_adapters

@@ -22,10 +22,10 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.response import Stream
 
 from sexton import clock
-from sexton.api.guard import JSON_TYPES, address_of, check_content_type
 from sexton.api.replay import StoredAnswer, check_key, fingerprint, once
 from sexton.api.request_id import request_id_of
 from sexton.api.route import AGENT, REASON_HEADER, Route
+from sexton.api.security.guard import JSON_TYPES, address_of, check_content_type
 from sexton.api.services import Services
 from sexton.errors import InvalidField, NotFound, SextonError, Unavailable
 from sexton.postgres.audit_entry import LONGEST_REASON, Face, Source

@@ -13,7 +13,7 @@ from litestar import Request, Response
 from litestar.exceptions import HTTPException
 from msgspec import Meta
 
-from sexton.api import html
+from sexton.api.console import html
 from sexton.api.request_id import request_id_of
 from sexton.errors import Conflict, InvalidField, NotFound, SextonError, Unavailable
 from sexton.postgres.database import NOT_NOW

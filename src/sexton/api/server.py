@@ -24,7 +24,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from sexton import clock
-from sexton.api.guard import CONNECTION, INODE
+from sexton.api.security.guard import CONNECTION, INODE
 
 if TYPE_CHECKING:
     from sexton.api.application import App

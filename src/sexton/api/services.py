@@ -9,11 +9,11 @@ from typing import Protocol
 
 from prometheus_client import CollectorRegistry
 
+from sexton.api.console.feed import Feed
 from sexton.api.database_check import DatabaseCheck
-from sexton.api.feed import Feed
-from sexton.api.gate import Gate
-from sexton.api.guard import RequestGuard
-from sexton.api.limiter import Limiter
+from sexton.api.security.gate import Gate
+from sexton.api.security.guard import RequestGuard
+from sexton.api.security.limiter import Limiter
 from sexton.config import Settings
 from sexton.engine.loop import Vital
 from sexton.engine.overview import OverviewReader

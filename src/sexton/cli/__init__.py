@@ -24,7 +24,7 @@ import textwrap
 from typing import TYPE_CHECKING, NoReturn
 
 from sexton import __version__
-from sexton.cli.notification_table import NOTIFICATION_GROUPS
+from sexton.cli.notifications.table import NOTIFICATION_GROUPS
 from sexton.cli.table import Command, Group
 
 if TYPE_CHECKING:
@@ -36,221 +36,185 @@ DONE, NOT_DONE, REFUSED, INTERRUPTED = 0, 1, 2, 130
 
 
 COMMANDS = {
-    "up": Command("sexton.cli.up:up", "Start Sexton on this machine."),
-    "demo": Command("sexton.cli.demo.command:demo", "Start Sexton with example data, to look around."),
-    "stop": Command("sexton.cli.stop:stop", "Stop the sexton up of this user in good order."),
-    "status": Command(
-        "sexton.cli.status:status", "Show how Sexton is: nodes, shards, what waits, dead letters."
-    ),
+    "up": Command("engine.up:up", "Start Sexton on this machine."),
+    "demo": Command("demo.command:demo", "Start Sexton with example data, to look around."),
+    "stop": Command("engine.stop:stop", "Stop the sexton up of this user in good order."),
+    "status": Command("engine.status:status", "Show how Sexton is: nodes, shards, what waits, dead letters."),
     "cluster": Command(
-        "sexton.cli.cluster:cluster", "Show the cluster: nodes, who leads which shards, the elector."
+        "engine.cluster:cluster", "Show the cluster: nodes, who leads which shards, the elector."
     ),
-    "drain": Command(
-        "sexton.cli.cluster:drain", "Drain a node: it hands its shards over and finishes its runs."
-    ),
-    "login": Command("sexton.cli.people:login", "Print a link that signs a browser in, once."),
-    "whoami": Command("sexton.cli.people:whoami", "Say who you are to the server, and what you may do."),
-    "why": Command("sexton.cli.why:why", "Say what became of each occurrence of a job, and why."),
-    "import": Command(
-        "sexton.cli.imports:import_jobs", "Make many jobs from a file with one JSON object per line."
-    ),
+    "drain": Command("engine.cluster:drain", "Drain a node: it hands its shards over and finishes its runs."),
+    "login": Command("security.people:login", "Print a link that signs a browser in, once."),
+    "whoami": Command("security.people:whoami", "Say who you are to the server, and what you may do."),
+    "why": Command("runs.why:why", "Say what became of each occurrence of a job, and why."),
+    "import": Command("imports:import_jobs", "Make many jobs from a file with one JSON object per line."),
     "next": Command(
-        "sexton.cli.schedules:next_occurrences", "Show when a schedule fires next, in words and as a table."
+        "schedules.schedules:next_occurrences", "Show when a schedule fires next, in words and as a table."
     ),
-    "diff": Command("sexton.cli.schedules:diff", "Show where two schedules differ in a range of time."),
-    "migrate": Command("sexton.cli.migrate:migrate", "Bring the database's tables up to date."),
-    "reshard": Command("sexton.cli.reshard:reshard", "Change the number of shards."),
-    "doctor": Command(
-        "sexton.cli.doctor:doctor", "Examine the database and the settings, and say what to fix."
-    ),
-    "node": Command("sexton.cli.node:node", "Run one node in the given roles until it is told to stop."),
+    "diff": Command("schedules.schedules:diff", "Show where two schedules differ in a range of time."),
+    "migrate": Command("engine.migrate:migrate", "Bring the database's tables up to date."),
+    "reshard": Command("engine.reshard:reshard", "Change the number of shards."),
+    "doctor": Command("engine.doctor:doctor", "Examine the database and the settings, and say what to fix."),
+    "node": Command("engine.node:node", "Run one node in the given roles until it is told to stop."),
 }
 
 GROUPS = {
     "jobs": Group(
         "Make, look at and change jobs.",
         {
-            "add": Command("sexton.cli.jobs:add", "Make a job."),
-            "list": Command("sexton.cli.jobs:list_", "List jobs."),
-            "show": Command("sexton.cli.plain:GET_JOB", "Show a job."),
-            "next": Command("sexton.cli.jobs:next_", "Show when a job fires next."),
-            "edit": Command("sexton.cli.jobs:edit", "Change some fields of a job; the others stay."),
-            "pause": Command("sexton.cli.jobs:pause", "Pause jobs: nothing fires until they are resumed."),
-            "resume": Command("sexton.cli.jobs:resume", "Resume paused jobs."),
+            "add": Command("jobs.jobs:add", "Make a job."),
+            "list": Command("jobs.jobs:list_", "List jobs."),
+            "show": Command("plain:GET_JOB", "Show a job."),
+            "next": Command("jobs.jobs:next_", "Show when a job fires next."),
+            "edit": Command("jobs.jobs:edit", "Change some fields of a job; the others stay."),
+            "pause": Command("jobs.jobs:pause", "Pause jobs: nothing fires until they are resumed."),
+            "resume": Command("jobs.jobs:resume", "Resume paused jobs."),
             "label": Command(
-                "sexton.cli.jobs:label", "Give jobs labels, beside those they have, or take some away."
+                "jobs.jobs:label", "Give jobs labels, beside those they have, or take some away."
             ),
-            "reschedule": Command("sexton.cli.jobs:reschedule", "Move a job's next run to another time."),
-            "skip": Command("sexton.cli.jobs:skip", "Leave the next occurrence of a job out."),
-            "run": Command("sexton.cli.jobs:run", "Run jobs now, beside their schedules."),
-            "backfill": Command("sexton.cli.jobs:backfill", "Run the occurrences of a range in the past."),
-            "delete": Command("sexton.cli.jobs:delete", "Delete jobs. Their history stays."),
+            "reschedule": Command("jobs.jobs:reschedule", "Move a job's next run to another time."),
+            "skip": Command("jobs.jobs:skip", "Leave the next occurrence of a job out."),
+            "run": Command("jobs.jobs:run", "Run jobs now, beside their schedules."),
+            "backfill": Command("jobs.jobs:backfill", "Run the occurrences of a range in the past."),
+            "delete": Command("jobs.jobs:delete", "Delete jobs. Their history stays."),
         },
     ),
     "runs": Group(
         "Look at runs, wait for them, cancel them, run them again.",
         {
-            "list": Command("sexton.cli.runs:list_", "List runs: live ones first, then the latest."),
-            "show": Command(
-                "sexton.cli.runs:show", "Show a run with its attempts, log, progress and result."
-            ),
-            "wait": Command(
-                "sexton.cli.runs:wait", "Wait for the end of a run: 0 if it is a success, 1 if not."
-            ),
-            "cancel": Command(
-                "sexton.cli.runs:cancel", "Cancel runs; workers are asked to stop those that run."
-            ),
-            "again": Command(
-                "sexton.cli.runs:again", "Run ended runs again, with the payloads that they had."
-            ),
+            "list": Command("runs.runs:list_", "List runs: live ones first, then the latest."),
+            "show": Command("runs.runs:show", "Show a run with its attempts, log, progress and result."),
+            "wait": Command("runs.runs:wait", "Wait for the end of a run: 0 if it is a success, 1 if not."),
+            "cancel": Command("runs.runs:cancel", "Cancel runs; workers are asked to stop those that run."),
+            "again": Command("runs.runs:again", "Run ended runs again, with the payloads that they had."),
         },
     ),
     "dead": Group(
         "Look at dead letters, run them again, discard them.",
         {
-            "list": Command("sexton.cli.dead:list_", "List dead letters, the latest first."),
-            "show": Command("sexton.cli.dead:show", "Show a dead letter with its payload and attempts."),
-            "target": Command("sexton.cli.dead:target", "Show or say where dead letters go as well."),
-            "redrive": Command("sexton.cli.dead:redrive", "Run dead letters again."),
+            "list": Command("runs.dead:list_", "List dead letters, the latest first."),
+            "show": Command("runs.dead:show", "Show a dead letter with its payload and attempts."),
+            "target": Command("runs.dead:target", "Show or say where dead letters go as well."),
+            "redrive": Command("runs.dead:redrive", "Run dead letters again."),
             "discard": Command(
-                "sexton.cli.dead:discard", "Discard dead letters. The history keeps that they died."
+                "runs.dead:discard", "Discard dead letters. The history keeps that they died."
             ),
         },
     ),
     "queues": Group(
         "Look at queues, limit them, pause them.",
         {
-            "list": Command(
-                "sexton.cli.queues:list_", "List queues with their limits and what waits in them."
-            ),
+            "list": Command("jobs.queues:list_", "List queues with their limits and what waits in them."),
             "show": Command(
-                "sexton.cli.queues:show", "Show a queue: its limits, whether it is paused, what waits."
+                "jobs.queues:show", "Show a queue: its limits, whether it is paused, what waits."
             ),
-            "set": Command(
-                "sexton.cli.queues:set_", "Limit a queue: so many at a time, of one key, per second."
-            ),
-            "pause": Command("sexton.cli.queues:pause", "Pause a queue: its runs wait until it is resumed."),
-            "resume": Command("sexton.cli.queues:resume", "Resume a paused queue."),
+            "set": Command("jobs.queues:set_", "Limit a queue: so many at a time, of one key, per second."),
+            "pause": Command("jobs.queues:pause", "Pause a queue: its runs wait until it is resumed."),
+            "resume": Command("jobs.queues:resume", "Resume a paused queue."),
         },
     ),
     "content": Group(
         "Publish, unpublish and archive entities at a local time.",
         {
             "schedule": Command(
-                "sexton.cli.content:schedule", "Plan an action on an entity, once or by a rule."
+                "content.schedules:schedule", "Plan an action on an entity, once or by a rule."
             ),
             "window": Command(
-                "sexton.cli.content:window", "Publish an entity at one time, unpublish it at another."
+                "content.schedules:window", "Publish an entity at one time, unpublish it at another."
             ),
-            "release": Command("sexton.cli.content_release:release", "Plan actions that go out together."),
-            "releases": Command(
-                "sexton.cli.content_release:releases", "List releases, in the order of their time."
-            ),
-            "check": Command(
-                "sexton.cli.content_release:check", "Check a release: what would go wrong as things are?"
-            ),
+            "release": Command("content.releases:release", "Plan actions that go out together."),
+            "releases": Command("content.releases:releases", "List releases, in the order of their time."),
+            "check": Command("content.releases:check", "Check a release: what would go wrong as things are?"),
             "add-items": Command(
-                "sexton.cli.content_release:add_items", "Put further actions at the end of a release."
+                "content.releases:add_items", "Put further actions at the end of a release."
             ),
-            "remove-item": Command(
-                "sexton.cli.content_release:remove_item", "Take an action out of a release."
-            ),
-            "list": Command("sexton.cli.content:list_", "List planned actions in the order of their time."),
-            "show": Command("sexton.cli.content:show", "Show a planned action, and how it was carried out."),
+            "remove-item": Command("content.releases:remove_item", "Take an action out of a release."),
+            "list": Command("content.schedules:list_", "List planned actions in the order of their time."),
+            "show": Command("content.schedules:show", "Show a planned action, and how it was carried out."),
             "calendar": Command(
-                "sexton.cli.content_calendar:calendar",
-                "Show a month or a week: what is planned, and what happened.",
+                "content.calendar:calendar", "Show a month or a week: what is planned, and what happened."
             ),
-            "reschedule": Command("sexton.cli.content:reschedule", "Move an action to another time."),
-            "cancel": Command("sexton.cli.content:cancel", "Call an action off."),
-            "skip": Command("sexton.cli.content:skip", "Leave the next time of a series out."),
-            "run": Command("sexton.cli.content:run", "Carry an action out now."),
-            "approve": Command("sexton.cli.content:approve", "Approve an action that needs approval."),
+            "reschedule": Command("content.schedules:reschedule", "Move an action to another time."),
+            "cancel": Command("content.schedules:cancel", "Call an action off."),
+            "skip": Command("content.schedules:skip", "Leave the next time of a series out."),
+            "run": Command("content.schedules:run", "Carry an action out now."),
+            "approve": Command("content.schedules:approve", "Approve an action that needs approval."),
             "occurrences": Command(
-                "sexton.cli.content:occurrences",
+                "content.schedules:occurrences",
                 "List the times of an action, with those before and after each.",
             ),
-            "executions": Command("sexton.cli.content:executions", "List what was carried out, and how."),
+            "executions": Command("content.schedules:executions", "List what was carried out, and how."),
             "entities": Command(
-                "sexton.cli.content:entities", "List entities, show one, or make its next version."
+                "content.schedules:entities", "List entities, show one, or make its next version."
             ),
-            "import": Command(
-                "sexton.cli.content_import:import_content", "Plan many actions from JSON lines or CSV."
-            ),
-            "feeds": Command("sexton.cli.content:feeds", "List calendar feeds, without their addresses."),
+            "import": Command("content.bulk:import_content", "Plan many actions from JSON lines or CSV."),
+            "feeds": Command("content.schedules:feeds", "List calendar feeds, without their addresses."),
             "add-feed": Command(
-                "sexton.cli.content:add_feed", "Make a calendar feed: an address for your own calendar."
+                "content.schedules:add_feed", "Make a calendar feed: an address for your own calendar."
             ),
             "revoke-feed": Command(
-                "sexton.cli.content:revoke_feed", "Revoke a calendar feed: its address answers no more."
+                "content.schedules:revoke_feed", "Revoke a calendar feed: its address answers no more."
             ),
             "adapters": Command(
-                "sexton.cli.content_settings:adapters",
-                "List the adapters that were configured, or show one.",
+                "content.settings:adapters", "List the adapters that were configured, or show one."
             ),
             "set-adapter": Command(
-                "sexton.cli.content_settings:set_adapter",
-                "Configure an adapter, or change its configuration.",
+                "content.settings:set_adapter", "Configure an adapter, or change its configuration."
             ),
             "remove-adapter": Command(
-                "sexton.cli.content_settings:remove_adapter",
-                "Remove an adapter: what is planned with it fails.",
+                "content.settings:remove_adapter", "Remove an adapter: what is planned with it fails."
             ),
             "notices": Command(
-                "sexton.cli.content_settings:notices",
-                "Show where authors are told what became of their content.",
+                "content.settings:notices", "Show where authors are told what became of their content."
             ),
             "set-notices": Command(
-                "sexton.cli.content_settings:set_notices",
-                "Tell an address what became of content, by signed webhooks.",
+                "content.settings:set_notices", "Tell an address what became of content, by signed webhooks."
             ),
-            "remove-notices": Command(
-                "sexton.cli.content_settings:remove_notices", "Send no notices any more."
-            ),
+            "remove-notices": Command("content.settings:remove_notices", "Send no notices any more."),
         },
     ),
     **NOTIFICATION_GROUPS,
     "keys": Group(
         "Make, list, rotate and revoke API keys.",
         {
-            "create": Command("sexton.cli.access:create_key", "Make an API key."),
-            "list": Command("sexton.cli.access:list_keys", "List API keys, without their texts."),
+            "create": Command("security.access:create_key", "Make an API key."),
+            "list": Command("security.access:list_keys", "List API keys, without their texts."),
             "rotate": Command(
-                "sexton.cli.access:rotate_key", "Make a new key like this one; both are good for a while."
+                "security.access:rotate_key", "Make a new key like this one; both are good for a while."
             ),
             "revoke": Command(
-                "sexton.cli.access:revoke_key", "Revoke an API key: it is refused within two seconds."
+                "security.access:revoke_key", "Revoke an API key: it is refused within two seconds."
             ),
         },
     ),
     "namespaces": Group(
         "Make namespaces, look at them, set their quotas.",
         {
-            "create": Command("sexton.cli.access:create_namespace", "Make a namespace."),
-            "list": Command("sexton.cli.access:list_namespaces", "List the namespaces that you may see."),
+            "create": Command("security.access:create_namespace", "Make a namespace."),
+            "list": Command("security.access:list_namespaces", "List the namespaces that you may see."),
             "show": Command(
-                "sexton.cli.access:show_namespace", "Show a namespace: its quotas, and what it uses."
+                "security.access:show_namespace", "Show a namespace: its quotas, and what it uses."
             ),
-            "set": Command("sexton.cli.access:set_namespace", "Set quotas of a namespace."),
+            "set": Command("security.access:set_namespace", "Set quotas of a namespace."),
         },
     ),
     "sessions": Group(
         "See which browsers are signed in, and sign them out.",
         {
-            "list": Command("sexton.cli.people:list_", "List browsers that are signed in."),
+            "list": Command("security.people:list_", "List browsers that are signed in."),
             "end": Command(
-                "sexton.cli.people:end", "End a session: its browser is signed out within two seconds."
+                "security.people:end", "End a session: its browser is signed out within two seconds."
             ),
-            "end-all": Command("sexton.cli.people:end_all", "End all sessions of yours, or of one person."),
+            "end-all": Command("security.people:end_all", "End all sessions of yours, or of one person."),
         },
     ),
     "audit": Group(
         "See who changed what, export it, verify it.",
         {
-            "list": Command("sexton.cli.audit:list_", "List changes, the latest first."),
-            "export": Command("sexton.cli.audit:export", "Write all changes to the standard output."),
+            "list": Command("security.audit:list_", "List changes, the latest first."),
+            "export": Command("security.audit:export", "Write all changes to the standard output."),
             "verify": Command(
-                "sexton.cli.audit:verify", "Check that the audit is complete and was not changed."
+                "security.audit:verify", "Check that the audit is complete and was not changed."
             ),
         },
     ),
@@ -258,27 +222,16 @@ GROUPS = {
         "Measure how fast Sexton is on this machine.",
         {
             "hot-second": Command(
-                "sexton.cli.bench.command:hot_second",
-                "Run many jobs that are due at the same instant.",
+                "bench.command:hot_second", "Run many jobs that are due at the same instant."
             ),
-            "steady": Command(
-                "sexton.cli.bench.command:steady",
-                "Fire at a constant rate: how late do runs start?",
-            ),
-            "size": Command(
-                "sexton.cli.bench.command:size",
-                "Keep very many jobs: what do they cost?",
-            ),
-            "campaign": Command(
-                "sexton.cli.bench.command:campaign", "Send a campaign to very many recipients."
-            ),
+            "steady": Command("bench.command:steady", "Fire at a constant rate: how late do runs start?"),
+            "size": Command("bench.command:size", "Keep very many jobs: what do they cost?"),
+            "campaign": Command("bench.command:campaign", "Send a campaign to very many recipients."),
             "content": Command(
-                "sexton.cli.bench.command:content",
-                "Plan very many actions on content, and carry many out at once.",
+                "bench.command:content", "Plan very many actions on content, and carry many out at once."
             ),
             "console": Command(
-                "sexton.cli.bench.command:console_pages",
-                "Ask what the pages of the console ask, over very many jobs.",
+                "bench.command:console_pages", "Ask what the pages of the console ask, over very many jobs."
             ),
         },
     ),
@@ -286,22 +239,21 @@ GROUPS = {
         "Try out what runs do.",
         {
             "test": Command(
-                "sexton.cli.targets:send_test", "Send a test: carry a target out once, and say how it went."
+                "jobs.targets:send_test", "Send a test: carry a target out once, and say how it went."
             ),
         },
     ),
     "secret": Group(
         "Secrets that targets name, and the one that webhooks are signed with.",
         {
-            "set": Command("sexton.cli.secret:set_", "Keep a secret, read from the standard input."),
-            "list": Command("sexton.cli.secret:list_", "List the names of secrets. No value is shown."),
-            "delete": Command("sexton.cli.secret:delete", "Delete a secret."),
-            "key": Command("sexton.cli.secret:key", "Make a key for SEXTON_SECRET_KEY."),
-            "rekey": Command("sexton.cli.secret:rekey", "Encrypt every secret with a new key."),
-            "show": Command("sexton.cli.secret:show", "Show the secret that webhooks are signed with."),
+            "set": Command("security.secret:set_", "Keep a secret, read from the standard input."),
+            "list": Command("security.secret:list_", "List the names of secrets. No value is shown."),
+            "delete": Command("security.secret:delete", "Delete a secret."),
+            "key": Command("security.secret:key", "Make a key for SEXTON_SECRET_KEY."),
+            "rekey": Command("security.secret:rekey", "Encrypt every secret with a new key."),
+            "show": Command("security.secret:show", "Show the secret that webhooks are signed with."),
             "rotate": Command(
-                "sexton.cli.secret:rotate",
-                "Make a new secret; the old one stays valid beside it.",
+                "security.secret:rotate", "Make a new secret; the old one stays valid beside it."
             ),
         },
     ),
@@ -390,11 +342,11 @@ def app() -> App:
         default_parameter=Parameter(negative=(), show_default=False),
     )
     for name, command in COMMANDS.items():
-        root.command(command.path, name=name)
+        root.command(f"sexton.cli.{command.path}", name=name)
     for name, group in GROUPS.items():
         part = App(name=name, help=group.summary)
         for verb, command in group.commands.items():
-            part.command(command.path, name=verb)
+            part.command(f"sexton.cli.{command.path}", name=verb)
         root.command(part)
     root.register_install_completion_command(help="Complete commands and options with the Tab key.")
     return root

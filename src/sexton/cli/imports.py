@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 
 from cyclopts import ArgumentCollection, Parameter, Token, UnknownOptionError
 
-from sexton.api import routes
+from sexton.api.jobs import routes
 from sexton.cli import DONE, NOT_DONE
 from sexton.cli.output import console, cut, paragraph, write, write_json
 from sexton.cli.remote import Json, connect

@@ -10,9 +10,9 @@ from typing import Annotated, Any, NamedTuple
 import msgspec
 from cyclopts import Parameter
 
-from sexton.api import routes
+from sexton.api.jobs import routes
 from sexton.api.route import Route
-from sexton.api.run_action_routes import ACT_ON_RUNS
+from sexton.api.runs.routes import ACT_ON_RUNS
 from sexton.cli import DONE, NOT_DONE
 from sexton.cli.client import path_of
 from sexton.cli.command import Ask

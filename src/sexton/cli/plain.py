@@ -1,21 +1,27 @@
 """Commands that show what a route answers, field by field, and say nothing else.
 
-`sexton.cli.plain:GET_JOB` is that of `routes.GET_JOB`; the overview of commands names it like any other.
+`plain:GET_JOB` is that of the route GET_JOB; the table of commands names it like any other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
-from sexton.api import routes
 from sexton.cli.command import Ask, command
 from sexton.cli.output import console, paragraph, write
 from sexton.cli.remote import show_fields
 
+# Where the routes are, in the order in which they are looked for.
+ROOMS = ("jobs", "runs", "engine", "content", "notifications", "security")
+
 
 def __getattr__(name: str) -> Callable[..., int]:
-    route = getattr(routes, name)
+    tables = (import_module(f"sexton.api.{room}.routes") for room in ROOMS)
+    route = next((route for table in tables if (route := getattr(table, name, None))), None)
+    if route is None:
+        raise AttributeError(name)
 
     def plain(ask: Ask) -> int:
         return ask.shown(show)

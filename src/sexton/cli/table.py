@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Command(NamedTuple):
-    path: str
+    path: str  # "jobs.queues:pause": a function of a module of this package
     summary: str
 
 

@@ -1,6 +1,7 @@
 """What a caller may do. Each role may do what the ones before it may; `worker` stands apart.
 
-Every route names the role that it needs (`api/routes.py`), and the documentation shows the same table.
+Every route names the role that it needs (the tables `routes.py` of `api/`), and the documentation shows the
+same table.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Any
 
-from sexton.api.feed import Console, Feed
+from sexton.api.console.feed import Console, Feed
 from sexton.engine.cluster.status import get_cluster
 from sexton.engine.overview import OverviewReader
 from sexton.jobs.filter import JobFilter

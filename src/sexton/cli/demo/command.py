@@ -9,8 +9,8 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from sexton.cli import DONE, NOT_DONE, REFUSED
+from sexton.cli.engine.up import announce, explain
 from sexton.cli.local import with_database
-from sexton.cli.up import announce, explain
 from sexton.config import Settings, load
 from sexton.engine.logs import set_up_logging
 from sexton.errors import InvalidField, SextonError

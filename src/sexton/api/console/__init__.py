@@ -1,0 +1,1 @@
+"""The console over HTTP: its page, and what it reads beside the lists."""

@@ -1,0 +1,1 @@
+"""Content scheduling over HTTP."""

@@ -1,0 +1,54 @@
+"""Where content lives, over HTTP: the adapters that a namespace has configured."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sexton.api.content import routes
+from sexton.api.operation import Answer, Call, operation
+from sexton.content.adapters import configured
+from sexton.content.adapters.adapter_spec import AdapterSpec
+from sexton.content.adapters.configured import AdapterView
+
+ADAPTER_REQUEST: dict[str, Any] = {
+    "kind": "wordpress",
+    "config": {"url": "https://blog.example.com", "user": "sexton", "password": "${secret:blog}"},
+}
+ADAPTER: dict[str, Any] = {
+    "name": "blog",
+    **ADAPTER_REQUEST,
+    "revision": 1,
+    "changed_by": "ann",
+    "changed_at": "2027-03-01T12:00:00Z",
+}
+
+
+@operation(
+    routes.PUT_ADAPTER, answer=AdapterView, errors=(409, 422), example=ADAPTER_REQUEST, answer_example=ADAPTER
+)
+async def put_adapter(call: Call) -> Answer:
+    """Say where entities live. Planned actions name it as their `adapter`; a change counts from the next one
+    that is carried out. Passwords are secrets, named as `${secret:name}`."""
+    return Answer(await configured.put_adapter(call.context, call.path("adapter"), call.json(AdapterSpec)))
+
+
+@operation(routes.LIST_ADAPTERS, answer=list[AdapterView], answer_example=[ADAPTER])
+async def list_adapters(call: Call) -> Answer:
+    """By name. `builtin` needs no configuration, and is not among them."""
+    return Answer(await configured.list_adapters(call.context))
+
+
+@operation(routes.GET_ADAPTER, answer=AdapterView, errors=(404,), answer_example=ADAPTER)
+async def get_adapter(call: Call) -> Answer:
+    """What it was told; secrets by their names."""
+    return Answer(await configured.get_adapter(call.context, call.path("adapter")))
+
+
+@operation(routes.DELETE_ADAPTER, status=204, errors=(404,))
+async def delete_adapter(call: Call) -> Answer:
+    """Actions that are planned with it fail, and are tried again, until one of this name is there again."""
+    await configured.delete_adapter(call.context, call.path("adapter"))
+    return Answer()
+
+
+OPERATIONS = (put_adapter, list_adapters, get_adapter, delete_adapter)

@@ -1,0 +1,95 @@
+"""Calendar feeds over HTTP: made, listed, revoked; and read by callers that have the address."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sexton.api.content import routes
+from sexton.api.content.paging import paged
+from sexton.api.content.routes import FeedsQuery
+from sexton.api.operation import Answer, Call, operation
+from sexton.api.security.guard import address_of
+from sexton.api.services import WRONG_SIGN_INS
+from sexton.content.feed import (
+    FeedView,
+    NewFeed,
+    create_feed,
+    feed_calendar,
+    find_feed,
+    list_feeds,
+    revoke_feed,
+)
+from sexton.content.spec import FeedSpec
+from sexton.errors import SextonError
+from sexton.refusal import not_found
+
+FEED: dict[str, Any] = {
+    "feed_id": "f_1",
+    "name": "Ann's posts",
+    "entity_type": "post",
+    "author": "ann",
+    "created_by": "key k_1",
+    "created_at": "2027-03-01T12:00:00Z",
+    "revoked_by": None,
+    "revoked_at": None,
+}
+CALENDAR = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\n…\r\nEND:VCALENDAR\r\n"
+NEW_FEED = {**FEED, "token": "Zm9v…", "path": "/api/v1/content/feeds/Zm9v…/calendar.ics"}
+
+
+@operation(
+    routes.CREATE_FEED, status=201, answer=NewFeed, errors=(422,), kept=False,
+    example={"name": "Ann's posts", "entity_type": "post", "author": "ann"}, answer_example=NEW_FEED,
+)  # fmt: skip
+async def create_content_feed(call: Call) -> Answer:
+    """The address is shown this once. Who has it may read the calendar, until the feed is revoked."""
+    made = await create_feed(
+        call.context, call.json(FeedSpec, optional=True), call.services.settings.secret_key
+    )
+    return Answer(made, headers={"Location": made.path})
+
+
+@operation(
+    routes.LIST_FEEDS, lists=True, answer=list[FeedView], errors=(422,), answer_example=[FEED]
+)  # fmt: skip
+async def list_content_feeds(call: Call) -> Answer:
+    """In the order in which they were made, without their addresses."""
+    query = call.query(FeedsQuery)
+    page = await list_feeds(call.reading, cursor=query.cursor, limit=query.limit)
+    return paged(call, page)
+
+
+@operation(routes.REVOKE_FEED, answer=FeedView, errors=(404,), answer_example=FEED)
+async def revoke_content_feed(call: Call) -> Answer:
+    """Its address answers no more."""
+    return Answer(await revoke_feed(call.context, call.path("feed")))
+
+
+async def _authorise(call: Call) -> None:
+    """A right address is always answered: behind a proxy all callers have one address."""
+    found = await find_feed(call.context, call.path("token"), await call.services.guard.sessions.pepper())
+    if found is None:
+        address = address_of(call.request)
+        call.services.wrong_feeds.note(address)
+        if call.services.wrong_feeds.too_many(address):
+            raise SextonError(
+                "too_many_keys",
+                f"more than {WRONG_SIGN_INS} wrong addresses of feeds came from {address} within a minute",
+                hint="correct the address, and wait a minute",
+            )
+        raise not_found("feed", "at this address")
+    call.request.state.feed = found
+
+
+@operation(
+    routes.READ_FEED, answer=str, errors=(404,), authorise=_authorise,
+    media_type="text/calendar", answer_example=CALENDAR,
+)  # fmt: skip
+async def read_content_feed(call: Call) -> Answer:
+    """iCalendar: a month back and a year ahead, at most 2000 events. The secret in the address authorises
+    the call."""
+    feed, namespace = call.request.state.feed
+    return Answer(await feed_calendar(call.context, feed, namespace))
+
+
+OPERATIONS = (create_content_feed, list_content_feeds, revoke_content_feed, read_content_feed)

@@ -1,0 +1,118 @@
+"""The calendar of content over HTTP, the times of a series, and what was carried out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sexton.api.content import routes
+from sexton.api.content.paging import filters_of, paged
+from sexton.api.content.routes import (
+    CalendarQuery,
+    ExecutionsQuery,
+    ScheduleExecutionsQuery,
+    ScheduleTimesQuery,
+)
+from sexton.api.operation import Answer, Call, operation
+from sexton.content.calendar import CalendarEntry, list_calendar, list_times, read_range
+from sexton.content.ledger import ExecutionView, list_executions
+from sexton.content.read import schedule_number, view
+
+ENTRY: dict[str, Any] = {
+    "scheduled_at_utc": "2027-03-15T08:00:00Z",
+    "timezone": "Europe/Berlin",
+    "local_time_display": "2027-03-15 09:00 CET (Europe/Berlin)",
+    "schedule_id": "c_1",
+    "content_id": "post/42",
+    "title": "Spring collection",
+    "entity_type": "post",
+    "entity_id": "42",
+    "action": "publish",
+    "status": "pending",
+    "last_error": None,
+    "execution_id": None,
+    "version": None,
+    "note": None,
+    "adapter": "builtin",
+    "created_by": "ann",
+    "created_at": "2027-03-01T12:00:00Z",
+    "revision": 1,
+    "needs_approval": False,
+    "approved_by": None,
+    "window_id": None,
+    "release_id": None,
+    "recurrence_rule": "FREQ=WEEKLY;BYDAY=MO",
+    "previous_at": "2027-03-08T08:00:00Z",
+    "next_at": "2027-03-22T08:00:00Z",
+    "occurrences": None,
+}
+EXECUTION: dict[str, Any] = {
+    "execution_id": "r_9hk2",
+    "schedule_id": "c_1",
+    "content_id": "post/42",
+    "title": "Spring collection",
+    "action": "publish",
+    "status": "success",
+    "scheduled_at_utc": "2027-03-14T08:00:00Z",
+    "execution_started": "2027-03-14T08:00:00.021Z",
+    "execution_finished": "2027-03-14T08:00:00.034Z",
+    "worker_id": "web-1:4711:k3",
+    "error_message": None,
+    "effect": "changed",
+    "version": 1,
+    "retry_count": 0,
+    "attempts": [],
+    "trigger": "schedule",
+    "occurrences": None,
+    "until_at": None,
+    "adapter": "builtin",
+    "created_by": "ann",
+}
+
+
+@operation(routes.CALENDAR, lists=True, answer=list[CalendarEntry], errors=(422,), answer_example=[ENTRY])
+async def content_calendar(call: Call) -> Answer:
+    """In the order of time, series expanded by the code that fires them, the ends of their windows included.
+    What was called off is shown only with `status=cancelled`."""
+    query = call.query(CalendarQuery)
+    start, end = read_range(query.start, query.end, query.timezone)
+    page = await list_calendar(call.reading, **{**filters_of(query), "start": start, "end": end})
+    return paged(call, page)
+
+
+@operation(
+    routes.SCHEDULE_OCCURRENCES, lists=True, answer=list[CalendarEntry], errors=(404, 422),
+    answer_example=[ENTRY],
+)  # fmt: skip
+async def schedule_occurrences(call: Call) -> Answer:
+    """Each with its state and with the times before and after it; from now on for a year, unless it is said
+    otherwise."""
+    query = call.query(ScheduleTimesQuery)
+    return paged(call, await list_times(call.reading, _number(call), **filters_of(query)))
+
+
+@operation(
+    routes.LIST_EXECUTIONS, lists=True, answer=list[ExecutionView], errors=(422,), answer_example=[EXECUTION]
+)
+async def content_executions(call: Call) -> Answer:
+    """What is under way first, then what has ended, the latest first; skipped times included."""
+    query = call.query(ExecutionsQuery)
+    return paged(call, await list_executions(call.reading, **filters_of(query)))
+
+
+@operation(
+    routes.SCHEDULE_EXECUTIONS, lists=True, answer=list[ExecutionView], errors=(404, 422),
+    answer_example=[EXECUTION],
+)  # fmt: skip
+async def schedule_executions(call: Call) -> Answer:
+    """What is under way first, then what has ended, the latest first; skipped times included."""
+    query, number = call.query(ScheduleExecutionsQuery), _number(call)
+    await view(call.context, number)
+    page = await list_executions(call.reading, schedule=number, **filters_of(query))
+    return paged(call, page)
+
+
+def _number(call: Call) -> int:
+    return schedule_number(call.path("schedule"))
+
+
+OPERATIONS = (content_calendar, schedule_occurrences, content_executions, schedule_executions)

@@ -1,0 +1,199 @@
+"""Releases and notices of content over HTTP."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sexton.api.content import routes
+from sexton.api.content.paging import filters_of, paged
+from sexton.api.content.routes import ApproveRequest, CancelContentRequest, ReleasesQuery
+from sexton.api.operation import Answer, Call, operation
+from sexton.api.route import PREFIX
+from sexton.content import notice, release, release_view
+from sexton.content.notice import NoticeView
+from sexton.content.release_view import ReleaseView
+from sexton.content.spec import NoticeSpec, ReleaseAddition, ReleaseMove, ReleaseSpec
+
+ITEM: dict[str, Any] = {"entity_type": "post", "entity_id": "42", "action": "publish"}
+RELEASE_REQUEST: dict[str, Any] = {
+    "items": [ITEM, {"entity_type": "banner", "entity_id": "7", "action": "unpublish"}],
+    "local_time": "2027-03-14 09:00",
+    "timezone": "Europe/Berlin",
+    "created_by": "ann",
+}
+RELEASE_ITEM: dict[str, Any] = {
+    "schedule_id": "c_2",
+    "content_id": "post/42",
+    "title": "Spring collection",
+    **ITEM,
+    "version": None,
+    "note": None,
+    "status": "pending",
+    "result": None,
+    "error": None,
+}
+RELEASE_ANSWER: dict[str, Any] = {
+    "release_id": "cr_1",
+    "status": "pending",
+    "scheduled_at_utc": "2027-03-14T08:00:00Z",
+    "timezone": "Europe/Berlin",
+    "local_time_display": "2027-03-14 09:00 CET (Europe/Berlin)",
+    "items": [RELEASE_ITEM],
+    "on_failure": "undo",
+    "preflight_seconds": 3600,
+    "checked_at": "2027-03-01T12:00:00Z",
+    "findings": [],
+    "adapter": "builtin",
+    "retry_count": 0,
+    "max_retries": 3,
+    "catch_up_seconds": 86400,
+    "last_error": None,
+    "note": None,
+    "created_by": "ann",
+    "created_at": "2027-03-01T12:00:00Z",
+    "executed_at": None,
+    "needs_approval": False,
+    "approved_by": None,
+    "approved_at": None,
+    "cancelled_by": None,
+    "cancelled_at": None,
+    "job_id": "j_1",
+    "revision": 1,
+}
+NOTICES: dict[str, Any] = {
+    "url": "https://hooks.example/content",
+    "secret": None,
+    "events": ["done", "failed", "missed", "will_fail"],
+    "job_id": "j_9",
+}
+
+
+@operation(
+    routes.CREATE_RELEASE, status=201, answer=ReleaseView, errors=(409, 422), example=RELEASE_REQUEST,
+    answer_example=RELEASE_ANSWER,
+)  # fmt: skip
+async def create_release(call: Call) -> Answer:
+    """Actions that go out together. With `builtin` they are one transaction: with `on_failure` undo, all go
+    out or none. Elsewhere they go out in order, and what went out is undone if a later one fails for good.
+    `findings` say what would go wrong as things are."""
+    made = await release.create_release(call.context, call.json(ReleaseSpec), call.services.settings)
+    return Answer(made, headers={"Location": f"{PREFIX}/content/releases/{made.release_id}"})
+
+
+@operation(
+    routes.LIST_RELEASES, lists=True, answer=list[ReleaseView], errors=(422,), answer_example=[RELEASE_ANSWER]
+)  # fmt: skip
+async def list_releases(call: Call) -> Answer:
+    """In the order of their time."""
+    query = call.query(ReleasesQuery)
+    return paged(call, await release_view.list_releases(call.reading, **filters_of(query)))
+
+
+@operation(routes.GET_RELEASE, answer=ReleaseView, errors=(404,), answer_example=RELEASE_ANSWER)
+async def get_release(call: Call) -> Answer:
+    """With what became of each item."""
+    return Answer(await release_view.get_release(call.reading, call.path("release")))
+
+
+@operation(
+    routes.RESCHEDULE_RELEASE, answer=ReleaseView, errors=(404, 409, 422),
+    example={"local_time": "2027-03-15 09:00"}, answer_example=RELEASE_ANSWER,
+)  # fmt: skip
+async def reschedule_release(call: Call) -> Answer:
+    """Once this has answered, it does not go out at the time before."""
+    move = call.json(ReleaseMove)
+    return Answer(await release.reschedule_release(call.context, call.path("release"), move))
+
+
+@operation(
+    routes.CANCEL_RELEASE, answer=ReleaseView, errors=(404, 409, 422), example={"by": "ann"},
+    answer_example={**RELEASE_ANSWER, "status": "cancelled", "cancelled_by": "ann"},
+)  # fmt: skip
+async def cancel_release(call: Call) -> Answer:
+    """Once this has answered, nothing of it goes out any more. What went out stays."""
+    wish = call.json(CancelContentRequest, optional=True)
+    return Answer(await release.cancel_release(call.context, call.path("release"), by=wish.by))
+
+
+@operation(routes.RUN_RELEASE, answer=ReleaseView, errors=(404, 409), answer_example=RELEASE_ANSWER)
+async def run_release(call: Call) -> Answer:
+    """It goes out now instead of at its time."""
+    return Answer(await release.run_release(call.context, call.path("release")))
+
+
+@operation(
+    routes.APPROVE_RELEASE, answer=ReleaseView, errors=(404, 409, 422), example={"by": "eve"},
+    answer_example={**RELEASE_ANSWER, "needs_approval": True, "approved_by": "eve"},
+)  # fmt: skip
+async def approve_release(call: Call) -> Answer:
+    """A release with `needs_approval` does not go out before. A change of its items takes the approval
+    back."""
+    wish = call.json(ApproveRequest, optional=True)
+    by = wish.by or call.caller.name
+    return Answer(await release.approve_release(call.context, call.path("release"), by=by))
+
+
+@operation(routes.CHECK_RELEASE, kept=False, answer=ReleaseView, errors=(404,), answer_example=RELEASE_ANSWER)
+async def check_release(call: Call) -> Answer:
+    """What would go wrong if it went out as things are: `findings` is empty if nothing would."""
+    settings = call.services.settings
+    return Answer(await release.check_release(call.context, call.path("release"), settings))
+
+
+@operation(
+    routes.ADD_RELEASE_ITEMS, answer=ReleaseView, errors=(404, 409, 422), example={"items": [ITEM]},
+    answer_example=RELEASE_ANSWER,
+)  # fmt: skip
+async def add_release_items(call: Call) -> Answer:
+    """At its end, as long as it has not begun."""
+    wish = call.json(ReleaseAddition)
+    changed = await release.add_items(call.context, call.path("release"), wish.items, force=wish.force)
+    return Answer(changed)
+
+
+@operation(
+    routes.REMOVE_RELEASE_ITEM, answer=ReleaseView, errors=(404, 409), answer_example=RELEASE_ANSWER
+)  # fmt: skip
+async def remove_release_item(call: Call) -> Answer:
+    """As long as it has not begun."""
+    return Answer(await release.remove_item(call.context, call.path("release"), call.path("schedule")))
+
+
+@operation(routes.GET_NOTICES, answer=NoticeView, answer_example=NOTICES)
+async def get_notices(call: Call) -> Answer:
+    """Where the namespace tells what became of its content."""
+    return Answer(await notice.get_notices(call.reading))
+
+
+@operation(
+    routes.SET_NOTICES, answer=NoticeView, errors=(422,), example={"url": "https://hooks.example/content"},
+    answer_example=NOTICES,
+)  # fmt: skip
+async def set_notices(call: Call) -> Answer:
+    """Authors are told when something went out, failed, was missed, or will fail: each notice is a run of the
+    job `content/notices`, signed as Standard Webhooks has it, and tried again."""
+    return Answer(await notice.set_notices(call.context, call.json(NoticeSpec)))
+
+
+@operation(routes.REMOVE_NOTICES, answer=NoticeView, answer_example={**NOTICES, "url": None})
+async def remove_notices(call: Call) -> Answer:
+    """Those that were made are still sent."""
+    await notice.remove_notices(call.context)
+    return Answer(NoticeView())
+
+
+OPERATIONS = (
+    create_release,
+    list_releases,
+    get_release,
+    reschedule_release,
+    cancel_release,
+    run_release,
+    approve_release,
+    check_release,
+    add_release_items,
+    remove_release_item,
+    get_notices,
+    set_notices,
+    remove_notices,
+)

@@ -1,0 +1,244 @@
+"""What can be asked over HTTP about content, its releases and its adapters, as a table."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from sexton.api.route import Cursor, Limit, Query, Route
+from sexton.content.adapters.adapter_spec import AdapterSpec
+from sexton.content.spec import (
+    EntitySpec,
+    FeedSpec,
+    NoticeSpec,
+    ReleaseAddition,
+    ReleaseMove,
+    ReleaseSpec,
+    ScheduleMove,
+    ScheduleSpec,
+    WindowSpec,
+)
+from sexton.refusal import about
+from sexton.security.role import Role
+
+TAG = "content"
+
+Actions = Literal["publish", "unpublish", "archive"]
+ScheduleStatus = Literal["pending", "processing", "done", "failed", "skipped", "cancelled"]
+EntityStates = Literal["draft", "published", "unpublished", "archived"]
+ExecutionStatus = Literal["running", "success", "failure", "skipped"]
+
+
+EntityType = Annotated[str | None, about("Only of entities of this type.")]
+EntityId = Annotated[str | None, about("Only of entities with this id.")]
+CreatedBy = Annotated[str | None, about("Only what this person planned.")]
+OfAdapter = Annotated[str | None, about("Only of this adapter.")]
+OfAction = Annotated[Actions | None, about("publish, unpublish or archive.")]
+OfStatus = Annotated[ScheduleStatus | None, about("pending, processing, done, failed, skipped or cancelled.")]
+
+
+class SchedulesQuery(Query, frozen=True, kw_only=True):
+    entity_type: EntityType = None
+    entity_id: EntityId = None
+    created_by: CreatedBy = None
+    adapter: OfAdapter = None
+    action: OfAction = None
+    status: OfStatus = None
+    start: Annotated[datetime | None, about("Only those planned for this instant or later.")] = None
+    end: Annotated[datetime | None, about("Only those planned for before this instant.")] = None
+    limit: Limit = 100
+    cursor: Cursor = None
+
+
+class CalendarQuery(Query, frozen=True, kw_only=True):
+    start: Annotated[str, about("From here on: an instant; or, in `timezone`, a local time or a date.")]
+    end: Annotated[str, about("Up to here: an instant; or, in `timezone`, a local time or a date.")]
+    timezone: Annotated[
+        str | None, about("The zone of local times and dates. Default: each as it was planned; dates: UTC.")
+    ] = None
+    entity_type: EntityType = None
+    entity_id: EntityId = None
+    created_by: CreatedBy = None
+    adapter: OfAdapter = None
+    action: OfAction = None
+    status: OfStatus = None
+    limit: Limit = 100
+    cursor: Cursor = None
+
+
+class ScheduleTimesQuery(Query, frozen=True, kw_only=True):
+    start: Annotated[str | None, about("From here on: an instant, a local time or a date. Default: now.")] = (
+        None
+    )
+    end: Annotated[
+        str | None, about("Up to here: an instant, a local time or a date. Default: a year later.")
+    ] = None
+    limit: Limit = 100
+    cursor: Cursor = None
+
+
+class ExecutionsQuery(Query, frozen=True, kw_only=True):
+    entity_type: EntityType = None
+    entity_id: EntityId = None
+    created_by: CreatedBy = None
+    adapter: OfAdapter = None
+    status: Annotated[ExecutionStatus | None, about("running, success, failure or skipped.")] = None
+    start: Annotated[datetime | None, about("Only what ended after this instant.")] = None
+    end: Annotated[datetime | None, about("Only what ended by this instant.")] = None
+    limit: Limit = 100
+    cursor: Cursor = None
+
+
+class ScheduleExecutionsQuery(Query, frozen=True, kw_only=True):
+    status: Annotated[ExecutionStatus | None, about("running, success, failure or skipped.")] = None
+    limit: Limit = 100
+    cursor: Cursor = None
+
+
+class ImportQuery(Query, frozen=True, kw_only=True):
+    chunk: Annotated[
+        int, Meta(ge=1, le=2000, description="How many lines are planned together, all or nothing.")
+    ] = 1000
+    force: Annotated[bool, about("Plan them though they contradict other plans.")] = False
+    ids: Annotated[bool, about("Answer with the ids of what was planned.")] = False
+
+
+class EntitiesQuery(Query, frozen=True, kw_only=True):
+    entity_type: EntityType = None
+    adapter: Annotated[str, about("Where they live.")] = "builtin"
+    state: Annotated[EntityStates | None, about("draft, published, unpublished or archived.")] = None
+    limit: Limit = 100
+    cursor: Cursor = None
+
+
+class FeedsQuery(Query, frozen=True, kw_only=True):
+    limit: Limit = 100
+    cursor: Cursor = None
+
+
+class CancelContentRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Who calls it off."""
+
+    by: Annotated[
+        Annotated[str, Meta(max_length=200)] | None, about("Who calls it off. Default: the caller.")
+    ] = None
+
+
+class ApproveRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Who approves it."""
+
+    by: Annotated[
+        Annotated[str, Meta(max_length=200)] | None, about("Who approves it. Default: the caller.")
+    ] = None
+
+
+CREATE_SCHEDULE = Route("POST", "/content/schedules", TAG, "Plan an action", Role.EDITOR, body=ScheduleSpec)
+LIST_SCHEDULES = Route(
+    "GET", "/content/schedules", TAG, "List planned actions", Role.VIEWER, query=SchedulesQuery
+)
+GET_SCHEDULE = Route("GET", "/content/schedules/{schedule}", TAG, "Show a planned action", Role.VIEWER)
+RESCHEDULE_CONTENT = Route(
+    "POST", "/content/schedules/{schedule}/reschedule", TAG, "Move an action", Role.EDITOR, body=ScheduleMove
+)
+CANCEL_CONTENT = Route(
+    "POST", "/content/schedules/{schedule}/cancel", TAG, "Call an action off", Role.EDITOR,
+    body=CancelContentRequest, body_optional=True,
+)  # fmt: skip
+SKIP_CONTENT = Route(
+    "POST", "/content/schedules/{schedule}/skip", TAG, "Leave the next time of a series out", Role.EDITOR
+)
+RUN_CONTENT = Route("POST", "/content/schedules/{schedule}/run", TAG, "Carry an action out now", Role.EDITOR)
+APPROVE_CONTENT = Route(
+    "POST", "/content/schedules/{schedule}/approve", TAG, "Approve an action", Role.EDITOR,
+    body=ApproveRequest, body_optional=True,
+)  # fmt: skip
+CREATE_WINDOW = Route("POST", "/content/windows", TAG, "Plan a window", Role.EDITOR, body=WindowSpec)
+PUT_ENTITY = Route(
+    "PUT", "/content/entities/{entity_type}/{entity_id}", TAG, "Make the next version of an entity",
+    Role.EDITOR, body=EntitySpec,
+)  # fmt: skip
+GET_ENTITY = Route("GET", "/content/entities/{entity_type}/{entity_id}", TAG, "Show an entity", Role.VIEWER)
+CALENDAR = Route(
+    "GET", "/content/calendar", TAG, "Show what is planned, and what happened", Role.VIEWER,
+    query=CalendarQuery,
+)  # fmt: skip
+LIST_EXECUTIONS = Route(
+    "GET", "/content/executions", TAG, "List what was carried out", Role.VIEWER, query=ExecutionsQuery
+)
+SCHEDULE_EXECUTIONS = Route(
+    "GET", "/content/schedules/{schedule}/executions", TAG, "List how an action was carried out", Role.VIEWER,
+    query=ScheduleExecutionsQuery,
+)  # fmt: skip
+SCHEDULE_OCCURRENCES = Route(
+    "GET", "/content/schedules/{schedule}/occurrences", TAG, "List the times of an action", Role.VIEWER,
+    query=ScheduleTimesQuery,
+)  # fmt: skip
+CREATE_FEED = Route(
+    "POST", "/content/feeds", TAG, "Make a calendar feed", Role.EDITOR, body=FeedSpec, body_optional=True
+)
+LIST_FEEDS = Route("GET", "/content/feeds", TAG, "List calendar feeds", Role.VIEWER, query=FeedsQuery)
+REVOKE_FEED = Route("POST", "/content/feeds/{feed}/revoke", TAG, "Revoke a calendar feed", Role.EDITOR)
+READ_FEED = Route("GET", "/content/feeds/{token}/calendar.ics", TAG, "Read a calendar feed", None)
+IMPORT_SCHEDULES = Route(
+    "POST", "/content/schedules/bulk", TAG, "Plan many actions", Role.EDITOR, query=ImportQuery,
+    body=ScheduleSpec,
+)  # fmt: skip
+LIST_ENTITIES = Route("GET", "/content/entities", TAG, "List entities", Role.VIEWER, query=EntitiesQuery)
+
+
+# Releases
+
+
+class ReleasesQuery(Query, frozen=True, kw_only=True):
+    created_by: Annotated[str | None, about("Only those that this person planned.")] = None
+    start: Annotated[datetime | None, about("Only those planned for this instant or later.")] = None
+    end: Annotated[datetime | None, about("Only those planned for this instant or earlier.")] = None
+    limit: Limit = 100
+    cursor: Cursor = None
+
+
+CREATE_RELEASE = Route("POST", "/content/releases", TAG, "Plan a release", Role.EDITOR, body=ReleaseSpec)
+LIST_RELEASES = Route("GET", "/content/releases", TAG, "List releases", Role.VIEWER, query=ReleasesQuery)
+GET_RELEASE = Route("GET", "/content/releases/{release}", TAG, "Show a release", Role.VIEWER)
+RESCHEDULE_RELEASE = Route(
+    "POST", "/content/releases/{release}/reschedule", TAG, "Move a release", Role.EDITOR, body=ReleaseMove
+)
+CANCEL_RELEASE = Route(
+    "POST", "/content/releases/{release}/cancel", TAG, "Call a release off", Role.EDITOR,
+    body=CancelContentRequest, body_optional=True,
+)  # fmt: skip
+RUN_RELEASE = Route(
+    "POST", "/content/releases/{release}/run", TAG, "Let a release go out now", Role.EDITOR
+)  # fmt: skip
+APPROVE_RELEASE = Route(
+    "POST", "/content/releases/{release}/approve", TAG, "Approve a release", Role.EDITOR,
+    body=ApproveRequest, body_optional=True,
+)  # fmt: skip
+CHECK_RELEASE = Route("POST", "/content/releases/{release}/check", TAG, "Check a release", Role.EDITOR)
+ADD_RELEASE_ITEMS = Route(
+    "POST", "/content/releases/{release}/items", TAG, "Add actions to a release", Role.EDITOR,
+    body=ReleaseAddition,
+)  # fmt: skip
+REMOVE_RELEASE_ITEM = Route(
+    "DELETE", "/content/releases/{release}/items/{schedule}", TAG, "Take an action out of a release",
+    Role.EDITOR,
+)  # fmt: skip
+GET_NOTICES = Route("GET", "/content/notices", TAG, "Show where notices go", Role.VIEWER)
+SET_NOTICES = Route(
+    "PUT", "/content/notices", TAG, "Say where notices go", Role.ADMIN, body=NoticeSpec
+)  # fmt: skip
+REMOVE_NOTICES = Route("DELETE", "/content/notices", TAG, "Send no notices any more", Role.ADMIN)
+
+
+# Adapters
+
+
+PUT_ADAPTER = Route(
+    "PUT", "/content/adapters/{adapter}", TAG, "Configure an adapter", Role.ADMIN, body=AdapterSpec
+)
+LIST_ADAPTERS = Route("GET", "/content/adapters", TAG, "List adapters", Role.VIEWER)
+GET_ADAPTER = Route("GET", "/content/adapters/{adapter}", TAG, "Show an adapter", Role.VIEWER)
+DELETE_ADAPTER = Route("DELETE", "/content/adapters/{adapter}", TAG, "Delete an adapter", Role.ADMIN)

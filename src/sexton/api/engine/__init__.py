@@ -1,0 +1,1 @@
+"""The state of the system over HTTP, and the workers that claim their runs there."""

@@ -1,0 +1,240 @@
+"""Workers over HTTP: a program in any language claims runs, keeps them and reports how they ended."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from datetime import datetime
+from typing import Annotated, Any
+
+import msgspec
+
+from sexton.api.engine import routes
+from sexton.api.operation import Answer, Call, operation
+from sexton.engine.remote import report as reporting
+from sexton.engine.remote import worker as remote
+from sexton.engine.remote.claim import ClaimedRun
+from sexton.engine.remote.report import Verdict
+from sexton.engine.remote.spec import BeatRequest, ClaimRequest, ReportsRequest, WorkerSpec
+from sexton.model import Trigger, encode_id
+from sexton.refusal import about
+from sexton.runs.read import run_number
+
+# A lease survives two beats that are lost.
+BEATS = 3
+RUN: dict[str, Any] = {
+    "run_id": "r_9hk2",
+    "token": "1.62e5f4c8a1b40.b64…",
+    "handler": "resize",
+    "payload": {"image": 812},
+    "job_id": "j_4t1",
+    "job_name": "thumbnails",
+    "attempt": 1,
+    "trigger": "schedule",
+    "missed": False,
+    "scheduled_at": "2026-06-08T13:00:00Z",
+    "idempotency_key": "j_4t1:1780923600",
+    "timeout_seconds": 300.0,
+    "deadline_at": "2026-06-08T13:05:00Z",
+}
+
+
+class JoinedWorker(msgspec.Struct, frozen=True):
+    """A worker that has joined."""
+
+    worker_id: Annotated[str, about("Its id, `n_…`: for its claims and beats.")]
+    lease_seconds: Annotated[float, about("Its runs are given to others if it was not heard of for so long.")]
+    beat_seconds: Annotated[float, about("How often it should beat.")]
+
+
+class WorkerRun(msgspec.Struct, frozen=True, kw_only=True):
+    """A run for a worker to carry out."""
+
+    run_id: Annotated[str, about("The run.")]
+    token: Annotated[str, about("For reports of this attempt.")]
+    handler: Annotated[str, about("What is to be called.")]
+    payload: Annotated[Any, about("What it is to be called with.")]
+    job_id: Annotated[str, about("Its job.")]
+    job_name: Annotated[str, about("What that is called.")]
+    attempt: Annotated[int, about("Counted from 1.")]
+    trigger: Annotated[Trigger, about("What has made the run.")]
+    missed: Annotated[bool, about("Whether its time had passed when it was made.")]
+    scheduled_at: Annotated[datetime, about("The nominal time.")]
+    idempotency_key: Annotated[str, about("The same for every attempt of an occurrence.")]
+    timeout_seconds: Annotated[float, about("How long the attempt may take.")]
+    deadline_at: Annotated[datetime, about("When it has failed by timeout.")]
+
+
+class Claimed(msgspec.Struct, frozen=True):
+    """What a worker has claimed."""
+
+    runs: Annotated[list[WorkerRun], about("Carry these out.")]
+    draining: Annotated[bool, about("It gets no more runs: finish, and leave.")]
+
+
+class Beaten(msgspec.Struct, frozen=True):
+    """What a worker must know."""
+
+    lease_seconds: Annotated[float, about("Its lease ends in so many seconds.")]
+    draining: Annotated[bool, about("It gets no more runs: finish, and leave.")]
+    cancel: Annotated[list[str], about("Runs to stop: their cancellation was requested. Report `cancel`.")]
+    lost: Annotated[list[str], about("Runs that are not its own any more: stop, and report nothing.")]
+
+
+class ReportVerdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What became of a report."""
+
+    run_id: Annotated[str, about("The run.")]
+    accepted: Annotated[bool, about("Whether it counts; if not, `code` and `detail` say why.")]
+    status: Annotated[
+        str | None,
+        about("success, failed (it is tried again), snoozed, dead, cancelled; running, or cancelling: stop."),
+    ] = None
+    again: Annotated[bool, about("It had been recorded before.")] = False
+    code: Annotated[str | None, about("Stable: programs may rely on it.")] = None
+    detail: Annotated[str | None, about("What happened and why.")] = None
+
+
+class ReportVerdicts(msgspec.Struct, frozen=True):
+    """What became of reports."""
+
+    reports: Annotated[list[ReportVerdict], about("In the order in which they were sent.")]
+
+
+class WorkerLeft(msgspec.Struct, frozen=True):
+    """A worker that has left."""
+
+    worker_id: Annotated[str, about("Which one.")]
+    given_back: Annotated[int, about("Runs that it had, and that others get now.")]
+
+
+@operation(
+    routes.JOIN_WORKER, status=201, answer=JoinedWorker, errors=(409, 422),
+    example={"name": "resizer-1", "handlers": ["resize"], "capacity": 8},
+    answer_example={"worker_id": "n_5x1q", "lease_seconds": 30.0, "beat_seconds": 10.0},
+)  # fmt: skip
+async def join_worker(call: Call) -> Answer:
+    """The worker serves runs of the namespace of the call whose targets name its handlers. Only the
+    credential that it joined with may act for it."""
+    spec = call.json(WorkerSpec)
+    node = await remote.join(call.context, spec, call.caller.credential)
+    seconds = spec.lease_seconds
+    return Answer(JoinedWorker(remote.worker_id_of(node), seconds, seconds / BEATS))
+
+
+@operation(
+    routes.CLAIM_RUNS, answer=Claimed, errors=(404, 409, 422), kept=False,
+    example={"limit": 4, "wait_seconds": 10}, answer_example={"runs": [RUN], "draining": False},
+)  # fmt: skip
+async def claim_runs(call: Call) -> Answer:
+    """Claims runs that may start, and renews the lease. Without any it waits for one, up to `wait_seconds`.
+    409 (`worker_lost`): it was not heard of within its lease: join again."""
+    asked = call.json(ClaimRequest, optional=True)
+    async with _departure(call) as gone:
+        worker, found = await call.services.claims.claim(
+            call.context,
+            call.path("worker"),
+            call.caller.credential,
+            asked.limit,
+            wait_seconds=asked.wait_seconds,
+            gone=gone,
+        )
+    if call.services.node is not None:
+        call.services.node.telemetry.claimed.inc(len(found))
+    return Answer(Claimed([_run(each) for each in found], worker.draining))
+
+
+@operation(
+    routes.BEAT_WORKER, answer=Beaten, errors=(404, 409, 422), kept=False, example={"runs": ["r_9hk2"]},
+    answer_example={"lease_seconds": 30.0, "draining": False, "cancel": [], "lost": []},
+)  # fmt: skip
+async def beat_worker(call: Call) -> Answer:
+    """Renews the lease, and tells which runs to stop. Runs over their time fail now. What it holds and does
+    not name, as the answer to its claim was lost, is given back one lease after the claim."""
+    asked = call.json(BeatRequest, optional=True)
+    known = None if asked.runs is None else {run_number(run): run for run in asked.runs}
+    beat = await remote.beat(call.context, call.path("worker"), call.caller.credential, known)
+    return Answer(
+        Beaten(
+            beat.worker.lease_seconds,
+            beat.worker.draining,
+            [encode_id("r", run) for run in beat.cancel],
+            [encode_id("r", run) for run in beat.lost],
+        )
+    )
+
+
+@operation(
+    routes.REPORT_RUNS, answer=ReportVerdicts, errors=(422,), kept=False,
+    example={"reports": [{"run_id": "r_9hk2", "token": RUN["token"], "outcome": "success", "result": 3}]},
+    answer_example={"reports": [{"run_id": "r_9hk2", "accepted": True, "status": "success"}]},
+)  # fmt: skip
+async def report_runs(call: Call) -> Answer:
+    """What became of runs, or how they go on. All that counts is recorded together. A report that is sent
+    again changes nothing and gets the same answer; one of a claim that was lost is refused, and touches
+    nothing. A worker that was declared dead may still report what no other has claimed since."""
+    verdicts = await reporting.report(call.context, call.json(ReportsRequest).reports)
+    if call.services.node is not None:
+        for each in verdicts:
+            if each.status in ENDS and not each.again:
+                call.services.node.telemetry.count_reported(each.status)
+    return Answer(ReportVerdicts([_verdict(each) for each in verdicts]))
+
+
+@operation(
+    routes.LEAVE_WORKER, answer=WorkerLeft, errors=(404, 409),
+    answer_example={"worker_id": "n_5x1q", "given_back": 0},
+)  # fmt: skip
+async def leave_worker(call: Call) -> Answer:
+    """Gives back the runs that it has, as if they had not been claimed, and ends it."""
+    worker = call.path("worker")
+    given = await remote.leave(call.context, worker, call.caller.credential)
+    return Answer(WorkerLeft(worker, given))
+
+
+ENDS = ("success", "failed", "dead", "cancelled")
+
+
+def _run(each: ClaimedRun) -> WorkerRun:
+    run = each.run
+    return WorkerRun(
+        run_id=run.run_id,
+        token=each.token,
+        handler=each.handler,
+        payload=msgspec.Raw(run.payload_json.encode()) if run.payload_json else None,
+        job_id=run.job_id,
+        job_name=run.job_name,
+        attempt=run.attempt,
+        trigger=run.trigger,
+        missed=run.missed,
+        scheduled_at=run.scheduled_at,
+        idempotency_key=run.idempotency_key,
+        timeout_seconds=run.policy.timeout_seconds,
+        deadline_at=each.deadline_at,
+    )
+
+
+def _verdict(each: Verdict) -> ReportVerdict:
+    if (refusal := each.refusal) is not None:
+        return ReportVerdict(run_id=each.run_id, accepted=False, code=refusal.code, detail=str(refusal))
+    return ReportVerdict(run_id=each.run_id, accepted=True, status=each.status, again=each.again)
+
+
+@contextlib.asynccontextmanager
+async def _departure(call: Call) -> AsyncIterator[Callable[[], bool]]:
+    """Whether the caller has hung up: what is claimed for it then would only come back after its lease."""
+
+    async def listen() -> None:
+        await call.request.receive()
+
+    hung_up = asyncio.create_task(listen())
+    try:
+        yield hung_up.done
+    finally:
+        hung_up.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await hung_up
+
+
+OPERATIONS = (join_worker, claim_runs, beat_worker, report_runs, leave_worker)

@@ -1,0 +1,1 @@
+"""Jobs over HTTP, with their queues and targets."""

@@ -1,0 +1,78 @@
+"""Acting on many jobs over HTTP: a call goes through some of them, and says where the next one goes on."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from sexton.api.jobs import routes
+from sexton.api.jobs.routes import ACTION_ROLES, ActionName, ActionRequest
+from sexton.api.operation import Answer, Call, operation
+from sexton.errors import InvalidField
+from sexton.jobs.edit import relabel_all
+from sexton.jobs.filter import JobFilter
+from sexton.jobs.state import delete_all, pause_all, resume_all
+from sexton.jobs.tally import Tally
+from sexton.postgres.page import number_in_cursor
+from sexton.runs.many import Work, act, check_filter, count
+from sexton.runs.trigger import run_all
+
+# What each action does, and the fields of the request that it takes.
+WORKS: dict[ActionName, tuple[Any, tuple[str, ...]]] = {
+    "pause": (pause_all, ("reason", "until")),
+    "resume": (resume_all, ()),
+    "run": (run_all, ("payload",)),
+    "delete": (delete_all, ("cancel_running",)),
+    "label": (relabel_all, ("labels",)),
+}
+OPTIONS = {name: action for action, (_, names) in WORKS.items() for name in names}
+
+
+@operation(
+    routes.ACT_ON_JOBS, answer=Tally, errors=(403, 409, 422),
+    example={"action": "pause", "filter": {"label": "team=billing"}, "reason": "the database moves"},
+    answer_example={"matched": 41, "done": 40, "unchanged": 1},
+)  # fmt: skip
+async def act_on_jobs(call: Call) -> Answer:
+    """Pauses, resumes, runs, deletes or labels the jobs that a filter means, as it would be done to each: up
+    to `limit` of them, together. If there are more, the answer has a `cursor`; the same request with that as
+    `after` goes on. A job that is refused does not keep the others: `refused` says why, by code. `dry_run`
+    counts. `delete` and `label` need the role editor."""
+    wish = call.json(ActionRequest)
+    call.caller.require(ACTION_ROLES[wish.action], call.context.namespace)
+    work = _work(wish)
+    chosen = check_filter(_filter_of(wish), every=wish.filter.all)
+    place = {"after": wish.after, "through": wish.through}
+    if wish.dry_run:
+        return Answer(await count(call.context, chosen, **place))
+    return Answer(await act(call.context, work, chosen, **place, expected=wish.expected, limit=wish.limit))
+
+
+def _work(wish: ActionRequest) -> Work:
+    """What is done to the jobs; refuses fields that belong to another action."""
+    for name, action in OPTIONS.items():
+        default = next(each.default for each in msgspec.structs.fields(ActionRequest) if each.name == name)
+        if action != wish.action and getattr(wish, name) != default:
+            hint = f"leave it out, or write action: {action}"
+            message = f"{name} goes with {action}, not with {wish.action}"
+            raise InvalidField("bad_value", message, field=name, hint=hint)
+    if wish.action == "label" and not wish.labels:
+        hint = 'write "labels": {"team": "billing"}'
+        raise InvalidField("missing_field", "no label is given", field="labels", hint=hint)
+    work, names = WORKS[wish.action]
+    return partial(work, **{name: getattr(wish, name) for name in names})
+
+
+def _filter_of(wish: ActionRequest) -> JobFilter:
+    given = wish.filter
+    ids = (
+        None if given.ids is None else tuple(number_in_cursor(each, "j", "filter.ids") for each in given.ids)
+    )
+    return JobFilter(
+        given.status, given.label, given.name, given.target, given.app, given.problem, given.search, ids
+    )
+
+
+OPERATIONS = (act_on_jobs,)

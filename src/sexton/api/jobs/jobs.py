@@ -1,0 +1,301 @@
+"""Jobs over HTTP."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from sexton import clock
+from sexton.api import examples
+from sexton.api.jobs import routes
+from sexton.api.jobs.routes import (
+    BackfillRequest,
+    DeleteQuery,
+    JobChoice,
+    JobRunsQuery,
+    JobsQuery,
+    OccurrencesQuery,
+    PauseRequest,
+    PreviewQuery,
+    RescheduleRequest,
+    SkipRequest,
+    WhyQuery,
+)
+from sexton.api.operation import Answer, Call, operation
+from sexton.api.route import PREFIX
+from sexton.api.runs.routes import RunRequest
+from sexton.api.runs.runs import RunMade, listed, page_of_runs
+from sexton.clock import iso
+from sexton.errors import InvalidField
+from sexton.jobs import create as making
+from sexton.jobs import edit as editing
+from sexton.jobs import preview as previewing
+from sexton.jobs import read, state
+from sexton.jobs.change import find
+from sexton.jobs.company import PreviewInCompany, with_company
+from sexton.jobs.filter import JobFilter
+from sexton.jobs.validation import read_spec
+from sexton.jobs.view import JobView
+from sexton.model import RunStatus, Trigger
+from sexton.refusal import aware
+from sexton.runs import strip, trigger
+from sexton.runs.filter import RunFilter
+from sexton.runs.occurrences import list_occurrences
+from sexton.runs.read import require_job
+from sexton.runs.view import OccurrenceRecord, RunView, Why
+from sexton.runs.why import why
+
+DAY = timedelta(days=1)
+MICROSECOND = timedelta(microseconds=1)
+
+
+@operation(
+    routes.CREATE_JOB, status=201, answer=JobView, errors=(409, 422), example=examples.JOB_REQUEST,
+    answer_example=examples.JOB,
+)  # fmt: skip
+async def create_job(call: Call) -> Answer:
+    """Only `name` and `schedule` are needed; everything else has a default. `warnings` says what is
+    allowed but probably not meant, such as a handler that no live worker knows."""
+    job = await making.create(call.context, read_spec(call.body))
+    return Answer(job, headers={**_etag(job), "Location": f"{PREFIX}/jobs/{job.job_id}"})
+
+
+@operation(
+    routes.LIST_JOBS, answer=list[strip.ListedJob], errors=(422,), lists=True, answer_example=[examples.JOB]
+)
+async def list_jobs(call: Call) -> Answer:
+    """In the order in which they were made, of their names, or in which they fire next: then paused ones come
+    last, and those that fire no more are left out. `Sexton-Total` says how many there are in all, and
+    `Sexton-Total-Estimated` that it is an estimate."""
+    query = call.query(JobsQuery)
+    chosen = filter_of(query)
+    page = await read.list_jobs(call.reading, chosen, sort=query.sort, cursor=query.cursor, limit=query.limit)
+    found = await read.count_jobs(call.reading, chosen)
+    shown = await strip.with_strips(call.reading, page.items) if query.expand else page.items
+    headers = call.next_link(cursor=page.cursor) if page.cursor else {}
+    return Answer(shown, headers={**headers, **found.headers()})
+
+
+@operation(routes.GET_JOB, answer=JobView, errors=(404,), answer_example=examples.JOB)
+async def get_job(call: Call) -> Answer:
+    """A deleted job is still shown by its id."""
+    job = await read.get(call.context, call.path("job"))
+    return Answer(job, headers=_etag(job))
+
+
+@operation(
+    routes.EDIT_JOB, answer=JobView, errors=(404, 409, 412, 422), example={"schedule": "0 10 * * 1"},
+    answer_example=examples.JOB,
+)  # fmt: skip
+async def edit_job(call: Call) -> Answer:
+    """Changes the fields that are given, and no others; null puts one back to its default. With `If-Match`
+    the edit is refused if the job was edited meanwhile. Runs that have started keep their definition."""
+    changes = call.json(dict[str, Any])
+    job = await editing.edit(
+        call.context, call.path("job"), changes, expected_revision=call.expected_revision
+    )
+    return Answer(job, headers=_etag(job))
+
+
+@operation(
+    routes.PUT_JOB, also=(201,), answer=JobView, errors=(409, 412, 422), example=examples.JOB_REQUEST,
+    answer_example=examples.JOB,
+)  # fmt: skip
+async def put_job(call: Call) -> Answer:
+    """Afterwards the job is exactly what the body says: 201 if it is new, 200 if it was replaced. The same
+    again changes nothing. `name` may be left out of the body."""
+    body, name = call.json(dict[str, Any]), call.path("name")
+    if body.setdefault("name", name) != name:
+        raise InvalidField(
+            "name_differs", "the name in the body is not that of the path", field="name", hint="leave it out"
+        )
+    job, created = await editing.replace(
+        call.context, name, read_spec(body), expected_revision=call.expected_revision
+    )
+    headers = {**_etag(job), "Location": f"{PREFIX}/jobs/{job.job_id}"}
+    return Answer(job, status=201 if created else 200, headers=headers)
+
+
+@operation(routes.DELETE_JOB, status=204, errors=(404, 422))
+async def delete_job(call: Call) -> Answer:
+    """The job fires no more, its name is free, waiting runs are cancelled; running ones finish, unless
+    `cancel_running` is true. Its history stays."""
+    query = call.query(DeleteQuery)
+    await state.delete(call.context, call.path("job"), cancel_running=query.cancel_running)
+    return Answer()
+
+
+@operation(
+    routes.PAUSE_JOB, answer=JobView, errors=(404, 409, 422),
+    example={"reason": "mail server moves", "until": "2026-06-02T06:00:00Z"},
+    answer_example={**examples.JOB, "status": "paused", "next_run_at": None, "next_run_local": None},
+)  # fmt: skip
+async def pause_job(call: Call) -> Answer:
+    """Runs that have fired go on. What falls due meanwhile is recorded as paused."""
+    wish = call.json(PauseRequest, optional=True)
+    job = await state.pause(call.context, call.path("job"), reason=wish.reason, until=wish.until)
+    return Answer(job, headers=_etag(job))
+
+
+@operation(routes.RESUME_JOB, answer=JobView, errors=(404, 409), answer_example=examples.JOB)
+async def resume_job(call: Call) -> Answer:
+    """Goes on with the next occurrence. A one-off job whose time has passed follows its `missed_window`."""
+    job = await state.resume(call.context, call.path("job"))
+    return Answer(job, headers=_etag(job))
+
+
+@operation(
+    routes.RESCHEDULE_JOB, answer=JobView, errors=(404, 409, 412, 422),
+    example={"at": "2026-06-02T15:00:00Z"},
+    answer_example={
+        **examples.JOB, "next_run_at": "2026-06-02T15:00:00Z", "next_run_local": "2026-06-02T11:00:00-04:00",
+        "moved_from": examples.JOB["next_run_at"],
+    },
+)  # fmt: skip
+async def reschedule_job(call: Call) -> Answer:
+    """A job for one instant is moved to this time. Of any other the next occurrence is moved there; what the
+    schedule says until then is skipped as `rescheduled`, and afterwards the schedule goes on."""
+    wish = call.json(RescheduleRequest)
+    job = await editing.reschedule(
+        call.context, call.path("job"), wish.at, expected_revision=call.expected_revision
+    )
+    return Answer(job, headers=_etag(job))
+
+
+@operation(
+    routes.SKIP_NEXT, answer=JobView, errors=(404, 409, 412, 422),
+    example={"at": examples.JOB["next_run_at"]}, answer_example=examples.JOB,
+)  # fmt: skip
+async def skip_next_occurrence(call: Call) -> Answer:
+    """The next occurrence does not fire: it is skipped as `rescheduled`, and `why` says that it was left out.
+    The last one cannot be skipped: pause or delete the job."""
+    wish = call.json(SkipRequest, optional=True)
+    at = None if wish.at is None else aware(wish.at, "at")
+    job = await editing.skip_next(
+        call.context, call.path("job"), at=at, expected_revision=call.expected_revision
+    )
+    return Answer(job, headers=_etag(job))
+
+
+@operation(
+    routes.RUN_JOB, status=201, answer=RunMade, errors=(404, 409, 422),
+    example={"payload": {"report_type": "monthly"}},
+    answer_example={"run_id": "r_9hk2", "job": "send-weekly-report"},
+)  # fmt: skip
+async def run_job(call: Call) -> Answer:
+    """Beside its schedule, which it does not change. Its idempotency key is its own."""
+    wish = call.json(RunRequest, optional=True)
+    ref = call.path("job")
+    run_id = await trigger.run_now(call.context, ref, payload=wish.payload)
+    return Answer({"run_id": run_id, "job": ref}, headers={"Location": f"{PREFIX}/runs/{run_id}"})
+
+
+@operation(
+    routes.BACKFILL_JOB, heavy=True, answer=trigger.Backfill, errors=(404, 409, 422),
+    example={"start": "2026-05-01T00:00:00Z", "end": "2026-05-31T23:59:59Z", "dry_run": True},
+    answer_example=examples.BACKFILL,
+)  # fmt: skip
+async def backfill_job(call: Call) -> Answer:
+    """Runs the occurrences of a range in the past, with the lowest priority and the idempotency keys of those
+    occurrences. `dry_run` only lists them."""
+    wish = call.json(BackfillRequest)
+    done = await trigger.backfill(
+        call.context,
+        call.path("job"),
+        aware(wish.start, "start"),
+        aware(wish.end, "end"),
+        dry_run=wish.dry_run,
+        rate=wish.rate,
+    )
+    return Answer(done)
+
+
+@operation(
+    routes.PREVIEW_JOB,
+    heavy=True,
+    answer=previewing.Preview,
+    errors=(404, 422),
+    answer_example=examples.PREVIEW,
+)
+async def preview_job(call: Call) -> Answer:
+    """When it fires next, with the local time, and what clock changes and excluded days take away."""
+    query = call.query(PreviewQuery)
+    return Answer(await previewing.preview_job(call.context, call.path("job"), count=query.count))
+
+
+@operation(
+    routes.PREVIEW_SPEC, heavy=True, answer=PreviewInCompany, errors=(422,),
+    example={"schedule": "0 9 * * 1", "timezone": "America/New_York"},
+    answer_example={**examples.PREVIEW, "shares_minute": 4, "shares_estimated": False, "spread_offer": None},
+)  # fmt: skip
+async def preview_spec(call: Call) -> Answer:
+    """The body is that of POST /jobs; `name` may be left out. `shares_minute` says how many jobs are due next
+    in the minute of its first occurrence, and `spread_offer` by how much to spread it if they are many."""
+    query = call.query(PreviewQuery)
+    spec = read_spec({"name": "preview", **call.json(dict[str, Any])})
+    shown = previewing.preview(spec, count=query.count, now=clock.now())
+    return Answer(await with_company(call.context, shown, spec.jitter_seconds))
+
+
+@operation(
+    routes.LIST_JOB_RUNS, lists=True, answer=list[RunView], errors=(404, 422), answer_example=[examples.RUN],
+)  # fmt: skip
+async def list_job_runs(call: Call) -> Answer:
+    """Live ones first, the newest at the top, then ended ones, the latest at the top. `include=skipped` lists
+    skipped occurrences among them."""
+    query = call.query(JobRunsQuery)
+    chosen = RunFilter(
+        job=await find(call.context, call.path("job"), deleted=True),
+        statuses=listed(query.status, "status", [*RunStatus, "skipped"]),
+        triggers=listed(query.trigger, "trigger", [*Trigger]),
+        skipped=query.include == "skipped",
+    )
+    return await page_of_runs(call, chosen, query.cursor, query.limit)
+
+
+@operation(
+    routes.LIST_JOB_OCCURRENCES, lists=True, answer=list[OccurrenceRecord], errors=(404, 422),
+    answer_example=examples.OCCURRENCES,
+)  # fmt: skip
+async def list_job_occurrences(call: Call) -> Answer:
+    """Every nominal time of the range, in order, with its one disposition: fired, upcoming, or skipped and
+    why."""
+    query = call.query(OccurrencesQuery)
+    now = clock.now()
+    start = now - DAY if query.start is None else aware(query.start, "start")
+    end = max(now, start) + DAY if query.end is None else aware(query.end, "end")
+    if end < start:
+        raise InvalidField("bad_range", "the range ends before it starts", field="end", hint="swap them")
+    job = await require_job(call.context, call.path("job"))
+    found = await list_occurrences(call.reading, job, start, end, limit=query.limit)
+    headers = {}
+    if len(found) == query.limit and found[-1].scheduled_at < end:
+        later = found[-1].scheduled_at + MICROSECOND
+        headers = call.next_link(start=iso(later), end=iso(end))
+    return Answer(found, headers=headers)
+
+
+@operation(routes.EXPLAIN_JOB, heavy=True, answer=list[Why], errors=(404, 422), answer_example=examples.WHY)
+async def explain_job(call: Call) -> Answer:
+    """One line each: fired on time or late, skipped because …, waiting because …, due in …"""
+    query = call.query(WhyQuery)
+    job = await require_job(call.context, call.path("job"))
+    at = None if query.at is None else aware(query.at, "at")
+    return Answer(await why(call.context, job, at=at, past=query.past, ahead=query.ahead))
+
+
+def filter_of(query: JobChoice) -> JobFilter:
+    return JobFilter(
+        query.status, query.label, query.name, query.target, query.app, query.problem, query.search
+    )
+
+
+def _etag(job: JobView) -> dict[str, str]:
+    return {"ETag": f'"{job.revision}"'}
+
+
+OPERATIONS = (
+    create_job, list_jobs, get_job, edit_job, put_job, delete_job, pause_job, resume_job, reschedule_job,
+    skip_next_occurrence, run_job, backfill_job, preview_job, preview_spec, list_job_runs,
+    list_job_occurrences, explain_job,
+)  # fmt: skip

@@ -1,0 +1,131 @@
+"""Queues over HTTP: their limits, pause and resume."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+
+from sexton.api.jobs import routes
+from sexton.api.jobs.routes import QueuePauseRequest, QueuesQuery
+from sexton.api.operation import Answer, Call, operation
+from sexton.jobs import queues as limits
+from sexton.jobs.queues import QueueView
+from sexton.jobs.spec import LimitChanges, Limits
+from sexton.notifications.backlog import MessageBacklog, counts_messages, read_backlog
+from sexton.postgres.transaction import Context
+from sexton.refusal import about
+
+EXAMPLE: dict[str, Any] = {
+    "name": "mail",
+    "paused": False,
+    "paused_at": None,
+    "paused_reason": None,
+    "concurrency": 20,
+    "key_concurrency": 2,
+    "rate": 5.0,
+    "burst": 10,
+    "running": 7,
+    "waiting": 240,
+    "oldest_available_at": "2026-06-01T13:00:00Z",
+    "warnings": [],
+}
+
+
+MESSAGES: dict[str, Any] = {
+    "depth": 5200,
+    "waiting": 80000,
+    "oldest_age_seconds": 2.5,
+    "arrival_per_second": 12.0,
+    "drain_per_second": 2400.0,
+    "due_in_5_minutes": 30000,
+    "due_in_10_minutes": 30000,
+    "due_in_60_minutes": 74800,
+    "workers": 2,
+    "per_worker_per_second": 2800.0,
+    "drain_seconds": 300,
+    "workers_needed": 1,
+}
+
+
+class QueueAnswer(QueueView, frozen=True, kw_only=True):
+    """A queue, with the messages behind its runs."""
+
+    messages: Annotated[
+        MessageBacklog | None, about("Of the queue of notifications: what waits, in messages; else null.")
+    ] = None
+
+
+@operation(
+    routes.LIST_QUEUES, answer=list[QueueAnswer], errors=(422,),
+    answer_example=[
+        {**EXAMPLE, "messages": None}, {**EXAMPLE, "name": "notifications", "messages": MESSAGES},
+    ],
+)  # fmt: skip
+async def list_queues(call: Call) -> Answer:
+    """The queues that jobs have used or that have limits, by name, with what waits in them. A run of the
+    queue of notifications may stand for thousands of messages: `messages` counts those, and how many workers
+    would send them in time."""
+    query = call.query(QueuesQuery)
+    found = await limits.list_queues(call.context)
+    return Answer([await _with_messages(call.context, each, query.drain_seconds) for each in found])
+
+
+@operation(
+    routes.GET_QUEUE, answer=QueueAnswer, errors=(404, 422), answer_example={**EXAMPLE, "messages": None}
+)  # fmt: skip
+async def get_queue(call: Call) -> Answer:
+    """The limits of a queue, whether it is paused, and what waits in it."""
+    query = call.query(QueuesQuery)
+    found = await limits.get_queue(call.context, call.path("queue"))
+    return Answer(await _with_messages(call.context, found, query.drain_seconds))
+
+
+async def _with_messages(context: Context, queue: QueueView, drain_seconds: int) -> QueueAnswer:
+    messages = None
+    if counts_messages(queue.name):
+        messages = await read_backlog(context, drain_seconds=drain_seconds)
+    return QueueAnswer(**msgspec.structs.asdict(queue), messages=messages)
+
+
+@operation(
+    routes.PUT_QUEUE, answer=QueueView, errors=(422,),
+    example={"concurrency": 20, "key_concurrency": 2, "rate": 5, "burst": 10}, answer_example=EXAMPLE,
+)  # fmt: skip
+async def put_queue(call: Call) -> Answer:
+    """Afterwards it has exactly these limits; `{}` removes them all. What runs already goes on, and counts. A
+    queue may have limits before a job uses it."""
+    wish = call.json(Limits)
+    return Answer(await limits.set_limits(call.context, call.path("queue"), wish))
+
+
+@operation(
+    routes.CHANGE_QUEUE, answer=QueueView, errors=(422,), example={"key_concurrency": None},
+    answer_example={**EXAMPLE, "key_concurrency": None},
+)  # fmt: skip
+async def change_queue(call: Call) -> Answer:
+    """Changes the limits that are given, and no others; null removes one."""
+    wish = call.json(LimitChanges)
+    return Answer(await limits.change_limits(call.context, call.path("queue"), wish))
+
+
+@operation(
+    routes.PAUSE_QUEUE, answer=QueueView, errors=(422,), example={"reason": "mail server moves"},
+    answer_example={
+        **EXAMPLE, "paused": True, "paused_at": "2026-06-01T13:00:00Z", "paused_reason": "mail server moves",
+    },
+)  # fmt: skip
+async def pause_queue(call: Call) -> Answer:
+    """Nothing more is taken from it: its jobs fire, their runs stay pending. What runs goes on."""
+    wish = call.json(QueuePauseRequest, optional=True)
+    paused = await limits.pause_queue(call.context, call.path("queue"), reason=wish.reason)
+    return Answer(paused)
+
+
+@operation(routes.RESUME_QUEUE, answer=QueueView, errors=(422,), answer_example=EXAMPLE)
+async def resume_queue(call: Call) -> Answer:
+    """Workers go on with what waits, within its limits."""
+    return Answer(await limits.resume_queue(call.context, call.path("queue")))
+
+
+OPERATIONS = (list_queues, get_queue, put_queue, change_queue, pause_queue, resume_queue)

@@ -1,0 +1,1 @@
+"""Notifications over HTTP: messages, campaigns, recipients, templates, channels, inboxes."""

@@ -1,0 +1,346 @@
+"""Campaigns and their audiences over HTTP."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import AsyncIterator
+from typing import Any
+
+import msgspec
+
+from sexton.api.content.bulk import CSV
+from sexton.api.jobs.bulk import chunks_of
+from sexton.api.notifications import campaign_routes as routes
+from sexton.api.notifications.campaign_routes import CampaignReason, CampaignsQuery, NamesQuery, StartRequest
+from sexton.api.operation import Answer, Call, operation
+from sexton.api.route import PREFIX
+from sexton.api.security.guard import LINES_TYPES
+from sexton.errors import InvalidField
+from sexton.model import decode_id
+from sexton.notifications import audience, campaign, campaign_check, campaign_view, unconfirmed
+from sexton.notifications.audience import AudienceView, Member, SegmentView
+from sexton.notifications.campaign_spec import CampaignSpec, SegmentSpec
+from sexton.notifications.campaign_view import CampaignCheck, CampaignView
+from sexton.notifications.model import CAMPAIGN
+from sexton.refusal import UNREADABLE, bad_json, check_text, not_found, refuse_nul
+from sexton.security.role import Role
+
+REQUEST: dict[str, Any] = {
+    "name": "spring",
+    "template_id": "spring",
+    "channel": "email",
+    "audience": {"segment": "customers"},
+    "local_time": "2027-03-14 08:00",
+}
+ZONE: dict[str, Any] = {
+    "timezone": "Europe/Berlin",
+    "send_at_utc": "2027-03-14T07:00:00Z",
+    "recipients": 8000,
+    "note": None,
+}
+CHECK: dict[str, Any] = {
+    "recipients": 8000,
+    "whole": True,
+    "zones": [ZONE],
+    "unreachable": 12,
+    "incomplete": 0,
+    "missing_variables": [],
+    "unknown": 0,
+    "duplicates": 0,
+    "skipped": 0,
+}
+ANSWER: dict[str, Any] = {
+    "campaign_id": "k_1",
+    "name": "spring",
+    "status": "sending",
+    "reason": None,
+    "counts": {
+        "total": 8000, "sent": 5200, "failed": 3, "suppressed": 7, "expired": 0, "unconfirmed": 0,
+        "cancelled": 0, "left": 2790,
+    },
+    "per_second": 950.0,
+    "eta": "2027-03-14T07:00:09Z",
+    "waits_for": None,
+    "next_at": "2027-03-14T07:00:00Z",
+    "template_id": "spring",
+    "template_version": 3,
+    "channels": ["email"],
+    "template_vars": {},
+    "audience": {"segment": "customers"},
+    "send_at": None,
+    "local_time": "2027-03-14 08:00:00",
+    "when_past": "send_now",
+    "timezone": "UTC",
+    "rate": None,
+    "window": None,
+    "prepare_seconds": 600,
+    "canary": None,
+    "late_seconds": 7200,
+    "on_doubt": None,
+    "topic": None,
+    "urgency": None,
+    "expires_seconds": None,
+    "description": None,
+    "check": CHECK,
+    "prepared_at": "2027-03-13T17:50:02Z",
+    "started_at": "2027-03-14T07:00:00Z",
+    "ended_at": None,
+    "created_by": "ann",
+    "created_at": "2027-03-01T12:00:00Z",
+    "job_id": "j_1",
+}  # fmt: skip
+SEGMENT: dict[str, Any] = {
+    "name": "customers",
+    "filter": {"all": [{"field": "country", "in": ["DE", "AT"]}, {"has": "email"}]},
+    "description": None,
+    "recipients": 8000,
+    "changed_by": "ann",
+    "changed_at": "2027-03-01T12:00:00Z",
+}
+LIST: dict[str, Any] = {
+    "name": "guests",
+    "size": 120,
+    "uploaded_by": "ann",
+    "uploaded_at": "2027-03-01T12:00:00Z",
+}
+LINES = 5000
+
+
+@operation(
+    routes.CREATE_CAMPAIGN, status=201, answer=CampaignView, errors=(409, 422), example=REQUEST,
+    answer_example={**ANSWER, "status": "scheduled", "check": None, "started_at": None, "prepared_at": None},
+)  # fmt: skip
+async def create_campaign(call: Call) -> Answer:
+    """A template to an audience. With a time and without `draft` it goes then; otherwise it is a draft until
+    it is started. An audience in SQL needs the role admin in all namespaces."""
+    spec = call.json(CampaignSpec)
+    if spec.audience.sql is not None:
+        call.caller.require(Role.ADMIN, call.context.namespace, cluster=True)
+    made = await campaign.create_campaign(call.context, spec, may_query=True)
+    return Answer(made, headers={"Location": f"{PREFIX}/campaigns/{made.campaign_id}"})
+
+
+@operation(
+    routes.LIST_CAMPAIGNS, lists=True, answer=list[CampaignView], errors=(422,), answer_example=[ANSWER]
+)  # fmt: skip
+async def list_campaigns(call: Call) -> Answer:
+    """The latest first."""
+    query = call.query(CampaignsQuery)
+    page = await campaign_view.list_campaigns(
+        call.reading, status=query.status, cursor=query.cursor, limit=query.limit
+    )
+    return Answer(page.items, headers=call.next_link(cursor=page.cursor) if page.cursor else {})
+
+
+@operation(routes.GET_CAMPAIGN, answer=CampaignView, errors=(404,), answer_example=ANSWER)
+async def get_campaign(call: Call) -> Answer:
+    """With its counts, its speed and when it will have ended."""
+    return Answer(await campaign_view.get_campaign(call.context, call.path("campaign")))
+
+
+@operation(
+    routes.CHECK_CAMPAIGN, kept=False, heavy=True, answer=CampaignCheck, errors=(404, 422),
+    answer_example=CHECK,
+)  # fmt: skip
+async def check_campaign(call: Call) -> Answer:
+    """How many by zone and when, how many cannot be reached, for how many a variable is missing. Before its
+    ledger is written, of the audience as it is now, up to a million."""
+    number = decode_id(CAMPAIGN, call.path("campaign"))
+    if number is None:
+        raise not_found("campaign", call.path("campaign"))
+    return Answer(await campaign_check.check_campaign(call.context, number))
+
+
+@operation(
+    routes.START_CAMPAIGN, answer=CampaignView, errors=(404, 409, 422), example={},
+    answer_example={**ANSWER, "status": "scheduled"},
+)  # fmt: skip
+async def start_campaign(call: Call) -> Answer:
+    """A draft goes at its time, or at once if it has none. One that is scheduled goes at its time all the
+    same, unless `now` says otherwise."""
+    wish = call.json(StartRequest, optional=True)
+    return Answer(await campaign.start(call.context, call.path("campaign"), at_once=wish.now))
+
+
+@operation(
+    routes.PAUSE_CAMPAIGN, answer=CampaignView, errors=(404, 409, 422),
+    example={"reason": "a wrong price"}, answer_example={**ANSWER, "status": "paused"},
+)  # fmt: skip
+async def pause_campaign(call: Call) -> Answer:
+    """No batch begins any more; what a provider was given is settled."""
+    wish = call.json(CampaignReason, optional=True)
+    return Answer(await campaign.pause(call.context, call.path("campaign"), reason=wish.reason))
+
+
+@operation(routes.RESUME_CAMPAIGN, answer=CampaignView, errors=(404, 409), answer_example=ANSWER)
+async def resume_campaign(call: Call) -> Answer:
+    """After a pause, after a look at the canary, or though it was found late."""
+    return Answer(await campaign.resume(call.context, call.path("campaign")))
+
+
+@operation(
+    routes.CANCEL_CAMPAIGN, answer=CampaignView, errors=(404, 409, 422),
+    example={"reason": "a wrong price"}, answer_example={**ANSWER, "status": "cancelled"},
+)  # fmt: skip
+async def cancel_campaign(call: Call) -> Answer:
+    """Nothing more goes out. What was sent stays sent."""
+    wish = call.json(CampaignReason, optional=True)
+    return Answer(await campaign.cancel(call.context, call.path("campaign"), reason=wish.reason))
+
+
+@operation(routes.RESEND_CAMPAIGN, answer=CampaignView, errors=(404, 409), answer_example=ANSWER)
+async def resend_campaign(call: Call) -> Answer:
+    """A person's word: messages that are `unconfirmed` may have gone out, and go out again. A campaign that
+    is done goes on with them."""
+    return Answer(await unconfirmed.resend_campaign(call.context, call.path("campaign")))
+
+
+@operation(routes.CONFIRM_CAMPAIGN, answer=CampaignView, errors=(404,), answer_example=ANSWER)
+async def confirm_campaign(call: Call) -> Answer:
+    """A person's word: messages that are `unconfirmed` have gone out, and count as sent."""
+    return Answer(await unconfirmed.confirm_campaign(call.context, call.path("campaign")))
+
+
+@operation(
+    routes.PUT_SEGMENT, answer=SegmentView, errors=(422,), example={"filter": SEGMENT["filter"]},
+    answer_example=SEGMENT,
+)  # fmt: skip
+async def put_segment(call: Call) -> Answer:
+    """A filter on the fields of recipients. A campaign uses it as it is when its ledger is written."""
+    return Answer(await audience.put_segment(call.context, call.path("segment"), call.json(SegmentSpec)))
+
+
+@operation(
+    routes.LIST_SEGMENTS, lists=True, answer=list[SegmentView], errors=(422,), answer_example=[SEGMENT]
+)
+async def list_segments(call: Call) -> Answer:
+    """By name, without counts."""
+    query = call.query(NamesQuery)
+    page = await audience.list_segments(call.reading, cursor=query.cursor, limit=query.limit)
+    return Answer(page.items, headers=call.next_link(cursor=page.cursor) if page.cursor else {})
+
+
+@operation(routes.GET_SEGMENT, heavy=True, answer=SegmentView, errors=(404,), answer_example=SEGMENT)
+async def get_segment(call: Call) -> Answer:
+    """With how many recipients meet it."""
+    return Answer(await audience.get_segment(call.reading, call.path("segment")))
+
+
+@operation(routes.DELETE_SEGMENT, status=204, errors=(404,))
+async def delete_segment(call: Call) -> Answer:
+    """Campaigns whose ledger is written keep it."""
+    await audience.delete_segment(call.context, call.path("segment"))
+    return Answer(None)
+
+
+@operation(
+    routes.PUT_AUDIENCE, body_types=(*LINES_TYPES, CSV), streams=True, answer=AudienceView, errors=(422,),
+    example='{"user_id": "ann", "vars": {"seat": "12A"}}\n{"user_id": "bob"}\n', answer_example=LIST,
+)  # fmt: skip
+async def put_audience(call: Call) -> Answer:
+    """One recipient per line, with variables of her own; with `text/csv` the first line names the columns,
+    and all but user_id are variables. The list before is replaced when all lines are there."""
+    is_csv = call.request.headers.get("content-type", "").partition(";")[0].strip().lower() == CSV
+    members = _csv_members(call) if is_csv else _members(call)
+    return Answer(await audience.upload(call.context, call.path("audience"), members))
+
+
+@operation(
+    routes.LIST_AUDIENCES, lists=True, answer=list[AudienceView], errors=(422,), answer_example=[LIST]
+)  # fmt: skip
+async def list_audiences(call: Call) -> Answer:
+    """By name."""
+    query = call.query(NamesQuery)
+    page = await audience.list_audiences(call.reading, cursor=query.cursor, limit=query.limit)
+    return Answer(page.items, headers=call.next_link(cursor=page.cursor) if page.cursor else {})
+
+
+@operation(routes.GET_AUDIENCE, answer=AudienceView, errors=(404,), answer_example=LIST)
+async def get_audience(call: Call) -> Answer:
+    """How many it names."""
+    return Answer(await audience.get_audience(call.reading, call.path("audience")))
+
+
+@operation(routes.DELETE_AUDIENCE, status=204, errors=(404,))
+async def delete_audience(call: Call) -> Answer:
+    """Campaigns whose ledger is written keep it."""
+    await audience.delete_audience(call.context, call.path("audience"))
+    return Answer(None)
+
+
+class _Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    user_id: str
+    vars: dict[str, Any] | None = None
+
+
+async def _members(call: Call) -> AsyncIterator[list[Member]]:
+    async for chunk in chunks_of(call.request.stream(), LINES):
+        members: list[Member] = []
+        for number, line in chunk:
+            try:
+                read = msgspec.json.decode(line, type=_Line)
+            except msgspec.ValidationError as error:
+                raise _bad_line(number, str(error)) from None
+            except UNREADABLE as error:
+                raise _bad_line(number, bad_json(error).message) from None
+            refuse_nul(read.vars, f"line {number}")
+            members.append((_user(read.user_id, number), read.vars))
+        yield members
+
+
+async def _csv_members(call: Call) -> AsyncIterator[list[Member]]:
+    names: list[str] | None = None
+    async for chunk in chunks_of(call.request.stream(), LINES):
+        members: list[Member] = []
+        for number, line in chunk:
+            try:
+                cells = next(csv.reader([line.decode("utf-8-sig").rstrip("\r\n")], strict=True))
+            except (UnicodeDecodeError, csv.Error, StopIteration) as error:
+                raise _bad_line(number, str(error) or "it is empty") from None
+            if names is None:
+                names = [cell.strip() for cell in cells]
+                if "user_id" not in names:
+                    raise _bad_line(number, "no column is called user_id")
+                continue
+            if len(cells) > len(names):
+                raise _bad_line(number, f"it has {len(cells)} cells, and the first line {len(names)}")
+            row = {name: cell for name, cell in zip(names, cells, strict=False) if cell}
+            refuse_nul(row, f"line {number}")
+            members.append((_user(row.pop("user_id", ""), number), row or None))
+        if members:
+            yield members
+
+
+def _user(user_id: str, number: int) -> str:
+    return check_text(user_id, f"line {number}: user_id", 200)
+
+
+def _bad_line(number: int, why: str) -> InvalidField:
+    return InvalidField(
+        "bad_line",
+        f"line {number}: {why}",
+        field=f"line {number}",
+        hint='write {"user_id": "ann", "vars": {"seat": "12A"}}',
+    )
+
+
+OPERATIONS = (
+    create_campaign,
+    list_campaigns,
+    get_campaign,
+    check_campaign,
+    start_campaign,
+    pause_campaign,
+    resume_campaign,
+    cancel_campaign,
+    resend_campaign,
+    confirm_campaign,
+    put_segment,
+    list_segments,
+    get_segment,
+    delete_segment,
+    put_audience,
+    list_audiences,
+    get_audience,
+    delete_audience,
+)

@@ -1,0 +1,265 @@
+"""Single messages over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import msgspec
+
+from sexton.api import problems
+from sexton.api.jobs.bulk import MOST_ERRORS, chunks_of, line_errors
+from sexton.api.notifications import routes
+from sexton.api.notifications.routes import NotificationsBulkQuery, NotificationsQuery
+from sexton.api.operation import Answer, Call, operation
+from sexton.api.problems import LineError
+from sexton.api.replay import StoredAnswer, check_key, fingerprint, once
+from sexton.api.request_id import request_id_of
+from sexton.api.route import PREFIX
+from sexton.api.security.guard import LINES_TYPES
+from sexton.errors import RefusedLines
+from sexton.notifications import message, read, settings, unconfirmed
+from sexton.notifications.read import NotificationView
+from sexton.notifications.spec import NotificationMove, NotificationSettings, NotificationSpec
+from sexton.notifications.why import NotificationWhy, why
+from sexton.postgres.transaction import Context
+from sexton.printable import counted
+from sexton.refusal import about
+
+REQUEST: dict[str, Any] = {
+    "user_id": "ann",
+    "channel": "email",
+    "template_id": "reminder",
+    "template_vars": {"name": "Ann", "when": "2027-03-15T10:00:00Z"},
+    "local_time": "2027-03-14 09:00",
+    "urgency": "time_sensitive",
+}
+NOTIFICATION: dict[str, Any] = {
+    "notification_id": "n_1",
+    "status": "pending",
+    "user_id": "ann",
+    "channel": "email",
+    "channels": ["email"],
+    "template_id": "reminder",
+    "template_version": 1,
+    "send_at_utc": "2027-03-14T08:00:00Z",
+    "local_time": "2027-03-14 09:00",
+    "timezone": "Europe/Berlin",
+    "local_time_display": "2027-03-14 09:00 CET (Europe/Berlin)",
+    "next_at": "2027-03-14T08:00:00Z",
+    "expires_at": "2027-03-14T08:30:00Z",
+    "urgency": "time_sensitive",
+    "topic": None,
+    "hold_reason": None,
+    "sent_at": None,
+    "failure_reason": None,
+    "retry_count": 0,
+    "max_retries": 3,
+    "retry_seconds": 300,
+    "provider": None,
+    "campaign_id": None,
+    "created_by": "ann",
+    "created_at": "2027-03-01T12:00:00Z",
+}
+WHY: dict[str, Any] = {
+    "notification_id": "n_1",
+    "status": "pending",
+    "summary": "scheduled by ann for 2027-03-14 09:00 CET (Europe/Berlin), the recipient's zone",
+    "lines": [
+        {
+            "at": "2027-03-01T12:00:00Z",
+            "local": "2027-03-01 13:00 CET (Europe/Berlin)",
+            "kind": "scheduled",
+            "text": "scheduled by ann for 2027-03-14 09:00 CET (Europe/Berlin), the recipient's zone",
+            "detail": {"zone_from": "recipient"},
+        }
+    ],
+    "notification": NOTIFICATION,
+}
+
+
+class NotificationsAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What was scheduled."""
+
+    lines: Annotated[int, about("How many messages the body had.")]
+    created: Annotated[int, about("How many were scheduled.")]
+    notification_ids: Annotated[list[str] | None, about("Their ids, in order, if asked for.")] = None
+
+
+@operation(
+    routes.CREATE_NOTIFICATION, status=201, answer=NotificationView, errors=(409, 422), example=REQUEST,
+    answer_example=NOTIFICATION,
+)  # fmt: skip
+async def create_notification(call: Call) -> Answer:
+    """To a recipient or an address, at an instant, at a local time of the recipient, or now. A local time
+    that happens twice or not at all is refused with its candidates; so are variables that are missing or of
+    another type than the template declares."""
+    made = await message.create_message(call.context, call.json(NotificationSpec))
+    return Answer(made, headers={"Location": f"{PREFIX}/notifications/{made.notification_id}"})
+
+
+@operation(
+    routes.CREATE_NOTIFICATIONS, status=201, body_types=LINES_TYPES, streams=True,
+    answer=NotificationsAnswer, errors=(409, 422),
+    example='{"user_id": "ann", "channel": "email", "template_id": "reminder"}\n',
+    answer_example={"lines": 1, "created": 1},
+)  # fmt: skip
+async def create_notifications(call: Call) -> Answer:
+    """One message per line, as for POST /notifications. Lines are scheduled in chunks, each all or nothing;
+    if one is refused the answer is 422 with `created` and `errors` by line number, and the other chunks are
+    scheduled all the same."""
+    query = call.query(NotificationsBulkQuery)
+    key = call.request.headers.get("idempotency-key")
+    lines, created, ids, errors = 0, 0, list[str](), list[LineError]()
+    async for chunk in chunks_of(call.request.stream(), query.chunk):
+        lines += len(chunk)
+        try:
+            done = await _schedule(call, chunk, None if key is None else check_key(key))
+        except RefusedLines as refused:
+            errors += line_errors(refused, chunk)[: MOST_ERRORS - len(errors)]
+            continue
+        created += len(done)
+        if query.ids:
+            ids += done
+    answer = NotificationsAnswer(lines=lines, created=created, notification_ids=ids if query.ids else None)
+    if errors:
+        told = (
+            f"{counted(len(errors), 'line')} refused; of {counted(lines, 'message')} {created} were scheduled"
+        )
+        return refused_lines(told, errors, msgspec.to_builtins(answer), request_id_of(call.request))
+    return Answer(answer)
+
+
+async def _schedule(call: Call, chunk: Sequence[tuple[int, bytes]], key: str | None) -> list[str]:
+    items = [line for _, line in chunk]
+    if key is None:
+        return await message.create_messages(call.context, items)
+
+    async def effect(context: Context) -> StoredAnswer:
+        return StoredAnswer(201, {}, msgspec.json.encode(await message.create_messages(context, items)))
+
+    print_ = fingerprint("POST", "notifications bulk", b"\n".join(items))
+    stored, _ = await once(call.context, f"{key[:200]}#{chunk[0][0]}", print_, effect)
+    return msgspec.json.decode(stored.body, type=list[str])
+
+
+def refused_lines(
+    told: str, errors: list[LineError], extra: dict[str, Any], request_id: str | None
+) -> Answer:
+    """Of an import: which lines were refused, and what was done with the others."""
+    response = problems.problem(
+        422,
+        "lines_refused",
+        told,
+        field=f"line {errors[0].line}",
+        hint="correct the lines and send the chunks that were refused again",
+        errors=msgspec.to_builtins(errors),
+        request_id=request_id,
+        **extra,
+    )
+    return Answer(response.content, status=422, headers={"Content-Type": problems.MEDIA_TYPE})
+
+
+@operation(
+    routes.LIST_NOTIFICATIONS, lists=True, answer=list[NotificationView], errors=(422,),
+    answer_example=[NOTIFICATION],
+)  # fmt: skip
+async def list_notifications(call: Call) -> Answer:
+    """Those of campaigns as well."""
+    query = call.query(NotificationsQuery)
+    page = await read.list_messages(
+        call.reading,
+        user_id=query.user_id,
+        status=query.status,
+        template_id=query.template_id,
+        cursor=query.cursor,
+        limit=query.limit,
+    )
+    return Answer(page.items, headers=call.next_link(cursor=page.cursor) if page.cursor else {})
+
+
+@operation(routes.GET_NOTIFICATION, answer=NotificationView, errors=(404,), answer_example=NOTIFICATION)
+async def get_notification(call: Call) -> Answer:
+    """With its status, and when it was sent."""
+    return Answer(await read.get_message(call.context, call.path("notification")))
+
+
+@operation(routes.WHY_NOTIFICATION, answer=NotificationWhy, errors=(404,), answer_example=WHY)
+async def why_notification(call: Call) -> Answer:
+    """Every hold, suppression, fall-back, expiry and retry has a line with its reason."""
+    return Answer(await why(call.context, call.path("notification")))
+
+
+@operation(
+    routes.CANCEL_NOTIFICATION, answer=NotificationView, errors=(404, 409),
+    answer_example={**NOTIFICATION, "status": "cancelled", "next_at": None},
+)  # fmt: skip
+async def cancel_notification(call: Call) -> Answer:
+    """Once this has answered, it does not go out. What was submitted already is refused."""
+    return Answer(await message.cancel_message(call.context, call.path("notification")))
+
+
+@operation(
+    routes.RESCHEDULE_NOTIFICATION, answer=NotificationView, errors=(404, 409, 422),
+    example={"local_time": "2027-03-15 09:00"}, answer_example=NOTIFICATION,
+)  # fmt: skip
+async def reschedule_notification(call: Call) -> Answer:
+    """It expires as long after the new time as it would have after the old one. What was submitted already is
+    refused."""
+    wish = call.json(NotificationMove)
+    return Answer(await message.move_message(call.context, call.path("notification"), wish))
+
+
+@operation(
+    routes.RESEND_NOTIFICATION, answer=NotificationView, errors=(404, 409), answer_example=NOTIFICATION
+)
+async def resend_notification(call: Call) -> Answer:
+    """A person's word: a message that is `unconfirmed` may have gone out, and goes out again; one that has
+    failed is tried again."""
+    return Answer(await unconfirmed.resend_message(call.context, call.path("notification")))
+
+
+@operation(
+    routes.CONFIRM_NOTIFICATION, answer=NotificationView, errors=(404, 409),
+    answer_example={**NOTIFICATION, "status": "sent", "sent_at": "2027-03-14T08:00:01Z", "next_at": None},
+)  # fmt: skip
+async def confirm_notification(call: Call) -> Answer:
+    """A person's word: a message that is `unconfirmed` has gone out, and counts as sent."""
+    return Answer(await unconfirmed.confirm_message(call.context, call.path("notification")))
+
+
+@operation(
+    routes.GET_NOTIFICATION_SETTINGS, answer=NotificationSettings,
+    answer_example={"timezone": "Europe/Berlin", "quiet_passes": ["asap"]},
+)  # fmt: skip
+async def get_notification_settings(call: Call) -> Answer:
+    """For recipients that have none of their own."""
+    return Answer(await settings.get_settings(call.context))
+
+
+@operation(
+    routes.SET_NOTIFICATION_SETTINGS, answer=NotificationSettings, errors=(422,),
+    example={"timezone": "Europe/Berlin", "quiet_hours": {"start": "22:00", "end": "07:00"}},
+    answer_example={
+        "timezone": "Europe/Berlin", "quiet_hours": {"start": "22:00", "end": "07:00"},
+        "quiet_passes": ["asap"],
+    },
+)  # fmt: skip
+async def set_notification_settings(call: Call) -> Answer:
+    """They hold for messages that are decided about from now on."""
+    return Answer(await settings.set_settings(call.context, call.json(NotificationSettings)))
+
+
+OPERATIONS = (
+    create_notification,
+    create_notifications,
+    list_notifications,
+    get_notification_settings,
+    set_notification_settings,
+    get_notification,
+    why_notification,
+    cancel_notification,
+    reschedule_notification,
+    resend_notification,
+    confirm_notification,
+)

@@ -1,0 +1,178 @@
+"""Recipients over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import msgspec
+
+from sexton.api.jobs.bulk import MOST_ERRORS, chunks_of, line_errors
+from sexton.api.notifications import routes
+from sexton.api.notifications.messages import NOTIFICATION, refused_lines
+from sexton.api.notifications.routes import RecipientsBulkQuery, RecipientsQuery
+from sexton.api.operation import Answer, Call, operation
+from sexton.api.problems import LineError
+from sexton.api.request_id import request_id_of
+from sexton.api.security.guard import LINES_TYPES
+from sexton.errors import RefusedLines, SextonError
+from sexton.notifications import recipient
+from sexton.notifications.recipient import ErasureView, RecipientView
+from sexton.notifications.recipient_csv import RecipientCsv
+from sexton.notifications.recipient_export import RecipientExport, export_recipient
+from sexton.notifications.spec import RecipientLine, RecipientSpec
+from sexton.printable import counted
+from sexton.refusal import about
+
+CSV = "text/csv"
+REQUEST: dict[str, Any] = {
+    "email": "ann@example.org",
+    "phone": "+4915112345678",
+    "timezone": "Europe/Berlin",
+    "locale": "de",
+    "quiet_hours": {"start": "22:00", "end": "08:00"},
+    "fields": {"name": "Ann"},
+}
+RECIPIENT: dict[str, Any] = {
+    **REQUEST,
+    "user_id": "ann",
+    "devices": [],
+    "addresses": {},
+    "opt_outs": [],
+    "caps": [],
+    "created_at": "2027-03-01T12:00:00Z",
+    "updated_at": "2027-03-01T12:00:00Z",
+}
+
+
+class RecipientsAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """What was taken in."""
+
+    lines: Annotated[int, about("How many recipients the body had.")]
+    created: Annotated[int, about("How many are new.")]
+    changed: Annotated[int, about("How many were there already, and were changed.")]
+
+
+@operation(
+    routes.PUT_RECIPIENT, answer=RecipientView, errors=(422,), example=REQUEST, answer_example=RECIPIENT
+)
+async def put_recipient(call: Call) -> Answer:
+    """What is left out is empty afterwards; PATCH leaves it as it is."""
+    spec = call.json(RecipientSpec)
+    return Answer(await recipient.put_recipient(call.context, call.path("user_id"), spec))
+
+
+@operation(
+    routes.CHANGE_RECIPIENT, answer=RecipientView, errors=(404, 422),
+    example={"timezone": "America/New_York"}, answer_example={**RECIPIENT, "timezone": "America/New_York"},
+)  # fmt: skip
+async def change_recipient(call: Call) -> Answer:
+    """What is left out stays as it is; null clears a field."""
+    call.json(RecipientSpec)
+    changes = msgspec.json.decode(call.body)
+    return Answer(await recipient.change_recipient(call.context, call.path("user_id"), changes))
+
+
+@operation(routes.GET_RECIPIENT, answer=RecipientView, errors=(404,), answer_example=RECIPIENT)
+async def get_recipient(call: Call) -> Answer:
+    """Her addresses, zone, language, quiet hours, opt-outs, caps and fields."""
+    return Answer(await recipient.get_recipient(call.context, call.path("user_id")))
+
+
+@operation(
+    routes.LIST_RECIPIENTS, lists=True, answer=list[RecipientView], errors=(422,), answer_example=[RECIPIENT]
+)
+async def list_recipients(call: Call) -> Answer:
+    """In the order of their ids."""
+    query = call.query(RecipientsQuery)
+    page = await recipient.list_recipients(call.reading, cursor=query.cursor, limit=query.limit)
+    return Answer(page.items, headers=call.next_link(cursor=page.cursor) if page.cursor else {})
+
+
+@operation(
+    routes.IMPORT_RECIPIENTS, status=200, body_types=(*LINES_TYPES, CSV), streams=True,
+    answer=RecipientsAnswer, errors=(422,),
+    example='{"user_id": "ann", "email": "ann@example.org", "timezone": "Europe/Berlin"}\n',
+    answer_example={"lines": 1, "created": 1, "changed": 0},
+)  # fmt: skip
+async def import_recipients(call: Call) -> Answer:
+    """One recipient per line, as JSON with `user_id`, or CSV whose first line names the columns; `field.NAME`
+    is a field of your own. What a line leaves out stays as it is. Lines are taken in chunks, each all or
+    nothing; if one is refused the answer is 422 with `errors` by line number, and the other chunks are taken
+    all the same. The same body can be sent again."""
+    query = call.query(RecipientsBulkQuery)
+    is_csv = call.request.headers.get("content-type", "").partition(";")[0].strip().lower() == CSV
+    reader: RecipientCsv | None = None
+    lines, created, changed, errors = 0, 0, 0, list[LineError]()
+    async for chunk in chunks_of(call.request.stream(), query.chunk):
+        if is_csv and reader is None:
+            reader = RecipientCsv(chunk[0][1])
+            chunk = chunk[1:]
+        lines += len(chunk)
+        try:
+            items = _items(chunk, reader)
+            new = await recipient.import_recipients(call.context, items)
+        except RefusedLines as refused:
+            errors += line_errors(refused, chunk)[: MOST_ERRORS - len(errors)]
+            continue
+        created += new
+        changed += len(chunk) - new
+    answer = RecipientsAnswer(lines=lines, created=created, changed=changed)
+    if errors:
+        taken = created + changed
+        told = f"{counted(len(errors), 'line')} refused; of {counted(lines, 'recipient')} {taken} were taken"
+        return refused_lines(told, errors, msgspec.to_builtins(answer), request_id_of(call.request))
+    return Answer(answer)
+
+
+def _items(
+    chunk: Sequence[tuple[int, bytes]], reader: RecipientCsv | None
+) -> list[RecipientLine | bytes | str]:
+    if reader is None:
+        return [line for _, line in chunk]
+    items, faults = list[RecipientLine | bytes | str](), list[tuple[int, SextonError]]()
+    for number, (_, line) in enumerate(chunk, 1):
+        try:
+            items.append(reader.read(line))
+        except SextonError as error:
+            faults.append((number, error))
+    if faults:
+        raise RefusedLines(faults)
+    return items
+
+
+@operation(
+    routes.EXPORT_RECIPIENT, answer=RecipientExport, errors=(404,),
+    answer_example={
+        "recipient": RECIPIENT, "notifications": [NOTIFICATION], "more": False, "suppressions": [],
+    },
+)  # fmt: skip
+async def export(call: Call) -> Answer:
+    """For a person who asks what is kept about her: what she is, and her latest messages."""
+    return Answer(await export_recipient(call.context, call.path("user_id")))
+
+
+@operation(
+    routes.ERASE_RECIPIENT, answer=ErasureView, errors=(404,),
+    answer_example={
+        "user_id": "ann", "erased_at": "2027-03-01T12:00:00Z", "rows": {"recipients": 1, "messages": 3},
+        "certificate": "recipient.erased",
+    },
+)  # fmt: skip
+async def erase_recipient(call: Call) -> Answer:
+    """The recipient, her messages with all that became of them, counts and suppressed addresses. What waits
+    is not sent. The audit keeps that it was done, when and by whom."""
+    return Answer(
+        await recipient.erase_recipient(call.context, call.path("user_id"), reason=call.context.reason)
+    )
+
+
+OPERATIONS = (
+    list_recipients,
+    import_recipients,
+    put_recipient,
+    change_recipient,
+    get_recipient,
+    export,
+    erase_recipient,
+)

@@ -1,0 +1,312 @@
+"""Notifications that recur, digests and sequences over HTTP."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+
+from sexton.api.notifications import recurring_routes as routes
+from sexton.api.notifications.campaign_routes import NamesQuery
+from sexton.api.notifications.recurring_routes import RecurringQuery
+from sexton.api.operation import Answer, Call, operation
+from sexton.api.route import PREFIX
+from sexton.notifications import digest, recurring, sequence
+from sexton.notifications.digest import DigestEventView, DigestView
+from sexton.notifications.recurring import RecurringView
+from sexton.notifications.recurring_spec import (
+    DigestEventSpec,
+    DigestSpec,
+    MemberSpec,
+    RecipientEventSpec,
+    RecurringChanges,
+    RecurringSpec,
+    SequenceSpec,
+)
+from sexton.notifications.sequence import MemberView, SequenceView
+from sexton.refusal import about
+
+RECURRING_REQUEST: dict[str, Any] = {
+    "recurrence_rule": "FREQ=WEEKLY;BYDAY=MO;BYHOUR=9;BYMINUTE=0",
+    "template_id": "week",
+    "channel": "email",
+    "user_id": "ann",
+}
+RECURRING: dict[str, Any] = {
+    "schedule_id": "ns_1",
+    "name": None,
+    "user_id": "ann",
+    "recurrence_rule": "FREQ=WEEKLY;BYDAY=MO;BYHOUR=9;BYMINUTE=0",
+    "recurrence_end": None,
+    "timezone": "Europe/Berlin",
+    "follows_recipient": True,
+    "local_time": "2027-03-01 12:00:00",
+    "next_fire_at": "2027-03-08T08:00:00Z",
+    "is_active": True,
+    "template_id": "week",
+    "channel": "email",
+    "template_vars": {},
+    "job_id": "j_1",
+    "created_by": "ann",
+    "created_at": "2027-03-01T12:00:00Z",
+}
+DIGEST: dict[str, Any] = {
+    "name": "comments",
+    "template_id": "comments",
+    "channels": ["email"],
+    "schedule": "0 9 * * mon",
+    "max_events": 100,
+    "topic": None,
+    "urgency": None,
+    "expires_seconds": None,
+    "is_active": True,
+    "changed_by": "ann",
+    "changed_at": "2027-03-01T12:00:00Z",
+}
+EVENT: dict[str, Any] = {
+    "event_id": "c-17",
+    "user_id": "ann",
+    "key": "",
+    "notification_id": "n_1",
+    "send_at_utc": "2027-03-08T08:00:00Z",
+    "at": "2027-03-01T12:00:00Z",
+}
+STEPS: list[dict[str, Any]] = [
+    {"template_id": "welcome", "channel": "email", "day": 0},
+    {"template_id": "tips", "channel": "email", "day": 3, "at": "09:00"},
+]
+SEQUENCE: dict[str, Any] = {
+    "name": "onboarding",
+    "steps": STEPS,
+    "stop_on": ["purchased"],
+    "topic": None,
+    "revision": 1,
+    "changed_by": "ann",
+    "changed_at": "2027-03-01T12:00:00Z",
+}
+MEMBER: dict[str, Any] = {
+    "user_id": "ann",
+    "entered_at": "2027-03-01T12:00:00Z",
+    "revision": 1,
+    "steps": [
+        {"notification_id": "n_1", "status": "sent", "send_at_utc": "2027-03-01T12:00:00Z"},
+        {"notification_id": "n_2", "status": "pending", "send_at_utc": "2027-03-04T08:00:00Z"},
+    ],
+    "stopped_at": None,
+    "stopped_by": None,
+}
+
+
+class StoppedSequences(msgspec.Struct, frozen=True):
+    """What an event has stopped."""
+
+    stopped: Annotated[list[str], about("The sequences that have ended for the recipient, by name.")]
+
+
+# Notifications that recur.
+
+
+@operation(
+    routes.CREATE_NOTIFICATION_SCHEDULE, status=201, answer=RecurringView, errors=(409, 422),
+    example=RECURRING_REQUEST, answer_example=RECURRING,
+)  # fmt: skip
+async def create_notification_schedule(call: Call) -> Answer:
+    """Each time is a message of its own. Without `timezone` it goes by the recipient's, and follows when that
+    changes. A local time that a clock change leaves out or doubles is sent at the first instant after it, or
+    the first of the two."""
+    made = await recurring.create_recurring(call.context, call.json(RecurringSpec))
+    return Answer(made, headers={"Location": f"{PREFIX}/notifications/schedules/{made.schedule_id}"})
+
+
+@operation(
+    routes.LIST_NOTIFICATION_SCHEDULES, lists=True, answer=list[RecurringView], errors=(422,),
+    answer_example=[RECURRING],
+)  # fmt: skip
+async def list_notification_schedules(call: Call) -> Answer:
+    """In the order in which they were made."""
+    query = call.query(RecurringQuery)
+    page = await recurring.list_recurring(
+        call.reading, user_id=query.user_id, cursor=query.cursor, limit=query.limit
+    )
+    return Answer(page.items, headers=call.next_link(cursor=page.cursor) if page.cursor else {})
+
+
+@operation(
+    routes.GET_NOTIFICATION_SCHEDULE, answer=RecurringView, errors=(404,), answer_example=RECURRING
+)  # fmt: skip
+async def get_notification_schedule(call: Call) -> Answer:
+    """With its next time."""
+    return Answer(await recurring.get_recurring(call.context, call.path("notification_schedule")))
+
+
+@operation(
+    routes.CHANGE_NOTIFICATION_SCHEDULE, answer=RecurringView, errors=(404, 409, 422),
+    example={"recurrence_rule": "0 10 * * mon"}, answer_example=RECURRING,
+)  # fmt: skip
+async def change_notification_schedule(call: Call) -> Answer:
+    """What is left out stays. Messages that were made go out as they are."""
+    ref, changes = call.path("notification_schedule"), call.json(RecurringChanges)
+    return Answer(await recurring.change_recurring(call.context, ref, changes))
+
+
+@operation(
+    routes.PAUSE_NOTIFICATION_SCHEDULE, answer=RecurringView, errors=(404,),
+    answer_example={**RECURRING, "is_active": False, "next_fire_at": None},
+)  # fmt: skip
+async def pause_notification_schedule(call: Call) -> Answer:
+    """Nothing is sent until it is resumed; what would have been is left out."""
+    ref = call.path("notification_schedule")
+    return Answer(await recurring.change_recurring(call.context, ref, RecurringChanges(is_active=False)))
+
+
+@operation(
+    routes.RESUME_NOTIFICATION_SCHEDULE, answer=RecurringView, errors=(404,), answer_example=RECURRING
+)  # fmt: skip
+async def resume_notification_schedule(call: Call) -> Answer:
+    """It goes on with its next time."""
+    ref = call.path("notification_schedule")
+    return Answer(await recurring.change_recurring(call.context, ref, RecurringChanges(is_active=True)))
+
+
+@operation(routes.DELETE_NOTIFICATION_SCHEDULE, status=204, errors=(404,))
+async def delete_notification_schedule(call: Call) -> Answer:
+    """Messages that were made stay as they are."""
+    await recurring.delete_recurring(call.context, call.path("notification_schedule"))
+    return Answer(None)
+
+
+# Digests.
+
+
+@operation(
+    routes.PUT_DIGEST, answer=DigestView, errors=(422,),
+    example={"template_id": "comments", "channel": "email", "schedule": "0 9 * * mon"},
+    answer_example=DIGEST,
+)  # fmt: skip
+async def put_digest(call: Call) -> Answer:
+    """Its template gets `events`, a list of what was gathered, `count` and `key`."""
+    return Answer(await digest.put_digest(call.context, call.path("digest"), call.json(DigestSpec)))
+
+
+@operation(routes.LIST_DIGESTS, lists=True, answer=list[DigestView], errors=(422,), answer_example=[DIGEST])
+async def list_digests(call: Call) -> Answer:
+    """By name."""
+    query = call.query(NamesQuery)
+    page = await digest.list_digests(call.reading, cursor=query.cursor, limit=query.limit)
+    return Answer(page.items, headers=call.next_link(cursor=page.cursor) if page.cursor else {})
+
+
+@operation(routes.GET_DIGEST, answer=DigestView, errors=(404,), answer_example=DIGEST)
+async def get_digest(call: Call) -> Answer:
+    """As it was written."""
+    return Answer(await digest.get_digest(call.context, call.path("digest")))
+
+
+@operation(routes.DELETE_DIGEST, status=204, errors=(404,))
+async def delete_digest(call: Call) -> Answer:
+    """What has been gathered is sent at its time."""
+    await digest.delete_digest(call.context, call.path("digest"))
+    return Answer(None)
+
+
+@operation(
+    routes.ADD_DIGEST_EVENT, status=201, answer=DigestEventView, errors=(404, 409, 422),
+    example={"user_id": "ann", "data": {"text": "a comment"}, "event_id": "c-17"}, answer_example=EVENT,
+)  # fmt: skip
+async def add_digest_event(call: Call) -> Answer:
+    """It is in exactly one message. The same `event_id` twice is once."""
+    spec = call.json(DigestEventSpec)
+    return Answer(await digest.add_event(call.context, call.path("digest"), spec))
+
+
+# Sequences.
+
+
+@operation(
+    routes.PUT_SEQUENCE, answer=SequenceView, errors=(422,),
+    example={"steps": STEPS, "stop_on": ["purchased"]}, answer_example=SEQUENCE,
+)  # fmt: skip
+async def put_sequence(call: Call) -> Answer:
+    """Those who have entered it keep their messages."""
+    return Answer(await sequence.put_sequence(call.context, call.path("sequence"), call.json(SequenceSpec)))
+
+
+@operation(
+    routes.LIST_SEQUENCES, lists=True, answer=list[SequenceView], errors=(422,), answer_example=[SEQUENCE]
+)  # fmt: skip
+async def list_sequences(call: Call) -> Answer:
+    """By name."""
+    query = call.query(NamesQuery)
+    page = await sequence.list_sequences(call.reading, cursor=query.cursor, limit=query.limit)
+    return Answer(page.items, headers=call.next_link(cursor=page.cursor) if page.cursor else {})
+
+
+@operation(routes.GET_SEQUENCE, answer=SequenceView, errors=(404,), answer_example=SEQUENCE)
+async def get_sequence(call: Call) -> Answer:
+    """As it was written."""
+    return Answer(await sequence.get_sequence(call.context, call.path("sequence")))
+
+
+@operation(routes.DELETE_SEQUENCE, status=204, errors=(404,))
+async def delete_sequence(call: Call) -> Answer:
+    """Those who have entered it keep their messages."""
+    await sequence.delete_sequence(call.context, call.path("sequence"))
+    return Answer(None)
+
+
+@operation(
+    routes.ENTER_SEQUENCE, status=201, answer=MemberView, errors=(404, 409, 422), example={"user_id": "ann"},
+    answer_example=MEMBER,
+)  # fmt: skip
+async def enter_sequence(call: Call) -> Answer:
+    """All steps become messages at once, each with its time; one who is in it already is refused."""
+    return Answer(await sequence.enter(call.context, call.path("sequence"), call.json(MemberSpec)))
+
+
+@operation(routes.GET_SEQUENCE_MEMBER, answer=MemberView, errors=(404,), answer_example=MEMBER)
+async def get_sequence_member(call: Call) -> Answer:
+    """As she entered it last, with her messages."""
+    return Answer(await sequence.get_member(call.context, call.path("sequence"), call.path("user_id")))
+
+
+@operation(
+    routes.LEAVE_SEQUENCE, answer=MemberView, errors=(404,),
+    answer_example={**MEMBER, "stopped_at": "2027-03-02T12:00:00Z", "stopped_by": "stopped by ann"},
+)  # fmt: skip
+async def leave_sequence(call: Call) -> Answer:
+    """What has not been submitted is cancelled. Twice is once."""
+    return Answer(await sequence.leave(call.context, call.path("sequence"), call.path("user_id")))
+
+
+@operation(
+    routes.NOTE_RECIPIENT_EVENT, answer=StoppedSequences, errors=(422,),
+    example={"user_id": "ann", "event": "purchased"}, answer_example={"stopped": ["onboarding"]},
+)  # fmt: skip
+async def note_recipient_event(call: Call) -> Answer:
+    """Sequences that stop on it end for this recipient."""
+    spec = call.json(RecipientEventSpec)
+    return Answer(StoppedSequences(await sequence.note_event(call.context, spec.user_id, spec.event)))
+
+
+OPERATIONS = (
+    create_notification_schedule,
+    list_notification_schedules,
+    get_notification_schedule,
+    change_notification_schedule,
+    pause_notification_schedule,
+    resume_notification_schedule,
+    delete_notification_schedule,
+    put_digest,
+    list_digests,
+    get_digest,
+    delete_digest,
+    add_digest_event,
+    put_sequence,
+    list_sequences,
+    get_sequence,
+    delete_sequence,
+    enter_sequence,
+    get_sequence_member,
+    leave_sequence,
+    note_recipient_event,
+)

@@ -1,0 +1,1 @@
+"""Runs and dead letters over HTTP."""

@@ -1,0 +1,1 @@
+"""Which requests the API answers, and for whom: keys, sessions, signing in, limits, secrets, the audit."""

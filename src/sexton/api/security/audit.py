@@ -1,0 +1,115 @@
+"""The audit over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+from sexton.api.operation import Answer, Call, operation
+from sexton.api.security import routes
+from sexton.api.security.routes import AuditExportQuery, AuditPageQuery, AuditQuery, ChangesQuery
+from sexton.jobs.change import find
+from sexton.model import decode_id
+from sexton.refusal import aware
+from sexton.runs.read import require_job
+from sexton.security import audit
+from sexton.security.audit import FORMATS, AuditFilter, AuditView, Format, JobChange
+from sexton.security.role import EVERY_NAMESPACE, Role
+
+CHANGE: dict[str, Any] = {
+    "entry_id": "a_2k",
+    "at": "2026-06-01T13:00:00Z",
+    "actor": "key:deploy",
+    "face": "cli",
+    "reason": "mail server moves",
+    "action": "job.paused",
+    "before": {"status": "active", "paused_reason": None},
+    "after": {"status": "paused", "paused_reason": "mail server moves"},
+    "detail": None,
+}
+ENTRY: dict[str, Any] = {
+    **CHANGE,
+    "sequence": 84,
+    "namespace": "default",
+    "address": "10.0.0.7",
+    "request_id": "6f1c2a0e-7d0b-4f4e-9a59-2f1f0c5b7a11",
+    "object_id": "j_1",
+    "object_name": "send-weekly-report",
+    "job_id": "j_1",
+    "jobs": None,
+    "previous": "8c1f64d3bd3b6a0c9f2d0a7e5b1f4c2e8c1f64d3bd3b6a0c9f2d0a7e5b1f4c2e",
+    "hash": "0a7e5b1f4c2e8c1f64d3bd3b6a0c9f2d0a7e5b1f4c2e8c1f64d3bd3b6a0c9f2d",
+}
+
+
+@operation(routes.LIST_AUDIT, heavy=True, answer=list[AuditView], errors=(404, 422), answer_example=[ENTRY])
+async def list_audit(call: Call) -> Answer:
+    """The latest first. A page may be short though there is more: follow the `Link`. What all namespaces
+    share is shown to callers with the role in all of them; `every` needs the role admin there."""
+    query = call.query(AuditPageQuery)
+    page = await audit.list_entries(
+        call.context, await _filter(call, query), **_seen(call, query), cursor=query.cursor, limit=query.limit
+    )
+    return Answer(page.items, headers=call.next_link(cursor=page.cursor) if page.cursor else {})
+
+
+@operation(
+    routes.EXPORT_AUDIT, heavy=True, answer=str, errors=(404, 422), media_type="application/x-ndjson",
+    other_answers={"text/csv": "entry_id,sequence,action\na_2k,84,job.paused\n"},
+    answer_example='{"entry_id": "a_2k", "sequence": 84, "action": "job.paused"}\n',
+)  # fmt: skip
+async def export_audit(call: Call) -> Answer:
+    """Everything that is sealed and matches, in the order of the chain: JSON lines or CSV, sent as it is
+    read. `sexton audit verify --file` checks an export of all entries."""
+    query = call.query(AuditExportQuery)
+    parts = audit.exported(call.context, await _filter(call, query), **_seen(call, query))
+    name = f'attachment; filename="audit.{query.format}"'
+    headers = {"Content-Type": FORMATS[query.format].media_type, "Content-Disposition": name}
+    return Answer(_written(parts, query.format), headers=headers)
+
+
+@operation(
+    routes.LIST_JOB_CHANGES, heavy=True, answer=list[JobChange], errors=(404, 422), answer_example=[CHANGE]
+)
+async def list_job_changes(call: Call) -> Answer:
+    """Who changed the job, what and why, the latest first; also of a deleted one."""
+    query = call.query(ChangesQuery)
+    job = await require_job(call.context, call.path("job"))
+    page = await audit.list_changes(call.context, job, cursor=query.cursor, limit=query.limit)
+    return Answer(page.items, headers=call.next_link(cursor=page.cursor) if page.cursor else {})
+
+
+async def _written(parts: AsyncIterator[list[AuditView]], format_: Format) -> AsyncIterator[bytes]:
+    chosen = FORMATS[format_]
+    if chosen.head:
+        yield chosen.head
+    async for part in parts:
+        if part:
+            yield chosen.encode(part)
+
+
+async def _filter(call: Call, query: AuditQuery) -> AuditFilter:
+    job = None
+    if query.job is not None:
+        # One that is gone for good has an id, and no name.
+        job = decode_id("j", query.job) or await find(call.context, query.job, deleted=True)
+    return AuditFilter(
+        actor=query.actor,
+        action=query.action,
+        object=query.object,
+        request_id=query.request_id,
+        job_id=job,
+        since=None if query.since is None else aware(query.since, "since"),
+        until=None if query.until is None else aware(query.until, "until"),
+    )
+
+
+def _seen(call: Call, query: AuditQuery) -> dict[str, bool]:
+    """Whose entries the caller sees."""
+    if query.every:
+        call.caller.require(Role.ADMIN, EVERY_NAMESPACE, cluster=True)
+    role = call.caller.everywhere()
+    return {"every": query.every, "shared": role is not None and role.allows(Role.EDITOR)}
+
+
+OPERATIONS = (list_audit, export_audit, list_job_changes)

@@ -1,0 +1,44 @@
+"""How many requests a caller may send: each credential has a bucket, and each address for requests without
+one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from litestar import Request
+
+from sexton.api.security.guard import address_of
+from sexton.config import Settings
+from sexton.errors import SextonError
+from sexton.security.principal import Principal
+from sexton.security.rate import Buckets
+
+# In the state of a request: what is added to the headers of its answer.
+ANSWER_HEADERS = "answer_headers"
+
+
+class Limiter:
+    """The user who runs the server on this machine has no limit, nor have reports with the token of a run:
+    how many there are is decided by the runs."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._callers = Buckets("caller", settings.api_rate)
+        self._addresses = Buckets("address", settings.api_rate)
+
+    def check(self, request: Request[Any, Any, Any], caller: Principal) -> None:
+        """Raises `too_many_requests` if this caller has sent too many; the answer says how many are left."""
+        if caller.credential:
+            found = self._callers.take(caller.credential, caller.rate)
+        else:
+            found = self._addresses.take(address_of(request))
+        if found is None:
+            return
+        request.scope["state"][ANSWER_HEADERS].update(found.headers())
+        if not found.allowed:
+            raise SextonError(
+                "too_many_requests",
+                f"{caller.name if caller.credential else address_of(request)} has sent more than "
+                f"{found.quota} requests within {found.window_seconds} s",
+                hint=f"wait {found.next_seconds} s; an admin can make a key with another rate: "
+                "sexton keys create --rate N",
+            )

@@ -1,0 +1,82 @@
+"""`sexton content release`: actions that go out together."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from sexton.api.content import routes
+from sexton.cli.command import Ask, command
+from sexton.cli.content.schedules import STYLES, By, TimeArgument, entity_of, show_release, time_of, user_name
+from sexton.cli.output import Table, console, write
+from sexton.errors import InvalidField
+
+Items = Annotated[tuple[str, ...], Parameter(name="--item", help="ACTION:TYPE/ID[@VERSION]. Repeatable.")]
+
+
+@command(routes.CREATE_RELEASE, without=("items", "created_by", "local_time", "at"))
+def release(
+    ask: Ask,
+    when: TimeArgument,
+    /,
+    *,
+    item: Items,
+    by: By = None,
+) -> int:
+    """Plan actions that go out together.
+
+    sexton content release '2027-03-14 09:00' --timezone Europe/Berlin \\
+        --item publish:post/42 --item unpublish:banner/7
+    """
+    items = [_item(text) for text in item]
+    return ask.shown(show_release, items=items, **time_of(when), created_by=by or user_name())
+
+
+@command(routes.LIST_RELEASES)
+def releases(ask: Ask) -> int:
+    """List releases, in the order of their time."""
+    return ask.shown(_show_all)
+
+
+@command(routes.CHECK_RELEASE)
+def check(ask: Ask) -> int:
+    """Check a release: what would go wrong as things are?"""
+    return ask.shown(show_release)
+
+
+@command(routes.ADD_RELEASE_ITEMS, without=("items",))
+def add_items(ask: Ask, *, item: Items) -> int:
+    """Put further actions at the end of a release.
+
+    sexton content add-items cr_1 --item publish:post/43 --item archive:post/7
+    """
+    return ask.shown(show_release, items=[_item(text) for text in item])
+
+
+@command(routes.REMOVE_RELEASE_ITEM)
+def remove_item(ask: Ask) -> int:
+    """Take an action out of a release."""
+    return ask.shown(show_release)
+
+
+def _item(text: str) -> dict[str, Any]:
+    action, mark, rest = text.partition(":")
+    named, at, version = rest.partition("@")
+    if not mark or (at and not version.isdecimal()):
+        raise InvalidField(
+            "bad_value", f"{text!r} is not an item", field="item", hint="such as --item publish:post/42"
+        )
+    return {"action": action, **entity_of(named), **({"version": int(version)} if at else {})}
+
+
+def _show_all(found: list[dict[str, Any]]) -> None:
+    if not found:
+        write(console(), "No releases: sexton content release plans one.", "dim")
+        return
+    table = Table("release", "when", "status", "items", "by", elastic=("by",))
+    for each in found:
+        when = each["local_time_display"].rpartition(" (")[0]
+        count, style = str(len(each["items"])), STYLES[each["status"]]
+        table.add(each["release_id"], when, each["status"], count, each["created_by"], style=style)
+    table.print(console())

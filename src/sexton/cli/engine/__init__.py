@@ -1,0 +1,1 @@
+"""The commands that start, stop, watch and mend an installation."""

@@ -1,0 +1,1 @@
+"""`sexton jobs`, `queues` and `targets`."""

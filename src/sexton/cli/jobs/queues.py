@@ -1,0 +1,90 @@
+"""`sexton queues`: limits, pause and resume."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from sexton.api.jobs import routes
+from sexton.cli.command import Ask, command
+from sexton.cli.output import Table, console, write
+from sexton.cli.remote import short_time, show_fields
+from sexton.errors import InvalidField
+
+
+@command(routes.LIST_QUEUES)
+def list_(ask: Ask) -> int:
+    """List queues with their limits and what waits in them."""
+    return ask.shown(_show_all)
+
+
+@command(routes.GET_QUEUE)
+def show(ask: Ask) -> int:
+    """Show a queue: its limits, whether it is paused, what waits."""
+    return ask.shown(_show)
+
+
+@command(routes.PUT_QUEUE)
+def set_(
+    ask: Ask,
+    *,
+    unlimited: Annotated[bool, Parameter(help="Remove the limits that are not given.")] = False,
+) -> int:
+    """Limit a queue: so many at a time, of one key, per second.
+
+    What is not given stays as it is, unless --unlimited removes it.
+    """
+    if not ask.given and not unlimited:
+        raise InvalidField(
+            "nothing_given",
+            "nothing says which limit to set",
+            field="concurrency",
+            hint="give --concurrency, --key-concurrency, --rate or --unlimited",
+        )
+    return (ask if unlimited else replace(ask, route=routes.CHANGE_QUEUE)).shown(_show)
+
+
+@command(routes.PAUSE_QUEUE)
+def pause(ask: Ask) -> int:
+    """Pause a queue: its runs wait until it is resumed."""
+    return ask.shown(_show)
+
+
+@command(routes.RESUME_QUEUE)
+def resume(ask: Ask) -> int:
+    """Resume a paused queue."""
+    return ask.shown(_show)
+
+
+def _show_all(found: list[dict[str, Any]]) -> None:
+    if not found:
+        write(console(), "No queues: the first job makes one.", "dim")
+        return
+    headings = ("queue", "state", "running", "waiting", "at a time", "per key", "per second")
+    table = Table(*headings, elastic=("queue",), spare=("per second", "per key"))
+    for each in found:
+        table.add(
+            each["name"], "paused" if each["paused"] else "open", _shown(each["running"]),
+            f"{each['waiting']:,}", _shown(each["concurrency"]), _shown(each["key_concurrency"]),
+            _shown(each["rate"]), note=each["paused_reason"], style="yellow" if each["paused"] else "",
+        )  # fmt: skip
+    table.print(console())
+
+
+def _show(found: dict[str, Any]) -> None:
+    out = console()
+    at = {"paused_at", "oldest_available_at"}
+    fields = [
+        (name, short_time(value) if name in at and value else value)
+        for name, value in found.items()
+        if name not in ("warnings", "paused")
+    ]
+    show_fields(out, [("state", "paused" if found["paused"] else "open"), *fields])
+    for warning in found["warnings"]:
+        write(console(error=True), warning, "yellow")
+
+
+def _shown(limit: float | None) -> str:
+    return "-" if limit is None else f"{limit:,g}"

@@ -1,0 +1,1 @@
+"""The commands of notifications: `sexton notify`, `campaigns`, `recipients`, `templates` and others."""

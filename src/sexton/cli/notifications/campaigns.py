@@ -1,0 +1,256 @@
+"""`sexton campaigns`: make them, check them, start, pause and stop them, and watch them go."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+from cyclopts import Parameter
+
+from sexton import clock
+from sexton.api.notifications import campaign_routes as routes
+from sexton.cli import DONE, NOT_DONE
+from sexton.cli.command import Ask, command
+from sexton.cli.output import Table, console, write, write_json
+from sexton.cli.remote import short_time, show_fields
+from sexton.errors import InvalidField
+
+BAR = 40
+LOOK_SECONDS = 1.0
+STYLES = {
+    "draft": "dim", "scheduled": "", "preparing": "", "prepared": "", "sending": "green", "waiting": "yellow",
+    "paused": "yellow", "done": "green", "cancelled": "dim", "failed": "red",
+}  # fmt: skip
+OVER = ("done", "cancelled", "failed")
+COUNTS = ("sent", "failed", "suppressed", "expired", "unconfirmed", "cancelled", "left")
+
+
+@command(routes.CREATE_CAMPAIGN, without=("audience", "window"))
+def create(
+    ask: Ask,
+    *,
+    everyone: Annotated[bool, Parameter(name="--everyone", help="To all recipients.")] = False,
+    segment: Annotated[str | None, Parameter(name="--segment", help="To those of a saved segment.")] = None,
+    list_: Annotated[str | None, Parameter(name="--list", help="To those of an uploaded list.")] = None,
+    user: Annotated[tuple[str, ...], Parameter(name="--user", help="To this recipient. Repeatable.")] = (),
+    filter_: Annotated[
+        str | None, Parameter(name="--filter", help="To those who meet a filter, as JSON.")
+    ] = None,
+    sql: Annotated[
+        str | None, Parameter(name="--sql", help="To those a query finds; @FILE reads it from a file.")
+    ] = None,
+    window: Annotated[
+        str | None, Parameter(name="--window", help="Only in this part of each recipient's day: 09:00-20:00.")
+    ] = None,
+) -> int:
+    """Make a campaign.
+
+    sexton campaigns create --name spring --template-id spring --segment customers \\
+        --local-time '2027-03-14 08:00'
+    """
+    audience: dict[str, Any] = {
+        "everyone": everyone or None,
+        "segment": segment,
+        "list": list_,
+        "user_ids": list(user) or None,
+        "filter": None if filter_ is None else _json(filter_, "filter"),
+        "sql": None if sql is None else _text(sql),
+    }
+    more: dict[str, Any] = {
+        "audience": {name: value for name, value in audience.items() if value is not None}
+    }
+    if window is not None:
+        more["window"] = _window(window)
+    return ask.shown(_show, **more)
+
+
+@command(routes.LIST_CAMPAIGNS)
+def list_(ask: Ask) -> int:
+    """List campaigns, the latest first."""
+    return ask.shown(_show_all)
+
+
+@command(routes.CHECK_CAMPAIGN)
+def check(ask: Ask) -> int:
+    """Check a campaign: how many, when, who cannot be reached."""
+    return ask.shown(_show_check)
+
+
+@command(routes.START_CAMPAIGN)
+def start(ask: Ask) -> int:
+    """Start a campaign: at its time, or at once if it has none."""
+    return ask.shown(_show)
+
+
+@command(routes.PAUSE_CAMPAIGN)
+def pause(ask: Ask) -> int:
+    """Pause a campaign: no batch begins any more."""
+    return ask.shown(_show)
+
+
+@command(routes.RESUME_CAMPAIGN)
+def resume(ask: Ask) -> int:
+    """Resume a campaign that is paused, late, or at its canary."""
+    return ask.shown(_show)
+
+
+@command(routes.CANCEL_CAMPAIGN)
+def cancel(ask: Ask) -> int:
+    """Cancel a campaign: nothing more goes out."""
+    return ask.shown(_show)
+
+
+@command(routes.RESEND_CAMPAIGN)
+def resend(ask: Ask) -> int:
+    """Send again what is unconfirmed: it may arrive twice."""
+    return ask.shown(_show)
+
+
+@command(routes.CONFIRM_CAMPAIGN)
+def confirm(ask: Ask) -> int:
+    """Count as sent what is unconfirmed."""
+    return ask.shown(_show)
+
+
+@command(routes.GET_CAMPAIGN)
+def status(
+    ask: Ask,
+    *,
+    watch: Annotated[
+        bool, Parameter(name="--watch", help="Until it is over, or waits for you: 1 if it was not sent.")
+    ] = False,
+) -> int:
+    """Show how a campaign stands; with --watch, as it goes."""
+    if not watch:
+        return ask.shown(_show)
+    live = sys.stdout.isatty() and not ask.json
+    shown = ""
+    while True:
+        found = ask()
+        if ask.json:
+            write_json(found)
+        elif (line := bar(found)) != shown:
+            shown = line
+            print(f"\r\x1b[K{line}" if live else line, end="" if live else "\n", flush=True)
+        if found["status"] in (*OVER, "waiting", "paused", "draft"):
+            break
+        clock.block(LOOK_SECONDS)
+    if live:
+        print()
+    if not ask.json:
+        _show(found)
+    return DONE if found["status"] == "done" else NOT_DONE
+
+
+def bar(found: dict[str, Any]) -> str:
+    """A line that says how far a campaign is."""
+    counts = found["counts"]
+    total, left = counts["total"], counts["left"]
+    done = total - left
+    filled = BAR * done // total if total else 0
+    parts = [f"[{'#' * filled}{'.' * (BAR - filled)}]", f"{done:,} of {total:,}"]
+    if total:
+        parts.append(f"{100 * done // total} %")
+    parts.append(found["status"])
+    if found["per_second"]:
+        parts.append(f"{found['per_second']:,.0f}/s")
+    if found["eta"]:
+        parts.append(f"ends about {short_time(found['eta'])}")
+    parts += [f"{counts[name]:,} {name}" for name in ("failed", "unconfirmed") if counts[name]]
+    return "  ".join(parts)
+
+
+def _show(found: dict[str, Any]) -> None:
+    out = console()
+    counts = found["counts"]
+    when = found["local_time"] and f"{found['local_time']} in each zone (past: {found['when_past']})"
+    fields: list[tuple[str, Any]] = [
+        ("campaign", f"{found['campaign_id']}  {found['name']}"),
+        ("status", found["status"] + (f": {found['reason']}" if found["reason"] else "")),
+        ("when", when or (found["send_at"] and short_time(found["send_at"])) or "when it is started"),
+        (
+            "sends",
+            f"{found['template_id']} (version {found['template_version']}) by {', '.join(found['channels'])}",
+        ),
+        ("messages", f"{counts['total']:,}"),
+        *((name, f"{counts[name]:,}") for name in COUNTS if counts[name] or name in ("sent", "left")),
+    ]
+    if found["per_second"] is not None:
+        fields.append(("speed", f"{found['per_second']:,.1f} per second"))
+    if found["rate"] is not None:
+        fields.append(("at most", f"{found['rate']:,g} per second"))
+    if found["eta"] is not None:
+        fields.append(("ends about", short_time(found["eta"])))
+    if found["waits_for"] is not None:
+        fields.append(("waits for", found["waits_for"]))
+    show_fields(out, fields)
+
+
+def _show_all(found: list[dict[str, Any]]) -> None:
+    if not found:
+        write(console(), "No campaigns: sexton campaigns create makes one.", "dim")
+        return
+    table = Table("campaign", "name", "status", "sent", "left", "of", elastic=("name",))
+    for each in found:
+        counts = each["counts"]
+        table.add(
+            each["campaign_id"], each["name"], each["status"], f"{counts['sent']:,}", f"{counts['left']:,}",
+            f"{counts['total']:,}", style=STYLES[each["status"]],
+        )  # fmt: skip
+    table.print(console())
+
+
+def _show_check(found: dict[str, Any]) -> None:
+    out = console()
+    if found["zones"]:
+        table = Table("zone", "when", "recipients", "note", elastic=("note",))
+        for zone in found["zones"]:
+            note = zone["note"] and ", ".join(f"{name}: {value}" for name, value in zone["note"].items())
+            when = "not at all" if zone["send_at_utc"] is None else short_time(zone["send_at_utc"])
+            table.add(zone["timezone"], when, f"{zone['recipients']:,}", note or "")
+        table.print(out)
+    fields: list[tuple[str, Any]] = [
+        ("recipients", f"{found['recipients']:,}" + ("" if found["whole"] else " so far")),
+        ("cannot be reached", f"{found['unreachable']:,}"),
+        ("without a variable", f"{found['incomplete']:,}"),
+    ]
+    fields += [
+        (name.replace("_", " "), f"{found[name]:,}")
+        for name in ("unknown", "duplicates", "skipped")
+        if found[name]
+    ]
+    if found["missing_variables"]:
+        fields.append(("variables of their own", ", ".join(found["missing_variables"])))
+    show_fields(out, fields)
+
+
+def _json(text: str, field: str) -> Any:
+    try:
+        return msgspec.json.decode(_text(text).encode())
+    except msgspec.DecodeError as error:
+        raise InvalidField(
+            "bad_json",
+            f"--{field} is not JSON: {error}",
+            field=field,
+            hint='such as {"field": "country", "is": "DE"}',
+        ) from None
+
+
+def _text(given: str) -> str:
+    if not given.startswith("@"):
+        return given
+    try:
+        return Path(given[1:]).read_text("utf-8")
+    except OSError as error:
+        raise InvalidField(
+            "no_file", f"{given[1:]}: {error.strerror}", field="sql", hint="check the path"
+        ) from None
+
+
+def _window(text: str) -> dict[str, str]:
+    start, dash, end = text.partition("-")
+    if not dash:
+        raise InvalidField("bad_value", f"{text!r} is no window", field="window", hint="such as 09:00-20:00")
+    return {"start": start.strip(), "end": end.strip()}

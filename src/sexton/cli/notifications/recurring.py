@@ -1,0 +1,102 @@
+"""`sexton notify add-schedule`, … : notifications that recur."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sexton.api.notifications import recurring_routes as routes
+from sexton.cli.command import Ask, command
+from sexton.cli.notifications.notify import Variables, read_variables
+from sexton.cli.output import Table, console, write
+from sexton.cli.remote import short_time, show_fields
+
+NAMES = {"recurrence_rule": "--rule", "recurrence_end": "--until", "user_id": "--to"}
+WITHOUT = ("template_vars", "is_active", "channel")
+
+
+@command(
+    routes.CREATE_NOTIFICATION_SCHEDULE,
+    names={**NAMES, "template_id": "--template"},
+    without=("template_vars", "is_active"),
+    defaults={"channel": "email"},
+)
+def add(ask: Ask, *, var: Variables = ()) -> int:
+    """Notify again and again, at local times, by a rule.
+
+    sexton notify add-schedule --to ann --template week --rule '0 9 * * mon'
+    """
+    return ask.shown(_show, **read_variables(var))
+
+
+@command(routes.LIST_NOTIFICATION_SCHEDULES, names={"user_id": "--to"})
+def list_(ask: Ask) -> int:
+    """List notifications that recur, with their next times."""
+    return ask.shown(_show_all)
+
+
+@command(routes.GET_NOTIFICATION_SCHEDULE)
+def show(ask: Ask) -> int:
+    """Show a notification that recurs."""
+    return ask.shown(_show)
+
+
+@command(
+    routes.CHANGE_NOTIFICATION_SCHEDULE,
+    names={**NAMES, "template_id": "--template"},
+    without=("template_vars", "is_active"),
+)
+def change(ask: Ask, *, var: Variables = ()) -> int:
+    """Change a notification that recurs.
+
+    sexton notify change-schedule ns_1 --rule '0 10 * * mon'
+    """
+    return ask.shown(_show, **read_variables(var))
+
+
+@command(routes.PAUSE_NOTIFICATION_SCHEDULE)
+def pause(ask: Ask) -> int:
+    """Pause a notification that recurs."""
+    return ask.shown(_show)
+
+
+@command(routes.RESUME_NOTIFICATION_SCHEDULE)
+def resume(ask: Ask) -> int:
+    """Resume a notification that recurs, with its next time."""
+    return ask.shown(_show)
+
+
+@command(routes.DELETE_NOTIFICATION_SCHEDULE)
+def delete(ask: Ask) -> int:
+    """Delete a notification that recurs; its messages stay."""
+    return ask.shown(lambda _: write(console(), f"{ask.path[0]} is deleted"))
+
+
+def _show(found: dict[str, Any]) -> None:
+    follows = ", that of the recipient" if found["follows_recipient"] else ""
+    channel = found["channel"] if isinstance(found["channel"], str) else ", ".join(map(str, found["channel"]))
+    fields = [
+        ("schedule", found["schedule_id"] + (f"  {found['name']}" if found["name"] else "")),
+        ("status", "active" if found["is_active"] else "paused"),
+        ("to", f"{found['user_id'] or 'an address'} by {channel}"),
+        ("template", found["template_id"]),
+        ("rule", found["recurrence_rule"]),
+        ("zone", f"{found['timezone']}{follows}"),
+        ("until", found["recurrence_end"]),
+        ("next", found["next_fire_at"]),
+        ("variables", found["template_vars"]),
+    ]
+    show_fields(console(), fields)
+
+
+def _show_all(found: list[dict[str, Any]]) -> None:
+    if not found:
+        write(console(), "No notifications recur: sexton notify add-schedule makes one.", "dim")
+        return
+    table = Table("schedule", "to", "template", "rule", "zone", "next", elastic=("to", "template", "rule"))
+    for each in found:
+        table.add(
+            each["schedule_id"], each["user_id"] or "-", each["template_id"], each["recurrence_rule"],
+            each["timezone"], short_time(each["next_fire_at"]) if each["is_active"] else "paused",
+            style="" if each["is_active"] else "dim",
+        )  # fmt: skip
+    table.print(console())

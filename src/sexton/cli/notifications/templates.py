@@ -1,0 +1,157 @@
+"""`sexton templates`: the texts of messages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from sexton.api.notifications import routes
+from sexton.cli.command import Ask, command
+from sexton.cli.output import Table, console, write
+from sexton.cli.remote import pair, read_json, short_time, show_fields
+
+Variables = Annotated[tuple[str, ...], Parameter(name="--var", help="A value: name=value. Repeatable.")]
+
+
+@command(
+    routes.PUT_TEMPLATE,
+    without=("email", "sms", "push", "in_app", "others", "variables"),
+)
+def put(
+    ask: Ask,
+    file: Annotated[
+        str | None, Parameter(help="The texts as JSON, or @FILE: what PUT /templates takes.")
+    ] = None,
+    /,
+    *,
+    subject: Annotated[str | None, Parameter(help="Of the e-mail.")] = None,
+    text: Annotated[str | None, Parameter(help="Of the e-mail; @FILE reads a file.")] = None,
+    html: Annotated[str | None, Parameter(help="Of the e-mail; @FILE reads a file.")] = None,
+    sms: Annotated[str | None, Parameter(help="The text of the SMS.")] = None,
+) -> int:
+    """Make the next version of a template.
+
+    sexton templates put hello --subject 'Hello' --text 'Hello {{ name }}' --sms 'Hi {{ name }}'
+    """
+    body: dict[str, Any] = dict(read_json(file, "file")) if file is not None else {}
+    if subject is not None:
+        parts = {"subject": subject, "text": _text(text), "html": _text(html)}
+        body["email"] = {name: value for name, value in parts.items() if value is not None}
+    if sms is not None:
+        body["sms"] = {"text": sms}
+    return ask.shown(_show, **body)
+
+
+@command(routes.LIST_TEMPLATES)
+def list_(ask: Ask) -> int:
+    """List templates with their latest versions."""
+
+    def view(found: list[dict[str, Any]]) -> None:
+        if not found:
+            write(console(), "no templates: sexton templates put makes one")
+            return
+        table = Table("template", "version", "languages", "channels", "changed", elastic=("template",))
+        for each in found:
+            channels = sorted({channel for texts in each["locales"].values() for channel in texts})
+            languages = ", ".join(each["locales"])
+            cells = (str(each["version"]), languages, ", ".join(channels), short_time(each["created_at"]))
+            table.add(each["template_id"], *cells)
+        table.print(console())
+
+    return ask.shown(view)
+
+
+@command(routes.GET_TEMPLATE)
+def show(ask: Ask) -> int:
+    """Show a template."""
+    return ask.shown(_show)
+
+
+@command(routes.LIST_TEMPLATE_VERSIONS)
+def versions(ask: Ask) -> int:
+    """List the versions of a template, the latest first."""
+
+    def view(found: list[dict[str, Any]]) -> None:
+        table = Table("version", "languages", "by", "at")
+        for each in found:
+            table.add(
+                str(each["version"]),
+                ", ".join(each["locales"]),
+                each["created_by"],
+                short_time(each["created_at"]),
+            )
+        table.print(console())
+
+    return ask.shown(view)
+
+
+@command(routes.PREVIEW_TEMPLATE, without=("template_vars",))
+def preview(ask: Ask, *, var: Variables = ()) -> int:
+    """Show a template as a recipient would get it.
+
+    sexton templates preview hello --channel sms --var name=Ann
+    """
+
+    def view(found: list[dict[str, Any]]) -> None:
+        out = console()
+        for number, each in enumerate(found):
+            if number:
+                write(out, "")
+            length = ""
+            if each.get("sms_length") is not None:
+                segments = f"{each['sms_segments']} segments ({each['sms_encoding']})"
+                length = f", {each['sms_length']} characters, {segments}"
+            write(out, f"{each['channel']} ({each['locale']}{length})", "bold")
+            for name, text in each["parts"].items():
+                write(out, f"{name}: {text}")
+
+    return ask.shown(view, template_vars=_values(var))
+
+
+@command(routes.TRY_TEMPLATE, without=("template_vars", "address"))
+def try_(
+    ask: Ask,
+    *,
+    address: Annotated[str | None, Parameter(help="Where to. Default: that of --user-id.")] = None,
+    var: Variables = (),
+) -> int:
+    """Send a test message at once.
+
+    sexton templates test hello --channel email --address ann@example.org
+    """
+    more = {} if address is None else {"address": address}
+    return ask.shown(
+        lambda found: write(
+            console(), f"{found['notification_id']} is sent: sexton notify why {found['notification_id']}"
+        ),
+        template_vars=_values(var),
+        **more,
+    )
+
+
+@command(routes.DELETE_TEMPLATE)
+def delete(ask: Ask) -> int:
+    """Delete a template. Messages that were made with it still go out."""
+    return ask.shown(lambda _: write(console(), f"{ask.path[0]} is deleted"))
+
+
+def _values(given: tuple[str, ...]) -> dict[str, str]:
+    return dict(pair(each, "=", "var", "name=Ann") for each in given)
+
+
+def _text(given: str | None) -> str | None:
+    return Path(given[1:]).read_text("utf-8") if given is not None and given.startswith("@") else given
+
+
+def _show(found: dict[str, Any]) -> None:
+    out = console()
+    write(out, f"{found['template_id']}, version {found['version']} of {found['latest_version']}", "bold")
+    names = ("variables", "urgency", "expires_seconds", "topic", "created_by", "created_at")
+    show_fields(out, [(name, found[name]) for name in names])
+    for locale, channels in found["locales"].items():
+        for channel, parts in channels.items():
+            write(out, f"\n{channel} ({locale})", "bold")
+            for name, text in parts.items():
+                write(out, f"{name}: {text}")

@@ -1,0 +1,1 @@
+"""`sexton runs`, `dead` and `why`."""

@@ -1,0 +1,143 @@
+"""`sexton dead`: runs that could not be saved."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from sexton.api.runs import routes
+from sexton.cli import DONE, NOT_DONE
+from sexton.cli.command import WHY, Ask, command
+from sexton.cli.output import Table, console, write, write_json
+from sexton.cli.remote import Yes, confirm, first_line, read_json_file, short_time, show_fields
+from sexton.cli.runs.runs import show_started
+from sexton.errors import InvalidField
+from sexton.printable import counted
+
+NAMES = {"error_group": "--group"}
+BECAUSE = "--because"  # --reason is that of the death
+
+Letter = Annotated[str | None, Parameter(help="The dead run's id, r_…; or use the filters.")]
+
+
+@command(routes.LIST_DEAD, names=NAMES)
+def list_(
+    ask: Ask, *, groups: Annotated[bool, Parameter(help="Show causes instead of letters.")] = False
+) -> int:
+    """List dead letters, the latest first."""
+    if groups:
+        given = {name: value for name, value in ask.given.items() if name in ("job", "limit")}
+        ask = replace(ask, route=routes.LIST_DEAD_GROUPS, given=given, filters=("--job",))
+    return ask.shown(partial(_show_all, groups=groups))
+
+
+@command(routes.GET_DEAD)
+def show(ask: Ask) -> int:
+    """Show a dead letter with its payload and attempts."""
+    return ask.shown(_show)
+
+
+@command(routes.GET_DEAD_TARGET)
+def target(
+    ask: Ask,
+    *,
+    reason: Annotated[str | None, Parameter(help=WHY)] = None,
+    file: Annotated[
+        Path | None, Parameter(help="An http or message target as JSON; - for the standard input.")
+    ] = None,
+    none: Annotated[bool, Parameter(help="Let them go nowhere else any more.")] = False,
+) -> int:
+    """Show or say where dead letters go as well."""
+    if file is not None and none:
+        raise InvalidField(
+            "bad_target", "--file and --none exclude each other", field="file", hint="give one"
+        )
+    if file is not None or none:
+        wanted = {"target": None if file is None else read_json_file(file)}
+        ask = replace(ask, route=routes.SET_DEAD_TARGET, given=wanted)
+        ask.client.reason = reason
+    return ask.shown(_show_target)
+
+
+@command(routes.REDRIVE_MANY, names=NAMES, why=BECAUSE)
+def redrive(ask: Ask, run: Letter = None, /) -> int:
+    """Run dead letters again."""
+    if run is None:
+        _check_filter(ask)
+        return ask.shown(lambda found: write(console(), f"{counted(found['redriven'], 'run')} on the way"))
+    return replace(ask, route=routes.REDRIVE_DEAD, path=(run,)).shown(show_started)
+
+
+@command(routes.DISCARD_MANY, names=NAMES, why=BECAUSE)
+def discard(ask: Ask, run: Letter = None, /, *, yes: Yes = False) -> int:
+    """Discard dead letters. The history keeps that they died."""
+    if run is None:
+        _check_filter(ask)
+    if not confirm(f"Discard {run or 'these dead letters'}?", yes):
+        return NOT_DONE
+    if run is None:
+        found = ask()
+    else:
+        ask.client.ask(routes.DISCARD_DEAD, run)
+        found = {"discarded": 1}
+    if ask.json:
+        write_json(found)
+    else:
+        write(console(), f"{found['discarded']} discarded")
+    return DONE
+
+
+def _show_all(found: list[dict[str, Any]], *, groups: bool) -> None:
+    if not found:
+        write(console(), "No dead letters.", "green")
+        return
+    if groups:
+        table = Table("letters", "jobs", "reason", "last", "cause", elastic=("cause",))
+        for each in found:
+            cells = (
+                str(each["letters"]),
+                str(each["jobs"]),
+                each["reason"],
+                short_time(each["last_died_at"]),
+            )
+            table.add(*cells, each["error_group"])
+    else:
+        table = Table("run", "job", "died", "reason", "tries", "error", elastic=("job", "error"))
+        for each in found:
+            cells = (
+                each["run_id"],
+                each["job_name"] or each["job_id"],
+                short_time(each["died_at"]),
+                each["reason"],
+            )
+            table.add(*cells, str(each["attempt"]), first_line(each["error"]))
+    table.print(console())
+
+
+def _show(found: dict[str, Any]) -> None:
+    out = console()
+    show_fields(out, [(name, value) for name, value in found.items() if name != "attempts"])
+    for each in found["attempts"]:
+        started, error = short_time(each["started_at"]), first_line(each["error"])
+        write(out, f"attempt {each['attempt']}  {started}  {error}")
+
+
+def _show_target(found: dict[str, Any]) -> None:
+    if found["target"] is None:
+        write(console(), "Dead letters go nowhere else.")
+    else:
+        write_json(found["target"])
+
+
+def _check_filter(ask: Ask) -> None:
+    if not ask.given.keys() - {"rate"}:
+        raise InvalidField(
+            "bad_filter",
+            "nothing says which dead letters",
+            field="run",
+            hint="name a run, --job, --group or --all",
+        )

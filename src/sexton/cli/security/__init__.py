@@ -1,0 +1,1 @@
+"""Who may do what: `sexton keys`, `namespaces`, `sessions`, `login`, `audit`, `secret`."""

@@ -1,0 +1,172 @@
+"""How many requests a caller may send, and how many expensive ones at a time."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from sexton.api.application import operations
+from sexton.api.security import gate as gates
+from sexton.api.security.gate import Gate
+from sexton.config import Settings
+from sexton.errors import SextonError
+from sexton.postgres.database import Database
+from sexton.security import rate
+from tests.api.conftest import serve
+from tests.api.security.test_access import ADMIN, CONFIGURED, make_key
+from tests.api.security.test_sessions import signed_in
+from tests.waiting import until
+
+
+@pytest.fixture
+def still(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Buckets do not fill."""
+    monkeypatch.setattr(rate, "clock", SimpleNamespace(monotonic=lambda: 1000.0))
+
+
+async def test_a_key_that_sends_too_much_is_put_off(database: Database, still: None) -> None:
+    async with serve(database, Settings(api_keys=CONFIGURED, api_rate=200)) as api:
+        slow = await make_key(api, "viewer", rate=0.4)
+        other = await make_key(api, "viewer")
+        first = await api("GET", "/jobs", headers=slow)
+        assert (first.status, first.headers["RateLimit-Policy"]) == (200, '"caller";q=2;w=5')
+        assert first.headers["RateLimit"] == '"caller";r=1;t=3'
+        assert "Retry-After" not in first.headers
+        await api("GET", "/nowhere", headers=slow)
+        assert (await api("POST", "/jobs", {}, headers=slow)).code == "forbidden"
+        refused = await api("GET", "/jobs", headers=slow)
+        assert (refused.status, refused.code) == (429, "too_many_requests")
+        assert refused.headers["Retry-After"] == "3"
+        assert refused.headers["RateLimit"] == '"caller";r=0;t=5'
+        assert "key:walker" in refused.json()["detail"]
+        assert "--rate" in refused.json()["hint"]
+        again = await api("GET", "/jobs", headers=other)
+        assert (again.status, again.headers["RateLimit-Policy"]) == (200, '"caller";q=1000;w=5')
+        [shown, _] = (await api("GET", "/keys", headers=ADMIN)).json()
+        assert shown["rate"] == 0.4
+        made = await api("POST", f"/keys/{shown['key_id']}/rotate", headers=ADMIN)
+        assert made.json()["rate"] == 0.4
+        for wrong in (0, -1, 1e9):
+            body = {"name": "x", "role": "viewer", "rate": wrong}
+            assert (await api("POST", "/keys", body, headers=ADMIN)).json()["field"] == "rate"
+
+
+async def test_a_session_of_a_key_has_the_rate_of_the_key(database: Database, still: None) -> None:
+    async with serve(database, Settings(api_keys=CONFIGURED, api_rate=200)) as api:
+        browser = await signed_in(api, await make_key(api, "viewer", rate=4))
+        shown = await browser("GET", "/jobs")
+        assert (shown.status, shown.headers["RateLimit-Policy"]) == (200, '"caller";q=20;w=5')
+
+
+async def test_callers_without_a_credential_are_counted_by_their_address(
+    database: Database, still: None
+) -> None:
+    """Reports with the token of a run are not, unless the token is wrong."""
+    async with serve(database, Settings(api_keys=CONFIGURED, api_rate=1)) as api:
+        seen = [await api("GET", "/jobs") for _ in range(3)]
+        assert [reply.code for reply in seen] == ["no_key"] * 3
+        assert seen[0].headers["RateLimit-Policy"] == '"address";q=5;w=5'
+        wrong = {"Sexton-Run-Token": "1.1." + "x" * 43}
+        assert (await api("POST", "/runs/r_1/complete", headers=wrong)).code == "bad_token"
+        assert (await api("GET", "/healthz")).status == 200
+        for method, path in (("GET", "/jobs"), ("GET", "/healthz"), ("POST", "/runs/r_1/complete")):
+            refused = await api(method, path, headers=wrong)
+            assert (refused.status, refused.code) == (429, "too_many_requests"), path
+            assert refused.headers["Retry-After"] == "1"
+        assert (await api("GET", "/jobs", headers=ADMIN)).status == 200
+
+
+async def test_each_process_counts_for_itself(database: Database, still: None) -> None:
+    settings = Settings(api_keys=CONFIGURED, api_rate=0.2)
+    async with serve(database, settings) as one, serve(database, settings) as two:
+        assert [(await one("GET", "/jobs", headers=ADMIN)).status for _ in range(2)] == [200, 429]
+        assert (await two("GET", "/jobs", headers=ADMIN)).status == 200
+
+
+async def test_the_user_of_this_machine_has_no_limit(database: Database, still: None) -> None:
+    async with serve(database, Settings(api_rate=0.2)) as api:
+        seen = [await api("GET", "/jobs") for _ in range(3)]
+        assert [reply.status for reply in seen] == [200] * 3
+        assert "RateLimit" not in seen[0].headers
+
+
+async def test_a_gate_lets_so_many_in_of_one_and_of_all() -> None:
+    gate, open_, told = Gate(places=3, of_one=2), asyncio.Event(), list[str]()
+
+    async def read(caller: str) -> None:
+        async with gate.place(caller):
+            told.append(caller)
+            await open_.wait()
+
+    reading = [asyncio.create_task(read(caller)) for caller in "aaabb"]
+    await until(lambda: gate.waiting == 2)
+    assert (told, gate.taken) == (["a", "a", "b"], 3)
+    reading[2].cancel()
+    await until(lambda: gate.waiting == 1)
+    open_.set()
+    await asyncio.gather(*reading, return_exceptions=True)
+    assert (told, gate.taken, gate.waiting) == (["a", "a", "b", "b"], 0, 0)
+
+
+async def test_who_finds_no_place_is_told_so() -> None:
+    gate = Gate(places=1, of_one=1, wait_seconds=0.01)
+    async with gate.place("a"):
+        with pytest.raises(SextonError, match="1 in all") as refused:
+            async with gate.place("b"):
+                pass
+    assert refused.value.code == "too_many_lists"
+    async with gate.place("b"):
+        assert gate.taken == 1
+
+
+async def test_lists_of_one_caller_leave_room_for_others(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While its lists are being read, a caller can still do what is not expensive."""
+    monkeypatch.setattr(gates.Gate.__init__, "__defaults__", (2, 1, 0.01))
+    held, entered = asyncio.Event(), asyncio.Event()
+    fetch = Database.fetch
+
+    async def slow(self: Database, name: str, /, **parameters: Any) -> Any:
+        if name == "reading/list_jobs" or name.startswith("jobs/list"):
+            entered.set()
+            await held.wait()
+        return await fetch(self, name, **parameters)
+
+    monkeypatch.setattr(Database, "fetch", slow)
+    async with serve(database, Settings(api_keys=CONFIGURED)) as api:
+        viewer = await make_key(api, "viewer")
+        first = asyncio.create_task(api("GET", "/jobs", headers=ADMIN))
+        await entered.wait()
+        refused = await api("GET", "/runs", headers=ADMIN)
+        assert (refused.status, refused.code, refused.headers["Retry-After"]) == (429, "too_many_lists", "1")
+        assert (await api("GET", "/runs", headers=viewer)).status == 200
+        assert (await api("GET", "/session", headers=ADMIN)).status == 200
+        held.set()
+        assert (await first).status == 200
+        assert (await api("GET", "/runs", headers=ADMIN)).status == 200
+
+
+async def test_an_export_gives_its_place_back_at_its_end(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gates.Gate.__init__, "__defaults__", (1, 1, 0.01))
+    async with serve(database, Settings()) as api:
+        for path in ("/audit/export", "/audit/export?format=csv", "/audit"):
+            assert (await api("GET", path)).status == 200
+        assert (await api("HEAD", "/audit/export")).status == 200
+        assert (await api("GET", "/audit")).status == 200
+
+
+def test_what_reads_much_is_gated() -> None:
+    gated = {one.name for one in operations() if one.lists or one.heavy}
+    paged = {
+        one.name
+        for one in operations()
+        if one.query is not None and "limit" in one.query.__struct_fields__ and one.role is not None
+    }
+    assert paged - gated <= {"get_run_log", "list_keys"}
+    assert {"preview_job", "preview_spec", "explain_job", "backfill_job", "export_audit"} <= gated

@@ -1,0 +1,59 @@
+"""Runs, dead letters and `why`, against a real server."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from sexton.model import decode_id
+from tests.cli.server import Server
+from tests.runs.rows import MINUTE, NOON, insert, make_ended
+from tests.runs.test_dead_letters import bury
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Sexton
+
+HOURLY = ("jobs", "add", "hourly", "--schedule", "0 * * * *", "--handler", "sexton.log")
+
+
+def number(job_id: str) -> int:
+    found = decode_id("j", job_id)
+    assert found is not None
+    return found
+
+
+def test_why_and_history(sexton: Sexton, server: Server) -> None:
+    job = number(sexton(*HOURLY, "--json").json()["job_id"])
+    hour = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
+    server.run(make_ended(server.database, job, 77, hour))
+    server.run(make_ended(server.database, job, None, hour - timedelta(hours=1), reason="overlap"))
+    told = sexton("why", "hourly").out
+    assert "r_2d  fired on time; success" in told
+    assert "had not ended (overlap)" in told
+    assert told.count("due in") == 3
+    assert [
+        line["run_id"] for line in sexton("why", "hourly", "--at", hour.isoformat(), "--json").json()
+    ] == ["r_2d"]
+    before = sexton("why", "hourly", "--at", "2020-01-01T00:00:00Z")
+    assert (before.code, before.out) == (0, "It has no occurrences around 2020-01-01 00:00:00Z.\n")
+    listed = sexton("runs", "list", "--job", "hourly", "--skipped").out
+    assert "success" in listed
+    assert "overlap" in listed
+
+
+def test_dead_letters(sexton: Sexton, server: Server) -> None:
+    assert "No dead letters" in sexton("dead", "list").out
+    job = number(sexton(*HOURLY, "--json").json()["job_id"])
+    for run in range(3):
+        server.run(bury(server.database, job, 1_000_000 + run, died_at=NOON + run * MINUTE))
+    server.run(
+        insert(server.database, "attempts", run_id=1_000_000, attempt=1, outcome="failed", error="boom")
+    )
+    letters = [letter["run_id"] for letter in sexton("dead", "list", "--json").json()]
+    assert len(letters) == 3
+    assert "boom" in sexton("dead", "list", "--groups").out
+    assert "attempt 1" in sexton("dead", "show", letters[-1]).out
+    assert "is on its way" in sexton("dead", "redrive", letters[0]).out
+    assert sexton("dead", "discard", letters[1], "--yes", "--json").json() == {"discarded": 1}
+    assert "1 run on the way" in sexton("dead", "redrive", "--all", "--rate", "10").out
+    assert sexton("dead", "discard", "--job", "hourly", "--yes", "--json").json() == {"discarded": 0}
