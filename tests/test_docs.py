@@ -42,9 +42,9 @@ from sexton.api.operation import Operation
 from sexton.cli import COMMANDS, GROUPS
 from sexton.config import Settings
 from sexton.model import JobStatus, RunStatus, SkipReason
-from sexton.notifications.recipient import put_recipient
+from sexton.notifications.recipients.recipient import put_recipient
 from sexton.notifications.spec import RecipientSpec, TemplateSpec
-from sexton.notifications.template import put_template
+from sexton.notifications.templates.template import put_template
 from sexton.schedules import parse
 from sexton.security.role import MEANINGS
 from tests.live_docs import Mismatch, Server, Session, running_server

@@ -20,7 +20,7 @@ from sexton.api.application import operations
 from sexton.api.operation import Operation
 from sexton.api.route import PREFIX
 from sexton.model import decode_id
-from sexton.notifications.unsubscribe import Unsubscription, seal_link
+from sexton.notifications.recipients.unsubscribe import Unsubscription, seal_link
 from sexton.security.keys import read_pepper
 from sexton.targets.http.step import signature_headers
 from tests.api.conftest import Api, Reply

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sexton.content.adapters.base import Adapter, NotNow
-from sexton.content.calendar import list_calendar
+from sexton.content.calendar.calendar import list_calendar
 from sexton.content.entity import get_entity, put_entity
 from sexton.content.execution import OpenContent
 from sexton.content.model import Action, Applied, ContentChange, Entity

@@ -11,7 +11,7 @@ from sexton.content import ledger
 from sexton.content.entity import get_entity, put_entity
 from sexton.content.ledger import ExecutionView, list_executions
 from sexton.content.model import Action, Entity, OnFailure
-from sexton.content.release import create_release, reschedule_release
+from sexton.content.releases.release import create_release, reschedule_release
 from sexton.content.schedule import create_schedule
 from sexton.content.spec import EntitySpec, ReleaseItemSpec, ReleaseMove, ReleaseSpec, ScheduleSpec
 from sexton.model import decode_id

@@ -14,9 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sexton import Sexton
-from sexton.content import release, schedule, window
+from sexton.content import schedule, window
 from sexton.content.entity import get_entity, put_entity
 from sexton.content.model import Action, Entity, OnFailure
+from sexton.content.releases import release
 from sexton.content.spec import (
     EntitySpec,
     ReleaseItemSpec,

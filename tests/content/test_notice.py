@@ -17,7 +17,7 @@ from sexton.content.entity import put_entity
 from sexton.content.execution import OpenContent
 from sexton.content.model import Action, Entity, NoticeEvent
 from sexton.content.notice import get_notices, remove_notices, set_notices
-from sexton.content.release import create_release
+from sexton.content.releases.release import create_release
 from sexton.content.schedule import create_schedule
 from sexton.content.spec import EntitySpec, NoticeSpec, ReleaseItemSpec, ReleaseSpec, ScheduleSpec
 from sexton.engine import crash

@@ -12,7 +12,7 @@ import pytest
 
 from sexton.content.model import Action
 from sexton.content.plan import insert
-from sexton.content.release import cancel_release, create_release
+from sexton.content.releases.release import cancel_release, create_release
 from sexton.content.schedule import cancel, plan_of, reschedule, skip_next
 from sexton.content.spec import ReleaseItemSpec, ReleaseSpec, ScheduleMove, ScheduleSpec
 from sexton.errors import Conflict

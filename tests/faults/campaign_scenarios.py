@@ -15,8 +15,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from sexton.model import encode_id
-from sexton.notifications.campaign import create_campaign, start
-from sexton.notifications.campaign_spec import AudienceSpec, CampaignSpec
+from sexton.notifications.campaigns.campaign import create_campaign, start
+from sexton.notifications.campaigns.spec import AudienceSpec, CampaignSpec
 from sexton.notifications.channels.configured import put_provider
 from sexton.notifications.channels.provider_spec import ProviderSpec
 from sexton.notifications.channels.table import provider_kinds

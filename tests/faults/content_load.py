@@ -15,7 +15,7 @@ from sexton.content.adapters.configured import put_adapter
 from sexton.content.bulk import create_many
 from sexton.content.entity import put_entity
 from sexton.content.model import Action, Entity
-from sexton.content.release import create_release
+from sexton.content.releases.release import create_release
 from sexton.content.spec import EntitySpec, ReleaseItemSpec, ReleaseSpec, WindowSpec
 from sexton.content.window import create_window
 from sexton.errors import InvalidField

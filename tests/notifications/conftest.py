@@ -11,7 +11,7 @@ import pytest_asyncio
 from sexton import Sexton
 from sexton.notifications import execution
 from sexton.notifications.spec import EmailParts, SmsParts, TemplateSpec
-from sexton.notifications.template import put_template
+from sexton.notifications.templates.template import put_template
 from sexton.postgres.transaction import Context
 from sexton.testing import Engine
 from sexton.testing import engine as start_engine

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from sexton.jobs import state
-from sexton.notifications import wave
+from sexton.notifications.sending import wave
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context, command
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sexton.notifications.channels.base import Accepted, Outgoing, SendResult
-from sexton.notifications.unsubscribe import UnsubscribeLinks
+from sexton.notifications.recipients.unsubscribe import UnsubscribeLinks
 
 
 @dataclass(frozen=True)

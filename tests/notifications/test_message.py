@@ -10,7 +10,7 @@ from sexton.errors import Conflict, InvalidField, NotFound, RefusedLines
 from sexton.jobs.moment import UnclearTime
 from sexton.notifications.message import cancel_message, create_message, create_messages, move_message
 from sexton.notifications.read import get_message, list_messages
-from sexton.notifications.recipient import put_recipient
+from sexton.notifications.recipients.recipient import put_recipient
 from sexton.notifications.settings import set_settings
 from sexton.notifications.spec import (
     EmailParts,
@@ -20,7 +20,7 @@ from sexton.notifications.spec import (
     RecipientSpec,
     TemplateSpec,
 )
-from sexton.notifications.template import put_template
+from sexton.notifications.templates.template import put_template
 from sexton.postgres.transaction import Context
 from sexton.testing import Engine
 from tests.notifications.outbox import Outbox

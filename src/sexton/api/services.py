@@ -20,7 +20,7 @@ from sexton.engine.overview import OverviewReader
 from sexton.engine.remote.claim import RemoteClaims
 from sexton.engine.telemetry import Telemetry
 from sexton.jobs.upcoming import Forecast
-from sexton.notifications.inbox_feed import InboxFeed
+from sexton.notifications.recipients.inbox_feed import InboxFeed
 from sexton.postgres.database import Database
 from sexton.postgres.replica import Replica
 from sexton.runs.completion import RunTokens

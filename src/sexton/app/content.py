@@ -10,8 +10,9 @@ from typing import Any, TypeVar
 from sexton.app.content_calls import read_entity, read_fields
 from sexton.app.content_release import ReleaseCommands
 from sexton.config import Settings
-from sexton.content import bulk, calendar, entity, ledger, read, schedule, window
-from sexton.content.calendar import CalendarEntry, read_range
+from sexton.content import bulk, entity, ledger, read, schedule, window
+from sexton.content.calendar import calendar
+from sexton.content.calendar.calendar import CalendarEntry, read_range
 from sexton.content.entity import EntityView
 from sexton.content.ledger import ExecutionView
 from sexton.content.model import Entity

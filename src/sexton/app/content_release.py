@@ -7,8 +7,9 @@ from datetime import datetime
 from typing import Any
 
 from sexton.app.content_calls import ContentCalls, read_entity, read_fields
-from sexton.content import release, release_view
-from sexton.content.release_view import ReleaseView
+from sexton.content.releases import release
+from sexton.content.releases import view as release_view
+from sexton.content.releases.view import ReleaseView
 from sexton.content.spec import ReleaseAddition, ReleaseMove, ReleaseSpec
 from sexton.errors import InvalidField
 from sexton.postgres.transaction import Context

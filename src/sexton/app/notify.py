@@ -11,13 +11,17 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 import msgspec
 
 from sexton.errors import RefusedLines
-from sexton.notifications import digest, message, read, recipient, recurring, sequence, template, unconfirmed
-from sexton.notifications.digest import DigestEventView, DigestView
+from sexton.notifications import message, read
+from sexton.notifications.campaigns import unconfirmed
 from sexton.notifications.message import read_spec
 from sexton.notifications.read import NotificationView
-from sexton.notifications.recipient import ErasureView, RecipientView
-from sexton.notifications.recurring import RecurringView
-from sexton.notifications.recurring_spec import (
+from sexton.notifications.recipients import recipient
+from sexton.notifications.recipients.recipient import ErasureView, RecipientView
+from sexton.notifications.recurring import digest, recurring, sequence
+from sexton.notifications.recurring.digest import DigestEventView, DigestView
+from sexton.notifications.recurring.recurring import RecurringView
+from sexton.notifications.recurring.sequence import MemberView, SequenceView
+from sexton.notifications.recurring.spec import (
     DigestEventSpec,
     DigestSpec,
     MemberSpec,
@@ -25,9 +29,9 @@ from sexton.notifications.recurring_spec import (
     RecurringSpec,
     SequenceSpec,
 )
-from sexton.notifications.sequence import MemberView, SequenceView
 from sexton.notifications.spec import NotificationMove, RecipientSpec, TemplateSpec
-from sexton.notifications.template import TemplateView
+from sexton.notifications.templates import template
+from sexton.notifications.templates.template import TemplateView
 from sexton.notifications.why import NotificationWhy
 from sexton.notifications.why import why as why_of
 from sexton.postgres.database import Database

@@ -17,12 +17,12 @@ import msgspec
 
 from sexton.content.adapters.configured import content_target
 from sexton.content.adapters.table import make_plain
+from sexton.content.calendar.timeline import list_pending, plans_of, times_of
 from sexton.content.conflict import hold_entities, needs_publication, refuse_unpublished
 from sexton.content.model import Entity
 from sexton.content.plan import PlannedAction, job_name, job_of, refused_time
 from sexton.content.schedule import plan_of
 from sexton.content.spec import ScheduleSpec
-from sexton.content.timeline import list_pending, plans_of, times_of
 from sexton.errors import InvalidField, RefusedLines, ScheduleError, SextonError
 from sexton.jobs import bulk
 from sexton.jobs.alike import SingleJob, create_alike

@@ -8,9 +8,9 @@ from typing import Any
 
 from sexton.clock import iso
 from sexton.content.adapters.table import make_plain
+from sexton.content.calendar.timeline import coming, times_of
 from sexton.content.model import RELEASE, Action, Entity, EntityState, Standing
 from sexton.content.plan import PlannedAction
-from sexton.content.timeline import coming, times_of
 from sexton.errors import Conflict
 from sexton.model import encode_id
 from sexton.postgres import locks

@@ -16,7 +16,7 @@ from typing import Any
 import asyncpg
 import msgspec
 
-from sexton.content import release_execution, release_giving_up, window
+from sexton.content import window
 from sexton.content.adapters.base import Adapter, AdapterServices, NotNow, NotPossible
 from sexton.content.adapters.configured import UnknownAdapter, needs_config
 from sexton.content.adapters.opened import OpenAdapters
@@ -26,6 +26,8 @@ from sexton.content.gathering import Gathering
 from sexton.content.model import MISSED, Action, Applied, ContentChange, Entity, Left, NoticeEvent, NotYet
 from sexton.content.notice import ContentNotice, notice_of, tell, tell_once
 from sexton.content.reach import own_database
+from sexton.content.releases import execution as release_execution
+from sexton.content.releases import giving_up as release_giving_up
 from sexton.content.spec import ContentTarget
 from sexton.content.together import apply_all
 from sexton.engine import crash

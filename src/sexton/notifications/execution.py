@@ -12,17 +12,17 @@ from datetime import timedelta
 from typing import Any
 
 from sexton.model import Outcome, Release, Snooze, Success, decode_id
-from sexton.notifications import wave
+from sexton.notifications.campaigns.chunk import BatchSize, ChunkRun
+from sexton.notifications.campaigns.conducting import conduct
 from sexton.notifications.channels.dispatch import Dispatcher
-from sexton.notifications.chunk import BatchSize, ChunkRun
-from sexton.notifications.conducting import conduct
-from sexton.notifications.doubt import settle_abandoned, settle_own
-from sexton.notifications.due import Policy
-from sexton.notifications.following import SCHEDULE
-from sexton.notifications.inbox import expire_inbox
 from sexton.notifications.model import CAMPAIGN
-from sexton.notifications.recurring import fire
-from sexton.notifications.sending import ACTOR, BATCH, Claim, MessageSender
+from sexton.notifications.recipients.inbox import expire_inbox
+from sexton.notifications.recurring.following import SCHEDULE
+from sexton.notifications.recurring.recurring import fire
+from sexton.notifications.sending import wave
+from sexton.notifications.sending.doubt import settle_abandoned, settle_own
+from sexton.notifications.sending.due import Policy
+from sexton.notifications.sending.sending import ACTOR, BATCH, Claim, MessageSender
 from sexton.notifications.spec import NotificationTarget
 from sexton.postgres.transaction import Context, command
 from sexton.targets.base import TargetServices

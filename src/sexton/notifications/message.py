@@ -14,10 +14,10 @@ from sexton.clock import iso
 from sexton.errors import Conflict, InvalidField, RefusedLines, SextonError
 from sexton.jobs.moment import Moment, find_zone, read_moment
 from sexton.model import encode_id
-from sexton.notifications import wave
 from sexton.notifications.model import EXPIRES_SECONDS, MESSAGE, OPEN, MessageStatus, Urgency
 from sexton.notifications.read import NotificationView, message_number, view
-from sexton.notifications.recipient import check_email, check_phone
+from sexton.notifications.recipients.recipient import check_email, check_phone
+from sexton.notifications.sending import wave
 from sexton.notifications.spec import (
     LONGEST_ADDRESS,
     MOST_CHANNELS,
@@ -25,7 +25,7 @@ from sexton.notifications.spec import (
     NotificationMove,
     NotificationSpec,
 )
-from sexton.notifications.template import LARGEST_VARS, StoredTemplate, no_texts, unknown_template
+from sexton.notifications.templates.template import LARGEST_VARS, StoredTemplate, no_texts, unknown_template
 from sexton.postgres.database import by_column
 from sexton.postgres.transaction import Context, command
 from sexton.refusal import bad_json, explained, not_found, refuse_nul

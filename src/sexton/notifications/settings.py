@@ -10,10 +10,10 @@ import msgspec
 
 from sexton.jobs.moment import find_zone
 from sexton.notifications.model import Urgency
-from sexton.notifications.quiet import read_ranges
-from sexton.notifications.recipient import check_cap
-from sexton.notifications.rendering import known_locale
+from sexton.notifications.recipients.quiet import read_ranges
+from sexton.notifications.recipients.recipient import check_cap
 from sexton.notifications.spec import FrequencyCap, NotificationSettings, QuietRange
+from sexton.notifications.templates.rendering import known_locale
 from sexton.postgres.transaction import Context, command, query
 
 

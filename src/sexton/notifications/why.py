@@ -12,7 +12,7 @@ import asyncpg
 import msgspec
 
 from sexton.jobs.moment import display
-from sexton.notifications.campaign_hold import CampaignHold
+from sexton.notifications.campaigns.hold import CampaignHold
 from sexton.notifications.model import MessageStatus
 from sexton.notifications.read import NotificationView, message_number, message_row, view_of
 from sexton.postgres.transaction import Context, query

@@ -15,7 +15,7 @@ from sexton.clock import now
 from sexton.config import Settings
 from sexton.model import encode_id
 from sexton.notifications.channels.base import Outgoing
-from sexton.notifications.unsubscribe import UnsubscribeLinks
+from sexton.notifications.recipients.unsubscribe import UnsubscribeLinks
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
 from sexton.security import secrets

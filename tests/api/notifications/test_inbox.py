@@ -9,7 +9,7 @@ import pytest
 
 from sexton.notifications.channels.base import Accepted
 from sexton.notifications.channels.in_app import InAppConfig, InAppProvider
-from sexton.notifications.inbox import expire_inbox
+from sexton.notifications.recipients.inbox import expire_inbox
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
 from tests.api.conftest import Api
@@ -128,7 +128,7 @@ async def test_a_token_ends(api: Api, database: Database) -> None:
     from datetime import timedelta
 
     from sexton import clock
-    from sexton.notifications.inbox import read_inbox_token
+    from sexton.notifications.recipients.inbox import read_inbox_token
     from sexton.security.keys import read_pepper
 
     pepper = await read_pepper(database, None)

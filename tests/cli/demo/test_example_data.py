@@ -6,14 +6,14 @@ from datetime import timedelta
 
 from sexton.cli.demo.example_app import app
 from sexton.cli.demo.example_data import LATER, USUAL, fill
-from sexton.content.calendar import list_calendar
-from sexton.content.release_view import list_releases
+from sexton.content.calendar.calendar import list_calendar
+from sexton.content.releases.view import list_releases
 from sexton.engine.overview import OverviewReader
 from sexton.jobs.read import list_jobs
-from sexton.notifications.campaign_view import list_campaigns
-from sexton.notifications.preview import preview
+from sexton.notifications.campaigns.view import list_campaigns
 from sexton.notifications.spec import PreviewRequest
-from sexton.notifications.template import list_templates
+from sexton.notifications.templates.preview import preview
+from sexton.notifications.templates.template import list_templates
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
 from sexton.runs.dead_letters import list_groups

@@ -23,7 +23,7 @@ from sexton.content.adapters.configured import (
 )
 from sexton.content.adapters.table import adapters, load_adapters
 from sexton.content.model import Action
-from sexton.content.release import check_release, create_release
+from sexton.content.releases.release import check_release, create_release
 from sexton.content.schedule import create_schedule
 from sexton.content.spec import ReleaseItemSpec, ReleaseSpec, ScheduleSpec
 from sexton.errors import Conflict, InvalidField, NotFound

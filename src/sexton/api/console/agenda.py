@@ -7,10 +7,10 @@ from typing import Any
 from sexton.api.console import routes
 from sexton.api.console.routes import AgendaQuery
 from sexton.api.operation import Answer, Call, operation
-from sexton.content.calendar import CalendarEntry, list_calendar, read_range
+from sexton.content.calendar.calendar import CalendarEntry, list_calendar, read_range
 from sexton.content.kind import ContentKind
 from sexton.errors import InvalidField
-from sexton.notifications.calendar import list_campaign_times
+from sexton.notifications.campaigns.calendar import list_campaign_times
 from sexton.notifications.kind import NotificationKind
 from sexton.runs.agenda import MOST_ENTRIES, Agenda, AgendaEntry, read_agenda
 

@@ -10,7 +10,7 @@ from sexton.api.content.routes import FeedsQuery
 from sexton.api.operation import Answer, Call, operation
 from sexton.api.security.guard import address_of
 from sexton.api.services import WRONG_SIGN_INS
-from sexton.content.feed import (
+from sexton.content.calendar.feed import (
     FeedView,
     NewFeed,
     create_feed,

@@ -13,7 +13,7 @@ from sexton.api.content.routes import (
     ScheduleTimesQuery,
 )
 from sexton.api.operation import Answer, Call, operation
-from sexton.content.calendar import CalendarEntry, list_calendar, list_times, read_range
+from sexton.content.calendar.calendar import CalendarEntry, list_calendar, list_times, read_range
 from sexton.content.ledger import ExecutionView, list_executions
 from sexton.content.read import schedule_number, view
 

@@ -9,9 +9,11 @@ from sexton.api.content.paging import filters_of, paged
 from sexton.api.content.routes import ApproveRequest, CancelContentRequest, ReleasesQuery
 from sexton.api.operation import Answer, Call, operation
 from sexton.api.route import PREFIX
-from sexton.content import notice, release, release_view
+from sexton.content import notice
 from sexton.content.notice import NoticeView
-from sexton.content.release_view import ReleaseView
+from sexton.content.releases import release
+from sexton.content.releases import view as release_view
+from sexton.content.releases.view import ReleaseView
 from sexton.content.spec import NoticeSpec, ReleaseAddition, ReleaseMove, ReleaseSpec
 
 ITEM: dict[str, Any] = {"entity_type": "post", "entity_id": "42", "action": "publish"}

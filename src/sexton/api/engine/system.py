@@ -20,7 +20,7 @@ from sexton.engine.cluster.examination import Examination, examine
 from sexton.engine.cluster.status import get_cluster as read_cluster
 from sexton.engine.cluster.view import Cluster
 from sexton.errors import Unavailable
-from sexton.notifications.backlog import read_backlog
+from sexton.notifications.sending.backlog import read_backlog
 from sexton.security.quota_spec import RANGES
 
 # Namespaces whose quotas are metrics, by name: each is a label.

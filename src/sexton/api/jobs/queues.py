@@ -12,7 +12,7 @@ from sexton.api.operation import Answer, Call, operation
 from sexton.jobs import queues as limits
 from sexton.jobs.queues import QueueView
 from sexton.jobs.spec import LimitChanges, Limits
-from sexton.notifications.backlog import MessageBacklog, counts_messages, read_backlog
+from sexton.notifications.sending.backlog import MessageBacklog, counts_messages, read_backlog
 from sexton.postgres.transaction import Context
 from sexton.refusal import about
 

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from sexton.api.route import Cursor, Limit, Query, Route
-from sexton.notifications.campaign_spec import CampaignSpec, CampaignStatus, SegmentSpec
+from sexton.notifications.campaigns.spec import CampaignSpec, CampaignStatus, SegmentSpec
 from sexton.refusal import about
 from sexton.security.role import Role
 

@@ -17,10 +17,12 @@ from sexton.api.route import PREFIX
 from sexton.api.security.guard import LINES_TYPES
 from sexton.errors import InvalidField
 from sexton.model import decode_id
-from sexton.notifications import audience, campaign, campaign_check, campaign_view, unconfirmed
-from sexton.notifications.audience import AudienceView, Member, SegmentView
-from sexton.notifications.campaign_spec import CampaignSpec, SegmentSpec
-from sexton.notifications.campaign_view import CampaignCheck, CampaignView
+from sexton.notifications.campaigns import audience, campaign, unconfirmed
+from sexton.notifications.campaigns import check as campaign_check
+from sexton.notifications.campaigns import view as campaign_view
+from sexton.notifications.campaigns.audience import AudienceView, Member, SegmentView
+from sexton.notifications.campaigns.spec import CampaignSpec, SegmentSpec
+from sexton.notifications.campaigns.view import CampaignCheck, CampaignView
 from sexton.notifications.model import CAMPAIGN
 from sexton.refusal import UNREADABLE, bad_json, check_text, not_found, refuse_nul
 from sexton.security.role import Role

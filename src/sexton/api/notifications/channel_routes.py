@@ -9,8 +9,8 @@ from msgspec import Meta
 
 from sexton.api.route import Cursor, Limit, Query, Route
 from sexton.notifications.channels.provider_spec import ProviderSpec
-from sexton.notifications.inbox import InboxTokenSpec, MarkSpec
-from sexton.notifications.suppression import SuppressionSpec
+from sexton.notifications.recipients.inbox import InboxTokenSpec, MarkSpec
+from sexton.notifications.recipients.suppression import SuppressionSpec
 from sexton.refusal import about
 from sexton.security.role import Role
 

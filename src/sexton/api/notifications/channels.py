@@ -21,15 +21,15 @@ from sexton.notifications.channels.opened import opened_providers
 from sexton.notifications.channels.provider_spec import ProviderSpec
 from sexton.notifications.channels.report import IncomingReport
 from sexton.notifications.channels.trial import ProviderTrial, try_provider
-from sexton.notifications.delivery import ReportTaken, take_report
-from sexton.notifications.suppression import (
+from sexton.notifications.recipients.suppression import (
     SuppressionSpec,
     SuppressionView,
     delete_suppression,
     list_suppressions,
     put_suppression,
 )
-from sexton.notifications.unsubscribe import Unsubscription, read_link, unsubscribe
+from sexton.notifications.recipients.unsubscribe import Unsubscription, read_link, unsubscribe
+from sexton.notifications.sending.delivery import ReportTaken, take_report
 from sexton.refusal import not_found
 
 FORM = "application/x-www-form-urlencoded"

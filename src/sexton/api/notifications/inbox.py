@@ -16,7 +16,7 @@ from sexton.api.security.guard import address_of
 from sexton.api.services import WRONG_SIGN_INS
 from sexton.errors import SextonError
 from sexton.model import decode_id, encode_id
-from sexton.notifications.inbox import (
+from sexton.notifications.recipients.inbox import (
     ITEM,
     InboxItem,
     InboxToken,

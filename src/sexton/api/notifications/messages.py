@@ -18,7 +18,8 @@ from sexton.api.request_id import request_id_of
 from sexton.api.route import PREFIX
 from sexton.api.security.guard import LINES_TYPES
 from sexton.errors import RefusedLines
-from sexton.notifications import message, read, settings, unconfirmed
+from sexton.notifications import message, read, settings
+from sexton.notifications.campaigns import unconfirmed
 from sexton.notifications.read import NotificationView
 from sexton.notifications.spec import NotificationMove, NotificationSettings, NotificationSpec
 from sexton.notifications.why import NotificationWhy, why

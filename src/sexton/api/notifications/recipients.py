@@ -16,10 +16,10 @@ from sexton.api.problems import LineError
 from sexton.api.request_id import request_id_of
 from sexton.api.security.guard import LINES_TYPES
 from sexton.errors import RefusedLines, SextonError
-from sexton.notifications import recipient
-from sexton.notifications.recipient import ErasureView, RecipientView
-from sexton.notifications.recipient_csv import RecipientCsv
-from sexton.notifications.recipient_export import RecipientExport, export_recipient
+from sexton.notifications.recipients import recipient
+from sexton.notifications.recipients.csv_file import RecipientCsv
+from sexton.notifications.recipients.export import RecipientExport, export_recipient
+from sexton.notifications.recipients.recipient import ErasureView, RecipientView
 from sexton.notifications.spec import RecipientLine, RecipientSpec
 from sexton.printable import counted
 from sexton.refusal import about

@@ -11,10 +11,11 @@ from sexton.api.notifications.campaign_routes import NamesQuery
 from sexton.api.notifications.recurring_routes import RecurringQuery
 from sexton.api.operation import Answer, Call, operation
 from sexton.api.route import PREFIX
-from sexton.notifications import digest, recurring, sequence
-from sexton.notifications.digest import DigestEventView, DigestView
-from sexton.notifications.recurring import RecurringView
-from sexton.notifications.recurring_spec import (
+from sexton.notifications.recurring import digest, recurring, sequence
+from sexton.notifications.recurring.digest import DigestEventView, DigestView
+from sexton.notifications.recurring.recurring import RecurringView
+from sexton.notifications.recurring.sequence import MemberView, SequenceView
+from sexton.notifications.recurring.spec import (
     DigestEventSpec,
     DigestSpec,
     MemberSpec,
@@ -23,7 +24,6 @@ from sexton.notifications.recurring_spec import (
     RecurringSpec,
     SequenceSpec,
 )
-from sexton.notifications.sequence import MemberView, SequenceView
 from sexton.refusal import about
 
 RECURRING_REQUEST: dict[str, Any] = {

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from sexton.api.notifications.campaign_routes import NamesQuery
 from sexton.api.route import Cursor, Limit, Query, Route
-from sexton.notifications.recurring_spec import (
+from sexton.notifications.recurring.spec import (
     DigestEventSpec,
     DigestSpec,
     MemberSpec,

@@ -8,12 +8,12 @@ from sexton.api.notifications import routes
 from sexton.api.notifications.messages import NOTIFICATION
 from sexton.api.notifications.routes import TemplateQuery, TemplatesQuery
 from sexton.api.operation import Answer, Call, operation
-from sexton.notifications import template
-from sexton.notifications.preview import RenderedView, preview
 from sexton.notifications.read import NotificationView
 from sexton.notifications.spec import PreviewRequest, TemplateSpec, TrialSpec
-from sexton.notifications.template import TemplateVersionView, TemplateView
-from sexton.notifications.trial import send_trial
+from sexton.notifications.templates import template
+from sexton.notifications.templates.preview import RenderedView, preview
+from sexton.notifications.templates.template import TemplateVersionView, TemplateView
+from sexton.notifications.templates.trial import send_trial
 from sexton.security.role import Role
 
 REQUEST: dict[str, Any] = {

@@ -15,14 +15,14 @@ import msgspec
 from sexton import clock
 from sexton.cli.bench.harness import SCHEMA, Ground, Say, ground, per_thousand, second_after
 from sexton.cli.bench.mail_sink import MailSink
-from sexton.notifications.campaign import create_campaign, start
-from sexton.notifications.campaign_spec import AudienceSpec, CampaignSpec
+from sexton.notifications.campaigns.campaign import create_campaign, start
+from sexton.notifications.campaigns.spec import AudienceSpec, CampaignSpec
 from sexton.notifications.channels.configured import put_provider
 from sexton.notifications.channels.provider_spec import ProviderSpec
 from sexton.notifications.message import create_messages
-from sexton.notifications.recipient import import_recipients
+from sexton.notifications.recipients.recipient import import_recipients
 from sexton.notifications.spec import EmailParts, TemplateSpec
-from sexton.notifications.template import put_template
+from sexton.notifications.templates.template import put_template
 from sexton.postgres.database import in_schema
 from sexton.postgres.transaction import Context
 

@@ -14,7 +14,7 @@ import msgspec
 from sexton import clock
 from sexton.cli.bench.harness import SCHEMA, Ground, Say, ground, second_after
 from sexton.content.bulk import create_many
-from sexton.content.calendar import list_calendar
+from sexton.content.calendar.calendar import list_calendar
 from sexton.content.entity import get_entity
 from sexton.content.ledger import list_executions
 from sexton.content.model import Entity

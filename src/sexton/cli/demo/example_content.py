@@ -12,7 +12,7 @@ from typing import Any
 from sexton.cli.demo import example_history
 from sexton.content.entity import put_entity
 from sexton.content.model import Action, Entity
-from sexton.content.release import check_release, create_release
+from sexton.content.releases.release import check_release, create_release
 from sexton.content.schedule import approve, create_schedule
 from sexton.content.spec import EntitySpec, ReleaseItemSpec, ReleaseSpec, ScheduleSpec, WindowSpec
 from sexton.content.window import create_window

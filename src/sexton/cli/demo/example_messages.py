@@ -6,13 +6,13 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
-from sexton.notifications.audience import put_segment
-from sexton.notifications.campaign import create_campaign
-from sexton.notifications.campaign_spec import AudienceSpec, CampaignSpec, SegmentSpec
+from sexton.notifications.campaigns.audience import put_segment
+from sexton.notifications.campaigns.campaign import create_campaign
+from sexton.notifications.campaigns.spec import AudienceSpec, CampaignSpec, SegmentSpec
 from sexton.notifications.channels.configured import put_provider
 from sexton.notifications.channels.provider_spec import ProviderSpec
 from sexton.notifications.message import create_message
-from sexton.notifications.recipient import import_recipients
+from sexton.notifications.recipients.recipient import import_recipients
 from sexton.notifications.spec import (
     EmailParts,
     InAppParts,
@@ -24,7 +24,7 @@ from sexton.notifications.spec import (
     TemplateSpec,
     VariableSpec,
 )
-from sexton.notifications.template import put_template
+from sexton.notifications.templates.template import put_template
 from sexton.postgres.transaction import Context
 
 READERS = 12_000

@@ -30,8 +30,8 @@ from sexton.notifications.channels.base import (
 )
 from sexton.notifications.channels.device import device_key, join_devices
 from sexton.notifications.channels.opened import OpenProvider, OpenProviders
-from sexton.notifications.suppression import normal_address
-from sexton.notifications.unsubscribe import UnsubscribeLinks
+from sexton.notifications.recipients.suppression import normal_address
+from sexton.notifications.recipients.unsubscribe import UnsubscribeLinks
 from sexton.security.keys import read_pepper
 from sexton.targets.base import TargetServices
 from sexton.targets.run import describe

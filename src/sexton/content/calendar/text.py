@@ -1,0 +1,85 @@
+"""The calendar as iCalendar (RFC 5545): one event for each time, in UTC, lines folded between characters."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from sexton import __version__
+from sexton.content.calendar.calendar import CalendarEntry
+
+# Octets of a line, without its end.
+LONGEST_LINE = 75
+REFRESH = "PT15M"
+MARKS = {"done": "✓", "failed": "✗", "skipped": "–", "processing": "…"}
+
+
+class CalendarText:
+    """Lines in the making."""
+
+    def __init__(self, name: str) -> None:
+        self._lines = [
+            "BEGIN:VCALENDAR",
+            "VERSION:2.0",
+            f"PRODID:-//Sexton//Sexton {__version__}//EN",
+            "CALSCALE:GREGORIAN",
+            "METHOD:PUBLISH",
+            f"X-WR-CALNAME:{escaped(name)}",
+            f"NAME:{escaped(name)}",
+            f"REFRESH-INTERVAL;VALUE=DURATION:{REFRESH}",
+            f"X-PUBLISHED-TTL:{REFRESH}",
+        ]
+
+    def add(self, entry: CalendarEntry) -> None:
+        about = [f"{entry.status}, planned by {entry.created_by}", entry.local_time_display]
+        if entry.version is not None:
+            about.append(f"version {entry.version}")
+        about += [text for text in (entry.last_error, entry.note) if text]
+        mark = f"{MARKS[entry.status]} " if entry.status in MARKS else ""
+        self._lines += [
+            "BEGIN:VEVENT",
+            f"UID:{_uid(entry)}",
+            f"DTSTAMP:{stamp(entry.created_at)}",
+            f"SEQUENCE:{entry.revision - 1}",
+            f"DTSTART:{stamp(entry.scheduled_at_utc)}",
+            f"SUMMARY:{escaped(f'{mark}{entry.action} {entry.content_id}')}",
+            f"DESCRIPTION:{escaped(chr(10).join(about))}",
+            f"CATEGORIES:{escaped(entry.action)},{escaped(entry.entity_type)}",
+            f"STATUS:{'CANCELLED' if entry.status in ('cancelled', 'skipped') else 'CONFIRMED'}",
+            "TRANSP:TRANSPARENT",
+            "END:VEVENT",
+        ]
+
+    def encoded(self) -> bytes:
+        return b"".join(folded(line) for line in (*self._lines, "END:VCALENDAR"))
+
+
+def _uid(entry: CalendarEntry) -> str:
+    """The same each time it is read. A single action keeps its own when it is moved; of a series, each time
+    has one, and so has the end of each window."""
+    place = f"-{int(entry.scheduled_at_utc.timestamp())}" if entry.recurrence_rule is not None else ""
+    return f"{entry.schedule_id}{place}-{entry.action}@sexton"
+
+
+def stamp(at: datetime) -> str:
+    return f"{at.astimezone(UTC):%Y%m%dT%H%M%SZ}"
+
+
+def escaped(text: str) -> str:
+    """As the value of a text: no control characters but the ends of lines."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    text = "".join(each for each in text if each in "\n\t" or each.isprintable())
+    for mark, written in (("\\", "\\\\"), (";", "\\;"), (",", "\\,"), ("\n", "\\n")):
+        text = text.replace(mark, written)
+    return text
+
+
+def folded(line: str) -> bytes:
+    """Lines of at most 75 octets; one that goes on begins with a space, and no character is cut."""
+    parts, part = list[bytes](), b""
+    for each in line:
+        octets = each.encode()
+        if len(part) + len(octets) > LONGEST_LINE:
+            parts.append(part)
+            part = b" "
+        part += octets
+    return b"\r\n".join((*parts, part)) + b"\r\n"

@@ -1,0 +1,1 @@
+"""Releases: actions that go out together."""

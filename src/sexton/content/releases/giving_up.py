@@ -1,0 +1,56 @@
+"""A release whose run is dead. One that ended the process of its worker again and again could give no
+account, and may have left the release half-way."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+
+import asyncpg
+
+from sexton.content.model import Left, OnFailure
+from sexton.content.releases.execution import ACTOR, ReleasedItem, lock_of_run, note_items, tell_failed
+from sexton.model import encode_id
+from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
+from sexton.runs.trigger import run_now
+from sexton.targets.run import RunContext
+
+
+async def give_up(database: Database, run: RunContext, why: str) -> None:
+    """Its run is dead. If that ended the process of its worker, it may have left the release half-way: with
+    `on_failure: undo` nothing more goes out then, and a run of its own undoes what did; what was in doubt
+    counts as gone out. If that run dies as well, what is left is not undone."""
+    context = Context(database, actor=ACTOR)
+    with suppress(Left):
+        async with database.transaction() as connection:
+            row = await lock_of_run(replace(context, connection=connection), run, "release")
+            own = replace(context, connection=connection, namespace=row["namespace"])
+            over = row["cancelled_at"] is not None or row["done_at"] is not None
+            if not over and row["begun_run"] == run.id and row["on_failure"] == OnFailure.UNDO:
+                await _leave_half_way(own, run, row, why)
+    await tell_failed(database, run, why)
+
+
+async def _leave_half_way(context: Context, run: RunContext, row: asyncpg.Record, why: str) -> None:
+    named = {"release_id": row["id"], "namespace": row["namespace"]}
+    items = await context.fetch("content/list_items", **named)
+    if row["failed_at"] is not None:
+        left = [item for item in items if item["result"] == "changed"]
+        await note_items(
+            context,
+            run,
+            [ReleasedItem(item, "not_undone", f"it could not be undone: {why}") for item in left],
+        )
+        return
+    account = [
+        ReleasedItem(item, "skipped", "another item failed")
+        if item["begun_at"] is None
+        else ReleasedItem(item, "changed", f"it may have gone out: {why}")
+        for item in items
+        if item["result"] is None
+    ]
+    await note_items(context, run, account)
+    await context.execute("content/end_release", failed=True, error=why, run_id=run.id, **named)
+    if any(item["begun_at"] is not None for item in items):
+        await run_now(context, encode_id("j", row["job_id"]))

@@ -1,0 +1,421 @@
+"""Releases: actions that go out together. Make one, change your mind, check it.
+
+A release is one job. Its row is the fence, as that of an action is: what changes it and what carries it out
+lock it first. Its items are actions with the release's job and time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import timedelta
+from typing import Any
+
+import asyncpg
+
+from sexton.clock import iso
+from sexton.config import Settings
+from sexton.content.adapters.configured import content_target
+from sexton.content.conflict import ContradictingPlans, check_conflicts, hold_entities
+from sexton.content.model import RELEASE, Entity
+from sexton.content.plan import FIRST_RETRY_SECONDS, KEEP_SECONDS, QUEUE, job_name, refused_time
+from sexton.content.releases.preflight import (
+    ReleaseFinding,
+    ask_adapter,
+    find_faults,
+    keep_findings,
+    plan_of_item,
+)
+from sexton.content.releases.view import ReleaseView, get_release
+from sexton.content.spec import MOST_ITEMS, ReleaseItemSpec, ReleaseMove, ReleaseSpec
+from sexton.errors import Conflict, InvalidField, NotFound, ScheduleError
+from sexton.jobs import edit, state
+from sexton.jobs.create import create
+from sexton.jobs.moment import Moment, read_moment
+from sexton.jobs.spec import JobSpec
+from sexton.model import Backoff, MissedWindow, decode_id, encode_id
+from sexton.postgres.audit_entry import State
+from sexton.postgres.transaction import Context, command, query
+from sexton.refusal import check_text, not_found
+from sexton.targets.run import describe
+
+TIMEOUT_SECONDS = 3600
+# Items that were taken out are still shown.
+MOST_EVER = 2 * MOST_ITEMS
+# How long the check of a release may ask its adapter while a caller waits for the answer; less where that is
+# kept for an Idempotency-Key, in the transaction of the release.
+CHECK_SECONDS, KEPT_CHECK_SECONDS = 15, 5
+NEWLINE = "\n"
+
+
+async def create_release(
+    context: Context, spec: ReleaseSpec, settings: Settings | None = None
+) -> ReleaseView:
+    """Plan a release and check it, or raise `InvalidField`, `UnclearTime` or `ContradictingPlans`."""
+    number = await _create(context, spec)
+    return await _check(context, encode_id(RELEASE, number), settings or Settings(), told=True)
+
+
+async def check_release(context: Context, ref: str, settings: Settings | None = None) -> ReleaseView:
+    """What would go wrong if it went out as things are: see `findings`. With the `settings` of the process
+    an adapter is asked over the network as workers ask it."""
+    return await _check(context, ref, settings or Settings(), told=False)
+
+
+@command
+async def reschedule_release(context: Context, ref: str, move: ReleaseMove) -> ReleaseView:
+    """Move a release. It does not go out at the time before."""
+    row = await lock_release(context, ref)
+    await _refuse_late(context, row)
+    if move.local_time is None and move.at is None:
+        hint = f"it is planned for {iso(row['scheduled_at'])}"
+        raise InvalidField("missing_field", "give one of local_time and at", field="local_time", hint=hint)
+    moment = read_moment(
+        move.local_time, move.at, move.timezone or row["timezone"], fold=move.fold, gap=move.gap
+    )
+    await _move(context, "content.release_moved", row, moment, force=move.force)
+    return await get_release(context, ref)
+
+
+@command
+async def run_release(context: Context, ref: str) -> ReleaseView:
+    """Let it go out now instead of at its time."""
+    row = await lock_release(context, ref)
+    await _refuse_late(context, row)
+    now = (await context.time()).replace(microsecond=0)
+    moment = read_moment(None, now, row["timezone"])
+    await _move(context, "content.release_run", row, moment, force=True)
+    return await get_release(context, ref)
+
+
+@command
+async def cancel_release(context: Context, ref: str, *, by: str | None = None) -> ReleaseView:
+    """Call a release off: nothing of it goes out any more. What went out stays. Twice is once."""
+    row = await lock_release(context, ref)
+    if row["cancelled_at"] is None:
+        await _refuse_over(context, row)
+        actor = by or context.actor
+        named = {"release_id": row["id"], "namespace": context.namespace}
+        await context.execute("content/cancel_release", actor=actor, now=context.now, **named)
+        _tell(context, "content.release_cancelled", row, {"cancelled_by": None}, {"cancelled_by": actor})
+        for job_id in (row["job_id"], row["check_job_id"]):
+            if job_id is not None:
+                await _drop_job(context, job_id)
+    return await get_release(context, ref)
+
+
+@command
+async def approve_release(context: Context, ref: str, *, by: str) -> ReleaseView:
+    """Let a release go out that needs approval. A change of its items takes it back."""
+    check_text(by, "approved_by", 200)
+    row = await lock_release(context, ref)
+    await _refuse_late(context, row)
+    named = {"release_id": row["id"], "namespace": context.namespace}
+    await context.execute("content/approve_release", actor=by, now=context.now, **named)
+    before = {"approved_by": row["approved_by"]}
+    _tell(context, "content.release_approved", row, before, {"approved_by": row["approved_by"] or by})
+    return await get_release(context, ref)
+
+
+@command
+async def add_items(
+    context: Context, ref: str, items: Sequence[ReleaseItemSpec], *, force: bool = False
+) -> ReleaseView:
+    """Put further actions at the end of a release."""
+    row = await lock_release(context, ref)
+    await _refuse_late(context, row)
+    named = {"release_id": row["id"], "namespace": context.namespace}
+    present = await context.fetch("content/list_items", **named)
+    if len(present) + len(items) > MOST_ITEMS:
+        raise InvalidField(
+            "too_many",
+            f"the release would have {len(present) + len(items)} items",
+            field="items",
+            hint=f"at most {MOST_ITEMS}",
+        )
+    if await context.fetchval("content/count_items", **named) + len(items) > MOST_EVER:
+        raise Conflict(
+            "too_many",
+            f"{ref} has had {MOST_EVER} items, with those that were taken out",
+            hint="make another release",
+        )
+    taken = [Entity(item["entity_type"], item["entity_id"]) for item in present]
+    await _insert_items(context, row, items, taken, force=force)
+    await context.execute("content/change_release", **named)
+    _tell(context, "content.release_items_added", row, None, {"items": [_name(item) for item in items]})
+    return await get_release(context, ref)
+
+
+@command
+async def remove_item(context: Context, ref: str, schedule_id: str) -> ReleaseView:
+    """Take an action out of a release."""
+    row = await lock_release(context, ref)
+    await _refuse_late(context, row)
+    number = decode_id("c", schedule_id)
+    named = {"release_id": row["id"], "namespace": context.namespace}
+    gone = number is not None and await context.fetchval(
+        "content/cancel_item", schedule_id=number, actor=context.actor, now=context.now, **named
+    )
+    if not gone:
+        raise not_found("planned action", schedule_id)
+    await context.execute("content/change_release", **named)
+    _tell(context, "content.release_item_removed", row, None, {"item": schedule_id})
+    return await get_release(context, ref)
+
+
+async def lock_release(context: Context, ref: str) -> asyncpg.Record:
+    number = decode_id(RELEASE, ref)
+    row = number is not None and await context.fetchrow(
+        "content/lock_release", release_id=number, namespace=context.namespace
+    )
+    if not row:
+        raise not_found("release", ref)
+    return row
+
+
+@command
+async def _create(context: Context, spec: ReleaseSpec) -> int:
+    target = await content_target(context, spec.adapter)
+    check_text(spec.created_by, "created_by", 200)
+    moment = read_moment(spec.local_time, spec.at, spec.timezone, fold=spec.fold, gap=spec.gap)
+    number: int = await context.fetchval("content/next_id")
+    job = await _make_job(context, _job(target, spec.created_by, spec.max_retries, number, moment))
+    check_job = await _make_check(context, target, spec.created_by, number, moment, spec.preflight_seconds)
+    await context.execute(
+        "content/create_release",
+        id=number,
+        namespace=context.namespace,
+        adapter=spec.adapter,
+        on_failure=spec.on_failure.value,
+        preflight_seconds=spec.preflight_seconds,
+        note=spec.note,
+        created_by=spec.created_by,
+        job_id=job,
+        check_job_id=check_job,
+        timezone=moment.timezone,
+        scheduled_at=moment.at,
+        max_retries=spec.max_retries,
+        catch_up_seconds=spec.catch_up_seconds,
+        needs_approval=spec.needs_approval,
+        now=context.now,
+    )
+    row = await lock_release(context, encode_id(RELEASE, number))
+    await _insert_items(context, row, spec.items, [], force=spec.force)
+    after = {
+        "scheduled_at": moment.at,
+        "timezone": moment.timezone,
+        "items": [_name(item) for item in spec.items],
+        "on_failure": spec.on_failure,
+        "adapter": spec.adapter,
+        "created_by": spec.created_by,
+        "needs_approval": spec.needs_approval,
+    }
+    _tell(context, "content.release_planned", row, None, after)
+    return number
+
+
+async def _insert_items(
+    context: Context,
+    row: asyncpg.Record,
+    items: Sequence[ReleaseItemSpec],
+    taken: Sequence[Entity],
+    *,
+    force: bool,
+) -> None:
+    entities = [Entity(item.entity_type, str(item.entity_id)) for item in items]
+    for place, entity in enumerate(entities):
+        check_text(entity.type, f"items[{place}].entity_type", 64)
+        check_text(entity.id, f"items[{place}].entity_id", 64)
+    await hold_entities(context, entities)
+    if not force:
+        for place, entity in enumerate(entities):
+            if entity in entities[:place] or entity in taken:
+                raise ContradictingPlans(f"{entity} is in the release twice")
+    await context.execute(
+        "content/create_items",
+        release_id=row["id"],
+        namespace=context.namespace,
+        types=[entity.type for entity in entities],
+        ids=[entity.id for entity in entities],
+        actions=[item.action.value for item in items],
+        versions=[item.version for item in items],
+        notes=[item.note for item in items],
+        now=context.now,
+    )
+    if not force:
+        await _refuse_conflicts(context, row)
+
+
+async def _refuse_conflicts(context: Context, row: asyncpg.Record) -> None:
+    named = {"release_id": row["id"], "namespace": context.namespace}
+    for item in await context.fetch("content/list_items", **named):
+        await check_conflicts(context, plan_of_item(row, item), release=row["id"])
+
+
+async def _check(context: Context, ref: str, settings: Settings, *, told: bool) -> ReleaseView:
+    """The adapter may be asked over the network: outside of the transaction that keeps what it said."""
+    number = decode_id(RELEASE, ref)
+    named = {"release_id": number, "namespace": context.namespace}
+    rows = [] if number is None else await context.fetch("content/find_release", **named)
+    if not rows:
+        raise not_found("release", ref)
+    items = await context.fetch("content/list_items", **named)
+    findings = await _ask(context, settings, rows[0], items)
+    findings += await _find(context, rows[0], items)
+    await _keep(context, rows[0], findings, told=told)
+    return await get_release(context, ref)
+
+
+async def _ask(
+    context: Context, settings: Settings, row: asyncpg.Record, items: Sequence[asyncpg.Record]
+) -> list[ReleaseFinding]:
+    """What the adapter knows. That it cannot be asked is known afterwards, and keeps no release from being
+    made: a worker asks again before its time."""
+    # Processes that ask nothing do not import what requests need.
+    from sexton.content.adapters.opened import opened_adapters
+
+    seconds = CHECK_SECONDS if context.connection is None else KEPT_CHECK_SECONDS
+    async with opened_adapters(context.database, settings) as opened:
+        mask = opened.services.secrets.mask
+        try:
+            async with asyncio.timeout(seconds):
+                adapter = await opened.get(context, row["adapter"])
+                return await ask_adapter(context, adapter, row, items, mask)
+        except TimeoutError:
+            why = f"{row['adapter']} has not told within {seconds} seconds"
+        except Exception as error:
+            why = f"{row['adapter']} cannot be asked: {mask(describe(error).partition(NEWLINE)[0])}"
+    return [ReleaseFinding(code="not_checked", message=why, warning=True)]
+
+
+@query
+async def _find(
+    context: Context, row: asyncpg.Record, items: Sequence[asyncpg.Record]
+) -> list[ReleaseFinding]:
+    return await find_faults(context, row, items)
+
+
+@command
+async def _keep(context: Context, row: asyncpg.Record, findings: Any, *, told: bool) -> None:
+    await keep_findings(context, row, findings, told=told)
+    _tell(context, "content.release_checked", row, None, {"findings": len(findings)})
+
+
+async def _refuse_over(context: Context, row: asyncpg.Record) -> None:
+    """What is done, or is being carried out at this moment, stays as it is."""
+    ref = encode_id(RELEASE, row["id"])
+    if row["done_at"] is not None:
+        raise Conflict("content_done", f"{ref} went out, {iso(row['done_at'])}")
+    if row["failed_at"] is not None:
+        raise Conflict("content_done", f"{ref} has failed: {row['error']}", hint="make another release")
+    if row["begun_run"] is not None and await context.fetchval("content/is_running", run_id=row["begun_run"]):
+        raise Conflict("content_under_way", f"{ref} is being carried out", hint="try again in a moment")
+
+
+async def _refuse_late(context: Context, row: asyncpg.Record) -> None:
+    """Only what has not begun can be changed."""
+    ref = encode_id(RELEASE, row["id"])
+    if row["cancelled_at"] is not None:
+        raise Conflict("content_cancelled", f"{ref} was called off by {row['cancelled_by']}")
+    await _refuse_over(context, row)
+    named = {"release_id": row["id"], "namespace": context.namespace}
+    if any(item["result"] is not None for item in await context.fetch("content/list_items", **named)):
+        raise Conflict("content_under_way", f"a part of {ref} went out already", hint="call it off")
+
+
+async def _move(context: Context, what: str, row: asyncpg.Record, moment: Moment, *, force: bool) -> None:
+    named = {"release_id": row["id"], "namespace": context.namespace}
+    items = await context.fetch("content/list_items", **named)
+    await hold_entities(context, [Entity(item["entity_type"], item["entity_id"]) for item in items])
+    target = await content_target(context, row["adapter"])
+    job = _job(target, row["created_by"], row["max_retries"], row["id"], moment)
+    changes: dict[str, Any] = {
+        "schedule": job.schedule,
+        "timezone": job.timezone,
+        "missed_window": MissedWindow.RUN_ONCE.value if force else None,
+    }
+    try:
+        await edit.edit(context, encode_id("j", row["job_id"]), changes)
+    except ScheduleError as error:
+        raise refused_time(error) from None
+    if row["check_job_id"] is not None:
+        await _drop_job(context, row["check_job_id"])
+    check_job = await _make_check(
+        context, target, row["created_by"], row["id"], moment, row["preflight_seconds"]
+    )
+    after = {"scheduled_at": moment.at, "timezone": moment.timezone}
+    await context.execute("content/move_release", check_job_id=check_job, **named, **after)
+    if not force:
+        await _refuse_conflicts(context, await lock_release(context, encode_id(RELEASE, row["id"])))
+    _tell(context, what, row, {name: row[name] for name in after}, after)
+
+
+def _job(target: dict[str, Any], created_by: str, max_retries: int, number: int, moment: Moment) -> JobSpec:
+    """The job that fires at the time of a release."""
+    ref = encode_id(RELEASE, number)
+    return JobSpec(
+        name=job_name(ref),
+        schedule=moment.schedule(None),
+        timezone=moment.timezone,
+        target=target,
+        payload={"release": ref},
+        queue=QUEUE,
+        max_retries=max_retries,
+        retry_backoff=Backoff.EXPONENTIAL,
+        retry_base_seconds=FIRST_RETRY_SECONDS,
+        timeout_seconds=TIMEOUT_SECONDS,
+        keep_completed_seconds=KEEP_SECONDS,
+        description=f"release {ref}",
+        owner=created_by[:200],
+    )
+
+
+async def _make_check(
+    context: Context,
+    target: dict[str, Any],
+    created_by: str,
+    number: int,
+    moment: Moment,
+    seconds: int | None,
+) -> int | None:
+    """The job that checks a release before its time; None if there is no time left for it."""
+    at = None if seconds is None else moment.at - timedelta(seconds=seconds)
+    if at is None or at <= await context.time():
+        return None
+    ref = encode_id(RELEASE, number)
+    spec = JobSpec(
+        name=f"{job_name(ref)}/check",
+        schedule=iso(at),
+        target=target,
+        payload={"check": ref},
+        queue=QUEUE,
+        description=f"check of the release {ref}",
+        owner=created_by[:200],
+    )
+    return await _make_job(context, spec)
+
+
+async def _drop_job(context: Context, number: int) -> None:
+    # It is gone if it was over long ago: completed jobs are not kept for ever.
+    with suppress(NotFound, Conflict):
+        await state.delete(context, encode_id("j", number))
+
+
+async def _make_job(context: Context, spec: JobSpec) -> int:
+    try:
+        number = decode_id("j", (await create(context, spec)).job_id)
+    except ScheduleError as error:
+        raise refused_time(error) from None
+    assert number is not None
+    return number
+
+
+def _tell(context: Context, what: str, row: asyncpg.Record, before: State | None, after: State) -> None:
+    """For the audit."""
+    ref = encode_id(RELEASE, row["id"])
+    context.changed(what, ref, ref, before=before, after=after, job_id=row["job_id"])
+
+
+def _name(item: ReleaseItemSpec) -> str:
+    return f"{item.action} {item.entity_type}/{item.entity_id}"

@@ -1,0 +1,1 @@
+"""Campaigns: one message to very many recipients, in chunks of one ledger."""

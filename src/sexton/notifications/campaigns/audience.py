@@ -1,0 +1,312 @@
+"""Audiences: saved segments, uploaded lists, and what a query of an admin finds.
+
+A list belongs to one upload, and its name means the last upload that is whole: a campaign that has begun
+keeps the one it began with. What a query finds becomes a list of its own before the first message is made.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Sequence
+from datetime import datetime
+from typing import Annotated, Any
+
+import asyncpg
+import msgspec
+
+from sexton.errors import InvalidField
+from sexton.notifications.campaigns.segment_filter import compile_filter
+from sexton.notifications.campaigns.spec import SegmentSpec
+from sexton.postgres.page import Page, make_page
+from sexton.postgres.transaction import Context, command, query
+from sexton.refusal import about, check_text, not_found
+
+LONGEST_NAME = 200
+MOST_COUNTED = 1_000_000
+CHUNK = 5000
+#: How long the query of an audience may take, in seconds.
+QUERY_SECONDS = 30
+MOST_FOUND = 20_000_000
+MOST_COLUMNS = 50
+# Without a login of its own: it may read tables, and no files of the server.
+READER = "pg_read_all_data"
+
+Member = tuple[str, dict[str, Any] | None]
+
+
+class SegmentView(msgspec.Struct, frozen=True, kw_only=True):
+    """A filter on recipients, under a name."""
+
+    name: Annotated[str, about("Its name.")]
+    filter: Annotated[dict[str, Any], about("Who belongs to it.")]
+    description: Annotated[str | None, about("For people.")]
+    recipients: Annotated[
+        int | None, about(f"How many meet it now, counted among the first {MOST_COUNTED:,} recipients.")
+    ] = None
+    changed_by: Annotated[str, about("Who wrote it.")]
+    changed_at: Annotated[datetime, about("When.")]
+
+
+class AudienceView(msgspec.Struct, frozen=True, kw_only=True):
+    """An uploaded list."""
+
+    name: Annotated[str, about("Its name.")]
+    size: Annotated[int, about("How many it names.")]
+    uploaded_by: Annotated[str, about("Who uploaded it.")]
+    uploaded_at: Annotated[datetime, about("When.")]
+
+
+# Segments.
+
+
+@command
+async def put_segment(context: Context, name: str, spec: SegmentSpec) -> SegmentView:
+    """Make or change a segment. Campaigns that have begun keep what they began with."""
+    check_text(name, "segment", LONGEST_NAME)
+    path = compile_filter(spec.filter)
+    before = await context.fetchrow("campaigns/get_segment", namespace=context.namespace, name=name)
+    await context.execute(
+        "campaigns/put_segment",
+        namespace=context.namespace,
+        name=name,
+        filter=msgspec.json.encode(spec.filter).decode(),
+        path=path,
+        description=spec.description,
+        actor=context.actor,
+        now=context.now,
+    )
+    context.changed(
+        "segment.set",
+        name,
+        name,
+        before=None if before is None else {"filter": msgspec.json.decode(before["filter"])},
+        after={"filter": spec.filter},
+    )
+    return await get_segment(context, name)
+
+
+@query
+async def get_segment(context: Context, name: str) -> SegmentView:
+    """With the number of recipients that meet it."""
+    row = await context.fetchrow("campaigns/get_segment", namespace=context.namespace, name=name)
+    if row is None:
+        raise not_found("segment", name)
+    counted = await context.fetchrow(
+        "campaigns/count_filter", namespace=context.namespace, filter=row["path"], most=MOST_COUNTED
+    )
+    assert counted is not None
+    return _segment(row, counted["recipients"])
+
+
+@query
+async def list_segments(context: Context, *, cursor: str | None, limit: int) -> Page[SegmentView]:
+    rows = await context.fetch(
+        "campaigns/list_segments", namespace=context.namespace, after=cursor or "", limit=limit + 1
+    )
+    return make_page([(row["name"], _segment(row)) for row in rows], limit)
+
+
+@command
+async def delete_segment(context: Context, name: str) -> None:
+    row = await context.fetchrow("campaigns/get_segment", namespace=context.namespace, name=name)
+    if row is None:
+        raise not_found("segment", name)
+    await context.execute("campaigns/delete_segment", namespace=context.namespace, name=name)
+    context.changed("segment.deleted", name, name, before={"filter": msgspec.json.decode(row["filter"])})
+
+
+def _segment(row: asyncpg.Record, recipients: int | None = None) -> SegmentView:
+    return SegmentView(
+        name=row["name"],
+        filter=msgspec.json.decode(row["filter"]),
+        description=row["description"],
+        recipients=recipients,
+        changed_by=row["changed_by"],
+        changed_at=row["changed_at"],
+    )
+
+
+# Lists.
+
+
+async def upload(context: Context, name: str, members: AsyncIterator[Sequence[Member]]) -> AudienceView:
+    """Replace a list. Until all of it is there, its name means the one before; an upload that breaks off
+    leaves that as it is."""
+    check_text(name, "list", LONGEST_NAME)
+    audience_id: int = await context.fetchval("campaigns/next_id")
+    await context.execute(
+        "campaigns/make_audience",
+        audience_id=audience_id,
+        namespace=context.namespace,
+        name=name,
+        actor=context.actor,
+        now=context.now,
+    )
+    try:
+        size = await add_members(context, audience_id, members)
+        return await _finish(context, name, audience_id, size)
+    except BaseException:
+        await remove_audience(context, audience_id)
+        raise
+
+
+@command
+async def _finish(context: Context, name: str, audience_id: int, size: int) -> AudienceView:
+    before = await context.fetchrow("campaigns/find_audience", namespace=context.namespace, name=name)
+    await context.execute(
+        "campaigns/finish_audience",
+        namespace=context.namespace,
+        name=name,
+        audience_id=audience_id,
+        size=size,
+    )
+    context.changed(
+        "audience.uploaded",
+        name,
+        name,
+        before=None if before is None else {"size": before["size"]},
+        after={"size": size},
+        detail={"size": size},
+    )
+    return await get_audience(context, name)
+
+
+async def add_members(
+    context: Context, audience_id: int, members: AsyncIterator[Sequence[Member]], most: int = MOST_FOUND
+) -> int:
+    """Write them as they come; how many there were."""
+    size = 0
+    async for chunk in members:
+        await context.execute(
+            "campaigns/add_members",
+            audience_id=audience_id,
+            namespace=context.namespace,
+            first=size + 1,
+            user_ids=[user_id for user_id, _ in chunk],
+            vars=[None if not own else msgspec.json.encode(own).decode() for _, own in chunk],
+        )
+        size += len(chunk)
+        if size > most:
+            raise InvalidField(
+                "too_many",
+                f"the audience has more than {most:,} members",
+                field="audience",
+                hint="make several campaigns",
+            )
+    return size
+
+
+@query
+async def get_audience(context: Context, name: str) -> AudienceView:
+    return _list(await find_list(context, name))
+
+
+async def find_list(context: Context, name: str) -> asyncpg.Record:
+    row = await context.fetchrow("campaigns/find_audience", namespace=context.namespace, name=name)
+    if row is None:
+        raise not_found("list", name)
+    return row
+
+
+@query
+async def list_audiences(context: Context, *, cursor: str | None, limit: int) -> Page[AudienceView]:
+    rows = await context.fetch(
+        "campaigns/list_audiences", namespace=context.namespace, after=cursor or "", limit=limit + 1
+    )
+    return make_page([(row["name"], _list(row)) for row in rows], limit)
+
+
+async def delete_audience(context: Context, name: str) -> None:
+    """A campaign that has begun keeps its ledger; one that has not will find no such list."""
+    row = await find_list(context, name)
+    await _forget(context, name, row["size"], row["id"])
+    await remove_audience(context, row["id"])
+
+
+@command
+async def _forget(context: Context, name: str, size: int, audience_id: int) -> None:
+    await context.execute("campaigns/delete_audience", namespace=context.namespace, audience_id=audience_id)
+    context.changed("audience.deleted", name, name, before={"size": size})
+
+
+async def remove_audience(context: Context, audience_id: int) -> None:
+    """Members first, some thousands in a transaction."""
+    named = {"namespace": context.namespace, "audience_id": audience_id}
+    while await context.fetchval("campaigns/delete_members", **named, limit=CHUNK * 10):
+        pass
+    await context.execute("campaigns/delete_audience", **named)
+
+
+def _list(row: asyncpg.Record) -> AudienceView:
+    return AudienceView(
+        name=row["name"], size=row["size"], uploaded_by=row["uploaded_by"], uploaded_at=row["uploaded_at"]
+    )
+
+
+# Queries.
+
+
+def check_sql(text: str) -> None:
+    """Only what reads; the transaction makes sure of it."""
+    if not re.match(r"\s*(?:select|with|values|table)\b", text, re.IGNORECASE):
+        raise InvalidField(
+            "bad_query",
+            "the query does not begin with SELECT or WITH",
+            field="audience.sql",
+            hint="such as select user_id, plan from customers where country = 'DE'",
+        )
+
+
+async def found_by(context: Context, text: str, *, most: int | None = None) -> AsyncIterator[list[Member]]:
+    """What a query finds: read-only, no longer than `QUERY_SECONDS`, as a role that reads tables and nothing
+    else. Raises `InvalidField` for what PostgreSQL says against it."""
+    check_sql(text)
+    try:
+        connection = await context.database.connect(
+            "sexton audience",
+            timeout=10,
+            command_timeout=QUERY_SECONDS + 10,
+            statement_timeout=f"{QUERY_SECONDS}s",
+            idle_in_transaction_session_timeout="300s",
+        )
+    except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        raise _query_failed(str(error)) from error
+    try:
+        async with connection.transaction(readonly=True):
+            if await connection.fetchval("select rolsuper from pg_roles where rolname = current_user"):
+                await connection.execute(f"set local role {READER}")
+            chunk: list[Member] = []
+            async for row in connection.cursor(text, prefetch=CHUNK):
+                chunk.append(_member(row))
+                if len(chunk) == CHUNK:
+                    yield chunk
+                    chunk = []
+                    if most is not None and (most := most - CHUNK) <= 0:
+                        return
+            if chunk:
+                yield chunk
+    except asyncpg.PostgresError as error:
+        raise _query_failed(str(error).partition("\n")[0]) from error
+    except (asyncpg.InterfaceError, TimeoutError) as error:
+        raise _query_failed(str(error) or f"it took longer than {QUERY_SECONDS} seconds") from error
+    finally:
+        await connection.close(timeout=10)
+
+
+def _member(row: asyncpg.Record) -> Member:
+    names = list(row.keys())
+    if "user_id" not in names or len(names) > MOST_COLUMNS:
+        raise _query_failed(f"it has the columns {', '.join(names[:MOST_COLUMNS])}, and none is user_id")
+    if row["user_id"] is None:
+        raise _query_failed("a user_id is null")
+    own = {name: row[name] for name in names if name != "user_id"}
+    return str(row["user_id"]), msgspec.to_builtins(own, enc_hook=str) if own else None
+
+
+def _query_failed(why: str) -> InvalidField:
+    return InvalidField(
+        "bad_query",
+        f"the query of the audience failed: {why}",
+        field="audience.sql",
+        hint=f"a SELECT with a column user_id that ends within {QUERY_SECONDS} seconds",
+    )

@@ -1,0 +1,479 @@
+"""Campaigns: make one, start, pause, resume and cancel it.
+
+A campaign is one job, and its row says where it stands: every command and every run locks or reads it first.
+A pause is a change of that row; runs under way read it before each batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, time, timedelta
+from typing import Any
+
+import asyncpg
+import msgspec
+
+from sexton.clock import iso
+from sexton.errors import Conflict, InvalidField, ScheduleError
+from sexton.jobs import edit
+from sexton.jobs.create import create
+from sexton.jobs.spec import JobSpec
+from sexton.model import Backoff, MissedWindow, decode_id, encode_id
+from sexton.notifications.campaigns.audience import Member, add_members, check_sql, find_list, get_segment
+from sexton.notifications.campaigns.segment_filter import compile_filter
+from sexton.notifications.campaigns.spec import (
+    OVER,
+    AudienceSpec,
+    CampaignSpec,
+    CampaignStatus,
+    DailyWindow,
+    WhenPast,
+)
+from sexton.notifications.campaigns.timing import first_possible, whole_second
+from sexton.notifications.campaigns.view import CampaignView, view
+from sexton.notifications.model import CAMPAIGN, QUEUE
+from sexton.notifications.recipients.quiet import read_ranges
+from sexton.notifications.spec import QuietRange
+from sexton.postgres.transaction import Context, command
+from sexton.refusal import aware, check_text, not_found
+from sexton.runs.trigger import run_each
+from sexton.schedules.once import read_time
+from sexton.schedules.zone import Zone
+from sexton.schedules.zone import zone as zone_of
+
+NEVER = "9999-01-01T00:00:00Z"
+TARGET: dict[str, Any] = {"notification": {}}
+# A run that fails is tried again soon: where it stopped is in the tables.
+RETRY_SECONDS = 5
+TIMEOUT_SECONDS = 3600
+KEEP_SECONDS = 10 * 366 * 86_400
+SOON = timedelta(seconds=2)
+NAME = "campaigns"
+
+
+@command
+async def create_campaign(context: Context, spec: CampaignSpec, *, may_query: bool = False) -> CampaignView:
+    """Make a campaign: with a time and without `draft`, it goes at that time. `may_query`: whether the caller
+    may ask for an audience in SQL."""
+    now = await context.time()
+    channels = read_channels(spec.channel)
+    template = await _template(context, spec, channels)
+    zone = spec.timezone or await context.fetchval("campaigns/account_zone", namespace=context.namespace)
+    zone = find_zone(zone or "UTC").name
+    send_at, local = _time(spec, zone, now)
+    check_text(spec.name, "name", 200)
+    audience = await _audience(context, spec.audience, may_query=may_query)
+    armed = not spec.draft and (send_at is not None or local is not None)
+    number: int = await context.fetchval("campaigns/next_id")
+    job = await create(context, _job(number, spec.name))
+    audience_id = None
+    if spec.audience.user_ids is not None:
+        audience_id = await _inline(context, spec.audience.user_ids)
+    defaults = template.defaults
+    await context.execute(
+        "campaigns/create",
+        id=number,
+        namespace=context.namespace,
+        name=spec.name,
+        description=spec.description,
+        template_id=spec.template_id,
+        template_version=template.version,
+        channels=channels,
+        vars=msgspec.json.encode(spec.template_vars).decode() if spec.template_vars else None,
+        topic=spec.topic or defaults.get("topic"),
+        urgency=spec.urgency or defaults.get("urgency"),
+        expires_seconds=spec.expires_seconds or defaults.get("expires_seconds"),
+        max_retries=spec.max_retries,
+        retry_seconds=spec.retry_seconds,
+        on_doubt=None if spec.on_doubt is None else spec.on_doubt.value,
+        audience=msgspec.json.encode(spec.audience).decode(),
+        audience_id=audience_id,
+        filter=audience,
+        needed=template.needed,
+        send_at=send_at,
+        local_time=local,
+        timezone=zone,
+        when_past=spec.when_past.value,
+        rate=spec.rate,
+        send_window=_window(spec.window),
+        prepare_seconds=spec.prepare_seconds,
+        canary=spec.canary,
+        late_seconds=spec.late_seconds,
+        job_id=decode_id("j", job.job_id),
+        status=(CampaignStatus.SCHEDULED if armed else CampaignStatus.DRAFT).value,
+        armed_at=now if armed else None,
+        created_by=context.actor,
+        now=context.now,
+    )
+    context.changed(
+        "campaign.created",
+        encode_id(CAMPAIGN, number),
+        spec.name,
+        after=msgspec.to_builtins(spec),
+        job_id=decode_id("j", job.job_id),
+    )
+    if armed:
+        await _set_off(context, number, job.job_id, send_at, local, spec.prepare_seconds, now)
+    return await view(context, number)
+
+
+@command
+async def start(context: Context, ref: str, *, at_once: bool = False) -> CampaignView:
+    """A draft goes at its time, or now if it has none or with `at_once`. One that is scheduled goes at its
+    time all the same, never before: twice is once."""
+    row = await lock(context, ref)
+    status, now = CampaignStatus(row["status"]), row["now"]
+    if status is not CampaignStatus.DRAFT and not (at_once and status in _NOT_BEGUN):
+        if status in OVER:
+            raise _over(row)
+        return await view(context, row["id"])
+    send_at, local = row["send_at"], row["local_time"]
+    if at_once and status in (CampaignStatus.PREPARED, CampaignStatus.PREPARING):
+        raise Conflict(
+            "campaign_prepared",
+            f"the times of {ref} are written already",
+            hint="wait for its time, or cancel it and make another one",
+        )
+    if at_once or (send_at is None and local is None):
+        send_at, local = whole_second(now), None
+        await context.execute(
+            "campaigns/set_time", campaign_id=row["id"], namespace=context.namespace, send_at=send_at
+        )
+    await _move(context, row, CampaignStatus.SCHEDULED, "campaign.started", armed_at=now)
+    job = encode_id("j", row["job_id"])
+    await _set_off(context, row["id"], job, send_at, local, row["prepare_seconds"], now)
+    return await view(context, row["id"])
+
+
+@command
+async def pause(context: Context, ref: str, *, reason: str | None = None) -> CampaignView:
+    """Nothing more is submitted: batches that were given to a provider are settled, no other begins."""
+    row = await lock(context, ref)
+    status = CampaignStatus(row["status"])
+    if status in OVER or status is CampaignStatus.DRAFT:
+        raise _over(row)
+    if status is not CampaignStatus.PAUSED:
+        if reason is not None:
+            check_text(reason, "reason", 1000)
+        before = status.value if status is not CampaignStatus.WAITING else row["before_pause"]
+        await _move(
+            context,
+            row,
+            CampaignStatus.PAUSED,
+            "campaign.paused",
+            reason=reason or context.reason or f"paused by {context.actor}",
+            before_pause=before,
+        )
+    return await view(context, row["id"])
+
+
+@command
+async def resume(context: Context, ref: str) -> CampaignView:
+    """Go on: after a pause, after a look at the canary, or though it is late."""
+    row = await lock(context, ref)
+    status = CampaignStatus(row["status"])
+    if status in OVER or status is CampaignStatus.DRAFT:
+        raise _over(row)
+    if status in (CampaignStatus.PAUSED, CampaignStatus.WAITING):
+        looked_at = row["canary_state"] == "looked_at" and status is CampaignStatus.WAITING
+        before = CampaignStatus(row["before_pause"] or "scheduled")
+        await _move(
+            context,
+            row,
+            before,
+            "campaign.resumed",
+            looked_at=row["now"],
+            canary_state="passed" if looked_at else None,
+        )
+        if before is not CampaignStatus.SCHEDULED or _is_due(row):
+            await conduct_now(context, row)
+    return await view(context, row["id"])
+
+
+@command
+async def cancel(context: Context, ref: str, *, reason: str | None = None) -> CampaignView:
+    """Nothing more goes out. What was sent stays sent; what was not becomes cancelled. Twice is once."""
+    row = await lock(context, ref)
+    status = CampaignStatus(row["status"])
+    if status is CampaignStatus.CANCELLED:
+        return await view(context, row["id"])
+    if status in OVER:
+        raise _over(row)
+    if reason is not None:
+        check_text(reason, "reason", 1000)
+    await _move(
+        context,
+        row,
+        CampaignStatus.CANCELLED,
+        "campaign.cancelled",
+        reason=reason or context.reason or f"cancelled by {context.actor}",
+        ended_at=row["now"],
+    )
+    await conduct_now(context, row)
+    return await view(context, row["id"])
+
+
+async def lock(context: Context, ref: str) -> asyncpg.Record:
+    number = decode_id(CAMPAIGN, ref)
+    row = number is not None and await context.fetchrow(
+        "campaigns/lock", namespace=context.namespace, campaign_id=number, now=context.now
+    )
+    if not row:
+        raise not_found("campaign", ref)
+    return row
+
+
+async def conduct_now(context: Context, row: asyncpg.Record) -> None:
+    """Let a run look after the campaign."""
+    await run_each(context, encode_id("j", row["job_id"]), [{"campaign": encode_id(CAMPAIGN, row["id"])}])
+
+
+async def move(context: Context, row: asyncpg.Record, status: CampaignStatus, **more: Any) -> None:
+    """Write the status of a campaign that is locked."""
+    given: dict[str, Any] = {
+        "reason": None,
+        "before_pause": None,
+        "conductor_run": None,
+        "looked_at": None,
+        "armed_at": None,
+        "started_at": None,
+        "ended_at": None,
+        "canary_state": None,
+    }
+    await context.execute(
+        "campaigns/set_status",
+        campaign_id=row["id"],
+        namespace=row["namespace"],
+        status=status.value,
+        actor=context.actor,
+        now=row["now"],
+        **{**given, **more},
+    )
+
+
+async def _move(
+    context: Context, row: asyncpg.Record, status: CampaignStatus, action: str, **more: Any
+) -> None:
+    await move(context, row, status, **more)
+    context.changed(
+        action,
+        encode_id(CAMPAIGN, row["id"]),
+        row["name"],
+        before={"status": row["status"]},
+        after={"status": status.value},
+        job_id=row["job_id"],
+        reason=more.get("reason"),
+    )
+
+
+_NOT_BEGUN = (CampaignStatus.SCHEDULED, CampaignStatus.PREPARING, CampaignStatus.PREPARED)
+
+
+def _is_due(row: asyncpg.Record) -> bool:
+    """Whether its job has fired, or does so at once."""
+    at = _preparation(row["send_at"], row["local_time"], row["prepare_seconds"])
+    return bool(at <= row["now"] + SOON)
+
+
+def _over(row: asyncpg.Record) -> Conflict:
+    ref = encode_id(CAMPAIGN, row["id"])
+    hint = f"sexton campaigns start {ref}" if row["status"] == "draft" else "make another one"
+    return Conflict("campaign_" + row["status"], f"the campaign {ref} is {row['status']}", hint=hint)
+
+
+async def _set_off(
+    context: Context,
+    number: int,
+    job_id: str,
+    send_at: datetime | None,
+    local: datetime | None,
+    prepare_seconds: int,
+    now: datetime,
+) -> None:
+    """Let its job fire when it is to be prepared, or at once."""
+    at = _preparation(send_at, local, prepare_seconds)
+    if at > now + SOON:
+        await edit.edit(context, job_id, {"schedule": iso(whole_second(at))})
+    else:
+        await run_each(context, job_id, [{"campaign": encode_id(CAMPAIGN, number)}])
+
+
+def _preparation(send_at: datetime | None, local: datetime | None, prepare_seconds: int) -> datetime:
+    """When the ledger is to be written."""
+    return first_possible(send_at, local) - timedelta(seconds=prepare_seconds)
+
+
+def _job(number: int, name: str) -> JobSpec:
+    ref = encode_id(CAMPAIGN, number)
+    return JobSpec(
+        name=f"{NAME}/{ref}",
+        schedule=NEVER,
+        target=TARGET,
+        payload={"campaign": ref},
+        queue=QUEUE,
+        max_retries=100,
+        retry_backoff=Backoff.FIXED,
+        retry_base_seconds=RETRY_SECONDS,
+        timeout_seconds=TIMEOUT_SECONDS,
+        missed_window=MissedWindow.RUN_ONCE,
+        keep_completed_seconds=KEEP_SECONDS,
+        description=f"campaign {name}"[:200],
+    )
+
+
+# What was asked for.
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignTemplate:
+    """The version of a template that a campaign sends. `needed` are variables without a value for all."""
+
+    version: int
+    needed: list[str]
+    defaults: dict[str, Any]
+
+
+async def _template(context: Context, spec: CampaignSpec, channels: list[str]) -> CampaignTemplate:
+    row = await context.fetchrow(
+        "campaigns/get_template",
+        namespace=context.namespace,
+        template_id=spec.template_id,
+        version=spec.template_version,
+    )
+    if row is None:
+        version = "" if spec.template_version is None else f" with a version {spec.template_version}"
+        raise InvalidField(
+            "template_not_found",
+            f"there is no template {spec.template_id}{version}",
+            field="template_id",
+            hint="see: sexton templates list",
+        )
+    parts: dict[str, dict[str, Any]] = msgspec.json.decode(row["parts"])
+    written = {channel for texts in parts.values() for channel in texts}
+    if missing := [channel for channel in channels if channel not in written]:
+        raise InvalidField(
+            "no_such_part",
+            f"the template {spec.template_id} has no text for {missing[0]}",
+            field="channel",
+            hint=f"use {', '.join(sorted(written))}, or write that part of the template",
+        )
+    variables: dict[str, Any] = msgspec.json.decode(row["variables"] or "{}") or {}
+    needed = [
+        name
+        for name, variable in variables.items()
+        if name not in spec.template_vars
+        and variable.get("required", True)
+        and variable.get("default") is None
+    ]
+    return CampaignTemplate(row["version"], needed, msgspec.json.decode(row["defaults"] or "{}") or {})
+
+
+def read_channels(given: str | list[str]) -> list[str]:
+    channels = [given] if isinstance(given, str) else list(given)
+    if not 1 <= len(channels) <= 10 or len(set(channels)) < len(channels) or not all(channels):
+        raise InvalidField(
+            "bad_value", "channel names none, or one twice", field="channel", hint='such as "email"'
+        )
+    return channels
+
+
+async def _audience(context: Context, spec: AudienceSpec, *, may_query: bool) -> str | None:
+    """Refuse an audience that cannot be. The jsonpath of one that is a filter."""
+    given = [name for name in spec.__struct_fields__ if getattr(spec, name) not in (None, False)]
+    if len(given) != 1:
+        raise InvalidField(
+            "missing_field" if not given else "bad_value",
+            f"the audience has {' and '.join(given) or 'nothing'}",
+            field="audience",
+            hint=f"give exactly one of {', '.join(spec.__struct_fields__)}",
+        )
+    if spec.segment is not None:
+        await get_segment(context, spec.segment)
+    if spec.list is not None:
+        await find_list(context, spec.list)
+    if spec.sql is not None:
+        if not may_query:
+            raise Conflict(
+                "needs_admin",
+                "an audience in SQL needs the role admin in all namespaces",
+                hint="ask an admin, or use a segment or a list",
+            )
+        check_sql(spec.sql)
+    return None if spec.filter is None else compile_filter(spec.filter, "audience.filter")
+
+
+async def _inline(context: Context, user_ids: Sequence[str]) -> int:
+    audience_id: int = await context.fetchval("campaigns/next_id")
+    await context.execute(
+        "campaigns/make_audience",
+        audience_id=audience_id,
+        namespace=context.namespace,
+        name=None,
+        actor=context.actor,
+        now=context.now,
+    )
+
+    async def members() -> AsyncIterator[list[Member]]:
+        yield [(user_id, None) for user_id in user_ids]
+
+    size = await add_members(context, audience_id, members())
+    await context.execute(
+        "campaigns/size_audience", namespace=context.namespace, audience_id=audience_id, size=size
+    )
+    return audience_id
+
+
+def _time(spec: CampaignSpec, zone: str, now: datetime) -> tuple[datetime | None, datetime | None]:
+    """One instant, or a local time without a zone; neither for what is started by hand."""
+    if spec.send_at is not None and spec.local_time is not None:
+        raise InvalidField(
+            "bad_value", "both send_at and local_time are given", field="local_time", hint="give one of them"
+        )
+    if spec.local_time is None:
+        if spec.when_past is not WhenPast.SEND_NOW:
+            raise InvalidField(
+                "bad_value",
+                "when_past means nothing without local_time",
+                field="when_past",
+                hint='give "local_time", such as 08:00',
+            )
+        return None if spec.send_at is None else whole_second(aware(spec.send_at, "send_at")), None
+    text = spec.local_time.strip()
+    try:
+        wall = time.fromisoformat(text) if len(text) <= 8 else None
+    except ValueError:
+        wall = None
+    if wall is not None and wall.tzinfo is None:
+        today = now.astimezone(find_zone(zone).info).date()
+        return None, datetime.combine(today, wall.replace(microsecond=0))
+    try:
+        local = read_time(text, "local_time")
+    except ScheduleError as error:
+        raise InvalidField(error.code, error.message, field="local_time", hint=error.hint) from None
+    if local.tzinfo is not None:
+        raise InvalidField(
+            "bad_time",
+            f"{text} has an offset: it is one instant, not a time in each zone",
+            field="local_time",
+            hint=f"write it as send_at, or {local:%Y-%m-%d %H:%M} without the offset",
+        )
+    if not 2000 <= local.year <= 9000:
+        raise InvalidField(
+            "out_of_range", f"the year is {local.year}", field="local_time", hint="such as 2027"
+        )
+    return None, local.replace(microsecond=0)
+
+
+def find_zone(name: str) -> Zone:
+    try:
+        return zone_of(name)
+    except ScheduleError as error:
+        raise InvalidField(error.code, error.message, field="timezone", hint=error.hint) from None
+
+
+def _window(spec: DailyWindow | None) -> str | None:
+    if spec is None:
+        return None
+    read_ranges(QuietRange(start=spec.start, end=spec.end), "window")
+    return msgspec.json.encode({"start": spec.start, "end": spec.end}).decode()

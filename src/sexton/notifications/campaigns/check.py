@@ -1,0 +1,89 @@
+"""`check`: what a campaign would do, before its ledger is written. The same audience, and nothing is made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import asyncpg
+import msgspec
+
+from sexton.clock import iso
+from sexton.notifications.campaigns.audience import CHUNK, Member, find_list, found_by, get_segment
+from sexton.notifications.campaigns.expansion import ZoneTimes
+from sexton.notifications.campaigns.segment_filter import compile_filter
+from sexton.notifications.campaigns.view import CampaignCheck, check_of, view
+from sexton.postgres.transaction import Context, query
+
+SLICE = 50_000
+#: How much of an audience is looked at.
+MOST_LOOKED_AT = 1_000_000
+SUMMED = ("total", "duplicates", "incomplete", "unreachable", "unknown")
+
+
+@query
+async def check_campaign(context: Context, number: int) -> CampaignCheck:
+    """What was found when its ledger was written; before that, what would be found now."""
+    shown = await view(context, number)
+    if shown.check is not None:
+        return shown.check
+    row = await context.fetchrow(
+        "campaigns/get", namespace=context.namespace, campaign_id=number, now=context.now
+    )
+    assert row is not None
+    return await _look(context, row)
+
+
+async def _look(context: Context, row: asyncpg.Record) -> CampaignCheck:
+    statement, named = await _audience(context, row)
+    sums: dict[str, Any] = dict.fromkeys(SUMMED, 0)
+    zones: dict[str, int] = {}
+    reached, looked_at, whole = 0, 0, False
+    while looked_at < MOST_LOOKED_AT and not whole:
+        found = await context.fetchrow(
+            statement,
+            namespace=context.namespace,
+            after=reached,
+            limit=SLICE,
+            timezone=row["timezone"],
+            needed=row["needed"],
+            channels=row["channels"],
+            topic=row["topic"],
+            **named,
+        )
+        assert found is not None
+        for name in SUMMED:
+            sums[name] += found[name]
+        for name, count in msgspec.json.decode(found["zones"] or "{}").items():
+            zones[name] = zones.get(name, 0) + count
+        reached, looked_at = found["reached"], looked_at + found["looked_at"]
+        whole = found["looked_at"] < SLICE
+    armed = {"armed_at": row["armed_at"] or row["now"]}
+    times = ZoneTimes({**dict(row), **armed})
+    times.learn(zones)
+    told = {
+        name: [None if (time := times.times[name]).at is None else iso(time.at), count, time.note]
+        for name, count in zones.items()
+    }
+    skipped = sum(count for name, count in zones.items() if times.times[name].at is None)
+    return check_of({**sums, "skipped": skipped, "needed": row["needed"]}, told, whole=whole)
+
+
+async def _audience(context: Context, row: asyncpg.Record) -> tuple[str, dict[str, Any]]:
+    asked = msgspec.json.decode(row["audience"])
+    if asked.get("list") is not None:
+        found = await find_list(context, asked["list"])
+        return "campaigns/check_list", {"audience_id": found["id"]}
+    if row["audience_id"] is not None:
+        return "campaigns/check_list", {"audience_id": row["audience_id"]}
+    if asked.get("sql") is not None:
+        members: list[Member] = []
+        async for chunk in found_by(context, asked["sql"], most=20 * CHUNK):
+            members += chunk
+        return "campaigns/check_found", {
+            "user_ids": [user_id for user_id, _ in members],
+            "vars": [None if not own else msgspec.json.encode(own).decode() for _, own in members],
+        }
+    path = row["filter"]
+    if asked.get("segment") is not None:
+        path = compile_filter((await get_segment(context, asked["segment"])).filter)
+    return "campaigns/check_filter", {"filter": path}

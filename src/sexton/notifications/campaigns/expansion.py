@@ -1,0 +1,159 @@
+"""From an audience to the rows of the ledger: slice by slice, each in one statement and one transaction.
+
+How far it is stands in the row of the campaign, written with the slice: a run that comes again goes on there,
+and none is written twice. Local times are worked out here, once for each zone, and never in SQL, which has a
+zone database of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import asyncpg
+import msgspec
+
+from sexton.clock import iso
+from sexton.notifications.campaigns.audience import add_members, find_list, found_by, get_segment
+from sexton.notifications.campaigns.segment_filter import compile_filter
+from sexton.notifications.campaigns.spec import WhenPast
+from sexton.notifications.campaigns.timing import ZoneTime, due_in_zone, whole_second
+from sexton.postgres.transaction import Context
+
+SLICE = 20_000
+CHUNK_SIZE = 2_000
+#: How many messages of a campaign must be there before they are cut into larger chunks.
+SMALL = 100_000
+LARGE_CHUNK_SIZE = 5_000
+
+
+@dataclass(slots=True)
+class ZoneTimes:
+    """The times of a campaign by zone, as far as its audience has been seen."""
+
+    row: Mapping[str, Any] | asyncpg.Record
+    times: dict[str, ZoneTime] = field(default_factory=dict)
+
+    def learn(self, zones: Iterable[str]) -> None:
+        row = self.row
+        for name in zones:
+            if row["local_time"] is None:
+                self.times[name] = ZoneTime(row["send_at"] or whole_second(row["armed_at"]))
+            else:
+                past = WhenPast(row["when_past"])
+                self.times[name] = due_in_zone(name, row["local_time"], past, row["armed_at"])
+
+
+async def find_audience(context: Context, row: asyncpg.Record) -> None:
+    """What the audience of a campaign means as it begins: the segment as it is now, the list that was
+    uploaded last, or what the query finds, which becomes a list of its own."""
+    asked = msgspec.json.decode(row["audience"])
+    audience_id, filter_ = row["audience_id"], row["filter"]
+    if asked.get("segment") is not None:
+        filter_ = compile_filter((await get_segment(context, asked["segment"])).filter)
+    elif asked.get("list") is not None:
+        audience_id = (await find_list(context, asked["list"]))["id"]
+    elif asked.get("sql") is not None and audience_id is None:
+        audience_id = await _query(context, asked["sql"])
+    await context.execute(
+        "campaigns/set_audience",
+        campaign_id=row["id"],
+        namespace=context.namespace,
+        audience_id=audience_id,
+        filter=filter_,
+    )
+
+
+async def _query(context: Context, text: str) -> int:
+    audience_id: int = await context.fetchval("campaigns/next_id")
+    await context.execute(
+        "campaigns/make_audience",
+        audience_id=audience_id,
+        namespace=context.namespace,
+        name=None,
+        actor=context.actor,
+        now=context.now,
+    )
+    size = await add_members(context, audience_id, found_by(context, text))
+    await context.execute(
+        "campaigns/size_audience", namespace=context.namespace, audience_id=audience_id, size=size
+    )
+    return audience_id
+
+
+async def expand(context: Context, row: asyncpg.Record, times: ZoneTimes) -> bool:
+    """Write the next slice of a campaign, which is locked, and how far it is; whether that was all."""
+    found = await write_slice(context, row, times)
+    zones = msgspec.json.decode(row["zones"])
+    for name, count in msgspec.json.decode(found["zones"] or "{}").items():
+        time, before = times.times[name], zones[name][1] if name in zones else 0
+        zones[name] = [None if time.at is None else iso(time.at), before + count, time.note]
+    whole: bool = found["looked_at"] < SLICE
+    await context.execute(
+        "campaigns/note_slice",
+        campaign_id=row["id"],
+        namespace=context.namespace,
+        whole=whole,
+        zones=msgspec.json.encode(zones).decode(),
+        now=context.now,
+        **{
+            name: found[name]
+            for name in (
+                "reached", "chunks", "total", "skipped", "unknown", "duplicates", "incomplete", "unreachable"
+            )
+        },
+    )  # fmt: skip
+    return whole
+
+
+async def write_slice(context: Context, row: asyncpg.Record, times: ZoneTimes) -> asyncpg.Record:
+    """The rows of the next slice, and the chunks that they are cut into."""
+    named: dict[str, Any] = {
+        "namespace": context.namespace,
+        "campaign_id": row["id"],
+        "after": row["expanded_to"],
+        "limit": SLICE,
+        "timezone": row["timezone"],
+        "needed": row["needed"],
+        "channels": row["channels"],
+        "topic": row["topic"],
+        "urgency": row["urgency"],
+        "template_id": row["template_id"],
+        "template_version": row["template_version"],
+        "vars": row["vars"],
+        "armed_at": row["armed_at"],
+        "local_time": row["local_time"],
+        "expires_seconds": row["expires_seconds"],
+        "max_retries": row["max_retries"],
+        "retry_seconds": row["retry_seconds"],
+        "created_by": row["created_by"],
+        "chunk_size": CHUNK_SIZE if row["total"] < SMALL else LARGE_CHUNK_SIZE,
+        "first_number": row["chunks"],
+        "now": context.now,
+    }
+    if row["audience_id"] is None:
+        statement, named["filter"] = "campaigns/expand_filter", row["filter"]
+    else:
+        statement, named["audience_id"] = "campaigns/expand_list", row["audience_id"]
+    while True:
+        known = list(times.times.items())
+        found = await context.fetchrow(
+            statement,
+            zones=[name for name, _ in known],
+            due=[time.at for _, time in known],
+            timings=[
+                None if time.note is None else msgspec.json.encode(time.note).decode() for _, time in known
+            ],
+            **named,
+        )
+        assert found is not None
+        if found["strangers"] is None:
+            return found
+        times.learn(found["strangers"])
+
+
+def earliest(zones: dict[str, Any]) -> datetime | None:
+    """The first time of a campaign, from the zones of its row."""
+    return min((datetime.fromisoformat(at) for at, *_ in zones.values() if at is not None), default=None)

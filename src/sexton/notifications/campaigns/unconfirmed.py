@@ -1,0 +1,161 @@
+"""A person's word about messages that may have gone out: they are sent again, or count as sent.
+
+One message or all of a campaign. A campaign that was over goes on with those that are sent again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import asyncpg
+import msgspec
+
+from sexton.errors import Conflict
+from sexton.model import encode_id
+from sexton.notifications.campaigns import campaign
+from sexton.notifications.campaigns.spec import CampaignStatus
+from sexton.notifications.campaigns.view import CampaignView
+from sexton.notifications.campaigns.view import view as view_campaign
+from sexton.notifications.model import CAMPAIGN, EventKind, MessageStatus
+from sexton.notifications.read import NotificationView, message_number, view
+from sexton.notifications.sending import wave
+from sexton.notifications.sending.settlement import Settlement
+from sexton.postgres.transaction import Context, command
+from sexton.refusal import not_found
+
+#: A message that has failed is sent again too, if it is named.
+AGAIN = (MessageStatus.UNCONFIRMED, MessageStatus.FAILED)
+
+
+@command
+async def resend_message(context: Context, ref: str) -> NotificationView:
+    """Send a message again that may have gone out, or that has failed."""
+    number = message_number(ref)
+    row = await _find(
+        context, ref, number, AGAIN, "only messages that are unconfirmed or failed are sent again"
+    )
+    if row["campaign_id"] is not None:
+        locked = await _lock_campaign(context, row, ref)
+        await _resend(context, locked, number, [status.value for status in AGAIN])
+    else:
+        now = await context.time()
+        await context.execute("messages/resend", namespace=context.namespace, message_id=number, now=now)
+        settlement = Settlement(now)
+        settlement.event(number, EventKind.RESENT, _detail(context))
+        await settlement.write(context, run_id=None, submitted_at=None)
+        await wave.call(context, [now], now)
+    context.changed("notification.resent", ref, before={"status": row["status"]}, after={"status": "pending"})
+    return await view(context, number)
+
+
+@command
+async def confirm_message(context: Context, ref: str) -> NotificationView:
+    """A message that may have gone out counts as sent."""
+    number = message_number(ref)
+    doubtful = (MessageStatus.UNCONFIRMED,)
+    row = await _find(context, ref, number, doubtful, "only messages that are unconfirmed are confirmed")
+    if row["campaign_id"] is not None:
+        await _confirm(context, await campaign.lock(context, encode_id(CAMPAIGN, row["campaign_id"])), number)
+    else:
+        await context.execute(
+            "messages/confirm",
+            namespace=context.namespace,
+            message_id=number,
+            detail=_text(context),
+            now=await context.time(),
+        )
+    context.changed("notification.confirmed", ref, before={"status": row["status"]}, after={"status": "sent"})
+    return await view(context, number)
+
+
+@command
+async def resend_campaign(context: Context, ref: str) -> CampaignView:
+    """Send all messages of a campaign again that may have gone out."""
+    row = await campaign.lock(context, ref)
+    _refuse_over(row, ref)
+    count = await _resend(context, row, None, [MessageStatus.UNCONFIRMED.value])
+    if count:
+        context.changed(
+            "campaign.resent", ref, row["name"], job_id=row["job_id"], detail={"messages": count}
+        )  # fmt: skip
+    return await view_campaign(context, row["id"])
+
+
+@command
+async def confirm_campaign(context: Context, ref: str) -> CampaignView:
+    """All messages of a campaign that may have gone out count as sent."""
+    row = await campaign.lock(context, ref)
+    count = await _confirm(context, row, None)
+    if count:
+        context.changed(
+            "campaign.confirmed", ref, row["name"], job_id=row["job_id"], detail={"messages": count}
+        )  # fmt: skip
+    return await view_campaign(context, row["id"])
+
+
+async def _find(
+    context: Context, ref: str, number: int, wanted: tuple[MessageStatus, ...], hint: str
+) -> asyncpg.Record:
+    """A message that may be decided about. One of a campaign is not locked: its campaign comes first."""
+    row = await context.fetchrow("messages/get", namespace=context.namespace, message_id=number)
+    if row is not None and row["campaign_id"] is None:
+        row = await context.fetchrow("messages/lock", namespace=context.namespace, message_id=number)
+    if row is None:
+        raise not_found("notification", ref)
+    if row["status"] not in wanted:
+        raise Conflict("not_in_doubt", f"{ref} is {row['status']}", hint=hint)
+    return row
+
+
+async def _lock_campaign(context: Context, row: asyncpg.Record, ref: str) -> asyncpg.Record:
+    name = encode_id(CAMPAIGN, row["campaign_id"])
+    locked = await campaign.lock(context, name)
+    _refuse_over(locked, name)
+    return locked
+
+
+def _refuse_over(row: asyncpg.Record, ref: str) -> None:
+    if row["status"] in (CampaignStatus.CANCELLED, CampaignStatus.FAILED):
+        raise Conflict(
+            f"campaign_{row['status']}",
+            f"the campaign {ref} is {row['status']}: nothing more of it goes out",
+            hint="make another one, or confirm what may have gone out",
+        )
+
+
+async def _resend(context: Context, row: asyncpg.Record, number: int | None, statuses: list[str]) -> int:
+    rows = await context.fetch(
+        "campaigns/resend",
+        namespace=context.namespace,
+        campaign_id=row["id"],
+        message_id=number,
+        statuses=statuses,
+        detail=_text(context),
+        now=row["now"],
+    )
+    count = sum(int(each["n"]) for each in rows)
+    if count and row["status"] == CampaignStatus.DONE:
+        await campaign.move(context, row, CampaignStatus.SENDING, looked_at=row["now"])
+    if count and row["status"] in (CampaignStatus.DONE, CampaignStatus.SENDING):
+        await campaign.conduct_now(context, row)
+    return count
+
+
+async def _confirm(context: Context, row: asyncpg.Record, number: int | None) -> int:
+    rows = await context.fetch(
+        "campaigns/confirm",
+        namespace=context.namespace,
+        campaign_id=row["id"],
+        message_id=number,
+        detail=_text(context),
+        now=row["now"],
+    )
+    return sum(int(each["n"]) for each in rows)
+
+
+def _detail(context: Context) -> dict[str, Any]:
+    return {"by": context.actor, "reason": context.reason}
+
+
+def _text(context: Context) -> str:
+    return msgspec.json.encode(_detail(context)).decode()

@@ -1,0 +1,275 @@
+"""How a campaign stands: what was asked for, what the check of its ledger found, and its progress."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Annotated, Any
+
+import asyncpg
+import msgspec
+
+from sexton.model import decode_id, encode_id
+from sexton.notifications.campaigns.spec import CampaignStatus, WhenPast
+from sexton.notifications.campaigns.timing import first_possible
+from sexton.notifications.model import CAMPAIGN
+from sexton.postgres.page import Page, make_page, number_in_cursor
+from sexton.postgres.transaction import Context, query
+from sexton.refusal import about, not_found
+
+
+class CampaignCounts(msgspec.Struct, frozen=True, kw_only=True):
+    """How many messages, by what became of them."""
+
+    total: Annotated[int, about("Rows of its ledger.")] = 0
+    sent: Annotated[int, about("A provider has accepted them, whatever became of them later.")] = 0
+    failed: Annotated[int, about("Given up.")] = 0
+    suppressed: Annotated[int, about("Not wanted, or no way to reach the recipient.")] = 0
+    expired: Annotated[int, about("Too late.")] = 0
+    unconfirmed: Annotated[int, about("Perhaps sent: they wait for a person's word.")] = 0
+    cancelled: Annotated[int, about("Called off.")] = 0
+    left: Annotated[int, about("Still to be sent.")] = 0
+
+
+class CampaignZone(msgspec.Struct, frozen=True, kw_only=True):
+    """The recipients of a zone."""
+
+    timezone: Annotated[str, about("The zone.")]
+    send_at_utc: Annotated[datetime | None, about("When they are due; null: they are skipped.")]
+    recipients: Annotated[int, about("How many.")]
+    note: Annotated[dict[str, Any] | None, about("What a clock change or `when_past` has done.")] = None
+
+
+class CampaignCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """What the check of the ledger has found. Nothing of it stops the campaign by itself."""
+
+    recipients: Annotated[int, about("How many messages there are.")]
+    whole: Annotated[bool, about("Whether the whole audience was looked at.")]
+    zones: Annotated[list[CampaignZone], about("By zone, the earliest first.")]
+    unreachable: Annotated[int, about("No address on any of its channels, opted out, or suppressed.")]
+    incomplete: Annotated[int, about("A variable of the template has no value.")]
+    missing_variables: Annotated[
+        list[str], about("Variables without a value for all: each recipient must bring her own.")
+    ]
+    unknown: Annotated[int, about("Of a list: not a recipient.")]
+    duplicates: Annotated[int, about("Of a list: named more than once.")]
+    skipped: Annotated[int, about("In zones where the time was over, with `when_past` skip.")]
+
+
+class CampaignView(msgspec.Struct, frozen=True, kw_only=True):
+    """A campaign."""
+
+    campaign_id: Annotated[str, about("Its id, `k_…`.")]
+    name: Annotated[str, about("What people call it.")]
+    status: Annotated[CampaignStatus, about("Where it stands.")]
+    reason: Annotated[str | None, about("Why it waits, is paused, was cancelled or has failed.")]
+    counts: Annotated[CampaignCounts, about("What became of its messages.")]
+    per_second: Annotated[float | None, about("Its speed over the last seconds, while it sends.")]
+    eta: Annotated[datetime | None, about("When it ends at this speed; not before its last zone.")]
+    waits_for: Annotated[
+        str | None, about("What its next messages wait for: quiet hours, its rate, a quota, …")
+    ]
+    next_at: Annotated[datetime | None, about("When the next ones are looked at.")]
+    template_id: Annotated[str, about("What is sent.")]
+    template_version: Annotated[int, about("Which version.")]
+    channels: Annotated[list[str], about("How, in the order in which they are tried.")]
+    template_vars: Annotated[dict[str, Any], about("Values for all recipients.")]
+    audience: Annotated[dict[str, Any], about("To whom.")]
+    send_at: Annotated[datetime | None, about("When: one instant.")]
+    local_time: Annotated[str | None, about("When, in each recipient's zone.")]
+    when_past: Annotated[WhenPast, about("Where that was over at its start.")]
+    timezone: Annotated[str, about("The zone of recipients without one.")]
+    rate: Annotated[float | None, about("Messages per second at the most.")]
+    window: Annotated[dict[str, Any] | None, about("The part of each recipient's day in which it sends.")]
+    prepare_seconds: Annotated[int, about("Its ledger is written so long before its time.")]
+    canary: Annotated[float | None, about("The share that goes first.")]
+    late_seconds: Annotated[int, about("Found later than this, it waits for a person's word.")]
+    on_doubt: Annotated[str | None, about("What becomes of what was perhaps sent.")]
+    topic: Annotated[str | None, about("What it is about.")]
+    urgency: Annotated[str | None, about("How a late message is treated.")]
+    expires_seconds: Annotated[int | None, about("So late a message is not sent any more.")]
+    description: Annotated[str | None, about("For people.")]
+    check: Annotated[CampaignCheck | None, about("What the check of its ledger has found.")]
+    prepared_at: Annotated[datetime | None, about("When its ledger was whole.")]
+    started_at: Annotated[datetime | None, about("When its first message went out.")]
+    ended_at: Annotated[datetime | None, about("When it was over.")]
+    created_by: Annotated[str, about("Who made it.")]
+    created_at: Annotated[datetime, about("When it was made.")]
+    job_id: Annotated[str, about("Its job; its chunks are runs of it.")]
+
+
+@query
+async def get_campaign(context: Context, ref: str) -> CampaignView:
+    number = decode_id(CAMPAIGN, ref)
+    if number is None:
+        raise not_found("campaign", ref)
+    return await view(context, number)
+
+
+@query
+async def list_campaigns(
+    context: Context, *, status: CampaignStatus | None, cursor: str | None, limit: int
+) -> Page[CampaignView]:
+    rows = await context.fetch(
+        "campaigns/list",
+        namespace=context.namespace,
+        before=None if cursor is None else number_in_cursor(cursor, CAMPAIGN),
+        status=None if status is None else status.value,
+        limit=limit + 1,
+        now=context.now,
+    )
+    found = [
+        (encode_id(CAMPAIGN, row["id"]), _show(row, await _progress(context, row["id"]))) for row in rows
+    ]
+    return make_page(found, limit)
+
+
+@query
+async def view(context: Context, number: int) -> CampaignView:
+    row = await context.fetchrow(
+        "campaigns/get", namespace=context.namespace, campaign_id=number, now=context.now
+    )
+    if row is None:
+        raise not_found("campaign", encode_id(CAMPAIGN, number))
+    return _show(row, await _progress(context, number))
+
+
+async def _progress(context: Context, number: int) -> asyncpg.Record:
+    progress = await context.fetchrow("campaigns/progress", namespace=context.namespace, campaign_id=number)
+    assert progress is not None
+    return progress
+
+
+def settled(progress: asyncpg.Record) -> int:
+    """How many messages of the chunks are over."""
+    names = ("sent", "failed", "suppressed", "expired", "unconfirmed", "cancelled")
+    return sum(progress[name] for name in names)
+
+
+def _show(row: asyncpg.Record, progress: asyncpg.Record) -> CampaignView:
+    left = max(0, progress["size"] - settled(progress))
+    speed = _speed(row, progress)
+    local = row["local_time"]
+    return CampaignView(
+        campaign_id=encode_id(CAMPAIGN, row["id"]),
+        name=row["name"],
+        status=CampaignStatus(row["status"]),
+        reason=row["reason"],
+        counts=CampaignCounts(
+            total=row["total"],
+            sent=progress["sent"],
+            failed=progress["failed"],
+            suppressed=progress["suppressed"] + row["skipped"],
+            expired=progress["expired"],
+            unconfirmed=progress["unconfirmed"],
+            cancelled=progress["cancelled"],
+            left=left,
+        ),
+        per_second=speed,
+        eta=_eta(row, left, speed),
+        waits_for=progress["wait_reason"],
+        next_at=progress["next_at"] if left else None,
+        template_id=row["template_id"],
+        template_version=row["template_version"],
+        channels=list(row["channels"]),
+        template_vars=msgspec.json.decode(row["vars"] or "{}"),
+        audience={
+            name: value
+            for name, value in msgspec.json.decode(row["audience"]).items()
+            if value not in (None, False)
+        },
+        send_at=row["send_at"],
+        local_time=None if local is None else f"{local:%Y-%m-%d %H:%M:%S}",
+        when_past=WhenPast(row["when_past"]),
+        timezone=row["timezone"],
+        rate=row["rate"],
+        window=None if row["send_window"] is None else msgspec.json.decode(row["send_window"]),
+        prepare_seconds=row["prepare_seconds"],
+        canary=row["canary"],
+        late_seconds=row["late_seconds"],
+        on_doubt=row["on_doubt"],
+        topic=row["topic"],
+        urgency=row["urgency"],
+        expires_seconds=row["expires_seconds"],
+        description=row["description"],
+        check=_check(row),
+        prepared_at=row["expanded_at"],
+        started_at=row["started_at"],
+        ended_at=row["ended_at"],
+        created_by=row["created_by"],
+        created_at=row["created_at"],
+        job_id=encode_id("j", row["job_id"]),
+    )
+
+
+def _check(row: asyncpg.Record) -> CampaignCheck | None:
+    if not row["expanded_to"] and row["expanded_at"] is None:
+        return None
+    return check_of(row, msgspec.json.decode(row["zones"]), whole=row["expanded_at"] is not None)
+
+
+def check_of(row: Any, zones: dict[str, Any], *, whole: bool) -> CampaignCheck:
+    """`zones` has for each: the instant (null: skipped), how many, and a note."""
+    found = [
+        CampaignZone(
+            timezone=name,
+            send_at_utc=None if at is None else datetime.fromisoformat(at),
+            recipients=count,
+            note=note,
+        )
+        for name, (at, count, note) in zones.items()
+        if count
+    ]
+    last = datetime.max.replace(tzinfo=None)
+    found.sort(
+        key=lambda each: (
+            last if each.send_at_utc is None else each.send_at_utc.replace(tzinfo=None),
+            each.timezone,
+        )
+    )
+    return CampaignCheck(
+        recipients=row["total"],
+        whole=whole,
+        zones=found,
+        unreachable=row["unreachable"],
+        incomplete=row["incomplete"],
+        missing_variables=list(row["needed"]),
+        unknown=row["unknown"],
+        duplicates=row["duplicates"],
+        skipped=row["skipped"],
+    )
+
+
+def _speed(row: asyncpg.Record, progress: asyncpg.Record) -> float | None:
+    if row["status"] != CampaignStatus.SENDING or row["started_at"] is None:
+        return None
+    at, count = row["sampled_before_at"], row["sampled_before"]
+    if at is None:
+        at, count = row["started_at"], 0
+    seconds = (row["now"] - at).total_seconds()
+    return round((settled(progress) - count) / seconds, 1) if seconds > 0 else None
+
+
+def _eta(row: asyncpg.Record, left: int, speed: float | None) -> datetime | None:
+    if not left or row["status"] not in ("scheduled", "preparing", "prepared", "sending"):
+        return None
+    last = _last_zone(row)
+    if row["status"] != CampaignStatus.SENDING:
+        speed = row["rate"]
+        begins = max(row["now"], first_possible(row["send_at"], row["local_time"]))
+        if row["send_at"] is None and row["local_time"] is None:
+            return None
+        return _later(last, begins + timedelta(seconds=left / speed if speed else 0))
+    if not speed:
+        return last if last is not None and last > row["now"] else None
+    if row["rate"]:
+        speed = min(speed, row["rate"])
+    return _later(last, row["now"] + timedelta(seconds=round(left / speed)))
+
+
+def _later(one: datetime | None, other: datetime) -> datetime:
+    return other if one is None else max(one, other)
+
+
+def _last_zone(row: asyncpg.Record) -> datetime | None:
+    times = [at for at, count, _ in msgspec.json.decode(row["zones"]).values() if at is not None and count]
+    return max((datetime.fromisoformat(at) for at in times), default=None)

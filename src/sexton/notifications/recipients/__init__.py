@@ -1,0 +1,1 @@
+"""Recipients: addresses, quiet hours, suppressions, unsubscribing, inboxes."""

@@ -1,0 +1,288 @@
+"""Recipients: who gets messages, where, and when not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Annotated, Any
+
+import asyncpg
+import msgspec
+
+from sexton.errors import InvalidField, RefusedLines, SextonError
+from sexton.jobs.moment import find_zone
+from sexton.notifications.recipients.quiet import read_ranges
+from sexton.notifications.recurring.following import follow_recipients, forget_recipient
+from sexton.notifications.spec import RecipientLine, RecipientSpec
+from sexton.notifications.templates.rendering import known_locale
+from sexton.postgres.page import Page, decode_cursor, encode_cursor, make_page
+from sexton.postgres.transaction import Context, command, query
+from sexton.refusal import about, check_text, explained, not_found, refuse_nul
+
+COLUMNS = (
+    "email", "phone", "devices", "addresses", "timezone", "locale", "quiet_hours", "opt_outs", "caps",
+    "fields",
+)  # fmt: skip
+JSON = frozenset({"devices", "addresses", "quiet_hours", "opt_outs", "caps", "fields"})
+MOST_LINES = 20_000
+MOST_ERRORS = 100
+LARGEST_FIELDS = 64 * 1024
+EMAIL = re.compile(r"[^@\s\x00-\x20\x7f<>,;]+@[^@\s\x00-\x20\x7f<>,;]+")
+PHONE = re.compile(r"\+?[0-9]{3,20}")
+
+
+class RecipientView(msgspec.Struct, frozen=True, kw_only=True):
+    """A recipient."""
+
+    user_id: Annotated[str, about("Who: an id of your own.")]
+    email: Annotated[str | None, about("Where e-mail goes.")]
+    phone: Annotated[str | None, about("Where SMS go.")]
+    devices: Annotated[list[Any], about("Where push messages go.")]
+    addresses: Annotated[dict[str, Any], about("Addresses on other channels.")]
+    timezone: Annotated[str | None, about("Her zone; null: the namespace's.")]
+    locale: Annotated[str | None, about("Her language; null: the namespace's.")]
+    quiet_hours: Annotated[Any, about("When nothing is sent to her.")]
+    opt_outs: Annotated[list[Any], about("What she does not want.")]
+    caps: Annotated[list[Any], about("How many messages she gets at most.")]
+    fields: Annotated[dict[str, Any], about("Fields of your own.")]
+    created_at: Annotated[datetime, about("When she was added.")]
+    updated_at: Annotated[datetime, about("When she was changed.")]
+
+
+class ErasureView(msgspec.Struct, frozen=True, kw_only=True):
+    """What was erased of a person."""
+
+    user_id: Annotated[str, about("Whose traces.")]
+    erased_at: Annotated[datetime, about("When.")]
+    rows: Annotated[dict[str, int], about("How many rows, by table.")]
+    certificate: Annotated[str, about("The action of the entry in the audit that says so.")]
+
+
+@command
+async def put_recipient(context: Context, user_id: str, spec: RecipientSpec) -> RecipientView:
+    """Make a recipient, or make her what the specification says."""
+    check_user_id(user_id)
+    columns = columns_of(spec)
+    row = await context.fetchrow(
+        "recipients/put", namespace=context.namespace, user_id=user_id, now=context.now, **columns
+    )
+    assert row is not None
+    await follow_recipients(context, [user_id])
+    # The audit says what was changed, not to what: it outlasts the recipient.
+    context.changed(
+        "recipient.created" if row["created"] else "recipient.changed",
+        user_id,
+        detail={"fields": sorted(name for name, value in columns.items() if value is not None)},
+    )
+    return view(row)
+
+
+@command
+async def change_recipient(context: Context, user_id: str, changes: Mapping[str, Any]) -> RecipientView:
+    """Change some fields; null clears one."""
+    row = await context.fetchrow("recipients/lock", namespace=context.namespace, user_id=user_id)
+    if row is None:
+        raise not_found("recipient", user_id)
+    stored = {name: _loaded(row, name) for name in COLUMNS}
+    for name in changes:
+        if name not in COLUMNS:
+            _read(RecipientSpec, dict(changes))  # which refuses it
+    return await put_recipient(context, user_id, _read(RecipientSpec, {**stored, **changes}))
+
+
+@query
+async def get_recipient(context: Context, user_id: str) -> RecipientView:
+    row = await context.fetchrow("recipients/get", namespace=context.namespace, user_id=user_id)
+    if row is None:
+        raise not_found("recipient", user_id)
+    return view(row)
+
+
+@query
+async def list_recipients(
+    context: Context, *, cursor: str | None = None, limit: int = 100
+) -> Page[RecipientView]:
+    """In the order of their ids."""
+    after = "" if cursor is None else decode_cursor(cursor, tuple[str])[0]
+    rows = await context.fetch("recipients/list", namespace=context.namespace, after=after, limit=limit + 1)
+    return make_page([(encode_cursor(row["user_id"]), view(row)) for row in rows], limit)
+
+
+@command
+async def import_recipients(context: Context, lines: Sequence[RecipientLine | bytes | str]) -> int:
+    """Make or change a chunk of recipients, all or none; how many are new. What a line leaves out stays as it
+    is; of two lines for one recipient the later one counts."""
+    if len(lines) > MOST_LINES:
+        hint = f"send at most {MOST_LINES} at a time"
+        raise InvalidField("too_many", f"{len(lines)} recipients in one chunk", field="lines", hint=hint)
+    found: dict[str, tuple[Any, ...]] = {}
+    errors: list[tuple[int, SextonError]] = []
+    for number, line in enumerate(lines, 1):
+        try:
+            spec = line if isinstance(line, RecipientLine) else read_line(line)
+            check_user_id(spec.user_id)
+            columns = tuple(columns_of(spec).values())
+        except SextonError as error:
+            errors.append((number, error))
+            continue
+        before = found.get(spec.user_id)
+        found[spec.user_id] = columns if before is None else tuple(map(_later, columns, before))
+    if errors:
+        raise RefusedLines(errors[:MOST_ERRORS])
+    if not found:
+        return 0
+    # In one order, so that two imports do not wait for each other in a circle.
+    users = sorted(found)
+    arrays = zip(*(found[user] for user in users), strict=True)
+    new = await context.fetchval(
+        "recipients/import",
+        namespace=context.namespace,
+        user_ids=users,
+        now=context.now,
+        **{
+            # An array that is shorter than the others is filled up with nulls.
+            name if name.endswith("s") else f"{name}s": []
+            if column.count(None) == len(column)
+            else list(column)
+            for name, column in zip(COLUMNS, arrays, strict=True)
+        },
+    )
+    await follow_recipients(context, users)
+    context.changed("recipients.imported", detail={"count": len(users), "new": new})
+    return int(new)
+
+
+@command
+async def erase_recipient(context: Context, user_id: str, *, reason: str | None = None) -> ErasureView:
+    """Remove all traces of a person: the recipient, her messages with all that became of them, and what was
+    kept about her addresses. The audit certifies it."""
+    now = await context.time()
+    recurring = await forget_recipient(context, user_id)
+    row = await context.fetchrow("recipients/erase", namespace=context.namespace, user_id=user_id)
+    assert row is not None
+    found = {**dict(row), "notification_schedules": recurring}
+    rows = {name: count for name, count in found.items() if count}
+    if not rows:
+        raise not_found("recipient", user_id)
+    context.changed("recipient.erased", user_id, detail={"rows": rows, "at": now}, reason=reason)
+    return ErasureView(user_id=user_id, erased_at=now, rows=rows, certificate="recipient.erased")
+
+
+def read_line(line: bytes | str) -> RecipientLine:
+    """A line of an import."""
+    try:
+        return msgspec.json.decode(line, type=RecipientLine)
+    except msgspec.ValidationError as error:
+        raise explained(error, RecipientLine, msgspec.json.decode(line)) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InvalidField(
+            "bad_json", f"this is not JSON: {error}", field="line", hint="write one JSON object per line"
+        ) from None
+
+
+def check_user_id(user_id: str) -> None:
+    check_text(user_id, "user_id", 200)
+    if "\n" in user_id or "\t" in user_id:
+        raise InvalidField("bad_text", "user_id has a line end", field="user_id", hint="remove it")
+
+
+def columns_of(spec: RecipientSpec) -> dict[str, Any]:
+    """What is stored, once it is clear that it can be used."""
+    if spec.timezone is not None:
+        find_zone(spec.timezone)
+    if spec.quiet_hours is not None:
+        read_ranges(spec.quiet_hours)
+    for place, each in enumerate(spec.opt_outs or ()):
+        if each.channel is None and each.topic is None:
+            raise InvalidField(
+                "empty", "it names neither a channel nor a topic", field=f"opt_outs[{place}]",
+                hint='such as {"channel": "sms"} or {"topic": "news"}',
+            )  # fmt: skip
+    for place, cap in enumerate(spec.caps or ()):
+        check_cap(cap.per, f"caps[{place}].per")
+    return {
+        "email": spec.email and check_email(spec.email),
+        "phone": spec.phone and check_phone(spec.phone),
+        "devices": _bounded(spec.devices, "devices"),
+        "addresses": _bounded(spec.addresses, "addresses"),
+        "timezone": spec.timezone,
+        "locale": spec.locale and known_locale(spec.locale),
+        "quiet_hours": _dumped(spec.quiet_hours),
+        "opt_outs": _dumped(spec.opt_outs),
+        "caps": _dumped(spec.caps),
+        "fields": _bounded(spec.fields, "fields"),
+    }
+
+
+def check_cap(per: str, field: str) -> None:
+    if per not in ("day", "week"):
+        raise InvalidField("bad_value", f"per is {per!r}", field=field, hint="use day or week")
+
+
+def check_email(text: str, field: str = "email") -> str:
+    if not EMAIL.fullmatch(text):
+        raise InvalidField(
+            "bad_address", f"{text!r} is no e-mail address", field=field, hint="such as ann@example.org"
+        )
+    return text
+
+
+def check_phone(text: str, field: str = "phone") -> str:
+    number = re.sub(r"[\s().-]", "", text)
+    if not PHONE.fullmatch(number):
+        raise InvalidField(
+            "bad_address", f"{text!r} is no phone number", field=field, hint="such as +4915112345678"
+        )
+    return number
+
+
+def view(row: asyncpg.Record) -> RecipientView:
+    return RecipientView(
+        user_id=row["user_id"],
+        email=row["email"],
+        phone=row["phone"],
+        devices=_loaded(row, "devices") or [],
+        addresses=_loaded(row, "addresses") or {},
+        timezone=row["timezone"],
+        locale=row["locale"],
+        quiet_hours=_loaded(row, "quiet_hours"),
+        opt_outs=_loaded(row, "opt_outs") or [],
+        caps=_loaded(row, "caps") or [],
+        fields=_loaded(row, "fields") or {},
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+    )
+
+
+def _later(later: Any, before: Any) -> Any:
+    return before if later is None else later
+
+
+def _loaded(row: asyncpg.Record, name: str) -> Any:
+    value = row[name]
+    return msgspec.json.decode(value) if name in JSON and value is not None else value
+
+
+def _bounded(value: Any, field: str) -> str | None:
+    if value is None:
+        return None
+    text = msgspec.json.encode(value)
+    if b"\\u0000" in text:
+        refuse_nul(value, field)  # unless it is the text of a backslash and more
+    if len(text) > LARGEST_FIELDS:
+        raise InvalidField(
+            "too_large", f"{field} has {len(text):,} bytes", field=field, hint="at most 64 KiB"
+        )
+    return text.decode()
+
+
+def _dumped(value: Any) -> str | None:
+    return None if value is None else msgspec.json.encode(value).decode()
+
+
+def _read(struct: type[RecipientSpec], data: dict[str, Any]) -> RecipientSpec:
+    try:
+        return msgspec.convert(data, struct)
+    except msgspec.ValidationError as error:
+        raise explained(error, struct, data) from None

@@ -1,0 +1,1 @@
+"""Messages that come again: recurring notifications, digests, sequences."""

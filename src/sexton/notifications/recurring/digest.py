@@ -1,0 +1,262 @@
+"""Digests: events of a recipient are gathered, and sent as one message at the digest's time, or when there
+are enough of them.
+
+The message is made with the first event, for the next time of the digest where the recipient lives; further
+events are written into it while it is pending. Both happen with the gathering's row and the message locked,
+and each event names the one message that it is in. Once that is being submitted, the next event begins
+another one. So an event is in exactly one digest, whatever happens at the same time.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+from uuid import uuid4
+
+import asyncpg
+import msgspec
+
+from sexton.errors import Conflict, InvalidField
+from sexton.model import decode_id, encode_id
+from sexton.notifications.campaigns.campaign import find_zone, read_channels
+from sexton.notifications.message import MessageOrigin, create_message, move_message, read_spec
+from sexton.notifications.model import MESSAGE, OPEN
+from sexton.notifications.recurring.recurring import schedule_of
+from sexton.notifications.recurring.spec import DigestEventSpec, DigestSpec
+from sexton.notifications.spec import NotificationMove, NotificationSpec
+from sexton.notifications.templates.template import LARGEST_VARS
+from sexton.postgres.page import Page, make_page
+from sexton.postgres.transaction import Context, command, query
+from sexton.refusal import about, check_text, not_found, refuse_nul
+
+# What further events may add to a message: it must not become larger than variables may be.
+LARGEST_EVENT = 16 * 1024
+
+
+class DigestView(msgspec.Struct, frozen=True, kw_only=True):
+    """A digest."""
+
+    name: Annotated[str, about("Its name.")]
+    template_id: Annotated[str, about("What is sent.")]
+    channels: Annotated[list[str], about("How, in fall-back order.")]
+    schedule: Annotated[str, about("When, on each recipient's wall clock.")]
+    max_events: Annotated[int, about("When so many are there, it is sent at once.")]
+    topic: Annotated[str | None, about("What it is about.")]
+    urgency: Annotated[str | None, about("How a late one is treated.")]
+    expires_seconds: Annotated[int | None, about("How late it may be.")]
+    is_active: Annotated[bool, about("Whether it takes events.")]
+    changed_by: Annotated[str, about("Who wrote it.")]
+    changed_at: Annotated[datetime, about("When.")]
+
+
+class DigestEventView(msgspec.Struct, frozen=True, kw_only=True):
+    """An event, and the digest that it is in."""
+
+    event_id: Annotated[str, about("Its id.")]
+    user_id: Annotated[str, about("Whose it is.")]
+    key: Annotated[str, about("The key of the digest.")]
+    notification_id: Annotated[str, about("The message that it is in, `n_…`.")]
+    send_at_utc: Annotated[datetime | None, about("When that is due; null: it is on its way, or over.")]
+    at: Annotated[datetime, about("When the event came.")]
+
+
+@command
+async def put_digest(context: Context, name: str, spec: DigestSpec) -> DigestView:
+    """Make or change a digest. Messages that gather already keep their time."""
+    check_text(name, "digest", 200)
+    channels = read_channels(spec.channel)
+    now = await context.time()
+    schedule_of(spec.schedule, "UTC", now.replace(tzinfo=None, second=0, microsecond=0))
+    before = await context.fetchrow("digests/get", namespace=context.namespace, name=name)
+    await context.execute(
+        "digests/put",
+        id=await context.fetchval("campaigns/next_id"),
+        namespace=context.namespace,
+        name=name,
+        template_id=spec.template_id,
+        channels=channels,
+        schedule=spec.schedule,
+        most_events=spec.max_events,
+        topic=spec.topic,
+        urgency=spec.urgency,
+        expires_seconds=spec.expires_seconds,
+        is_active=spec.is_active,
+        actor=context.actor,
+        now=context.now,
+    )
+    shown = await get_digest(context, name)
+    context.changed(
+        "digest.set",
+        name,
+        name,
+        before=None if before is None else msgspec.to_builtins(_show(before)),
+        after=msgspec.to_builtins(shown),
+    )
+    return shown
+
+
+@query
+async def get_digest(context: Context, name: str) -> DigestView:
+    return _show(await _find(context, name))
+
+
+@query
+async def list_digests(context: Context, *, cursor: str | None, limit: int) -> Page[DigestView]:
+    rows = await context.fetch(
+        "digests/list", namespace=context.namespace, after=cursor or "", limit=limit + 1
+    )
+    return make_page([(row["name"], _show(row)) for row in rows], limit)
+
+
+@command
+async def delete_digest(context: Context, name: str) -> None:
+    """It takes no more events. What has been gathered is sent at its time."""
+    row = await _find(context, name)
+    await context.execute("digests/delete", namespace=context.namespace, id=row["id"], now=context.now)
+    context.changed("digest.deleted", name, name, before=msgspec.to_builtins(_show(row)))
+
+
+@command
+async def add_event(context: Context, name: str, spec: DigestEventSpec) -> DigestEventView:
+    """Put an event into the next digest of its recipient; the same `event_id` twice is once."""
+    digest = await _find(context, name)
+    if not digest["is_active"]:
+        raise Conflict(
+            "digest_inactive", f"the digest {name} takes no events", hint="set is_active to true again"
+        )
+    _check(spec)
+    event_id = spec.event_id or uuid4().hex
+    named = {"namespace": context.namespace, "digest_id": digest["id"]}
+    gathering = await context.fetchrow("digests/lock_gathering", user_id=spec.user_id, key=spec.key, **named)
+    assert gathering is not None
+    if spec.event_id is not None:
+        known = await context.fetchrow("digests/get_event", event_id=event_id, **named)
+        if known is not None:
+            return _event(known)
+    number = await _append(context, gathering, spec.data)
+    events = gathering["events"] + 1
+    if number is None:
+        number, events = await _begin(context, digest, spec), 1
+    await context.execute(
+        "digests/add_event",
+        event_id=event_id,
+        user_id=spec.user_id,
+        key=spec.key,
+        message_id=number,
+        events=events,
+        data=msgspec.json.encode(spec.data).decode(),
+        now=context.now,
+        **named,
+    )
+    if events >= digest["most_events"]:
+        now = await context.time()
+        await move_message(context, encode_id(MESSAGE, number), NotificationMove(send_at=now))
+        await context.execute("digests/close_gathering", user_id=spec.user_id, key=spec.key, **named)
+    context.changed(
+        "digest.event_added",
+        name,
+        name,
+        detail={"event_id": event_id, "notification_id": encode_id(MESSAGE, number)},
+    )
+    found = await context.fetchrow("digests/get_event", event_id=event_id, **named)
+    assert found is not None
+    return _event(found)
+
+
+async def _begin(context: Context, digest: asyncpg.Record, spec: DigestEventSpec) -> int:
+    """The message that gathers from now on."""
+    zone = await context.fetchval("recurring/zone_of", namespace=context.namespace, user_id=spec.user_id)
+    zone = find_zone(zone or "UTC").name
+    now = await context.time()
+    # The anchor of a rule without a time of its own: midnight of the day on which the digest was written.
+    start = digest["changed_at"].astimezone(find_zone(zone).info).replace(tzinfo=None)
+    start = start.replace(hour=0, minute=0, second=0, microsecond=0)
+    at = schedule_of(digest["schedule"], zone, start).next_after(now)
+    if at is None:
+        raise Conflict(
+            "digest_over", f"the digest {digest['name']} has no time to come", hint="change its schedule"
+        )
+    given: dict[str, Any] = {
+        "template_id": digest["template_id"],
+        "channel": list(digest["channels"]),
+        "user_id": spec.user_id,
+        "template_vars": {"events": [spec.data], "count": 1, "key": spec.key},
+        "local_time": f"{at.astimezone(find_zone(zone).info):%Y-%m-%d %H:%M:%S}",
+        "timezone": zone,
+        "fold": "first",
+        "gap": "after",
+        "topic": digest["topic"],
+        "urgency": digest["urgency"],
+        "expires_seconds": digest["expires_seconds"],
+    }
+    message: NotificationSpec = read_spec({name: value for name, value in given.items() if value is not None})
+    made = await create_message(context, message, origin=MessageOrigin(digest_id=digest["id"]))
+    number = decode_id(MESSAGE, made.notification_id)
+    assert number is not None
+    return number
+
+
+async def _append(context: Context, gathering: asyncpg.Record, data: dict[str, Any]) -> int | None:
+    """Write an event into the message that gathers; None if there is none that can take it."""
+    number: int | None = gathering["message_id"]
+    if number is None:
+        return None
+    # The timer first: it is what a worker locks.
+    await context.execute("messages/lock_timer", namespace=context.namespace, message_id=number)
+    row = await context.fetchrow("messages/lock", namespace=context.namespace, message_id=number)
+    if row is None or row["status"] not in OPEN:
+        return None
+    added = await context.fetchval(
+        "digests/append",
+        namespace=context.namespace,
+        message_id=number,
+        data=msgspec.json.encode(data).decode(),
+        most_bytes=LARGEST_VARS,
+    )
+    return None if added is None else number
+
+
+def _check(spec: DigestEventSpec) -> None:
+    refuse_nul(spec.data, "data")
+    refuse_nul(spec.key, "key")
+    if spec.event_id is not None:
+        check_text(spec.event_id, "event_id", 200)
+    size = len(msgspec.json.encode(spec.data))
+    if size > LARGEST_EVENT:
+        raise InvalidField(
+            "too_large", f"the event has {size:,} bytes", field="data", hint=f"at most {LARGEST_EVENT:,}"
+        )
+
+
+async def _find(context: Context, name: str) -> asyncpg.Record:
+    row = await context.fetchrow("digests/get", namespace=context.namespace, name=name)
+    if row is None:
+        raise not_found("digest", name)
+    return row
+
+
+def _show(row: asyncpg.Record) -> DigestView:
+    return DigestView(
+        name=row["name"],
+        template_id=row["template_id"],
+        channels=list(row["channels"]),
+        schedule=row["schedule"],
+        max_events=row["most_events"],
+        topic=row["topic"],
+        urgency=row["urgency"],
+        expires_seconds=row["expires_seconds"],
+        is_active=row["is_active"],
+        changed_by=row["changed_by"],
+        changed_at=row["changed_at"],
+    )
+
+
+def _event(row: asyncpg.Record) -> DigestEventView:
+    return DigestEventView(
+        event_id=row["event_id"],
+        user_id=row["user_id"],
+        key=row["key"],
+        notification_id=encode_id(MESSAGE, row["message_id"]),
+        send_at_utc=row["due_at"],
+        at=row["at"],
+    )

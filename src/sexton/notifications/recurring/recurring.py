@@ -1,0 +1,359 @@
+"""Notifications that recur: each is a job, and each of its firings makes one message, in the transaction that
+ends the run.
+
+The rule is kept on the wall clock. Without a zone of its own it is that of the recipient, and when hers
+changes the job goes on in the new one: what has fired has fired, and the next one is at 09:00 where she lives
+now.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, time, timedelta
+from typing import Annotated, Any
+
+import asyncpg
+import msgspec
+from msgspec import UNSET
+
+from sexton.errors import InvalidField, ScheduleError
+from sexton.jobs import state
+from sexton.jobs.create import create
+from sexton.jobs.spec import JobSpec
+from sexton.model import Backoff, Cancel, MissedWindow, Outcome, Success, decode_id, encode_id
+from sexton.notifications.campaigns.campaign import find_zone
+from sexton.notifications.message import MessageOrigin, check_message, create_message, read_spec
+from sexton.notifications.model import QUEUE
+from sexton.notifications.recurring.following import SCHEDULE, bad_rule, move_job, rule_text
+from sexton.notifications.recurring.spec import RecurringChanges, RecurringSpec
+from sexton.notifications.spec import NotificationSpec
+from sexton.postgres.page import Page, make_page, number_in_cursor
+from sexton.postgres.transaction import Context, command, query
+from sexton.refusal import about, aware, not_found
+from sexton.schedules import Schedule, parse
+from sexton.schedules.once import read_time
+from sexton.targets.run import RunContext
+
+TARGET: dict[str, Any] = {"notification": {}}
+SECOND = timedelta(seconds=1)
+ACTOR = "sexton"
+
+
+class RecurringView(msgspec.Struct, frozen=True, kw_only=True):
+    """A notification that recurs."""
+
+    schedule_id: Annotated[str, about("Its id, `ns_…`.")]
+    name: Annotated[str | None, about("For people.")]
+    user_id: Annotated[str | None, about("To whom.")]
+    recurrence_rule: Annotated[str, about("When, on the wall clock.")]
+    recurrence_end: Annotated[datetime | None, about("Nothing after this instant.")]
+    timezone: Annotated[str, about("The zone that counts now.")]
+    follows_recipient: Annotated[bool, about("Whether that is the recipient's, and changes with hers.")]
+    local_time: Annotated[str | None, about("Where the rule begins.")]
+    next_fire_at: Annotated[datetime | None, about("The next time; null: none, or it is paused.")]
+    is_active: Annotated[bool, about("Whether it is sent.")]
+    template_id: Annotated[str, about("What is sent.")]
+    channel: Annotated[str | list[str], about("How it is delivered.")]
+    template_vars: Annotated[dict[str, Any], about("Values of variables.")]
+    job_id: Annotated[str, about("Its job.")]
+    created_by: Annotated[str, about("Who made it.")]
+    created_at: Annotated[datetime, about("When.")]
+
+
+@command
+async def create_recurring(context: Context, spec: RecurringSpec) -> RecurringView:
+    """Make one, or raise `InvalidField`."""
+    if (spec.user_id is None) == (spec.address is None) and spec.user_id is None:
+        raise InvalidField(
+            "missing_field", "nothing says to whom", field="user_id", hint="give user_id or address"
+        )
+    message = _message(spec)
+    await check_message(context, message)
+    zone = await _zone(context, spec.timezone, spec.user_id)
+    now = await context.time()
+    starts_at = _start(spec.local_time, zone, now)
+    number: int = await context.fetchval("campaigns/next_id")
+    job = await _make_job(context, number, spec, zone, starts_at)
+    await context.execute(
+        "recurring/create",
+        id=number,
+        namespace=context.namespace,
+        name=spec.name,
+        user_id=spec.user_id,
+        spec=msgspec.json.encode(message).decode(),
+        recurrence_rule=spec.recurrence_rule,
+        recurrence_end=spec.recurrence_end,
+        starts_at=starts_at,
+        timezone=spec.timezone,
+        zone=zone,
+        job_id=decode_id("j", job),
+        is_active=spec.is_active,
+        created_by=context.actor,
+        now=context.now,
+    )
+    if not spec.is_active:
+        await state.pause(context, job)
+    context.changed(
+        "notification_schedule.created",
+        encode_id(SCHEDULE, number),
+        spec.name,
+        after={**_audited(spec), "zone": zone},
+        job_id=decode_id("j", job),
+    )
+    return await _view(context, number)
+
+
+@query
+async def get_recurring(context: Context, ref: str) -> RecurringView:
+    return _show(await _find(context, ref))
+
+
+@query
+async def list_recurring(
+    context: Context, *, user_id: str | None, cursor: str | None, limit: int
+) -> Page[RecurringView]:
+    rows = await context.fetch(
+        "recurring/list",
+        namespace=context.namespace,
+        user_id=user_id,
+        after=0 if cursor is None else number_in_cursor(cursor, SCHEDULE),
+        limit=limit + 1,
+    )
+    return make_page([(encode_id(SCHEDULE, row["id"]), _show(row)) for row in rows], limit)
+
+
+@command
+async def change_recurring(context: Context, ref: str, changes: RecurringChanges) -> RecurringView:
+    """Change some fields. What has fired stays; messages that were made go out as they are."""
+    row = await _find(context, ref, locked=True)
+    before = _show(row)
+    message = _changed_message(row, changes)
+    if message is not None:
+        await check_message(context, message)
+    given = {name: getattr(changes, name) for name in changes.__struct_fields__}
+    rule = given["recurrence_rule"] if given["recurrence_rule"] is not UNSET else row["recurrence_rule"]
+    own_zone = given["timezone"] if given["timezone"] is not UNSET else row["timezone"]
+    end = given["recurrence_end"] if given["recurrence_end"] is not UNSET else row["recurrence_end"]
+    zone = await _zone(context, own_zone, row["user_id"])
+    starts_at = row["starts_at"]
+    if given["local_time"] is not UNSET:
+        starts_at = _start(given["local_time"], zone, await context.time())
+    if end is not None:
+        aware(end, "recurrence_end")
+    await move_job(context, row, rule, zone, starts_at, end)
+    active = given["is_active"] if given["is_active"] is not UNSET else row["is_active"]
+    if active != row["is_active"]:
+        await (state.resume if active else state.pause)(context, encode_id("j", row["job_id"]))
+    await context.execute(
+        "recurring/change",
+        id=row["id"],
+        namespace=context.namespace,
+        spec=row["spec"] if message is None else msgspec.json.encode(message).decode(),
+        recurrence_rule=rule,
+        recurrence_end=end,
+        starts_at=starts_at,
+        timezone=own_zone,
+        zone=zone,
+        is_active=active,
+    )
+    shown = await _view(context, row["id"])
+    context.changed(
+        "notification_schedule.changed",
+        ref,
+        row["name"],
+        before=_audited(before),
+        after=_audited(shown),
+        detail={"template_vars": "changed"} if changes.template_vars is not UNSET else None,
+        job_id=row["job_id"],
+    )
+    return shown
+
+
+@command
+async def delete_recurring(context: Context, ref: str) -> None:
+    """Nothing more is sent. Messages that were made stay as they are."""
+    row = await _find(context, ref, locked=True)
+    await context.execute("recurring/delete", id=row["id"], namespace=context.namespace, now=context.now)
+    await state.delete(context, encode_id("j", row["job_id"]))
+    context.changed(
+        "notification_schedule.deleted",
+        ref,
+        row["name"],
+        before={"recurrence_rule": row["recurrence_rule"]},
+        job_id=row["job_id"],
+    )
+
+
+async def fire(context: Context, run: RunContext, number: int) -> Outcome:
+    """Make the message of an occurrence. It and the end of the run are one transaction."""
+    row = await context.fetchrow("recurring/get_of_run", id=number, job_id=run.job)
+    if row is None or not row["is_active"]:
+        return Cancel("the notification is not planned any more")
+    own = replace(context, namespace=row["namespace"], actor=row["created_by"])
+    nominal = _nominal(row, run.scheduled_at)
+    spec = msgspec.structs.replace(
+        read_spec(row["spec"]), local_time=f"{nominal:%Y-%m-%d %H:%M:%S}", timezone=row["zone"], fold="first",
+        gap="after",
+    )  # fmt: skip
+    try:
+        async with run.transaction({"schedule_id": encode_id(SCHEDULE, number)}) as connection:
+            await create_message(
+                replace(own, connection=connection), spec, origin=MessageOrigin(schedule_id=number)
+            )
+    except InvalidField as error:
+        # The template or the recipient is gone: the next time may be different.
+        return Cancel(error.message)
+    return Success()
+
+
+def _audited(shown: RecurringSpec | RecurringView) -> dict[str, Any]:
+    """Without addresses and values: the audit outlasts the recipient."""
+    fields: dict[str, Any] = msgspec.to_builtins(shown)
+    return {name: value for name, value in fields.items() if name not in ("address", "template_vars")}
+
+
+# Jobs.
+
+
+async def _make_job(
+    context: Context, number: int, spec: RecurringSpec, zone: str, starts_at: datetime
+) -> str:
+    ref = encode_id(SCHEDULE, number)
+    if spec.recurrence_end is not None:
+        aware(spec.recurrence_end, "recurrence_end")
+    try:
+        made = await create(
+            context,
+            JobSpec(
+                name=f"notifications/schedule/{ref}",
+                schedule=rule_text(spec.recurrence_rule, zone, starts_at),
+                timezone=zone,
+                ends_at=spec.recurrence_end,
+                target=TARGET,
+                payload={"schedule": ref},
+                queue=QUEUE,
+                priority=1,
+                max_retries=100,
+                retry_backoff=Backoff.FIXED,
+                retry_base_seconds=10,
+                missed_window=MissedWindow.RUN_ONCE,
+                description=f"sends {spec.template_id} again and again"[:200],
+            ),
+        )
+    except (ScheduleError, InvalidField) as error:
+        raise bad_rule(error) from None
+    return made.job_id
+
+
+def schedule_of(rule: str, zone: str, starts_at: datetime) -> Schedule:
+    """A rule on the wall of a zone, or `InvalidField`."""
+    try:
+        return parse(rule_text(rule, zone, starts_at), timezone=zone)
+    except ScheduleError as error:
+        raise bad_rule(error) from None
+
+
+def _nominal(row: asyncpg.Record, at: datetime) -> datetime:
+    """What the rule says, even where the clock on the wall never showed it."""
+    schedule = schedule_of(row["recurrence_rule"], row["zone"], row["starts_at"])
+    for occurrence in schedule.occurrences(at - SECOND, at):
+        if occurrence.at == at and occurrence.skipped is None:
+            return occurrence.local.replace(tzinfo=None)
+    return at.astimezone(find_zone(row["zone"]).info).replace(tzinfo=None)
+
+
+# What was asked for.
+
+
+def _message(spec: RecurringSpec) -> NotificationSpec:
+    given = {
+        "template_id": spec.template_id,
+        "channel": spec.channel,
+        "user_id": spec.user_id,
+        "address": spec.address,
+        "template_vars": spec.template_vars,
+        "topic": spec.topic,
+        "urgency": spec.urgency,
+        "expires_seconds": spec.expires_seconds,
+        "max_retries": spec.max_retries,
+    }
+    return read_spec({name: value for name, value in given.items() if value is not None})
+
+
+def _changed_message(row: asyncpg.Record, changes: RecurringChanges) -> NotificationSpec | None:
+    given = {
+        name: getattr(changes, name)
+        for name in ("template_id", "template_vars", "channel")
+        if getattr(changes, name) is not UNSET
+    }
+    if not given:
+        return None
+    return read_spec({**msgspec.json.decode(row["spec"]), **given})
+
+
+async def _zone(context: Context, own: str | None, user_id: str | None) -> str:
+    if own is None:
+        own = await context.fetchval("recurring/zone_of", namespace=context.namespace, user_id=user_id)
+    return find_zone(own or "UTC").name
+
+
+def _start(text: str | None, zone: str, now: datetime) -> datetime:
+    """On the wall: what was given, or the present minute."""
+    wall = now.astimezone(find_zone(zone).info).replace(tzinfo=None, second=0, microsecond=0)
+    if text is None:
+        return wall
+    try:
+        at = time.fromisoformat(text.strip()) if len(text.strip()) <= 8 else None
+    except ValueError:
+        at = None
+    if at is not None and at.tzinfo is None:
+        return datetime.combine(wall.date(), at.replace(microsecond=0))
+    try:
+        moment = read_time(text.strip(), "local_time")
+    except ScheduleError as error:
+        raise InvalidField(error.code, error.message, field="local_time", hint=error.hint) from None
+    if moment.tzinfo is not None:
+        moment = moment.astimezone(UTC).astimezone(find_zone(zone).info).replace(tzinfo=None)
+    return moment.replace(microsecond=0)
+
+
+# Reading.
+
+
+async def _find(context: Context, ref: str, *, locked: bool = False) -> asyncpg.Record:
+    number = decode_id(SCHEDULE, ref)
+    row = number is not None and await context.fetchrow(
+        "recurring/lock" if locked else "recurring/get", id=number, namespace=context.namespace
+    )
+    if not row:
+        raise not_found("schedule of notifications", ref)
+    return row
+
+
+async def _view(context: Context, number: int) -> RecurringView:
+    row = await context.fetchrow("recurring/get", id=number, namespace=context.namespace)
+    assert row is not None
+    return _show(row)
+
+
+def _show(row: asyncpg.Record) -> RecurringView:
+    spec = msgspec.json.decode(row["spec"])
+    starts_at = row["starts_at"]
+    return RecurringView(
+        schedule_id=encode_id(SCHEDULE, row["id"]),
+        name=row["name"],
+        user_id=row["user_id"],
+        recurrence_rule=row["recurrence_rule"],
+        recurrence_end=row["recurrence_end"],
+        timezone=row["zone"],
+        follows_recipient=row["timezone"] is None and row["user_id"] is not None,
+        local_time=None if starts_at is None else f"{starts_at:%Y-%m-%d %H:%M:%S}",
+        next_fire_at=row["next_fire_at"] if row["is_active"] else None,
+        is_active=row["is_active"],
+        template_id=spec["template_id"],
+        channel=spec["channel"],
+        template_vars=spec.get("template_vars", {}),
+        job_id=encode_id("j", row["job_id"]),
+        created_by=row["created_by"],
+        created_at=row["created_at"],
+    )

@@ -1,0 +1,307 @@
+"""Sequences: messages with waits between them, for each recipient that enters; an event ends them.
+
+All steps of a recipient are made when she enters, in one transaction, each an ordinary message with its
+`why`. What stops the sequence cancels those that have not been submitted.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, time, timedelta
+from typing import Annotated, Any
+
+import asyncpg
+import msgspec
+
+from sexton.clock import iso
+from sexton.errors import Conflict, InvalidField
+from sexton.model import decode_id, encode_id
+from sexton.notifications.campaigns.campaign import find_zone, read_channels
+from sexton.notifications.message import MessageOrigin, cancel_message, create_message, read_spec
+from sexton.notifications.model import MESSAGE
+from sexton.notifications.recurring.spec import MemberSpec, SequenceSpec, SequenceStep
+from sexton.postgres.page import Page, make_page
+from sexton.postgres.transaction import Context, command, query
+from sexton.refusal import about, check_text, not_found
+
+DAY = timedelta(days=1)
+
+
+class SequenceView(msgspec.Struct, frozen=True, kw_only=True):
+    """A sequence."""
+
+    name: Annotated[str, about("Its name.")]
+    steps: Annotated[list[SequenceStep], about("In the order of their times.")]
+    stop_on: Annotated[list[str], about("Events that end it for a recipient.")]
+    topic: Annotated[str | None, about("What it is about.")]
+    revision: Annotated[int, about("Grows with every change.")]
+    changed_by: Annotated[str, about("Who wrote it.")]
+    changed_at: Annotated[datetime, about("When.")]
+
+
+class MemberStep(msgspec.Struct, frozen=True, kw_only=True):
+    """A step of one recipient."""
+
+    notification_id: Annotated[str, about("The message, `n_…`.")]
+    status: Annotated[str, about("Its status.")]
+    send_at_utc: Annotated[datetime, about("Its time.")]
+
+
+class MemberView(msgspec.Struct, frozen=True, kw_only=True):
+    """A recipient in a sequence."""
+
+    user_id: Annotated[str, about("Who.")]
+    entered_at: Annotated[datetime, about("When she entered it.")]
+    revision: Annotated[int, about("The sequence as it was then.")]
+    steps: Annotated[list[MemberStep], about("Her messages.")]
+    stopped_at: Annotated[datetime | None, about("When it was stopped.")]
+    stopped_by: Annotated[str | None, about("By which event, or by whom.")]
+
+
+@command
+async def put_sequence(context: Context, name: str, spec: SequenceSpec) -> SequenceView:
+    """Make or change a sequence. Those who have entered keep their messages."""
+    check_text(name, "sequence", 200)
+    for place, step in enumerate(spec.steps):
+        _check_step(step, f"steps[{place}]")
+    before = await context.fetchrow("sequences/get", namespace=context.namespace, name=name)
+    await context.execute(
+        "sequences/put",
+        id=await context.fetchval("campaigns/next_id"),
+        namespace=context.namespace,
+        name=name,
+        steps=msgspec.json.encode(spec.steps).decode(),
+        stop_on=spec.stop_on,
+        topic=spec.topic,
+        actor=context.actor,
+        now=context.now,
+    )
+    shown = await get_sequence(context, name)
+    context.changed(
+        "sequence.set",
+        name,
+        name,
+        before=None if before is None else msgspec.to_builtins(_show(before)),
+        after=msgspec.to_builtins(shown),
+    )
+    return shown
+
+
+@query
+async def get_sequence(context: Context, name: str) -> SequenceView:
+    return _show(await _find(context, name))
+
+
+@query
+async def list_sequences(context: Context, *, cursor: str | None, limit: int) -> Page[SequenceView]:
+    rows = await context.fetch(
+        "sequences/list", namespace=context.namespace, after=cursor or "", limit=limit + 1
+    )
+    return make_page([(row["name"], _show(row)) for row in rows], limit)
+
+
+@command
+async def delete_sequence(context: Context, name: str) -> None:
+    """None enters it any more. Those who have keep their messages."""
+    row = await _find(context, name)
+    await context.execute("sequences/delete", namespace=context.namespace, id=row["id"], now=context.now)
+    context.changed("sequence.deleted", name, name, before=msgspec.to_builtins(_show(row)))
+
+
+@command
+async def enter(context: Context, name: str, spec: MemberSpec) -> MemberView:
+    """Make the messages of all steps for a recipient. One who is in it already is refused."""
+    row = await _find(context, name)
+    named = {"namespace": context.namespace, "sequence_id": row["id"], "user_id": spec.user_id}
+    await context.execute("sequences/lock", id=row["id"], namespace=context.namespace)
+    last = await context.fetchrow("sequences/get_member", **named)
+    now = await context.time()
+    if last is not None and last["stopped_at"] is None and last["live"]:
+        raise Conflict(
+            "already_member",
+            f"{spec.user_id} is in the sequence {name} since {iso(last['entered_at'], 'seconds')}",
+            hint="wait until it is over, or stop it first",
+        )
+    zone = await context.fetchval("recurring/zone_of", namespace=context.namespace, user_id=spec.user_id)
+    zone = find_zone(zone or "UTC").name
+    steps = msgspec.json.decode(row["steps"], type=list[SequenceStep])
+    numbers = []
+    for place, step in enumerate(steps):
+        try:
+            numbers.append(await _make(context, row, step, spec, zone, now))
+        except InvalidField as error:
+            raise InvalidField(
+                error.code, f"step {place + 1}: {error.message}", field=error.field, hint=error.hint
+            ) from None
+    await context.execute(
+        "sequences/add_member",
+        entered=1 if last is None else last["entered"] + 1,
+        revision=row["revision"],
+        message_ids=numbers,
+        now=context.now,
+        **named,
+    )
+    context.changed("sequence.entered", name, name, detail={"user_id": spec.user_id, "steps": len(numbers)})
+    return await get_member(context, name, spec.user_id)
+
+
+@query
+async def get_member(context: Context, name: str, user_id: str) -> MemberView:
+    row = await _find(context, name)
+    member = await context.fetchrow(
+        "sequences/get_member", namespace=context.namespace, sequence_id=row["id"], user_id=user_id
+    )
+    if member is None:
+        raise not_found("member", user_id)
+    found = await context.fetch(
+        "sequences/list_messages", namespace=context.namespace, ids=list(member["message_ids"])
+    )
+    return MemberView(
+        user_id=user_id,
+        entered_at=member["entered_at"],
+        revision=member["revision"],
+        steps=[
+            MemberStep(
+                notification_id=encode_id(MESSAGE, each["id"]),
+                status=each["status"],
+                send_at_utc=each["scheduled_at"],
+            )
+            for each in found
+        ],
+        stopped_at=member["stopped_at"],
+        stopped_by=member["stopped_by"],
+    )
+
+
+@command
+async def leave(context: Context, name: str, user_id: str) -> MemberView:
+    """Stop a sequence for one recipient: what has not been submitted is cancelled. Twice is once."""
+    row = await _find(context, name)
+    members = await context.fetch(
+        "sequences/lock_members",
+        namespace=context.namespace,
+        user_id=user_id,
+        sequence_id=row["id"],
+        event=None,
+    )
+    await _stop(context, members, f"stopped by {context.actor}")
+    return await get_member(context, name, user_id)
+
+
+@command
+async def note_event(context: Context, user_id: str, event: str) -> list[str]:
+    """An event has come: the sequences that stop on it end for this recipient. Their names."""
+    check_text(event, "event", 200)
+    members = await context.fetch(
+        "sequences/lock_members", namespace=context.namespace, user_id=user_id, sequence_id=None, event=event
+    )
+    await _stop(context, members, event)
+    return sorted(each["name"] for each in members)
+
+
+async def _stop(context: Context, members: list[asyncpg.Record], why: str) -> None:
+    told = f"the sequence was stopped: {why}"[:1000]
+    for member in members:
+        for number in member["open_ids"] or ():
+            try:
+                await cancel_message(context, encode_id(MESSAGE, number), why=told)
+            except Conflict:
+                continue  # a worker was faster: it is being submitted
+        await context.execute(
+            "sequences/stop_member",
+            namespace=context.namespace,
+            sequence_id=member["sequence_id"],
+            user_id=member["user_id"],
+            entered=member["entered"],
+            stopped_by=why[:1000],
+            now=context.now,
+        )
+        context.changed(
+            "sequence.stopped",
+            member["name"],
+            member["name"],
+            detail={"user_id": member["user_id"], "by": why},
+        )
+
+
+async def _make(
+    context: Context, row: asyncpg.Record, step: SequenceStep, spec: MemberSpec, zone: str, now: datetime
+) -> int:
+    given: dict[str, Any] = {
+        "template_id": step.template_id,
+        "channel": step.channel,
+        "user_id": spec.user_id,
+        "template_vars": {**spec.template_vars, **step.template_vars},
+        "topic": row["topic"],
+        "urgency": step.urgency,
+        "expires_seconds": step.expires_seconds,
+        **_time(step, zone, now),
+    }
+    message = read_spec({name: value for name, value in given.items() if value is not None})
+    made = await create_message(context, message, origin=MessageOrigin(sequence_id=row["id"]))
+    number = decode_id(MESSAGE, made.notification_id)
+    assert number is not None
+    return number
+
+
+def _time(step: SequenceStep, zone: str, now: datetime) -> dict[str, Any]:
+    """The time of a step: on its day at its local time, a day later if that is over on the first one."""
+    if step.day is None:
+        return {"send_at": iso(now + timedelta(seconds=step.after_seconds or 0))}
+    wall = now.astimezone(find_zone(zone).info).replace(tzinfo=None)
+    if step.at is None:
+        local = wall.replace(microsecond=0) + step.day * DAY
+        if step.day == 0:
+            return {"send_at": iso(now)}
+    else:
+        local = datetime.combine(wall.date() + step.day * DAY, _clock(step.at, "at"))
+        if local < wall:
+            local += DAY
+    return {"local_time": f"{local:%Y-%m-%d %H:%M:%S}", "timezone": zone, "fold": "first", "gap": "after"}
+
+
+def _clock(text: str, field: str) -> time:
+    try:
+        found = time.fromisoformat(text.strip())
+    except ValueError:
+        found = None
+    if found is None or found.tzinfo is not None:
+        raise InvalidField("bad_time", f"{text!r} is no time of day", field=field, hint="such as 09:00")
+    return found.replace(microsecond=0)
+
+
+def _check_step(step: SequenceStep, field: str) -> None:
+    read_channels(step.channel)
+    if (step.day is None) == (step.after_seconds is None):
+        raise InvalidField(
+            "missing_field",
+            f"{field} has both day and after_seconds"
+            if step.day is not None
+            else f"nothing says when {field} is",
+            field=f"{field}.day",
+            hint='give "day" with "at", or "after_seconds"',
+        )
+    if step.at is not None:
+        if step.day is None:
+            raise InvalidField(
+                "bad_value", "at means nothing without day", field=f"{field}.at", hint='give "day"'
+            )
+        _clock(step.at, f"{field}.at")
+
+
+async def _find(context: Context, name: str) -> asyncpg.Record:
+    row = await context.fetchrow("sequences/get", namespace=context.namespace, name=name)
+    if row is None:
+        raise not_found("sequence", name)
+    return row
+
+
+def _show(row: asyncpg.Record) -> SequenceView:
+    return SequenceView(
+        name=row["name"],
+        steps=msgspec.json.decode(row["steps"], type=list[SequenceStep]),
+        stop_on=list(row["stop_on"]),
+        topic=row["topic"],
+        revision=row["revision"],
+        changed_by=row["changed_by"],
+        changed_at=row["changed_at"],
+    )

@@ -1,0 +1,301 @@
+"""What becomes of messages, gathered row by row and written in as few statements as there are kinds of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+import asyncpg
+import msgspec
+
+from sexton.notifications.channels.base import Accepted, Deferred, Failed, Rejected, SendResult, Unclear
+from sexton.notifications.model import EventKind, MessageStatus
+from sexton.notifications.sending.hold import CapKey
+from sexton.notifications.sending.wave import whole_second
+from sexton.postgres.database import array_text, by_column
+from sexton.postgres.transaction import Context
+
+LONGEST_REASON = 2000
+
+
+@dataclass(slots=True)
+class Submission:
+    """A message on its way out."""
+
+    row: asyncpg.Record
+    index: int
+    address: Any
+    timezone: str
+    counted: tuple[CapKey, ...]
+    provider: str | None = None
+    result: SendResult | None = None
+    note: str | None = None
+
+
+class _Change(NamedTuple):
+    """A row of messages as it is to be. `due_at` None: nothing is left to do."""
+
+    id: int
+    status: str
+    due_at: datetime | None
+    hold_reason: str | None
+    failure_reason: str | None
+    channel_index: int | None
+    retries: int
+    provider: str | None
+    provider_id: str | None
+    sent: bool
+
+
+class Settlement:
+    """Changes of messages that were decided about at an instant."""
+
+    def __init__(self, now: datetime) -> None:
+        self.now = now
+        self._sent: dict[str | None, list[int]] = {}
+        self._changes: list[_Change] = []
+        self._events: list[tuple[int, str, str | None]] = []
+        #: When messages that wait are due.
+        self.due_at: set[datetime] = set()
+        #: How many came to which status.
+        self.counts: Counter[str] = Counter()
+        #: Those that did not go out, and use up no cap.
+        self.not_sent: set[int] = set()
+
+    def sent(self, number: int, provider: str | None) -> None:
+        """The ordinary way."""
+        self._sent.setdefault(provider, []).append(number)
+        self.counts[MessageStatus.SENT] += 1
+
+    def keep(self, number: int, status: str) -> None:
+        """It stays as it is, and nothing is left to do."""
+        self._changes.append(_Change(number, status, None, None, None, None, 0, None, None, False))
+
+    def end(
+        self, number: int, status: MessageStatus, reason: str | None, *, provider: str | None = None
+    ) -> None:
+        self._changes.append(
+            _Change(number, status, None, None, _short(reason), None, 0, provider, None, False)
+        )
+        self.counts[status] += 1
+        if status is not MessageStatus.UNCONFIRMED:
+            self.not_sent.add(number)
+
+    def accept(
+        self, number: int, provider: str | None, provider_id: str | None, due_at: datetime | None
+    ) -> None:
+        """Sent, with more to note: how the provider calls it, or when the next channel has its turn."""
+        self._changes.append(
+            _Change(number, MessageStatus.SENT, due_at, None, None, None, 0, provider, provider_id, True)
+        )
+        self.counts[MessageStatus.SENT] += 1
+        if due_at is not None:
+            self.due_at.add(due_at)
+
+    def move(
+        self,
+        number: int,
+        status: MessageStatus,
+        due_at: datetime,
+        *,
+        reason: str | None = None,
+        failure: str | None = None,
+        index: int | None = None,
+        retries: int = 0,
+        provider: str | None = None,
+    ) -> None:
+        """It waits until then. `retries`: how many more it has had; `index`: another channel."""
+        due_at = whole_second(due_at)
+        self._changes.append(
+            _Change(
+                number, status, due_at, _short(reason), _short(failure), index, retries, provider, None, False
+            )
+        )
+        self.due_at.add(due_at)
+        self.not_sent.add(number)
+
+    def event(self, number: int, kind: EventKind, detail: Mapping[str, Any] | None = None) -> None:
+        text = None if detail is None else msgspec.json.encode(detail).decode()
+        self._events.append((number, kind.value, text))
+
+    async def write(
+        self,
+        context: Context,
+        *,
+        run_id: int | None = None,
+        submitted_at: datetime | None = None,
+        campaign_id: int | None = None,
+    ) -> None:
+        """With a run, only what it has marked at that instant is settled; without, the rows are locked. With
+        a campaign, the mark was that of a chunk, and has been taken away in this transaction."""
+        chunk = {} if campaign_id is None else {"campaign_id": campaign_id}
+        for provider, ids in self._sent.items():
+            await context.execute(
+                "messages/settle_sent" if campaign_id is None else "campaigns/settle_sent",
+                namespace=context.namespace,
+                ids=array_text(ids),
+                provider=provider,
+                run_id=run_id,
+                submitted_at=submitted_at,
+                now=self.now,
+                **chunk,
+            )
+        if self._changes:
+            await context.execute(
+                "messages/settle",
+                namespace=context.namespace,
+                run_id=run_id,
+                submitted_at=submitted_at,
+                fenced=run_id is not None and campaign_id is None,
+                now=self.now,
+                **by_column(
+                    (
+                        "ids", "statuses", "due_ats", "hold_reasons", "failure_reasons", "channel_indexes",
+                        "retries", "providers", "provider_ids", "sents",
+                    ),
+                    self._changes,
+                ),
+            )  # fmt: skip
+        if self._events:
+            await context.execute(
+                "messages/note",
+                namespace=context.namespace,
+                now=self.now,
+                **by_column(("ids", "kinds", "details"), self._events),
+            )
+
+
+async def settle_all(
+    settlement: Settlement,
+    namespace: str,
+    going: Sequence[Submission],
+    doubt: Callable[[str, str], Awaitable[str]],
+) -> None:
+    """What the results of a batch mean for its messages."""
+    for each in going:
+        row, result = each.row, each.result
+        assert result is not None
+        if (
+            type(result) is Accepted
+            and result.provider_id is None
+            and each.note is None
+            and row["channel_unless"] is None
+        ):
+            settlement.sent(row["id"], each.provider)  # the ordinary way
+            continue
+        channel = row["channels"][each.index]
+        if each.note is not None:
+            settlement.event(row["id"], EventKind.NOTED, {"note": each.note})
+        match result:
+            case Accepted(provider_id=provider_id):
+                follow_at = _follow_at(row, each.index, settlement.now)
+                if provider_id is None and follow_at is None:
+                    settlement.sent(row["id"], each.provider)
+                else:
+                    settlement.accept(row["id"], each.provider, provider_id, follow_at)
+            case Deferred(reason=reason, seconds=seconds):
+                due_at = settlement.now + timedelta(seconds=max(1.0, seconds))
+                settlement.move(row["id"], MessageStatus.HELD, due_at, reason=reason, index=each.index)
+                if row["hold_reason"] != _short(reason):
+                    detail = {"reason": reason, "until": due_at, "provider": each.provider}
+                    settlement.event(row["id"], EventKind.DEFERRED, detail)
+            case Rejected(reason=reason):
+                _fall_back_or_end(settlement, each, channel, reason, MessageStatus.FAILED)
+            case Failed(reason=reason, retry_after=retry_after):
+                _try_again(settlement, each, channel, reason, retry_after, MessageStatus.FAILED)
+            case Unclear(reason=reason):
+                if await doubt(namespace, channel) == "resend":
+                    _try_again(settlement, each, channel, reason, None, MessageStatus.UNCONFIRMED)
+                else:
+                    settlement.end(row["id"], MessageStatus.UNCONFIRMED, reason, provider=each.provider)
+                    detail = {"reason": reason, "provider": each.provider, "channel": channel}
+                    settlement.event(row["id"], EventKind.UNCONFIRMED, detail)
+
+
+def _try_again(
+    settlement: Settlement,
+    each: Submission,
+    channel: str,
+    reason: str,
+    retry_after: float | None,
+    ends: MessageStatus,
+) -> None:
+    row = each.row
+    wait = max(row["retry_seconds"], retry_after or 0)
+    due_at = settlement.now + timedelta(seconds=wait)
+    falls_at = _falls_at(row, each.index, settlement.now)
+    if row["retry_count"] >= row["max_retries"]:
+        _fall_back_or_end(settlement, each, channel, reason, ends)
+    elif falls_at is not None and falls_at <= due_at:
+        _fall_back(settlement, each, channel, reason, max(falls_at, settlement.now))
+    else:
+        settlement.move(
+            row["id"], MessageStatus.PENDING, due_at, failure=reason, index=each.index, retries=1,
+            provider=each.provider,
+        )  # fmt: skip
+        detail = {
+            "reason": reason,
+            "until": whole_second(due_at),
+            "try": row["retry_count"] + 1,
+            "of": row["max_retries"],
+            "channel": channel,
+            "provider": each.provider,
+        }
+        settlement.event(row["id"], EventKind.RETRY, detail)
+
+
+def _fall_back_or_end(
+    settlement: Settlement, each: Submission, channel: str, reason: str, ends: MessageStatus
+) -> None:
+    row = each.row
+    if each.index + 1 < len(row["channels"]):
+        _fall_back(settlement, each, channel, reason, settlement.now)
+        return
+    settlement.end(row["id"], ends, reason, provider=each.provider)
+    kind = EventKind.UNCONFIRMED if ends is MessageStatus.UNCONFIRMED else EventKind.FAILED
+    detail = {"reason": reason, "channel": channel, "provider": each.provider}
+    settlement.event(row["id"], kind, detail)
+
+
+def _fall_back(settlement: Settlement, each: Submission, channel: str, reason: str, at: datetime) -> None:
+    row = each.row
+    settlement.move(
+        row["id"],
+        MessageStatus.PENDING,
+        at,
+        failure=reason,
+        index=each.index + 1,
+        retries=-row["retry_count"],
+    )
+    detail = {
+        "from": channel,
+        "to": row["channels"][each.index + 1],
+        "reason": reason,
+        "provider": each.provider,
+    }
+    settlement.event(row["id"], EventKind.FELL_BACK, detail)
+
+
+def _falls_at(row: asyncpg.Record, index: int, now: datetime) -> datetime | None:
+    """When the next channel has its turn if this one keeps failing; None: not by time alone."""
+    after = row["channel_after_seconds"]
+    if after is None or index + 1 >= len(row["channels"]) or not after[index]:
+        return None
+    same = index == row["channel_index"] and row["channel_at"] is not None
+    began: datetime = row["channel_at"] if same else now
+    return began + timedelta(seconds=after[index])
+
+
+def _follow_at(row: asyncpg.Record, index: int, now: datetime) -> datetime | None:
+    """When the next channel has its turn though this one has sent it; None: it has none."""
+    unless = row["channel_unless"]
+    if unless is None or index + 1 >= len(row["channels"]) or unless[index] == "sent":
+        return None
+    return whole_second(now + timedelta(seconds=row["channel_after_seconds"][index]))
+
+
+def _short(text: str | None) -> str | None:
+    return text and text.replace("\0", "�")[:LONGEST_REASON]

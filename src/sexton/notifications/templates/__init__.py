@@ -1,0 +1,1 @@
+"""Templates: the texts of messages, rendered within limits."""
