@@ -2,8 +2,8 @@
  * The one list. The server pages, filters and sorts; filters and order stand in the address bar, so that a list can be
  * sent to a colleague. Rows are virtual: ten thousand loaded rows cost what thirty cost.
  */
-import { ActionIcon, Button, Checkbox, Menu, Select, TextInput, Tooltip } from '@mantine/core'
-import { useDebouncedCallback } from '@mantine/hooks'
+import { ActionIcon, Button, Checkbox, Menu, Select, Skeleton, TextInput, Tooltip } from '@mantine/core'
+import { useDebouncedCallback, useMediaQuery } from '@mantine/hooks'
 import { IconArrowDown, IconArrowUp, IconDownload, IconSearch, IconX } from '@tabler/icons-react'
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
 import { flexRender, getCoreRowModel, useReactTable, type ColumnDef, type RowData } from '@tanstack/react-table'
@@ -11,8 +11,10 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import { useEffect, useMemo, useRef, useState, type ReactNode } from 'react'
 import { useNavigate, useSearchParams } from 'react-router'
 import type { Paged } from '@/api/client'
+import { useZone } from '@/frame/session'
 import { number, t, tn } from '@/i18n'
 import { download } from './download'
+import { shortly } from './instant'
 import { Failure } from './Page'
 import classes from './DataTable.module.css'
 
@@ -24,6 +26,8 @@ declare module '@tanstack/react-table' {
     hide?: 'sm' | 'md' | 'lg'
     align?: 'right'
     width?: number | string
+    /** Its width on a telephone, if it differs. */
+    narrow?: number
     /** Not used: TypeScript wants both type parameters named. */
     _?: [TData, TValue]
   }
@@ -32,7 +36,8 @@ declare module '@tanstack/react-table' {
 export interface Filter {
   name: string
   label: string
-  kind?: 'text' | 'choice'
+  /** since: an instant in the past, chosen as a range up to now. hidden: stands in the address only, as something else on the page sets it. */
+  kind?: 'text' | 'choice' | 'since' | 'hidden'
   options?: { value: string; label: string }[]
   width?: number
 }
@@ -69,14 +74,17 @@ interface Props<T> {
   empty: ReactNode
   /** As high as its rows instead of the window. */
   short?: boolean
+  /** Columns keep the widths they name and share the rest; what is too long is cut. */
+  steady?: boolean
   toolbar?: ReactNode
 }
 
 const ROW = 38
 
-export function DataTable<T>({ name, label, columns, load, keyOf, filters = [], fixed, to, bulk = [], exported, empty, short = false, toolbar }: Props<T>) {
+export function DataTable<T>({ name, label, columns, load, keyOf, filters = [], fixed, to, bulk = [], exported, empty, short = false, steady = false, toolbar }: Props<T>) {
   const [search, setSearch] = useSearchParams()
   const navigate = useNavigate()
+  const narrow = useMediaQuery('(max-width: 640px)')
   const names = useMemo(() => new Set([...filters.map((filter) => filter.name), 'sort']), [filters])
   const chosen: Filters = { ...fixed }
   for (const [key, value] of search) if (names.has(key)) chosen[key] = value
@@ -136,7 +144,7 @@ export function DataTable<T>({ name, label, columns, load, keyOf, filters = [], 
   return (
     <section className={classes.table} aria-label={label}>
       <div className={classes.bar}>
-        {filters.map((filter) => (
+        {filters.filter((filter) => filter.kind !== 'hidden').map((filter) => (
           <FilterField key={filter.name} filter={filter} value={chosen[filter.name] ?? ''} set={(value) => set(filter.name, value)} />
         ))}
         {filtered && (
@@ -144,7 +152,7 @@ export function DataTable<T>({ name, label, columns, load, keyOf, filters = [], 
             {t('Clear')}
           </Button>
         )}
-        <span className={classes.space} />
+        <span className={classes.end}>
         {toolbar}
         <span className={classes.count} aria-live="polite">{counted(rows.length, total, first?.estimated ?? false, query.hasNextPage)}</span>
         {exported && (
@@ -161,6 +169,7 @@ export function DataTable<T>({ name, label, columns, load, keyOf, filters = [], 
             </Menu.Dropdown>
           </Menu>
         )}
+        </span>
       </div>
       {bulk.length > 0 && selection.count > 0 && (
         <div className={classes.selection} role="region" aria-label={t('Selection')}>
@@ -183,7 +192,7 @@ export function DataTable<T>({ name, label, columns, load, keyOf, filters = [], 
         filtered ? <div className={classes.none}>{t('Nothing matches these filters.')}</div> : empty
       ) : (
         <div ref={scroller} className={short ? classes.shortScroller : classes.scroller} tabIndex={0} role="group" aria-label={label}>
-          <table>
+          <table data-steady={steady || undefined}>
             <thead>
               {table.getHeaderGroups().map((group) => (
                 <tr key={group.id}>
@@ -201,7 +210,7 @@ export function DataTable<T>({ name, label, columns, load, keyOf, filters = [], 
                     const meta = header.column.columnDef.meta
                     const content = flexRender(header.column.columnDef.header, header.getContext())
                     return (
-                      <th key={header.id} scope="col" data-hide={meta?.hide} data-align={meta?.align} style={{ width: meta?.width }} {...sorted(meta?.sort, chosen['sort'])}>
+                      <th key={header.id} scope="col" data-hide={meta?.hide} data-align={meta?.align} style={{ width: narrow && meta?.narrow ? meta.narrow : meta?.width }} {...sorted(meta?.sort, chosen['sort'])}>
                         {meta?.sort ? <SortButton sort={meta.sort} current={chosen['sort']} set={(value) => set('sort', value)}>{content}</SortButton> : content}
                       </th>
                     )
@@ -210,7 +219,7 @@ export function DataTable<T>({ name, label, columns, load, keyOf, filters = [], 
               ))}
             </thead>
             <tbody aria-busy={query.isPending}>
-              {query.isPending && <tr><td colSpan={width} className={classes.none}>{t('Loading')}…</td></tr>}
+              {query.isPending && Array.from({ length: short ? 3 : 8 }, (_, index) => <tr key={index}><td colSpan={width}><Skeleton height={10} width={`${70 - (index % 4) * 11}%`} aria-label={t('Loading')} /></td></tr>)}
               {before > 0 && <tr aria-hidden style={{ height: before }}><td colSpan={width} /></tr>}
               {items.map(({ index }) => {
                 const row = modelRows[index]
@@ -279,8 +288,27 @@ function FilterField({ filter, value, set }: { filter: Filter; value: string; se
       />
     )
   }
+  if (filter.kind === 'since') return <SinceField filter={filter} value={value} set={set} />
   return (
     <Select aria-label={filter.label} placeholder={filter.label} data={filter.options ?? []} value={value || null} onChange={set} clearable w={filter.width ?? 140} />
+  )
+}
+
+/** Ranges up to now; an instant that came with the address stands as what it is. */
+function SinceField({ filter, value, set }: { filter: Filter; value: string; set: (value: string | null) => void }) {
+  const zone = useZone()
+  const ranges = [['900', t('Last 15 minutes')], ['3600', t('Last hour')], ['86400', t('Last day')], ['604800', t('Last 7 days')]] as const
+  const given = value && !Number.isNaN(new Date(value).getTime()) ? [{ value, label: t('since {time}', { time: shortly(new Date(value), zone, new Date()) }) }] : []
+  return (
+    <Select
+      aria-label={filter.label}
+      placeholder={filter.label}
+      data={[...given, ...ranges.map(([seconds, label]) => ({ value: seconds, label }))]}
+      value={value || null}
+      onChange={(chosen) => set(chosen && /^\d+$/.test(chosen) ? new Date(Date.now() - Number(chosen) * 1000).toISOString() : chosen)}
+      clearable
+      w={filter.width ?? 160}
+    />
   )
 }
 

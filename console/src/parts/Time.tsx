@@ -68,7 +68,7 @@ export function Time({ at, zone, show = 'relative', seconds = false }: Props) {
         }}
       >
         <time dateTime={instant.toISOString()}>{text(instant, now, shown, show, seconds)}</time>
-        {show === 'both' && <span className="quiet"> · {relative(instant, now)}</span>}
+        {show === 'both' && <span className={classes.ago}> · {relative(instant, now)}</span>}
         <span className="hidden-label">, {exactly(instant, shown)}. {t('Copy as ISO 8601')}</span>
       </UnstyledButton>
     </Tooltip>

@@ -112,6 +112,7 @@ function JobRuns({ job }: { job: JobView }) {
       to={(run) => (run.run_id ? `/runs/${run.run_id}` : null)}
       filters={[{ name: 'status', label: t('Status'), options: ['pending', 'running', 'failed', 'waiting', 'success', 'dead', 'cancelled', 'expired', 'skipped'].map((value) => ({ value, label: t(value) })) }]}
       short
+      steady
       empty={<Empty title={t('It has not run yet')} command={`sexton jobs run ${job.name}`}>{t('It runs at its next occurrence, or now:')}</Empty>}
     />
   )

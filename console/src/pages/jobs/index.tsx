@@ -71,6 +71,7 @@ export default function Jobs() {
         filters={filters}
         bulk={bulk}
         exported="/export/jobs"
+        steady
         empty={
           <Empty title={t('No jobs yet')} action={make} command={"sexton jobs add hello --schedule 'every 10s' --handler sexton.log"}>
             {t('A job says what to do, and when. Make the first one here or on the command line:')}
@@ -89,47 +90,49 @@ function makeColumns(): ColumnDef<JobRow>[] {
       cell: ({ row: { original: job } }) => (
         <div className={classes.name}>
           <Link to={`/jobs/${job.job_id}`} className="link clip" title={job.name}>{job.name}</Link>
-          {job.labels && Object.keys(job.labels).length > 0 && (
-            <span className={classes.labels}>{Object.entries(job.labels).slice(0, 2).map(([key, value]) => <span key={key}>{value ? `${key}=${String(value)}` : key}</span>)}</span>
-          )}
+          <span className={classes.under}>
+            {Object.entries(job.labels ?? {}).slice(0, 2).map(([key, value]) => <span key={key} className={classes.label}>{value ? `${key}=${String(value)}` : key}</span>)}
+            {job.queue && job.queue !== 'default' && <span className={classes.label}>{job.queue}</span>}
+          </span>
+          <span className={classes.small}><Strip items={job.strip} /></span>
         </div>
       ),
       meta: { sort: 'name' },
     },
-    { id: 'status', header: () => t('Status'), cell: ({ row: { original: job } }) => <Status status={job.problem ? 'problem' : job.status} />, meta: { width: 96 } },
+    { id: 'status', header: () => t('Status'), cell: ({ row: { original: job } }) => <Status status={job.problem ? 'problem' : job.status} />, meta: { width: 100, hide: 'sm' } },
     {
       id: 'schedule',
       header: () => t('Schedule'),
       cell: ({ row: { original: job } }) => (
         <div className={classes.schedule}>
           <span className="clip" title={job.words ?? job.schedule}>{job.words ?? job.schedule}</span>
-          {job.words && job.words !== job.schedule && <code className="clip">{job.schedule}</code>}
+          {job.words && job.words !== job.schedule && <code className="clip" title={job.schedule}>{job.schedule}</code>}
         </div>
       ),
       meta: { hide: 'sm' },
     },
-    { id: 'next', header: () => t('Next run'), cell: ({ row: { original: job } }) => <NextRun job={job} />, meta: { sort: 'next_run_at', width: 150 } },
+    { id: 'next', header: () => t('Next run'), cell: ({ row: { original: job } }) => <NextRun job={job} />, meta: { sort: 'next_run_at', width: 178, narrow: 138 } },
     {
       id: 'last',
       header: () => t('Last outcome'),
       cell: ({ row: { original: job } }) => (job.last_outcome ? <span className={classes.last}><Status status={job.last_outcome} /> <span className="quiet"><Time at={job.last_run_at} zone={job.timezone} /></span></span> : <span className="quiet">–</span>),
-      meta: { hide: 'md', width: 150 },
+      meta: { hide: 'lg', width: 178 },
     },
-    { id: 'strip', header: () => t('Last runs'), cell: ({ row: { original: job } }) => <Strip items={job.strip} />, meta: { hide: 'lg', width: 110 } },
+    { id: 'strip', header: () => t('Last runs'), cell: ({ row: { original: job } }) => <Strip items={job.strip} />, meta: { hide: 'sm', width: 108 } },
   ]
 }
 
 /** With a countdown, in the zone of the job and in that of the reader. */
 function NextRun({ job }: { job: JobRow }) {
   const now = useNow()
-  if (!job.next_run_at) return <span className="quiet">{job.status === 'paused' ? t('paused') : t('none')}</span>
+  if (!job.next_run_at) return <span className="quiet">{job.status === 'paused' ? <Status status="paused" /> : t('none')}</span>
   const at = new Date(job.next_run_at)
   const zone = validZone(job.timezone)
   const mine = browserZone()
   return (
     <div className={classes.next}>
       <strong className="num"><Time at={job.next_run_at} zone={job.timezone} show="countdown" /></strong>
-      <span className="quiet num">{shortly(at, zone, now)} {zone === mine ? '' : `${zone.split('/').at(-1)?.replaceAll('_', ' ')} · ${wallOf(at, mine).slice(11)}`}</span>
+      <span className="quiet num clip">{shortly(at, zone, now)} {zone === mine ? '' : `${zone.split('/').at(-1)?.replaceAll('_', ' ')} · ${wallOf(at, mine).slice(11)}`}</span>
     </div>
   )
 }

@@ -6,6 +6,7 @@ import { t, tn } from '@/i18n'
 import { duration } from '@/parts/instant'
 import { Status } from '@/parts/Status'
 import { Time } from '@/parts/Time'
+import classes from './Runs.module.css'
 
 export function runKey(run: RunView): string {
   return run.run_id ?? `${run.job_id}-${run.scheduled_at}-${run.reason ?? ''}`
@@ -13,33 +14,52 @@ export function runKey(run: RunView): string {
 
 export function runColumns({ job = true }: { job?: boolean } = {}): ColumnDef<RunView>[] {
   const columns: (ColumnDef<RunView> | null)[] = [
-    { id: 'status', header: () => t('Status'), cell: ({ row: { original: run } }) => <Status status={run.status} />, meta: { width: 110 } },
+    {
+      id: 'status',
+      header: () => t('Status'),
+      cell: ({ row: { original: run } }) => (
+        <span className={classes.state}>
+          <Status status={run.status} />
+          {run.attempt > 1 && <span className="quiet num" title={tn('{count} try', '{count} tries', run.attempt)}>×{run.attempt}</span>}
+        </span>
+      ),
+      meta: { width: 126, narrow: 112 },
+    },
     job
       ? {
           id: 'job',
           header: () => t('Job'),
-          cell: ({ row: { original: run } }) => <Link to={`/jobs/${run.job_id}`} className="link clip" style={{ display: 'block', maxWidth: 300 }}>{run.job_name ?? run.job_id}</Link>,
+          cell: ({ row: { original: run } }) => <Link to={`/jobs/${run.job_id}`} className="link" title={run.job_name ?? run.job_id}>{run.job_name ?? run.job_id}</Link>,
         }
       : null,
     {
       id: 'run',
       header: () => t('Run'),
-      cell: ({ row: { original: run } }) => (run.run_id ? <Link to={`/runs/${run.run_id}`} className="mono quiet nowrap">{run.run_id}</Link> : <span className="quiet">{run.occurrences && run.occurrences > 1 ? tn('{count} occurrence', '{count} occurrences', run.occurrences) : '–'}</span>),
-      meta: { hide: 'sm' },
+      cell: ({ row: { original: run } }) => (
+        <span className={classes.id}>
+          {run.run_id ? <Link to={`/runs/${run.run_id}`} className="mono">{run.run_id}</Link> : <span>{run.occurrences && run.occurrences > 1 ? tn('{count} occurrence', '{count} occurrences', run.occurrences) : '–'}</span>}
+          {run.trigger && run.trigger !== 'schedule' && <span className={classes.tag}>{t(run.trigger)}</span>}
+        </span>
+      ),
+      meta: { hide: 'sm', width: 148 },
     },
-    { id: 'scheduled', header: () => t('Scheduled'), cell: ({ row: { original: run } }) => <Time at={run.scheduled_at} show="both" seconds /> },
-    { id: 'late', header: () => t('Late by'), cell: ({ row: { original: run } }) => <span className={(run.late_seconds ?? 0) >= 1 ? 'warn num' : 'quiet num'}>{duration(run.late_seconds)}</span>, meta: { align: 'right', hide: 'md', width: 80 } },
-    { id: 'took', header: () => t('Took'), cell: ({ row: { original: run } }) => <span className="num">{took(run)}</span>, meta: { align: 'right', hide: 'sm', width: 80 } },
-    { id: 'attempt', header: () => t('Tries'), cell: ({ row: { original: run } }) => <span className="num">{run.attempt || '–'}</span>, meta: { align: 'right', hide: 'md', width: 60 } },
-    { id: 'trigger', header: () => t('By'), cell: ({ row: { original: run } }) => <span className="quiet">{run.trigger ? t(run.trigger) : '–'}</span>, meta: { hide: 'md', width: 90 } },
+    { id: 'scheduled', header: () => t('Scheduled'), cell: ({ row: { original: run } }) => <Time at={run.scheduled_at} show="both" seconds />, meta: { width: job ? 216 : 200, narrow: 92 } },
+    { id: 'late', header: () => t('Late by'), cell: ({ row: { original: run } }) => <span className={(run.late_seconds ?? 0) >= 1 ? 'warn num' : 'quiet num'}>{duration(run.late_seconds)}</span>, meta: { align: 'right', hide: 'md', width: 82 } },
+    { id: 'took', header: () => t('Took'), cell: ({ row: { original: run } }) => <span className="num">{took(run)}</span>, meta: { align: 'right', hide: 'sm', width: 82 } },
     {
       id: 'why',
       header: () => t('What went wrong'),
-      cell: ({ row: { original: run } }) => <span className="clip quiet" style={{ display: 'block', maxWidth: 340 }} title={run.error ?? run.reason ?? ''}>{run.error ?? run.reason ?? ''}</span>,
-      meta: { hide: 'lg' },
+      cell: ({ row: { original: run } }) => <span className="quiet" title={run.error ?? run.reason ?? ''}>{whatOf(run)}</span>,
+      meta: { hide: job ? 'lg' : 'md' },
     },
   ]
   return columns.filter((column) => column !== null)
+}
+
+/** The last line of an error, where Python says what it was; else the reason. */
+function whatOf(run: RunView): string {
+  if (!run.error) return run.reason ? t(run.reason) : ''
+  return run.error.split('\n').findLast((line) => line.trim().length > 0)?.trim() ?? run.error
 }
 
 function took(run: RunView): string {

@@ -29,12 +29,13 @@ export default function Runs() {
   const columns = useMemo(() => runColumns(), [])
   const filters: Filter[] = [
     { name: 'job', label: t('Job'), kind: 'text', width: 180 },
-    { name: 'status', label: t('Status'), options: STATES.map((value) => ({ value, label: t(value) })), width: 120 },
+    { name: 'status', label: t('Status'), kind: 'hidden' },
     { name: 'trigger', label: t('Trigger'), options: ['schedule', 'catch_up', 'manual', 'backfill', 'redrive'].map((value) => ({ value, label: t(value) })), width: 120 },
     { name: 'queue', label: t('Queue'), kind: 'text', width: 120 },
     { name: 'error', label: t('Error text'), kind: 'text', width: 150 },
     { name: 'late', label: t('Late'), options: [{ value: 'true', label: t('late ones') }], width: 100 },
-    { name: 'since', label: t('Since'), kind: 'text', width: 130 },
+    { name: 'since', label: t('Since'), kind: 'since', width: 150 },
+    { name: 'until', label: t('Until'), kind: 'hidden' },
   ]
   const after = () => queries.invalidateQueries({ predicate: ({ queryKey: [first] }) => ['runs', 'run-counts'].includes(String(first)) })
   const bulk = session.may('operator')
@@ -56,6 +57,7 @@ export default function Runs() {
         filters={filters}
         bulk={bulk}
         exported="/export/runs"
+        steady
         empty={<Empty title={t('Nothing has run yet')} command="sexton jobs run NAME">{t('Runs appear here as soon as a job fires. To run one now:')}</Empty>}
       />
     </Page>

@@ -35,9 +35,9 @@ def demo(
 ) -> int:
     """Start Sexton with example data, to look around.
 
-    Jobs with an hour of history, failures, a group of dead letters, a calendar of
-    content and a campaign that goes out, in a data directory of its own: yours is
-    not touched. It goes on with what is there when it is started again. Ctrl-C
+    Jobs with some days of history, failures, dead letters, a calendar of content
+    and a campaign that goes out, in a data directory of its own: yours is not
+    touched. It goes on with what is there when it is started again. Ctrl-C
     stops it.
     """
     from sexton.engine.up.machine import supervise
@@ -57,9 +57,7 @@ def demo(
             )
         made = with_database(None, directory, _fill)
         if made:
-            print(
-                f"{counted(made, 'job')} with an hour of history, dead letters, content and a campaign made"
-            )
+            print(f"{counted(made, 'job')} with their history, dead letters, content and a campaign made")
         other = asyncio.run(
             supervise(settings, given=given, announce=lambda running, link: announce(running, settings, link))
         )

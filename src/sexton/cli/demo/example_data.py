@@ -1,14 +1,12 @@
-"""The example data of `sexton demo`: jobs with an hour of history, dead letters, a calendar of content, and
-notifications with a campaign that is going out.
+"""The example data of `sexton demo`: jobs with a past, dead letters, a calendar of content, and notifications
+with a campaign that is going out.
 
-Jobs and plans are made by the commands that users have. Only the hour that is over is written straight into
-the tables, with the occurrences that the schedules really had.
+Jobs and plans are made by the commands that users have. Only what is over is written straight into the
+tables: see `example_runs` and `example_history`.
 """
 
 from __future__ import annotations
 
-import random
-from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -16,25 +14,14 @@ import msgspec
 
 from sexton.cli.demo.example_content import plan_content
 from sexton.cli.demo.example_messages import READERS, fill_notifications
+from sexton.cli.demo.example_runs import DAYS, write_past
 from sexton.jobs.create import create
-from sexton.jobs.planning import schedule_of
 from sexton.jobs.spec import JobSpec
 from sexton.jobs.state import pause
-from sexton.model import decode_id
-from sexton.postgres.database import by_column
-from sexton.postgres.partitions import make_partitions
-from sexton.postgres.transaction import Context, command
+from sexton.postgres.transaction import Context
 
-HOUR = timedelta(hours=1)
-# Content has a longer past.
-WEEK = timedelta(days=7)
-# Jobs that have not run in that hour: a paused one, and one for a single time.
+# Jobs without a past: a paused one, and one for a single time.
 LATER = 2
-DIED = "ConnectionError: ledger.internal:8443 refused the connection"
-COLUMNS = (
-    "recorded", "runs", "jobs", "scheduled", "statuses", "reasons", "attempts", "fired", "started",
-    "finished", "errors",
-)  # fmt: skip
 # name, schedule, zone, team, queue, description, seconds
 USUAL = (
     ("fetch-exchange-rates", "every 30s", "UTC", "treasury", "default", "Rates of 32 currencies.", 0.3),
@@ -61,16 +48,17 @@ async def fill(context: Context, *, readers: int = READERS) -> int:
         if await connection.fetchval(context.database.sql("select exists (select from sexton.jobs)")):
             return 0
         now: datetime = await context.database.time(connection)
-    made = [*await _make_usual(context), *await _make_troubled(context, now)]
-    await _write_hour(context, made, now)
-    await make_partitions(context.database, now=now - WEEK, days=WEEK.days)
+    made = [*await _make_usual(context, now), *await _make_troubled(context, now)]
+    await write_past(context, made, {name: seconds for name, *_, seconds in USUAL}, now)
     await plan_content(context, now)
     await fill_notifications(context, now, readers)
     return len(made) + LATER
 
 
-async def _make_usual(context: Context) -> list[str]:
+async def _make_usual(context: Context, now: datetime) -> list[str]:
     made = []
+    anchor = (now - timedelta(days=DAYS + 1)).replace(second=0, microsecond=0)
+    holiday = (now + timedelta(days=3)).date()
     for name, schedule, zone, team, queue, description, seconds in USUAL:
         handler = "flaky" if name == "charge-subscriptions" else "work"
         made.append(
@@ -88,6 +76,9 @@ async def _make_usual(context: Context) -> list[str]:
                 max_retries=3,
                 retry_base_seconds=5,
                 overlap="SKIP" if seconds > 2 else "ALLOW",
+                timeout_seconds=900,
+                anchor=anchor if schedule.startswith("every") else None,
+                exclude=[holiday.isoformat()] if name == "tokyo-market-open" else [],
             )
         )
     return made
@@ -134,74 +125,3 @@ async def _make_troubled(context: Context, now: datetime) -> list[str]:
 
 async def _make(context: Context, **fields: Any) -> str:
     return (await create(context, msgspec.convert(fields, JobSpec))).job_id
-
-
-@command
-async def _write_hour(context: Context, made: Sequence[str], now: datetime) -> None:
-    """What the jobs did in the last hour, as their schedules say."""
-    chance = random.Random(7390)
-    numbers = [number for job in made if (number := decode_id("j", job)) is not None]
-    connection, sql = context.open, context.database.sql
-    await connection.execute(
-        sql("update sexton.jobs set created_at = created_at - interval '40 days' where id = any($1)"), numbers
-    )
-    rows: list[tuple[Any, ...]] = []
-    for row in await context.fetch("firing/load_schedules", jobs=numbers):
-        times = schedule_of(dict(row)).between(now - HOUR, now - timedelta(seconds=20))
-        name = row["name"]
-        ids = await context.fetchval("recording/next_run_ids", count=200)
-        rows += _ends(name, row["id"], list(times)[-120:], iter(ids), chance)
-    await connection.execute(sql(HISTORY), *by_column(COLUMNS, rows).values())
-    await connection.execute(sql(DEAD), DIED)
-    await connection.execute(sql(ATTEMPTS), DIED)
-
-
-HISTORY = """
-insert into sexton.history
-    (recorded_at, run_id, job_id, scheduled_at, status, reason, trigger, revision, attempt, claim, fired_at,
-     started_at, finished_at, error)
-select row.recorded, row.run, row.job, row.scheduled, row.status, row.reason, 'schedule', 1, row.attempt, 1,
-    row.fired, row.started, row.finished, row.error
-from unnest($1::timestamptz[], $2::bigint[], $3::bigint[], $4::timestamptz[], $5::text[], $6::text[],
-    $7::smallint[], $8::timestamptz[], $9::timestamptz[], $10::timestamptz[], $11::text[])
-    as row (recorded, run, job, scheduled, status, reason, attempt, fired, started, finished, error)
-"""
-DEAD = """
-insert into sexton.dead
-    (run_id, job_id, died_at, reason, error, error_group, lane, priority, scheduled_at, due_at, revision,
-     trigger, missed, attempt, next_delivery_at)
-select ended.run_id, ended.job_id, ended.recorded_at, 'exhausted', ended.error, $1, timer.lane, 2,
-    ended.scheduled_at, ended.scheduled_at, 1, 'schedule', false, 2, null
-from sexton.history as ended
-join sexton.timers as timer on timer.job_id = ended.job_id
-where ended.status = 'dead'
-"""
-ATTEMPTS = """
-insert into sexton.attempts (recorded_at, run_id, attempt, started_at, finished_at, outcome, error)
-select ended.recorded_at, ended.run_id, tries.number,
-    ended.started_at + (tries.number - 2) * interval '1 second',
-    ended.finished_at + (tries.number - 2) * interval '1 second', 'failed', $1
-from sexton.history as ended
-cross join generate_series(1, 2) as tries (number)
-where ended.status = 'dead'
-"""
-
-
-def _ends(
-    name: str, job: int, times: Sequence[datetime], ids: Iterator[int], chance: random.Random
-) -> Iterator[tuple[Any, ...]]:
-    usual = next((seconds for each, *_, seconds in USUAL if each == name), 0.3)
-    for at in times:
-        late = chance.lognormvariate(-4.2, 0.6)
-        if chance.random() < 0.02:
-            late += chance.uniform(1.0, 6.0)
-        fired = at + timedelta(seconds=late / 2)
-        started = at + timedelta(seconds=late)
-        finished = started + timedelta(seconds=usual * chance.lognormvariate(0, 0.4))
-        if name == "export-payments":
-            yield finished, next(ids), job, at, "dead", "exhausted", 2, fired, started, finished, DIED
-        elif usual > 2 and chance.random() < 0.1:
-            yield fired, None, job, at, "skipped", "overlap", None, None, None, None, None
-        else:
-            attempt = 2 if name == "charge-subscriptions" and chance.random() < 0.25 else 1
-            yield finished, next(ids), job, at, "success", None, attempt, fired, started, finished, None
