@@ -1,4 +1,4 @@
-import { Button, createTheme, type MantineColorsTuple } from '@mantine/core'
+import { Alert, Button, createTheme, type MantineColorsTuple } from '@mantine/core'
 
 /** Bronze, as bells are: the one accent. Shade 7 on white and 4 on the dark page both have more than 4.5:1. */
 const bronze: MantineColorsTuple = [
@@ -47,6 +47,12 @@ export const theme = createTheme({
     Modal: { defaultProps: { centered: true, radius: 8, transitionProps: { duration: 120 } } },
     Tabs: { defaultProps: { variant: 'default' } },
     Badge: { defaultProps: { variant: 'light', radius: 4, tt: 'none', fw: 500 } },
-    Alert: { defaultProps: { variant: 'light', p: 'sm' } },
+    Alert: Alert.extend({
+      defaultProps: { variant: 'light', p: 'sm' },
+      vars: (_theme, { color }) => {
+        const tone = { red: 'bad', yellow: 'warn', green: 'good', blue: 'info' }[String(color)]
+        return { root: tone ? { '--alert-bg': `var(--${tone}-soft)`, '--alert-color': `var(--${tone})` } : { '--alert-bg': 'var(--soft)', '--alert-color': 'var(--ink)' } }
+      },
+    }),
   },
 })

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
 from sexton.errors import ScheduleError
+from sexton.jobs.clock_change import clock_changes
 from sexton.jobs.playground import (
     MOST_DIFFERENCES,
     ExplainRequest,
     OtherSchedule,
-    clock_changes,
     explain_schedule,
     find_zones,
 )
@@ -32,6 +33,38 @@ def test_words_times_and_clock_changes() -> None:
         "28 March 2027: clocks go forward 1 h: 02:00 becomes 03:00, times in between do not exist",
     ]
     assert (shown.kind, shown.difference) == ("cron", None)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "policies", "autumn", "spring"),
+    [
+        (
+            "30 2 * * *", {},
+            "02:30 happens twice: it fires at the first",
+            "02:30 does not exist: moved to 03:00",
+        ),
+        (
+            "30 2 * * *", {"gap": "skip", "fold": "both"},
+            "02:30 happens twice: it fires both times",
+            "02:30 does not exist: skipped",
+        ),
+        (
+            "*/15 * * * *", {},
+            "4 times happen twice: it fires both times",
+            "4 times do not exist, and are skipped",
+        ),
+        (
+            "0 9 * * *", {},
+            "it is not touched: it has no time in between",
+            "it is not touched: it has no time in between",
+        ),
+    ],
+)  # fmt: skip
+def test_what_a_clock_change_does_to_the_schedule(
+    schedule: str, policies: dict[str, Any], autumn: str, spring: str
+) -> None:
+    wish = ExplainRequest(schedule=schedule, timezone="Europe/Berlin", **policies)
+    assert [each.effect for each in explain_schedule(wish, NOW).clock_changes] == [autumn, spring]
 
 
 def test_an_interval_knows_no_clock_changes() -> None:

@@ -74,4 +74,7 @@ async def test_groups_by_cause(database: Database) -> None:
         ("boom", 3, 2, "r_3"),
         ("crash", 1, 1, "r_4"),
     ]
+    later = await list_groups(Context(database, now=NOON + 62 * MINUTE))
+    assert [each.hours[-2:] for each in later] == [[2, 1], [0, 1]]
+    assert {(len(each.hours), sum(each.hours)) for each in groups} == {(24, 0)}
     assert [each.letters for each in await list_groups(Context(database), job=job)] == [2]

@@ -346,6 +346,7 @@ export interface Claimed {
 export interface ClockChange {
   at: string
   text: string
+  effect: string | null
 }
 export interface Cluster {
   at: string
@@ -395,6 +396,7 @@ export interface DeadGroup {
   last_died_at: string
   latest_error: string | null
   latest_run_id: string
+  hours: number[]
 }
 export interface DeadLetter {
   run_id: string
@@ -594,8 +596,8 @@ export interface Explained {
   timezone: string
   occurrences: PreviewedTime[]
   warnings: string[]
-  kind: string
   clock_changes: ClockChange[]
+  kind: string
   difference: Differences | null
 }
 export interface FailRequest {
@@ -1205,12 +1207,14 @@ export interface Preview {
   timezone: string
   occurrences: PreviewedTime[]
   warnings: string[]
+  clock_changes: ClockChange[]
 }
 export interface PreviewInCompany {
   explanation: string
   timezone: string
   occurrences: PreviewedTime[]
   warnings: string[]
+  clock_changes: ClockChange[]
   shares_minute: number | null
   shares_estimated: boolean
   spread_offer: number | null

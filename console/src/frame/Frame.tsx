@@ -1,7 +1,7 @@
 /** What every page has: navigation, the bar on top, banners, search, the list of keys. */
 import { ActionIcon, Drawer } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
-import { IconMenu2, IconSearch } from '@tabler/icons-react'
+import { IconBook2, IconMenu2, IconSearch } from '@tabler/icons-react'
 import { Suspense, useEffect } from 'react'
 import { Link, NavLink, Outlet, useLocation } from 'react-router'
 import icon from '@/icon.svg'
@@ -86,7 +86,7 @@ function Navigation({ inDrawer = false }: { inDrawer?: boolean }) {
       ))}
       <span className={classes.space} />
       <div className={classes.group}>
-        <a className={classes.entry} href="/docs"><span className={classes.plain}>{t('API documentation')}</span></a>
+        <a className={classes.entry} href="/docs"><IconBook2 size={16} stroke={1.7} aria-hidden /><span>{t('API documentation')}</span></a>
       </div>
     </nav>
   )

@@ -1,11 +1,12 @@
 /** Lines over time with uPlot: the colours of the page, a legend with the values under the pointer. */
 import { useElementSize } from '@mantine/hooks'
 import { useMantineColorScheme } from '@mantine/core'
-import { useEffect, useRef } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 import { useZone } from '@/frame/session'
 import { t } from '@/i18n'
+import { shortly } from './instant'
 import classes from './Chart.module.css'
 
 export interface Line {
@@ -22,6 +23,7 @@ export function Chart({ at, lines, unit, label, height = 160 }: { at: string[]; 
   const holder = useRef<HTMLDivElement>(null)
   const { colorScheme } = useMantineColorScheme()
   const zone = useZone()
+  const [index, setIndex] = useState<number | null>(null)
   useEffect(() => {
     const target = holder.current
     if (!target || width < 50) return
@@ -34,11 +36,13 @@ export function Chart({ at, lines, unit, label, height = 160 }: { at: string[]; 
         height,
         tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), zone),
         cursor: { points: { size: 6 }, y: false },
-        legend: { live: true },
+        legend: { show: false },
+        padding: [8, 8, 0, 0],
+        hooks: { setCursor: [(shown) => setIndex(shown.cursor.idx ?? null)] },
         scales: { y: { range: (_, low, high) => [Math.min(0, low), high > 0 ? high * 1.1 : 1] } },
         axes: [
           { ...axis, grid: { show: false }, space: 70, values: [[86400, '{D} {MMM}', null, null, null, null, null, null, 1], [60, '{HH}:{mm}', null, null, null, null, null, null, 1], [1, '{HH}:{mm}:{ss}', null, null, null, null, null, null, 1]] },
-          { ...axis, size: 56, space: 30, values: (_, splits) => splits.map((value) => unit(value)) },
+          { ...axis, size: 50, space: 26, values: (_, splits) => splits.map((value) => unit(value)) },
         ],
         series: [
           { value: '{DD} {MMM} {HH}:{mm}' },
@@ -61,7 +65,14 @@ export function Chart({ at, lines, unit, label, height = 160 }: { at: string[]; 
   }, [at, lines, unit, width, height, colorScheme, zone])
   return (
     <div ref={box} className={classes.chart} role="img" aria-label={`${label}. ${summary(lines, unit)}`}>
-      <div ref={holder} />
+      <div className={classes.legend} aria-hidden>
+        {lines.map((line) => {
+          const value = index === null ? line.values.findLast((each) => each !== null) : line.values[index]
+          return <span key={line.label}><i style={{ background: `var(${line.color})` }} />{line.label} <strong>{value == null ? '–' : unit(value)}</strong></span>
+        })}
+        <span>{index === null || !at[index] ? t('latest') : shortly(new Date(at[index] ?? ''), zone, new Date())}</span>
+      </div>
+      <div ref={holder} style={{ height }} />
     </div>
   )
 }

@@ -39,7 +39,7 @@ interface Props {
   zone?: string | null | undefined
   /** relative: “3 min ago”; clock: “14:05”; countdown: “4:05”; both: the clock and the relative time. */
   show?: 'relative' | 'clock' | 'countdown' | 'both'
-  seconds?: boolean
+  seconds?: boolean | 'ms'
 }
 
 export function Time({ at, zone, show = 'relative', seconds = false }: Props) {
@@ -75,7 +75,7 @@ export function Time({ at, zone, show = 'relative', seconds = false }: Props) {
   )
 }
 
-function text(at: Date, now: Date, zone: string, show: NonNullable<Props['show']>, seconds: boolean): string {
+function text(at: Date, now: Date, zone: string, show: NonNullable<Props['show']>, seconds: boolean | 'ms'): string {
   if (show === 'clock' || show === 'both') return shortly(at, zone, now, seconds)
   if (show === 'countdown') return countdown((at.getTime() - now.getTime()) / 1000)
   return relative(at, now)

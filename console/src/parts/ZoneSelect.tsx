@@ -1,26 +1,35 @@
-/** A zone, found by city. The browser knows the names; the server's own list comes on top of them if it has one. */
+/** A zone, found by city: “Munich” leads to Europe/Berlin. */
 import { Select, type SelectProps } from '@mantine/core'
+import { useState } from 'react'
 import { t } from '@/i18n'
-import { abbreviation, browserZone } from './instant'
-
-let names: string[] | null = null
-
-function zones(): string[] {
-  names ??= [...new Set(['UTC', browserZone(), ...Intl.supportedValuesOf('timeZone')])]
-  return names
-}
+import { abbreviation } from './instant'
+import { zonesFor } from './zones'
 
 export function ZoneSelect({ value, onChange, ...rest }: { value: string | null; onChange: (zone: string | null) => void } & Omit<SelectProps, 'value' | 'onChange' | 'data'>) {
-  const all = value && !zones().includes(value) ? [value, ...zones()] : zones()
+  const [text, setText] = useState(value ?? '')
+  // What is chosen is written in the field: then all are offered, it first.
+  const found = zonesFor(text === shown(value) ? '' : text)
+  const all = value && !found.some((each) => each.zone === value) ? [{ zone: value, city: null }, ...found] : found
   return (
     <Select
       label={t('Time zone')}
       searchable
       clearable
-      limit={50}
       placeholder={t('A city: Berlin, New York…')}
       nothingFoundMessage={t('No zone is called that')}
-      data={all.map((zone) => ({ value: zone, label: zone.replaceAll('_', ' ') }))}
+      data={all.map(({ zone }) => ({ value: zone, label: shown(zone) }))}
+      searchValue={text}
+      onSearchChange={setText}
+      // The list is made for the text already.
+      filter={({ options }) => (text === shown(value) ? options : options.filter((option) => 'value' in option && found.some((each) => each.zone === option.value)))}
+      renderOption={({ option }) => {
+        const city = all.find((each) => each.zone === option.value)?.city
+        return (
+          <span className="clip">
+            {city ? <>{city} <span className="quiet">{option.label}</span></> : option.label} <small className="quiet">{abbreviation(option.value, new Date())}</small>
+          </span>
+        )
+      }}
       value={value}
       onChange={onChange}
       rightSection={value ? <small className="quiet">{abbreviation(value, new Date())}</small> : undefined}
@@ -28,4 +37,8 @@ export function ZoneSelect({ value, onChange, ...rest }: { value: string | null;
       {...rest}
     />
   )
+}
+
+function shown(zone: string | null): string {
+  return zone?.replaceAll('_', ' ') ?? ''
 }

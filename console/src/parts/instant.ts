@@ -16,10 +16,11 @@ const UNITS = [
   ['second', 1],
 ] as const
 
-/** “in 4 minutes”, “3 hours ago”; under ten seconds “now”. */
+/** “in 4 minutes”, “3 hours ago”; under a second “now”. */
 export function relative(at: Date, now: Date): string {
   const seconds = (at.getTime() - now.getTime()) / 1000
   const size = Math.abs(seconds)
+  if (size < 1) return t('now')
   const format = new Intl.RelativeTimeFormat(locale(), { numeric: 'always', style: 'short' })
   for (const [unit, length] of UNITS) {
     if (size >= length || unit === 'second') return format.format(Math.trunc(seconds / length), unit)
@@ -77,12 +78,13 @@ export function exactly(at: Date, zone: string): string {
 }
 
 /** “14:05”, or with the day if it is another than that of `now`. */
-export function shortly(at: Date, zone: string, now: Date, seconds = false): string {
+export function shortly(at: Date, zone: string, now: Date, seconds: boolean | 'ms' = false): string {
   const clock = new Intl.DateTimeFormat(locale(), {
     timeZone: zone,
     hour: '2-digit',
     minute: '2-digit',
     ...(seconds ? { second: '2-digit' } : {}),
+    ...(seconds === 'ms' ? { fractionalSecondDigits: 3 } : {}),
     hourCycle: 'h23',
   }).format(at)
   if (dayOf(at, zone) === dayOf(now, zone)) return clock

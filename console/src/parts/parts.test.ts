@@ -4,9 +4,10 @@ import { allows, startingNamespace } from '@/frame/session'
 import { pathOf } from '@/frame/Search'
 import { linkOf } from '@/pages/overview'
 import { labelsOf } from '@/pages/jobs/bulk'
-import { stepsOf } from '@/pages/run/Timeline'
 import { counted } from './DataTable'
+import { toldBy } from './error'
 import { MASK, masked } from './Json'
+import { zonesFor } from './zones'
 
 describe('what is shown', () => {
   it('hides what sounds like a secret', () => {
@@ -22,11 +23,18 @@ describe('what is shown', () => {
     expect(counted(100, null, false, true)).toBe('100+')
   })
 
-  it('names the waits of a run', () => {
-    const waits = [{ from: 'nominal', to: 'fired', at: '2026-01-01T00:00:01Z', seconds: 1, cause: null }, { from: 'fired', to: 'started', at: '2026-01-01T00:00:05Z', seconds: 4.2, cause: 'no free slot' }] as never
-    const steps = stepsOf({ scheduled_at: '2026-01-01T00:00:00Z', waits })
-    expect(steps.map((step) => step.name)).toEqual(['nominal', 'fired', 'started'])
-    expect(steps[2]?.wait).toMatchObject({ seconds: 4.2, cause: 'no free slot' })
+  it('tells an error by its message, wherever the traceback stands', () => {
+    expect(toldBy('ValueError: no\n\n  File "a.py", line 1\n    raise')).toEqual({ title: 'ValueError: no', trace: '  File "a.py", line 1\n    raise' })
+    expect(toldBy('Traceback (most recent call last):\n  File "a.py"\nValueError: no\n')).toEqual({ title: 'ValueError: no', trace: 'Traceback (most recent call last):\n  File "a.py"\nValueError: no' })
+    expect(toldBy('HTTP 500')).toEqual({ title: 'HTTP 500', trace: null })
+  })
+
+  it('finds a zone by a city that has none of its own', () => {
+    expect(zonesFor('munich')[0]).toEqual({ zone: 'Europe/Berlin', city: 'Munich' })
+    expect(zonesFor('san fr')[0]).toEqual({ zone: 'America/Los_Angeles', city: 'San Francisco' })
+    expect(zonesFor('zürich')[0]?.zone).toBe('Europe/Zurich')
+    expect(zonesFor('new york')[0]?.zone).toBe('America/New_York')
+    expect(zonesFor('nowhere at all')).toEqual([])
   })
 
   it('leads to what was found', () => {

@@ -173,6 +173,7 @@ DEAD_GROUP: dict[str, Any] = {
     "last_died_at": "2026-06-01T14:31:00Z",
     "latest_error": "ConnectionError: mail.example.com refused the connection",
     "latest_run_id": "r_9hk2",
+    "hours": [0] * 21 + [3, 6, 2],
 }
 
 CLUSTER: dict[str, Any] = {

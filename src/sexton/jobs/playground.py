@@ -3,8 +3,7 @@ another schedule differs. Everything is bounded: anyone may ask."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
-from itertools import pairwise
+from datetime import datetime, timedelta
 from typing import Annotated, Literal
 
 import msgspec
@@ -21,7 +20,7 @@ from sexton.schedules.zone import zone, zone_names
 
 LONGEST_TEXT = 1000
 MOST_TIMES = 100
-# How far ahead clock changes and differences are looked for, and how many occurrences are compared.
+# How far ahead differences are looked for, and how many occurrences are compared.
 AHEAD = timedelta(days=400)
 MOST_COMPARED = 2000
 MOST_DIFFERENCES = 50
@@ -51,13 +50,6 @@ class ExplainRequest(OtherSchedule, frozen=True, forbid_unknown_fields=True, kw_
     compare: Annotated[OtherSchedule | None, about("Another one, to see where they differ.")] = None
 
 
-class ClockChange(msgspec.Struct, frozen=True, kw_only=True):
-    """When the clock of the zone changes."""
-
-    at: Annotated[datetime, about("The instant.")]
-    text: Annotated[str, about("What it does, in English.")]
-
-
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
     """An instant that only one of two schedules has."""
 
@@ -80,7 +72,6 @@ class Explained(Preview, frozen=True, kw_only=True):
     """A schedule in words, with its next occurrences."""
 
     kind: Annotated[str, about("cron, recurrence, interval or once.")]
-    clock_changes: Annotated[list[ClockChange], about("Of its zone, in the next 400 days.")]
     difference: Annotated[Differences | None, about("Where the other schedule differs.")]
 
 
@@ -103,29 +94,8 @@ def explain_schedule(wish: ExplainRequest, now: datetime) -> Explained:
     return Explained(
         **fields,
         kind=schedule.kind,
-        clock_changes=clock_changes(schedule.timezone, now, now + AHEAD)
-        if schedule.kind != "interval"
-        else [],
         difference=None if wish.compare is None else _differences(schedule, wish.compare, now),
     )
-
-
-def clock_changes(timezone: str, start: datetime, end: datetime) -> list[ClockChange]:
-    """When the clock of a zone changes between two instants, and by how much."""
-    found = []
-    first, last = int(start.timestamp()), int(end.timestamp())
-    for (_, before), (at, offset) in pairwise(zone(timezone).changes(first, last)):
-        if at > last:
-            break
-        moment = datetime.fromtimestamp(at, UTC)
-        info = zone(timezone).info
-        was, is_ = (moment - timedelta(seconds=1)).astimezone(info), moment.astimezone(info)
-        length = _length(abs(offset - before))
-        shown = (was + timedelta(seconds=1)).replace(microsecond=0)
-        way, between = ("forward", "do not exist") if offset > before else ("back", "exist twice")
-        text = f"{shown:%H:%M} becomes {is_:%H:%M}, times in between {between}"
-        found.append(ClockChange(at=moment, text=f"{is_:%d %B %Y}: clocks go {way} {length}: {text}"))
-    return found
 
 
 def find_zones(text: str, now: datetime) -> list[ZoneFound]:
@@ -162,9 +132,3 @@ def _differences(schedule: Schedule, other: OtherSchedule, now: datetime) -> Dif
             Difference(at=at, only_in="second" if which else "first") for at, which in found.differences
         ],
     )
-
-
-def _length(seconds: int) -> str:
-    hours, minutes = divmod(seconds // 60, 60)
-    parts = [f"{hours} h" if hours else "", f"{minutes} min" if minutes else ""]
-    return " ".join(part for part in parts if part) or f"{seconds} s"

@@ -10,6 +10,7 @@ from msgspec import Meta, field
 
 from sexton.errors import InvalidField
 from sexton.jobs.change import find
+from sexton.jobs.clock_change import ClockChange, changes_ahead
 from sexton.jobs.spec import JobSpec
 from sexton.jobs.stored import StoredJob
 from sexton.jobs.timing import first_occurrence, read_schedule
@@ -41,6 +42,9 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
     warnings: Annotated[list[str], Meta(description="Other readings of the schedule.")] = field(
         default_factory=list
     )
+    clock_changes: Annotated[
+        list[ClockChange], Meta(description="Of its zone in the next 400 days, and what they do to it.")
+    ] = field(default_factory=list)
 
 
 def preview(spec: JobSpec, *, count: int = 10, now: datetime) -> Preview:
@@ -59,7 +63,7 @@ async def preview_job(context: Context, ref: str, *, count: int = 10) -> Preview
         raise not_found("job", ref)
     job = StoredJob(dict(row))
     if row["scheduled_at"] is None:
-        return _answer(job.schedule, [])
+        return _answer(job.schedule, [], row["now"])
     start = row["now"] if job.status == "paused" else min(row["now"], row["scheduled_at"] - MICROSECOND)
     if job.schedule.move is not None and job.schedule.move.to == row["scheduled_at"] > start:
         start = (
@@ -88,13 +92,14 @@ def _preview(schedule: Schedule, start: datetime, count: int, left: int | None) 
                 skipped=occurrence.skipped,
             )
         )
-    return _answer(schedule, found)
+    return _answer(schedule, found, start)
 
 
-def _answer(schedule: Schedule, occurrences: list[PreviewedTime]) -> Preview:
+def _answer(schedule: Schedule, occurrences: list[PreviewedTime], start: datetime) -> Preview:
     return Preview(
         explanation=schedule.explain(),
         timezone=schedule.timezone,
         occurrences=occurrences,
         warnings=list(schedule.warnings),
+        clock_changes=changes_ahead(schedule, start) if occurrences else [],
     )

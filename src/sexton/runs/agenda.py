@@ -21,8 +21,8 @@ from asyncpg import Record
 
 from sexton import clock
 from sexton.errors import InvalidField, SextonError
+from sexton.jobs.clock_change import ClockChange, clock_changes
 from sexton.jobs.planning import schedule_of
-from sexton.jobs.playground import ClockChange, clock_changes
 from sexton.model import encode_id
 from sexton.postgres.migrate import shard_count
 from sexton.postgres.transaction import Context, query

@@ -21,6 +21,9 @@ from sexton.refusal import not_found
 from sexton.runs.read import attempt_of, decoded, key_of
 from sexton.runs.view import DeadGroup, DeadLetter
 
+# Of each group is told how many died in each of so many hours.
+HOURS = 24
+
 
 async def list_dead(
     context: Context,
@@ -61,10 +64,17 @@ async def get_dead(context: Context, run_id: int) -> DeadLetter:
 
 async def list_groups(context: Context, *, job: int | None = None, limit: int = 100) -> list[DeadGroup]:
     """Dead letters by cause, the largest group first."""
+    hours: dict[tuple[str, str], list[int]] = {}
+    for row in await context.fetch(
+        "reading/list_dead_hours", namespace=context.namespace, job_id=job, now=context.now
+    ):
+        hours.setdefault((row["error_group"], row["reason"]), [0] * HOURS)[row["hour"]] += row["letters"]
+    named = [name for name in DeadGroup.__struct_fields__ if name not in ("latest_run_id", "hours")]
     groups = [
         DeadGroup(
-            **{name: row[name] for name in DeadGroup.__struct_fields__ if name != "latest_run_id"},
+            **{name: row[name] for name in named},
             latest_run_id=encode_id("r", row["latest_run"]),
+            hours=hours.get((row["error_group"], row["reason"]), [0] * HOURS),
         )
         for row in await context.fetch(
             "reading/list_dead_groups", namespace=context.namespace, job_id=job, limit=limit

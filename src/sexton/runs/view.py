@@ -161,6 +161,7 @@ class DeadGroup(msgspec.Struct, frozen=True, kw_only=True):
     last_died_at: Annotated[datetime, about("The latest.")]
     latest_error: Annotated[str | None, about("The latest error, in full.")] = None
     latest_run_id: Annotated[str, about("The run it belongs to.")]
+    hours: Annotated[list[int], about("How many died in each of the last 24 hours, the oldest first.")]
 
 
 class NodeView(msgspec.Struct, frozen=True, kw_only=True):

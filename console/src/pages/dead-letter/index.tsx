@@ -7,15 +7,15 @@ import { call, callExact } from '@/api/client'
 import { parseExact, writeExact } from '@/api/exact'
 import type { DeadLetter } from '@/api/schema'
 import { useSession } from '@/frame/session'
-import { t } from '@/i18n'
+import { t, tn } from '@/i18n'
 import { useConfirm } from '@/parts/Confirm'
-import { Code } from '@/parts/Copy'
+import { ErrorText } from '@/parts/ErrorText'
 import { Json } from '@/parts/Json'
 import { tell } from '@/parts/notify'
 import { Answer, Columns, Facts, Failure, Page, Panel, Stack } from '@/parts/Page'
 import { Status } from '@/parts/Status'
 import { Time } from '@/parts/Time'
-import { firstLine } from '../dead'
+import classes from './DeadLetter.module.css'
 
 export default function Letter() {
   const { run = '' } = useParams()
@@ -72,18 +72,18 @@ function Shown({ letter }: { letter: DeadLetter }) {
       {error !== null && <Alert color="red" p={0}><Failure error={error} /></Alert>}
       <Columns side>
         <Stack>
-          <Panel title={t('What went wrong')}>{letter.error?.includes('\n') ? <Code>{letter.error}</Code> : <p>{firstLine(letter.error ?? t('nothing was told'))}</p>}</Panel>
+          <Panel title={t('What went wrong')}><ErrorText text={letter.error ?? t('nothing was told')} open /></Panel>
           <Panel
             title={t('Payload')}
             right={session.may('operator') && (payload === null ? <Button variant="subtle" onClick={() => setPayload(writeExact(letter.payload ?? null))}>{t('Edit')}</Button> : <Button variant="subtle" color="gray" onClick={() => setPayload(null)}>{t('As it was')}</Button>)}
           >
             {payload === null ? <Json value={letter.payload} /> : <Textarea autosize minRows={4} aria-label={t('Payload')} value={payload} onChange={(event) => setPayload(event.currentTarget.value)} styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }} />}
           </Panel>
-          <Panel title={t('Tries')}>
-            {(letter.attempts ?? []).map((attempt) => (
-              <div key={attempt.attempt}>
-                <p><strong>{t('Try {number}', { number: attempt.attempt })}</strong> <Status status={attempt.outcome} /> <Time at={attempt.started_at} show="both" seconds /></p>
-                {attempt.error && <Code>{attempt.error}</Code>}
+          <Panel title={tn('{count} try', '{count} tries', letter.attempts?.length ?? 0)} flush>
+            {(letter.attempts ?? []).map((attempt, index) => (
+              <div key={index} className={classes.attempt}>
+                <p><strong>{t('Try {number}', { number: attempt.attempt })}</strong> <Status status={attempt.outcome} /> <Time at={attempt.started_at} show="both" seconds="ms" /></p>
+                {attempt.error && <ErrorText text={attempt.error} title={attempt.error !== letter.error} />}
               </div>
             ))}
           </Panel>

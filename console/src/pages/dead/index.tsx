@@ -11,8 +11,11 @@ import { number, t, tn } from '@/i18n'
 import { useConfirm } from '@/parts/Confirm'
 import { DataTable, type Filters } from '@/parts/DataTable'
 import { Empty } from '@/parts/Empty'
+import { toldBy } from '@/parts/error'
+import { ErrorText } from '@/parts/ErrorText'
 import { tell } from '@/parts/notify'
 import { Answer, Page, Panel } from '@/parts/Page'
+import { Spark } from '@/parts/Spark'
 import { Status } from '@/parts/Status'
 import { Time } from '@/parts/Time'
 import { Redrive } from './Redrive'
@@ -45,7 +48,7 @@ export default function Dead() {
         <Tabs.Panel value="groups">
           <Answer query={groups}>
             {(found) => found.length === 0 ? <Panel><NOTHING /></Panel> : (
-              <div className={classes.groups}>{found.map((group) => <Group key={group.error_group + group.reason} group={group} redrive={() => setRedrive({ filter: { error_group: group.error_group }, name: firstLine(group.latest_error ?? group.error_group), count: group.letters })} refresh={refresh} />)}</div>
+              <div className={classes.groups}>{found.map((group) => <Group key={group.error_group + group.reason} group={group} redrive={() => setRedrive({ filter: { error_group: group.error_group }, name: toldBy(group.latest_error ?? group.error_group).title, count: group.letters })} refresh={refresh} />)}</div>
             )}
           </Answer>
         </Tabs.Panel>
@@ -56,16 +59,12 @@ export default function Dead() {
   )
 }
 
-export function firstLine(text: string): string {
-  return text.split('\n').findLast((line) => line.trim().length > 0)?.trim() ?? text
-}
-
 function Group({ group, redrive, refresh }: { group: DeadGroup; redrive: () => void; refresh: () => Promise<unknown> }) {
   const session = useSession()
   const ask = useConfirm()
   const discard = () => ask({
     title: t('Discard dead letters'),
-    object: firstLine(group.latest_error ?? group.error_group),
+    object: toldBy(group.latest_error ?? group.error_group).title,
     effect: tn('{count} dead letter is discarded for good; its run stays in the history as dead.', '{count} dead letters are discarded for good; their runs stay in the history as dead.', group.letters),
     verb: tn('Discard {count}', 'Discard {count}', group.letters),
     destructive: true,
@@ -83,10 +82,18 @@ function Group({ group, redrive, refresh }: { group: DeadGroup; redrive: () => v
         <span className="quiet">{tn('in {count} job', 'in {count} jobs', group.jobs)}</span>
       </div>
       <div className={classes.middle}>
-        <Link to={`/dead?error_group=${encodeURIComponent(group.error_group)}`} className="link">{firstLine(group.latest_error ?? group.error_group)}</Link>
-        <p className="quiet">
-          <Status status="dead" label={t(group.reason)} /> {t('first')} <Time at={group.first_died_at} /> · {t('last')} <Time at={group.last_died_at} /> · {t('sample')} <Link to={`/dead/${group.latest_run_id}`} className="mono">{group.latest_run_id}</Link>
+        <Link to={`/dead?error_group=${encodeURIComponent(group.error_group)}`} className="link">{toldBy(group.latest_error ?? group.error_group).title}</Link>
+        <p className={classes.facts}>
+          <Status status="dead" label={t(group.reason)} />
+          <span>{t('first')} <Time at={group.first_died_at} show="both" /></span>
+          <span>{t('last')} <Time at={group.last_died_at} show="both" /></span>
+          <span>{t('sample')} <Link to={`/dead/${group.latest_run_id}`} className="mono">{group.latest_run_id}</Link></span>
         </p>
+        {group.latest_error && <ErrorText text={group.latest_error} title={false} />}
+      </div>
+      <div className={classes.hours}>
+        <Spark values={group.hours} tone="bad" height={28} label={t('Died in each of the last 24 hours, now on the right: {counts}', { counts: group.hours.join(', ') })} />
+        <span className="quiet">{t('last 24 hours')}</span>
       </div>
       {session.may('operator') && (
         <div className={classes.actions}>
@@ -128,6 +135,6 @@ function makeColumns(): ColumnDef<DeadLetter>[] {
     { id: 'run', header: () => t('Run'), cell: ({ row: { original: letter } }) => <Link to={`/dead/${letter.run_id}`} className="mono quiet">{letter.run_id}</Link>, meta: { hide: 'sm', width: 110 } },
     { id: 'died', header: () => t('Died'), cell: ({ row: { original: letter } }) => <Time at={letter.died_at} show="both" />, meta: { width: 190, narrow: 86 } },
     { id: 'tries', header: () => t('Tries'), cell: ({ row: { original: letter } }) => <span className="num">{letter.attempt ?? ''}</span>, meta: { align: 'right', hide: 'md', width: 60 } },
-    { id: 'error', header: () => t('What went wrong'), cell: ({ row: { original: letter } }) => <span className="quiet" title={letter.error ?? ''}>{firstLine(letter.error ?? '')}</span>, meta: { hide: 'sm' } },
+    { id: 'error', header: () => t('What went wrong'), cell: ({ row: { original: letter } }) => <span className="quiet" title={letter.error ?? ''}>{toldBy(letter.error ?? '').title}</span>, meta: { hide: 'sm' } },
   ]
 }

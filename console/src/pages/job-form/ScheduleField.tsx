@@ -2,15 +2,18 @@
 import { Checkbox, Group, NumberInput, SegmentedControl, Select, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { t } from '@/i18n'
-import { DAYS, intervalText, kindOf, recurrenceText, type Frequency, type Recurrence } from './schedule'
+import { dayOf } from '@/parts/instant'
+import { begin, DAYS, FIRST_RULE, intervalText, kindOf, recurrenceOf, recurrenceText, type Frequency, type Recurrence } from './schedule'
 
 interface Props {
   value: string
   onChange(text: string): void
   error?: string | undefined
+  /** The wall clock of the schedule. */
+  zone: string
 }
 
-export function ScheduleField({ value, onChange, error }: Props) {
+export function ScheduleField({ value, onChange, error, zone }: Props) {
   const [mode, setMode] = useState<string>(() => kindOf(value))
   return (
     <div>
@@ -19,7 +22,10 @@ export function ScheduleField({ value, onChange, error }: Props) {
         fullWidth
         aria-label={t('How to write the schedule')}
         value={mode}
-        onChange={setMode}
+        onChange={(next) => {
+          setMode(next)
+          onChange(begin(next, value, dayOf(new Date(Date.now() + 86_400_000), zone)))
+        }}
         data={[
           { value: 'text', label: t('Cron or text') },
           { value: 'recurrence', label: t('Recurrence') },
@@ -27,10 +33,10 @@ export function ScheduleField({ value, onChange, error }: Props) {
           { value: 'once', label: t('Once') },
         ]}
       />
-      {mode === 'recurrence' && <RecurrenceBuilder onChange={onChange} />}
+      {mode === 'recurrence' && <RecurrenceBuilder value={value} onChange={onChange} />}
       {mode === 'interval' && <IntervalBuilder value={value} onChange={onChange} />}
       {mode === 'once' && (
-        <TextInput type="datetime-local" label={t('Date and time')} description={t('On the wall clock of the time zone below.')} value={/^\d{4}-/.test(value) ? value.slice(0, 16) : ''} onChange={(event) => onChange(event.currentTarget.value)} />
+        <TextInput type="datetime-local" label={t('Date and time')} description={t('On the wall clock of the time zone below.')} min={`${dayOf(new Date(), zone)}T00:00`} value={/^\d{4}-/.test(value) ? value.slice(0, 16) : ''} onChange={(event) => onChange(event.currentTarget.value)} />
       )}
       <TextInput
         mt={mode === 'text' ? 0 : 'xs'}
@@ -38,6 +44,8 @@ export function ScheduleField({ value, onChange, error }: Props) {
         description={mode === 'text' ? t('A cron line, an RRULE, every 15m, @daily, an instant, in 10m: paste anything.') : undefined}
         required
         placeholder="0 9 * * 1-5"
+        autoComplete="off"
+        spellCheck={false}
         value={value}
         onChange={(event) => onChange(event.currentTarget.value)}
         error={error}
@@ -59,16 +67,14 @@ function IntervalBuilder({ value, onChange }: { value: string; onChange(text: st
   )
 }
 
-function RecurrenceBuilder({ onChange }: { onChange(text: string): void }) {
-  const [rule, setRule] = useState<Recurrence>({ frequency: 'WEEKLY', interval: 1, days: ['MO'], monthDay: 1, time: '09:00', count: null })
-  const change = (next: Partial<Recurrence>) => {
-    const made = { ...rule, ...next }
-    setRule(made)
-    onChange(recurrenceText(made))
-  }
+function RecurrenceBuilder({ value, onChange }: { value: string; onChange(text: string): void }) {
+  const read = recurrenceOf(value)
+  const rule = read ?? FIRST_RULE
+  const change = (next: Partial<Recurrence>) => onChange(recurrenceText({ ...rule, ...next }))
   const names: Record<string, string> = { MO: t('Mon'), TU: t('Tue'), WE: t('Wed'), TH: t('Thu'), FR: t('Fri'), SA: t('Sat'), SU: t('Sun') }
   return (
     <div>
+      {!read && <p className="quiet">{t('This rule says more than the fields below can: changing one of them writes it anew.')}</p>}
       <Group gap="xs" align="end">
         <NumberInput label={t('Every')} min={1} w={80} value={rule.interval} onChange={(next) => change({ interval: Number(next) || 1 })} />
         <Select aria-label={t('Unit')} w={130} allowDeselect={false} value={rule.frequency} onChange={(next) => change({ frequency: (next ?? 'WEEKLY') as Frequency })} data={[['MINUTELY', t('minutes')], ['HOURLY', t('hours')], ['DAILY', t('days')], ['WEEKLY', t('weeks')], ['MONTHLY', t('months')], ['YEARLY', t('years')]].map(([value = '', label = '']) => ({ value, label }))} />

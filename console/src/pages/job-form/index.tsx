@@ -1,20 +1,21 @@
 /** One form for a new job, a clone and an edit, with a preview that follows every key. */
-import { Alert, Button, Collapse, Group, NumberInput, Select, TagsInput, Textarea, TextInput } from '@mantine/core'
+import { Alert, Autocomplete, Button, Collapse, Group, NumberInput, Select, Skeleton, TagsInput, Textarea, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { IconChevronDown, IconChevronRight } from '@tabler/icons-react'
-import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
+import { keepPreviousData, useQuery, useQueryClient, type UseQueryResult } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link, useNavigate, useParams, useSearchParams } from 'react-router'
 import { ApiError, call, callExact } from '@/api/client'
 import { NotJson, parseExact, writeExact } from '@/api/exact'
-import type { JobSpec, JobView, Preview, Trial } from '@/api/schema'
-import { t, tn } from '@/i18n'
-import { browserZone, duration } from '@/parts/instant'
+import type { JobSpec, JobView, PreviewInCompany, Trial } from '@/api/schema'
+import { locale, t, tn } from '@/i18n'
+import { browserZone, duration, shortly, validZone } from '@/parts/instant'
 import { tell } from '@/parts/notify'
 import { Answer, Columns, Failure, Page, Panel, Stack } from '@/parts/Page'
 import { Status } from '@/parts/Status'
 import { Time } from '@/parts/Time'
 import { ZoneSelect } from '@/parts/ZoneSelect'
+import { ClockChanges } from '../job/ClockChanges'
 import { definitionOf } from '../job/texts'
 import { ScheduleField } from './ScheduleField'
 import classes from './JobForm.module.css'
@@ -116,6 +117,14 @@ function Form({ before, draft: first }: { before: JobView | null; draft: Draft }
   const set = <K extends keyof Draft>(name: K) => (value: Draft[K]) => setDraft((now) => ({ ...now, [name]: value }))
   const text = (name: 'name' | 'handler' | 'url' | 'payload' | 'targetJson' | 'queue' | 'description' | 'owner') => ({ value: draft[name], onChange: (event: { currentTarget: { value: string } }) => set(name)(event.currentTarget.value) })
   const fieldError = (name: string) => errorAt(error, name)
+  const [asked] = useDebouncedValue({ schedule: draft.schedule.trim(), timezone: draft.timezone, gap: draft.gap, fold: draft.fold, jitter_seconds: draft.jitter_seconds }, 250)
+  const preview = useQuery({
+    queryKey: ['preview', asked],
+    queryFn: ({ signal }) => call('POST /preview', { query: { count: 10 }, body: asked as unknown as JobSpec, signal }),
+    enabled: asked.schedule.length > 0,
+    placeholderData: keepPreviousData,
+    retry: false,
+  })
   const save = async () => {
     setBusy(true)
     setError(null)
@@ -142,13 +151,13 @@ function Form({ before, draft: first }: { before: JobView | null; draft: Draft }
         <Columns side>
           <Stack>
             <Panel title={t('When')}>
-              <ScheduleField value={draft.schedule} onChange={set('schedule')} error={fieldError('schedule')} />
-              <ZoneSelect mt="sm" value={draft.timezone} onChange={set('timezone')} description={t('The wall clock that the schedule is read on. Without one: UTC.')} error={fieldError('timezone')} />
+              <ScheduleField value={draft.schedule} onChange={set('schedule')} zone={draft.timezone ?? 'UTC'} error={fieldError('schedule') ?? errorAt(preview.error, 'schedule')} />
+              <ZoneSelect mt="sm" value={draft.timezone} onChange={set('timezone')} description={t('The wall clock that the schedule is read on. Without one: UTC.')} error={fieldError('timezone') ?? errorAt(preview.error, 'timezone')} />
             </Panel>
             <Panel title={t('What')}>
               <TextInput label={t('Name')} description={t('Unique among live jobs.')} required {...text('name')} error={fieldError('name')} />
               <Select mt="sm" label={t('Target')} allowDeselect={false} value={draft.targetKind} onChange={(value) => set('targetKind')(value ?? 'handler')} data={[{ value: 'handler', label: t('A handler of a worker') }, { value: 'http', label: t('An HTTP request') }, { value: 'json', label: t('Another target, as JSON') }]} />
-              {draft.targetKind === 'handler' && <TextInput mt="sm" label={t('Handler')} description={t('Default: the handler with the name of the job.')} placeholder="sexton.log" {...text('handler')} error={fieldError('target')} />}
+              {draft.targetKind === 'handler' && <HandlerField value={draft.handler} name={draft.name} onChange={set('handler')} error={fieldError('target')} />}
               {draft.targetKind === 'http' && (
                 <Group mt="sm" gap="xs" align="start" wrap="nowrap">
                   <Select label={t('Method')} w={100} allowDeselect={false} data={['POST', 'GET', 'PUT', 'PATCH', 'DELETE']} value={draft.method} onChange={(value) => set('method')(value ?? 'POST')} />
@@ -190,7 +199,7 @@ function Form({ before, draft: first }: { before: JobView | null; draft: Draft }
               <Button variant="default" size="sm" component={Link} to={before ? `/jobs/${before.job_id}` : '/jobs'}>{t('Leave it')}</Button>
             </Group>
           </Stack>
-          <Stack><LivePreview draft={draft} spread={(seconds) => { set('jitter_seconds')(seconds); setMore(true) }} /></Stack>
+          <Stack><LivePreview asked={asked} preview={preview} spread={(seconds) => { set('jitter_seconds')(seconds); setMore(true) }} /></Stack>
         </Columns>
       </form>
     </Page>
@@ -216,56 +225,87 @@ function missedText(value: string | null): string {
   return { SKIP: t('They are recorded, not run.'), RUN_ONCE: t('The latest runs, the others are recorded.'), RUN_ALL: t('Each one runs, one after another.') }[value ?? ''] ?? t('Default: the latest runs once.')
 }
 
-interface Shared extends Preview {
-  shares_minute?: number | null
-  spread_offer?: number | null
+interface Asked {
+  schedule: string
+  timezone: string | null
 }
 
-function LivePreview({ draft, spread }: { draft: Draft; spread: (seconds: number) => void }) {
-  const [asked] = useDebouncedValue({ schedule: draft.schedule.trim(), timezone: draft.timezone, gap: draft.gap, fold: draft.fold, jitter_seconds: draft.jitter_seconds }, 250)
-  const preview = useQuery({
-    queryKey: ['preview', asked],
-    queryFn: ({ signal }) => call('POST /preview', { query: { count: 10 }, body: asked as unknown as JobSpec, signal }) as Promise<Shared>,
-    enabled: asked.schedule.length > 0,
-    placeholderData: keepPreviousData,
-    retry: false,
-  })
+function LivePreview({ asked, preview, spread }: { asked: Asked; preview: UseQueryResult<PreviewInCompany>; spread: (seconds: number) => void }) {
   const failed = preview.error instanceof ApiError ? preview.error : null
+  const data = preview.data
+  const zone = validZone(asked.timezone)
+  const mine = browserZone()
   return (
     <div className={classes.preview} aria-live="polite">
       <Panel title={t('Preview')} right={asked.timezone ?? 'UTC'} flush>
-        {!asked.schedule && <p className={classes.hint}>{t('Write a schedule to see when it fires.')}</p>}
+        {!asked.schedule && (
+          <div className={classes.hint}>
+            <p>{t('Write a schedule to see when it fires.')}</p>
+          </div>
+        )}
+        {asked.schedule && !data && !failed && <div className={classes.hint}><Skeleton height={12} mb={10} /><Skeleton height={12} width="70%" /></div>}
         {failed && (
           <div className={classes.hint}>
             <p className="bad">{failed.message}</p>
             {failed.hint && <p>{failed.hint}</p>}
           </div>
         )}
-        {!failed && preview.data && asked.schedule && (
+        {!failed && data && asked.schedule && (
           <>
-            <p className={classes.words}>{preview.data.explanation}</p>
+            <p className={classes.words}>{data.explanation}</p>
             <ol className={classes.times}>
-              {preview.data.occurrences.map((each) => (
+              {data.occurrences.map((each) => (
                 <li key={each.scheduled_at + each.local} data-skipped={each.skipped ? true : undefined}>
                   <span>
-                    <span className={classes.local}>{each.local.slice(0, 19).replace('T', ' ')} <small>{each.local.slice(19)}</small></span>
+                    <span className={classes.local}>{weekday(each.scheduled_at, zone)}</span>
+                    {zone !== mine && <small>{t('{time} for you', { time: shortly(new Date(each.scheduled_at), mine, new Date(each.scheduled_at)) })}</small>}
                     {each.note && <em>{each.note}</em>}
-                    {each.skipped && <em>{t('skipped')}: {each.skipped}</em>}
+                    {each.skipped && !each.note && <em>{t('skipped')}: {t(each.skipped)}</em>}
                   </span>
                   <span className="quiet"><Time at={each.scheduled_at} zone={asked.timezone} /></span>
                 </li>
               ))}
             </ol>
-            {preview.data.warnings?.map((warning) => <p key={warning} className={classes.hint}>{warning}</p>)}
-            {(preview.data.shares_minute ?? 0) > 1 && (
-              <div className={classes.hint}>
-                <p>{tn('{count} other job fires in the same minute.', '{count} other jobs fire in the same minute.', preview.data.shares_minute ?? 0)}</p>
-                {preview.data.spread_offer ? <Button mt={6} variant="default" onClick={() => spread(preview.data?.spread_offer ?? 0)}>{t('Spread it over {time}', { time: duration(preview.data.spread_offer) })}</Button> : null}
+            {data.warnings.map((warning) => <p key={warning} className={classes.hint}>{warning}</p>)}
+            <ClockChanges changes={data.clock_changes} zone={zone} />
+            {data.shares_minute !== null && (
+              <div className={classes.company}>
+                <span>{data.shares_minute === 0 ? t('No other job fires in its next minute.') : tn('{count} other job fires in its next minute.', '{count} other jobs fire in its next minute.', data.shares_minute)}</span>
+                {data.spread_offer ? <Button variant="default" onClick={() => spread(data.spread_offer ?? 0)}>{t('Spread it over {time}', { time: duration(data.spread_offer) })}</Button> : null}
               </div>
             )}
           </>
         )}
       </Panel>
+    </div>
+  )
+}
+
+/** “Thu 19 Nov, 02:30 CET”, with seconds if it has some. */
+function weekday(at: string, zone: string): string {
+  const instant = new Date(at)
+  return new Intl.DateTimeFormat(locale(), {
+    timeZone: zone, weekday: 'short', day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', hourCycle: 'h23', timeZoneName: 'short',
+    ...(instant.getUTCSeconds() ? { second: '2-digit' } : {}),
+    ...(instant.getTime() - Date.now() > 300 * 86_400_000 ? { year: 'numeric' } : {}),
+  }).format(instant)
+}
+
+/** The handlers of the workers that are up; one that none has is told, as its runs would wait. */
+function HandlerField({ value, name, onChange, error }: { value: string; name: string; onChange: (value: string) => void; error?: string | undefined }) {
+  const workers = useQuery({ queryKey: ['workers'], queryFn: () => call('GET /workers', {}), staleTime: 30_000, retry: false })
+  const having = new Map<string, number>()
+  for (const worker of workers.data ?? []) for (const handler of worker.handlers ?? []) having.set(handler, (having.get(handler) ?? 0) + 1)
+  const meant = value.trim() || name.trim()
+  const count = having.get(meant) ?? 0
+  return (
+    <div>
+      <Autocomplete mt="sm" label={t('Handler')} description={t('Default: the handler with the name of the job.')} placeholder="sexton.log" value={value} onChange={onChange} data={[...having.keys()].toSorted()} limit={20} error={error} />
+      {meant && workers.data && (
+        <p className={count ? classes.served : classes.unserved}>
+          {count ? tn('{count} worker has {handler}.', '{count} workers have {handler}.', count, { handler: meant }) : t('No worker that is up has {handler}: its runs would wait for one.', { handler: meant })}
+        </p>
+      )}
     </div>
   )
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { JobView } from '@/api/schema'
 import { changesOf, draftOf, specOf } from './index'
-import { intervalText, kindOf, recurrenceText } from './schedule'
+import { begin, FIRST_RULE, intervalText, kindOf, recurrenceOf, recurrenceText } from './schedule'
 
 describe('the builders', () => {
   it('write what the server reads', () => {
@@ -9,6 +9,24 @@ describe('the builders', () => {
     expect(recurrenceText({ frequency: 'MONTHLY', interval: 1, days: [], monthDay: -1, time: '00:00', count: null })).toBe('RRULE:FREQ=MONTHLY;BYMONTHDAY=-1;BYHOUR=0;BYMINUTE=0;BYSECOND=0')
     expect(intervalText(15, 'm')).toBe('every 15m')
     expect(['0 9 * * 1', 'every 15m', '2027-01-01T09:00', 'FREQ=DAILY'].map(kindOf)).toEqual(['text', 'interval', 'once', 'recurrence'])
+  })
+})
+
+describe('a builder that is chosen', () => {
+  it('reads what it would have written, and no more', () => {
+    expect(recurrenceOf(recurrenceText(FIRST_RULE))).toEqual({ ...FIRST_RULE, monthDay: null })
+    expect(recurrenceOf('FREQ=MONTHLY;BYMONTHDAY=-1;BYHOUR=6;BYMINUTE=5')).toEqual({ frequency: 'MONTHLY', interval: 1, days: [], monthDay: -1, time: '06:05', count: null })
+    expect(recurrenceOf('FREQ=MONTHLY;BYDAY=-1FR')).toBeNull()
+    expect(recurrenceOf('FREQ=DAILY;UNTIL=20270101')).toBeNull()
+    expect(recurrenceOf('0 9 * * *')).toBeNull()
+  })
+
+  it('begins with something that fires, and keeps what it can read', () => {
+    expect(begin('interval', '0 9 * * *', '2027-01-01')).toBe('every 15m')
+    expect(begin('interval', 'every 3h', '2027-01-01')).toBe('every 3h')
+    expect(begin('once', '', '2027-01-01')).toBe('2027-01-01T09:00')
+    expect(begin('recurrence', '', '')).toBe(recurrenceText(FIRST_RULE))
+    expect(begin('text', 'every 3h', '')).toBe('every 3h')
   })
 })
 

@@ -24,6 +24,32 @@ export function recurrenceText(rule: Recurrence): string {
   return `RRULE:${parts.join(';')}`
 }
 
+export const FIRST_RULE: Recurrence = { frequency: 'WEEKLY', interval: 1, days: ['MO'], monthDay: 1, time: '09:00', count: null }
+
+const PARTS = new Set(['FREQ', 'INTERVAL', 'BYDAY', 'BYMONTHDAY', 'BYHOUR', 'BYMINUTE', 'BYSECOND', 'COUNT'])
+
+/** The rule that the builder would write so; null if it says more than the builder can. */
+export function recurrenceOf(text: string): Recurrence | null {
+  const given = new Map(text.trim().replace(/^RRULE:/i, '').split(';').map((part) => part.toUpperCase().split('=') as [string, string]))
+  const number = (name: string) => (/^-?\d+$/.test(given.get(name) ?? '') ? Number(given.get(name)) : null)
+  const frequency = given.get('FREQ') as Frequency | undefined
+  const days = given.get('BYDAY')?.split(',') ?? []
+  const timed = given.has('BYHOUR') || given.has('BYMINUTE')
+  if (!frequency || [...given.keys()].some((name) => !PARTS.has(name)) || days.some((day) => !(DAYS as readonly string[]).includes(day))) return null
+  if ((timed && (number('BYHOUR') === null || number('BYMINUTE') === null)) || (number('BYSECOND') ?? 0) !== 0) return null
+  if (days.length > 0 && frequency !== 'WEEKLY') return null
+  const two = (value: number | null) => String(value ?? 0).padStart(2, '0')
+  return { frequency, interval: number('INTERVAL') ?? 1, days, monthDay: number('BYMONTHDAY'), time: timed ? `${two(number('BYHOUR'))}:${two(number('BYMINUTE'))}` : '00:00', count: number('COUNT') }
+}
+
+/** What a builder begins with when it is chosen: the text as it is if it can read it. */
+export function begin(mode: string, text: string, tomorrow: string): string {
+  if (mode === 'interval') return kindOf(text) === 'interval' ? text : intervalText(15, 'm')
+  if (mode === 'recurrence') return kindOf(text) === 'recurrence' ? text : recurrenceText(FIRST_RULE)
+  if (mode === 'once') return kindOf(text) === 'once' ? text : `${tomorrow}T09:00`
+  return text
+}
+
 /** “every 1h30m” from 90 minutes. */
 export function intervalText(amount: number, unit: 's' | 'm' | 'h' | 'd'): string {
   return `every ${amount}${unit}`

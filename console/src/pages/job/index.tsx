@@ -18,6 +18,7 @@ import { Status } from '@/parts/Status'
 import { Time } from '@/parts/Time'
 import { runColumns, runKey } from '../runs/columns'
 import { Backfill, PauseUntil } from './dialogs'
+import { Summary } from './Summary'
 import { Accounting, AsText, Changes, NextTen, Trends } from './tabs'
 import classes from './Job.module.css'
 
@@ -50,6 +51,7 @@ export default function Job() {
           {job.status === 'paused' && (
             <Panel><p>{t('Paused')}{job.paused_reason ? `: ${job.paused_reason}` : ''}{job.paused_until ? <> · {t('goes on')} <Time at={job.paused_until} zone={job.timezone} show="both" /></> : ''}</p></Panel>
           )}
+          <Summary job={job} />
           <Columns side>
             <Stack>
               <Tabs value={tab} onChange={(value) => setSearch(value && value !== 'runs' ? { tab: value } : {}, { replace: true })} keepMounted={false}>
@@ -68,8 +70,7 @@ export default function Job() {
               <Panel title={t('Facts')}>
                 <Facts
                   items={[
-                    [t('Last run'), <Time key="l" at={job.last_run_at} zone={job.timezone} show="both" />],
-                    [t('Last outcome'), <Status key="o" status={job.last_outcome} />],
+                    [t('Last outcome'), <span key="o"><Status status={job.last_outcome} /> <Time at={job.last_run_at} zone={job.timezone} /></span>],
                     [t('Queue'), <Link key="q" to={`/queues?queue=${encodeURIComponent(job.queue ?? 'default')}`} className="link">{job.queue ?? 'default'}</Link>],
                     [t('Target'), <code key="t">{targetText(job)}</code>],
                     [t('Owner'), job.owner],
@@ -100,14 +101,15 @@ export function targetText(job: Pick<JobView, 'target'>): string {
 
 function JobRuns({ job }: { job: JobView }) {
   const columns = useMemo(() => runColumns({ job: false }), [])
-  const load = (filters: Filters, cursor: string | null, signal: AbortSignal) => page('GET /jobs/{job}/runs', { path: { job: job.job_id }, query: { include: 'skipped', limit: 50, cursor, ...filters } as never, signal })
+  const load = ({ job: _, ...filters }: Filters, cursor: string | null, signal: AbortSignal) => page('GET /jobs/{job}/runs', { path: { job: job.job_id }, query: { include: 'skipped', limit: 50, cursor, ...filters } as never, signal })
   return (
     <DataTable<RunView>
       name="job-runs"
       label={t('Runs of this job')}
       columns={columns}
       load={load}
-      fixed={{}}
+      // So that the rows of one job are never taken for those of another.
+      fixed={{ job: job.job_id }}
       keyOf={runKey}
       to={(run) => (run.run_id ? `/runs/${run.run_id}` : null)}
       filters={[{ name: 'status', label: t('Status'), options: ['pending', 'running', 'failed', 'waiting', 'success', 'dead', 'cancelled', 'expired', 'skipped'].map((value) => ({ value, label: t(value) })) }]}

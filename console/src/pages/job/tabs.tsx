@@ -14,6 +14,7 @@ import { masked } from '@/parts/Json'
 import { Answer, Failure, Panel } from '@/parts/Page'
 import { Status } from '@/parts/Status'
 import { Time } from '@/parts/Time'
+import { ClockChanges } from './ClockChanges'
 import { asCommand, asCurl, asPython, asYaml } from './texts'
 import classes from './Job.module.css'
 
@@ -37,6 +38,7 @@ export function NextTen({ job, preview }: { job: JobView; preview: UseQueryResul
             ))}
           </ul>
           {data.warnings?.map((warning) => <p key={warning} className={classes.note} style={{ padding: '0 14px 10px' }}>{warning}</p>)}
+          <ClockChanges changes={data.clock_changes ?? []} zone={job.timezone} />
         </>
       )}
     </Answer>

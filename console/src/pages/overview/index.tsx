@@ -1,7 +1,7 @@
 /** Is anything wrong, and what comes next. */
-import { IconAlertTriangle, IconCircleCheck, IconInfoCircle } from '@tabler/icons-react'
-import { useQuery } from '@tanstack/react-query'
-import type { ReactNode } from 'react'
+import { IconAlertOctagon, IconAlertOctagonFilled, IconAlertTriangle, IconAlertTriangleFilled, IconChevronRight, IconCircleCheckFilled, IconInfoCircle } from '@tabler/icons-react'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState, type ReactNode } from 'react'
 import { Link } from 'react-router'
 import { call } from '@/api/client'
 import type { Attention, Figures as Tallied, Overview as Figures } from '@/api/schema'
@@ -12,6 +12,7 @@ import { Chart } from '@/parts/Chart'
 import { Code } from '@/parts/Copy'
 import { duration, shortly } from '@/parts/instant'
 import { Answer, Columns, Page, Panel } from '@/parts/Page'
+import { Spark } from '@/parts/Spark'
 import { Status } from '@/parts/Status'
 import { Time, useNow } from '@/parts/Time'
 import classes from './Overview.module.css'
@@ -26,14 +27,13 @@ export default function Overview() {
         {(data) => (
           <>
             {!data.first_job_fired && <FirstSteps jobs={Object.values(data.jobs).reduce((sum, each) => sum + each, 0)} />}
-            <Wrong items={data.attention} />
+            <Verdict data={data} />
             <Now data={data} />
+            <Tallies data={data} />
             <Columns>
-              <Tally title={t('Last hour')} tally={data.hour} />
-              <Tally title={t('Last day')} tally={data.day} />
+              <NextHour />
+              <Lateness data={data} />
             </Columns>
-            <NextHour />
-            <Lateness data={data} />
           </>
         )}
       </Answer>
@@ -41,29 +41,39 @@ export default function Overview() {
   )
 }
 
-function Wrong({ items }: { items: Attention[] }) {
+/** Is anything wrong? One word in two seconds, and what it is in a line each. */
+function Verdict({ data }: { data: Figures }) {
+  const items = data.attention
   const serious = items.filter((item) => item.severity !== 'info')
+  const tone = toneOfItems(items)
+  const Sign = tone === 'good' ? IconCircleCheckFilled : tone === 'warn' ? IconAlertTriangleFilled : IconAlertOctagonFilled
+  const title = tone === 'good' ? t('Everything runs as it should') : tone === 'warn' ? tn('{count} thing needs attention', '{count} things need attention', serious.length) : t('Something is wrong')
   return (
-    <section className={classes.wrong} data-tone={serious.some((item) => item.severity === 'error') ? 'bad' : serious.length ? 'warn' : 'good'} aria-label={t('What needs attention')}>
-      {serious.length === 0 && (
-        <p className={classes.fine}>
-          <IconCircleCheck size={18} aria-hidden />
-          <strong>{t('Everything runs as it should.')}</strong>
-        </p>
+    <section className={classes.verdict} data-tone={tone} aria-label={t('What needs attention')}>
+      <div className={classes.word}>
+        <Sign size={26} aria-hidden />
+        <div>
+          <strong>{title}</strong>
+          <span className="quiet">{tone === 'good' ? t('Nodes, shards, queues and the last hour were looked at.') : t('Each line leads to what it is about.')} <Time at={data.at} /></span>
+        </div>
+      </div>
+      {items.length > 0 && (
+        <ul className={classes.items}>
+          {items.map((item) => {
+            const Icon = item.severity === 'info' ? IconInfoCircle : item.severity === 'error' ? IconAlertOctagon : IconAlertTriangle
+            const to = linkOf(item)
+            const inside = <><Icon size={16} aria-hidden /><span>{item.text}</span>{to && <IconChevronRight size={14} aria-hidden />}</>
+            return <li key={item.code + item.text} data-severity={item.severity}>{to ? <Link to={to}>{inside}</Link> : <div>{inside}</div>}</li>
+          })}
+        </ul>
       )}
-      {items.map((item) => {
-        const Icon = item.severity === 'info' ? IconInfoCircle : IconAlertTriangle
-        const to = linkOf(item)
-        return (
-          <p key={item.code + item.text} className={classes.item} data-severity={item.severity}>
-            <Icon size={16} aria-hidden />
-            <span>{item.text}</span>
-            {to && <Link to={to}>{t('Look')}</Link>}
-          </p>
-        )
-      })}
     </section>
   )
+}
+
+export function toneOfItems(items: Pick<Attention, 'severity'>[]): 'good' | 'warn' | 'bad' {
+  if (items.some((item) => item.severity === 'error')) return 'bad'
+  return items.some((item) => item.severity === 'warning') ? 'warn' : 'good'
 }
 
 export function linkOf(item: Attention): string | null {
@@ -94,7 +104,7 @@ function Now({ data }: { data: Figures }) {
       {data.shards && <Figure to={cluster ? '/cluster' : null} name={t('Shards led')} value={`${number(data.shards.led)}/${number(data.shards.total)}`} detail={data.shards.led === data.shards.total ? t('all have a leader') : t('some jobs do not fire')} bad={data.shards.led < data.shards.total} />}
       <Figure to="/jobs?sort=next_run_at" name={t('Oldest due')} value={overdue > 1 ? duration(overdue) : t('none')} detail={overdue > 1 ? t('overdue') : t('nothing is overdue')} bad={overdue > 10} />
       <Figure to="/queues" name={t('Waiting')} value={number(data.queue_depth)} detail={t('{count} running', { count: number(data.running) })} bad={false} />
-      <Figure to="/dead" name={t('Dead letters')} value={number(data.dead)} detail={data.dead ? t('to be redriven or discarded') : t('none')} bad={data.dead > 0} />
+      <Figure to="/dead" name={t('Dead letters')} value={number(data.dead)} detail={data.dead ? t('to redrive or discard') : t('none')} bad={data.dead > 0} />
       <Figure to="/jobs" name={t('Jobs')} value={number(data.jobs['active'] ?? 0)} detail={t('{paused} paused', { paused: number(data.jobs['paused'] ?? 0) })} bad={data.problems > 0} />
     </div>
   )
@@ -111,44 +121,74 @@ function Figure({ to, name, value, detail, bad }: { to: string | null; name: str
   return to ? <Link to={to} className={classes.figure} data-bad={bad || undefined}>{inside}</Link> : <div className={classes.figure} data-bad={bad || undefined}>{inside}</div>
 }
 
-function Tally({ title, tally }: { title: string; tally: Tallied }) {
-  const since = tally.since ? `&since=${encodeURIComponent(tally.since)}` : ''
-  const rows: [string, number, string, string][] = [
-    ['fired', tally.fired, t('Fired'), `/runs?trigger=schedule${since}`],
-    ['success', tally.succeeded, t('Succeeded'), `/runs?status=success${since}`],
-    ['late', tally.late, t('Late'), `/runs?late=true${since}`],
-    ['failed', tally.failed, t('Failed tries'), `/runs?status=failed${since}`],
-    ['dead', tally.dead, t('Dead'), `/runs?status=dead${since}`],
-    ['skipped', tally.skipped, t('Skipped'), `/runs?status=skipped&include=skipped${since}`],
+/** The last hour and day: each number leads to its runs. */
+function Tallies({ data }: { data: Figures }) {
+  const rows = [
+    { name: t('Last hour'), tally: data.hour },
+    { name: t('Last day'), tally: data.day },
   ]
-  const share = tally.fired > 0 ? Math.round((tally.on_time / tally.fired) * 1000) / 10 : null
+  const minutes = data.lateness
   return (
-    <Panel title={title} right={share === null ? undefined : t('{share} % on time', { share: number(share, 1) })} flush>
-      <div className={classes.tally}>
-        {rows.map(([state, count, name, to]) => (
-          <Link key={state} to={to} data-state={state} data-none={count === 0 || undefined}>
-            <span className={classes.count}>{number(count)}</span>
-            <span className={classes.what}>{name}</span>
-          </Link>
-        ))}
-      </div>
+    <Panel
+      title={t('What happened')}
+      right={<><span>{t('fired per minute, last hour')}</span><Spark values={minutes.map((each) => each.fired)} tone="good" height={16} label={t('Fired per minute in the last hour: {count} in all', { count: data.hour.fired })} /></>}
+      flush
+    >
+      <table className={classes.tallies}>
+        <thead>
+          <tr>
+            <th scope="col" />
+            {COLUMNS.map((column) => <th key={column.state} scope="col">{t(column.name)}</th>)}
+            <th scope="col">{t('On time')}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(({ name, tally }) => (
+            <tr key={name}>
+              <th scope="row">{name}</th>
+              {COLUMNS.map((column) => (
+                <td key={column.state} data-state={column.state} data-none={tally[column.of] === 0 || undefined}>
+                  <Link to={`/runs?${column.query}&since=${encodeURIComponent(tally.since)}`} aria-label={`${name}, ${t(column.name)}: ${number(tally[column.of])}`}>{number(tally[column.of])}</Link>
+                </td>
+              ))}
+              <td><span className="num quiet">{tally.fired > 0 ? `${number((tally.on_time / tally.fired) * 100, 1)} %` : '–'}</span></td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
     </Panel>
   )
 }
 
+const COLUMNS: { state: string; of: Exclude<keyof Tallied, 'since'>; name: string; query: string }[] = [
+  { state: 'fired', of: 'fired', name: 'Fired', query: 'trigger=schedule' },
+  { state: 'success', of: 'succeeded', name: 'Succeeded', query: 'status=success' },
+  { state: 'late', of: 'late', name: 'Late', query: 'late=true' },
+  { state: 'failed', of: 'failed', name: 'Failed', query: 'status=dead,expired,failed' },
+  { state: 'skipped', of: 'skipped', name: 'Skipped', query: 'status=skipped&include=skipped' },
+]
+
+/** What fires in each of the next minutes: the herd is to be seen, and who belongs to it. */
 function NextHour() {
   const zone = useZone()
   const now = useNow()
   const asked = useQuery({ queryKey: ['upcoming'], queryFn: () => call('GET /upcoming', { query: { minutes: 60 } }), refetchInterval: 60_000 })
+  const [picked, setPicked] = useState<string | null>(null)
+  const queries = useQueryClient()
   return (
     <Panel title={t('The next 60 minutes')} right={asked.data ? tn('{count} firing', '{count} firings', asked.data.minutes.reduce((sum, each) => sum + each.firings, 0)) : undefined}>
       <Answer query={asked}>
         {(data) => {
           const most = data.minutes.reduce((best, each) => (each.firings > best.firings ? each : best), { at: data.start, firings: 0, jobs: 0 })
+          const shown = data.minutes.find((each) => each.at === picked) ?? most
           return (
             <>
               <Bars
+                height={110}
                 label={t('Firings per minute; most at {time}: {count}', { time: shortly(new Date(most.at), zone, now), count: most.firings })}
+                picked={shown.at}
+                pick={setPicked}
+                point={(at) => void queries.prefetchQuery(minuteQuery(at))}
                 bars={data.minutes.map((each, index) => ({
                   key: each.at,
                   value: each.firings,
@@ -156,6 +196,7 @@ function NextHour() {
                   tick: index % 10 === 0 ? shortly(new Date(each.at), zone, now) : undefined,
                 }))}
               />
+              {shown.firings > 0 && <MinuteJobs at={shown.at} firings={shown.firings} busiest={shown.at === most.at} />}
               {data.estimated && <p className={classes.note}>{t('An estimate: there are too many jobs to work each one out.')}</p>}
             </>
           )
@@ -165,13 +206,36 @@ function NextHour() {
   )
 }
 
+const NAMED = 12
+
+function minuteQuery(at: string) {
+  const end = new Date(new Date(at).getTime() + 60_000).toISOString()
+  return { queryKey: ['upcoming', 'minute', at], queryFn: () => call('GET /calendar', { query: { start: at, end, kinds: 'jobs' } }), staleTime: 60_000 }
+}
+
+/** The jobs of one minute, each a link. */
+function MinuteJobs({ at, firings, busiest }: { at: string; firings: number; busiest: boolean }) {
+  const zone = useZone()
+  const now = useNow()
+  const asked = useQuery({ ...minuteQuery(at), retry: false })
+  const jobs = new Map(asked.data?.entries.filter((each) => each.job_id).map((each) => [each.job_id ?? '', each.title]))
+  return (
+    <p className={classes.minute} aria-live="polite">
+      <strong className="num">{shortly(new Date(at), zone, now)}</strong> <span className="quiet">{tn('{count} firing', '{count} firings', firings)}{busiest ? `, ${t('the busiest minute')}` : ''}:</span>{' '}
+      {[...jobs].slice(0, NAMED).map(([id, title], index) => <span key={id}>{index > 0 && ', '}<Link to={`/jobs/${id}`}>{title}</Link></span>)}
+      {jobs.size > NAMED && <> <Link to={`/calendar?view=day&date=${at.slice(0, 10)}`}>{tn('and {count} more', 'and {count} more', jobs.size - NAMED)}</Link></>}
+      {jobs.size === 0 && <span className="quiet">{asked.isPending ? '…' : t('the calendar has them')}</span>}
+    </p>
+  )
+}
+
 const milliseconds = (value: number) => duration(value / 1000)
 
 function Lateness({ data }: { data: Figures }) {
   const points = data.lateness
   const any = points.some((point) => point.fired > 0)
   return (
-    <Panel title={t('Lateness, last hour')} right={<span>{t('from due to the start of the first try')} · <Time at={data.at} /></span>}>
+    <Panel title={t('Lateness, last hour')} right={t('from due to the start of the first try')}>
       {any ? (
         <Chart
           label={t('Lateness over the last hour')}

@@ -1,44 +1,75 @@
-/** nominal → due → fired → claimed → started → finished, with the waits between them named. */
-import type { RunDetail, RunWait } from '@/api/schema'
+/** nominal → due → fired → started → finished: a bar to scale, and below it each moment with the wait before it named. */
+import { Tooltip } from '@mantine/core'
+import type { RunDetail } from '@/api/schema'
 import { t } from '@/i18n'
 import { duration } from '@/parts/instant'
 import { Time } from '@/parts/Time'
+import { momentsOf, offsetText, placesOf, spansOf, type Span } from './timeline'
 import classes from './Run.module.css'
 
-export interface Step {
-  name: string
-  at: string
-  /** What lay before it. */
-  wait: Pick<RunWait, 'seconds' | 'cause'> | null
-}
-
-/** The nominal time, and where each wait of the run ended. */
-export function stepsOf(run: Pick<RunDetail, 'scheduled_at' | 'waits'>): Step[] {
-  return [{ name: 'nominal', at: run.scheduled_at, wait: null }, ...run.waits.map((wait) => ({ name: wait.to, at: wait.at, wait }))]
-}
+type Told = Pick<RunDetail, 'scheduled_at' | 'status' | 'waits'>
 
 function titleOf(name: string): string {
   return { nominal: t('Scheduled'), due: t('Due'), fired: t('Fired'), started: t('Started'), failed: t('Failed'), finished: t('Finished'), now: t('Now') }[name] ?? name
 }
 
-export function Timeline({ run }: { run: Pick<RunDetail, 'scheduled_at' | 'waits'> }) {
+/** “4.2 s: no free slot”, or what was done in that time. */
+function spanText(span: Span): string {
+  const what = span.kind === 'waiting' ? (span.cause ?? quietCause(span)) : span.kind === 'failed' ? t('try {number}, failed', { number: span.attempt ?? 1 }) : t('try {number}', { number: span.attempt ?? 1 })
+  return what ? `${duration(span.seconds)}: ${what}` : duration(span.seconds)
+}
+
+/** What a wait that is too short for a cause was spent on. */
+function quietCause(span: Span): string {
+  if (span.from === 'nominal') return t('its own offset')
+  if (span.to === 'fired') return t('until the scheduler fired it')
+  if (span.from === 'fired') return t('until a worker took it')
+  return t('waiting')
+}
+
+export function Timeline({ run }: { run: Told }) {
+  const spans = spansOf(run)
+  const places = placesOf(spans)
+  const sum = (kinds: Span['kind'][]) => spans.filter((span) => kinds.includes(span.kind)).reduce((total, span) => total + span.seconds, 0)
+  const whole = sum(['waiting', 'running', 'failed'])
+  const worked = sum(['running', 'failed'])
   return (
-    <ol className={classes.timeline}>
-      {stepsOf(run).map((step, index) => (
-        <li key={index}>
-          {step.wait && (
-            <span className={classes.gap} data-long={step.wait.seconds >= 1 || undefined}>
-              <span>{duration(step.wait.seconds)}</span>
-              {step.wait.cause && <em>{step.wait.cause}</em>}
-            </span>
-          )}
-          <span className={classes.step} data-name={step.name}>
-            <span className={classes.dot} aria-hidden />
-            <strong>{titleOf(step.name)}</strong>
-            <Time at={step.at} show="clock" seconds />
-          </span>
-        </li>
-      ))}
-    </ol>
+    <div className={classes.timeline}>
+      {spans.length > 0 && (
+        <>
+          <div className={classes.sums}>
+            <span><i data-kind="waiting" />{t('waiting')} <strong className="num">{duration(whole - worked)}</strong></span>
+            <span><i data-kind="running" />{t('running')} <strong className="num">{duration(worked)}</strong></span>
+            <span className="quiet">{t('in all')} <span className="num">{duration(whole)}</span></span>
+          </div>
+          <div className={classes.track} role="img" aria-label={spans.map((span) => `${titleOf(span.from)} → ${titleOf(span.to)}: ${spanText(span)}`).join('; ')}>
+            {spans.map((span, index) => {
+              const place = places[index] ?? { left: 0, width: 0 }
+              return (
+                <Tooltip key={index} label={`${titleOf(span.from)} → ${titleOf(span.to)} · ${spanText(span)}`} openDelay={0}>
+                  <div className={classes.span} data-kind={span.kind} style={{ left: `${place.left}%`, width: `${place.width}%` }}>
+                    {place.width > 9 && <span>{duration(span.seconds)}</span>}
+                  </div>
+                </Tooltip>
+              )
+            })}
+          </div>
+        </>
+      )}
+      <ol className={classes.moments}>
+        {momentsOf(run).map((moment, index) => {
+          const span = spans.findLast((each) => Math.abs(each.offset + each.seconds - moment.offset) < 0.0005)
+          return (
+            <li key={index} data-name={moment.name} data-kind={index > 0 ? span?.kind : undefined} data-long={(span?.kind === 'waiting' && span.seconds >= 1) || undefined}>
+              <span className={classes.dot} aria-hidden />
+              <strong>{titleOf(moment.name)}</strong>
+              <span className={classes.offset}>{offsetText(moment.offset)}</span>
+              <span className={classes.clock}><Time at={moment.at} show="clock" seconds="ms" /></span>
+              <span className={classes.cause}>{index > 0 && span ? spanText(span) : ''}</span>
+            </li>
+          )
+        })}
+      </ol>
+    </div>
   )
 }

@@ -8,7 +8,7 @@ import type { Attempt, LogLine, RunDetail } from '@/api/schema'
 import { useSession } from '@/frame/session'
 import { t, tn } from '@/i18n'
 import { useConfirm } from '@/parts/Confirm'
-import { Code } from '@/parts/Copy'
+import { ErrorText } from '@/parts/ErrorText'
 import { duration } from '@/parts/instant'
 import { Json } from '@/parts/Json'
 import { tell, tellFailure } from '@/parts/notify'
@@ -56,7 +56,7 @@ export default function Run() {
           actions={<Actions run={run} />}
         >
           {run.waiting_for && <Alert color="blue" title={t('Waiting')}>{run.waiting_for}</Alert>}
-          {run.error && run.status !== 'success' && <Alert color={run.status === 'dead' ? 'red' : 'yellow'} title={run.reason ? `${t(run.status)}: ${run.reason}` : t('What went wrong')}><ErrorText text={run.error} /></Alert>}
+          {run.error && run.status !== 'success' && <Alert color={run.status === 'dead' ? 'red' : 'yellow'} title={run.reason ? `${t(run.status)}: ${t(run.reason)}` : t('What went wrong')}><ErrorText text={run.error} /></Alert>}
           <Panel title={t('What happened when')}><Timeline run={run} /></Panel>
           <Columns side>
             <Stack>
@@ -98,20 +98,16 @@ function isProgress(value: unknown): value is { fraction: number; text?: string 
   return typeof value === 'object' && value !== null && typeof (value as { fraction?: unknown }).fraction === 'number'
 }
 
-function ErrorText({ text }: { text: string }) {
-  return text.includes('\n') ? <Code>{text}</Code> : <span style={{ overflowWrap: 'anywhere' }}>{text}</span>
-}
-
 function Attempts({ attempts }: { attempts: Attempt[] }) {
   return (
     <Panel title={tn('{count} try', '{count} tries', attempts.length)} flush>
       {attempts.length === 0 && <p className={classes.none}>{t('It has not been tried yet.')}</p>}
-      {attempts.map((attempt) => (
-        <div key={attempt.attempt} className={classes.attempt}>
+      {attempts.map((attempt, index) => (
+        <div key={index} className={classes.attempt}>
           <header>
             <strong>{t('Try {number}', { number: attempt.attempt })}</strong>
             <Status status={attempt.outcome} />
-            <span className="quiet"><Time at={attempt.started_at} show="clock" seconds />{attempt.started_at && attempt.finished_at ? ` · ${duration((new Date(attempt.finished_at).getTime() - new Date(attempt.started_at).getTime()) / 1000)}` : ''}{attempt.worker_id ? ` · ${attempt.worker_id}` : ''}</span>
+            <span className="quiet"><Time at={attempt.started_at} show="clock" seconds="ms" />{attempt.started_at && attempt.finished_at ? ` · ${duration((new Date(attempt.finished_at).getTime() - new Date(attempt.started_at).getTime()) / 1000)}` : ''}{attempt.worker_id ? ` · ${attempt.worker_id}` : ''}</span>
           </header>
           {attempt.error && <ErrorText text={attempt.error} />}
         </div>
@@ -136,7 +132,7 @@ function Log({ id, first, live, going }: { id: string; first: LogLine[]; live: L
         <div ref={end} className={classes.log} tabIndex={0} role="log" aria-label={t('Log of {id}', { id })}>
           {lines.map((line, index) => (
             <div key={index} data-level={line.level.toLowerCase()}>
-              <Time at={line.at} show="clock" seconds /> <span>{line.level}</span> <span>{line.message}</span>
+              <Time at={line.at} show="clock" seconds="ms" /> <span>{line.level}</span> <span>{line.message}</span>
             </div>
           ))}
         </div>

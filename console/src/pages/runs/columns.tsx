@@ -3,6 +3,7 @@ import type { ColumnDef } from '@tanstack/react-table'
 import { Link } from 'react-router'
 import type { RunView } from '@/api/schema'
 import { t, tn } from '@/i18n'
+import { toldBy } from '@/parts/error'
 import { duration } from '@/parts/instant'
 import { Status } from '@/parts/Status'
 import { Time } from '@/parts/Time'
@@ -23,7 +24,7 @@ export function runColumns({ job = true }: { job?: boolean } = {}): ColumnDef<Ru
           {run.attempt > 1 && <span className="quiet num" title={tn('{count} try', '{count} tries', run.attempt)}>×{run.attempt}</span>}
         </span>
       ),
-      meta: { width: 126, narrow: 112 },
+      meta: { width: 116, narrow: 112 },
     },
     job
       ? {
@@ -41,11 +42,11 @@ export function runColumns({ job = true }: { job?: boolean } = {}): ColumnDef<Ru
           {run.trigger && run.trigger !== 'schedule' && <span className={classes.tag}>{t(run.trigger)}</span>}
         </span>
       ),
-      meta: { hide: 'sm', width: 148 },
+      meta: { hide: 'sm', width: job ? 138 : 88 },
     },
-    { id: 'scheduled', header: () => t('Scheduled'), cell: ({ row: { original: run } }) => <Time at={run.scheduled_at} show="both" seconds />, meta: { width: job ? 216 : 200, narrow: 92 } },
-    { id: 'late', header: () => t('Late by'), cell: ({ row: { original: run } }) => <span className={(run.late_seconds ?? 0) >= 1 ? 'warn num' : 'quiet num'}>{duration(run.late_seconds)}</span>, meta: { align: 'right', hide: 'md', width: 82 } },
-    { id: 'took', header: () => t('Took'), cell: ({ row: { original: run } }) => <span className="num">{took(run)}</span>, meta: { align: 'right', hide: 'sm', width: 82 } },
+    { id: 'scheduled', header: () => t('Scheduled'), cell: ({ row: { original: run } }) => <Time at={run.scheduled_at} show="both" seconds />, meta: { width: 184, narrow: 92 } },
+    { id: 'late', header: () => t('Late by'), cell: ({ row: { original: run } }) => <span className={(run.late_seconds ?? 0) >= 1 ? 'warn num' : 'quiet num'}>{duration(run.late_seconds)}</span>, meta: { align: 'right', hide: 'md', width: job ? 82 : 70 } },
+    { id: 'took', header: () => t('Took'), cell: ({ row: { original: run } }) => <span className="num">{took(run)}</span>, meta: { align: 'right', hide: 'sm', width: job ? 82 : 70 } },
     {
       id: 'why',
       header: () => t('What went wrong'),
@@ -56,10 +57,9 @@ export function runColumns({ job = true }: { job?: boolean } = {}): ColumnDef<Ru
   return columns.filter((column) => column !== null)
 }
 
-/** The last line of an error, where Python says what it was; else the reason. */
 function whatOf(run: RunView): string {
-  if (!run.error) return run.reason ? t(run.reason) : ''
-  return run.error.split('\n').findLast((line) => line.trim().length > 0)?.trim() ?? run.error
+  if (run.error) return toldBy(run.error).title
+  return run.reason ? t(run.reason) : ''
 }
 
 function took(run: RunView): string {

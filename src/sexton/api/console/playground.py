@@ -25,6 +25,7 @@ EXPLAINED = {
         {
             "at": "2026-10-25T01:00:00Z",
             "text": "25 October 2026: clocks go back 1 h: 03:00 becomes 02:00, times in between exist twice",
+            "effect": "02:30 happens twice: it fires at the first",
         }
     ],
     "difference": None,
