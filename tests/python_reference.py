@@ -36,7 +36,7 @@ APPLICATION = {
     "Running": ("run", "running", "connected", "acting"),
     "Making jobs": ("schedule", "schedule_many"),
     "Looking at them": ("get", "list", "history", "why"),
-    "Changing them": ("edit", "pause", "resume", "reschedule", "delete"),
+    "Changing them": ("edit", "pause", "resume", "reschedule", "delete", "restore"),
     "Runs": ("run_now", "result", "backfill", "cancel_run"),
     "Many jobs": ("pause_many", "resume_many", "run_many", "label_many", "delete_many"),
     "What it has": ("name", "jobs", "handlers", "settings", "content", "notify", "sync", "metrics"),

@@ -104,11 +104,11 @@ class Conflict(SextonError):
 class NameTaken(Conflict):
     """Another live job has the name: `job_id` is its id."""
 
-    def __init__(self, name: str, job_id: str) -> None:
+    def __init__(self, name: str, job_id: str, hint: str | None = None) -> None:
         super().__init__(
             "name_taken",
             f"the job {job_id} has the name {name} already",
-            hint="choose another name, edit that job, or replace it: --replace, PUT /jobs/by-name/…",
+            hint=hint or "choose another name, edit that job, or replace it: --replace, PUT /jobs/by-name/…",
         )
         self.field = "name"
         self.job_id = job_id

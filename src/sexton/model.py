@@ -56,6 +56,7 @@ class SkipReason(StrEnum):
     OUTSIDE_CATCH_UP = "outside_catch_up"
     RESCHEDULED = "rescheduled"
     QUOTA = "quota"
+    DELETED = "deleted"
 
 
 class MissedWindow(StrEnum):

@@ -245,6 +245,7 @@ QUERIES = {
 #: What must have been done before.
 FIRST = {
     "resume_job": ("pause_job",),
+    "restore_job": ("delete_job",),
     "resume_queue": ("pause_queue",),
     "remove_notices": ("set_notices",),
     "resume_notification_schedule": ("pause_notification_schedule",),

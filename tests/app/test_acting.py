@@ -52,6 +52,7 @@ CHANGING: dict[str, tuple[Work, str]] = {
         "job.backfilled",
     ),
     "delete": (lambda app: app.delete("there"), "job.deleted"),
+    "restore": (lambda app: app.restore("gone"), "job.restored"),
     "cancel_run": (_cancel, "run.cancelled"),
     "pause_many": (lambda app: app.pause_many(status="active"), "job.paused"),
     "resume_many": (lambda app: app.resume_many(status="paused"), "job.resumed"),
@@ -76,6 +77,8 @@ async def test_every_change_is_in_the_audit(app: Sexton, store: Store, name: str
         await app.schedule("work", schedule="@hourly", name="there")
         await app.schedule("work", schedule="@hourly", name="paused")
         await app.pause("paused")
+        await app.schedule("work", schedule="@hourly", name="gone")
+        await app.delete("gone")
         before, told = await tables(store), len(await entries(store))
         await work(app)
     assert await tables(store) != before

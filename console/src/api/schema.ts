@@ -13,7 +13,7 @@ export interface ActionFilter {
   ids?: string[] | null
 }
 export interface ActionRequest {
-  action: "delete" | "label" | "pause" | "resume" | "run"
+  action: "delete" | "label" | "pause" | "restore" | "resume" | "run"
   filter: ActionFilter
   reason?: string | null
   until?: string | null
@@ -1960,6 +1960,7 @@ export interface Tally {
   unchanged: number
   refused: Refusal[]
   run_ids: string[]
+  job_ids: string[]
   sample: SampledJob[]
   through: string | null
   cursor: string | null
@@ -2150,6 +2151,12 @@ export interface Operations {
     path: { name: string }
     query: null
     body: JobSpec
+    answer: JobView
+  }
+  'POST /jobs/{job}/restore': {
+    path: { job: string }
+    query: null
+    body: null
     answer: JobView
   }
   'POST /jobs/{job}/pause': {

@@ -1,7 +1,7 @@
 /** What pages work out for themselves: what is asked for many, what takes it back, and what is shown together. */
 import { describe, expect, it } from 'vitest'
 import { takeoversOf } from './cluster'
-import { undoOf } from './jobs/bulk'
+import { restoring, undoOf } from './jobs/bulk'
 import { writtenTexts } from './notifications/template'
 import { wishesOf } from './runs/bulk'
 
@@ -53,5 +53,13 @@ describe('the texts of a template', () => {
   it('leave out what is empty', () => {
     expect(writtenTexts({ email: { subject: 'Hello', text: ' ' }, sms: { text: '' } })).toEqual({ email: { subject: 'Hello' } })
     expect(writtenTexts({ sms: { text: '' } })).toBeNull()
+  })
+})
+
+describe('bringing deleted jobs back', () => {
+  it('names them, some in each call', () => {
+    const steps = restoring(Array.from({ length: 1001 }, (_, place) => `j_${place}`))
+    expect(steps.map((step) => [step.action, step.filter.ids?.length])).toEqual([['restore', 1000], ['restore', 1]])
+    expect(restoring([])).toEqual([])
   })
 })

@@ -20,7 +20,7 @@ from sexton.app.fields import JobFields, ManyJobs, Status, When, duration_of, fi
 from sexton.app.notify import NotifyCommands
 from sexton.config import Settings
 from sexton.errors import InvalidField, RefusedLines, RunFailed
-from sexton.jobs import bulk, create, edit, read, state
+from sexton.jobs import bulk, create, edit, read, restore, state
 from sexton.jobs.filter import JobFilter
 from sexton.jobs.spec import JobSpec
 from sexton.jobs.tally import Tally
@@ -309,6 +309,11 @@ class Commands(Declarations):
         """Delete a job, and cancel its runs that wait; with `cancel_running`, also those that run. Its
         history stays."""
         await self._call(state.delete, self._ref(job), cancel_running=cancel_running)
+
+    async def restore(self, job: str) -> JobView:
+        """Take back that a job was deleted; it is named by its id, or the name that it had. What fell due
+        meanwhile is skipped."""
+        return await self._call(restore.restore, job)
 
     async def cancel_run(self, run_id: str, *, reason: str | None = None) -> str:
         """Cancel a run: `cancelled` if it was waiting, `requested` if it runs, for its worker is asked to

@@ -66,6 +66,7 @@ class SyncClient:
     result = _waiting(Commands.result)
     backfill = _waiting(Commands.backfill)
     delete = _waiting(Commands.delete)
+    restore = _waiting(Commands.restore)
     cancel_run = _waiting(Commands.cancel_run)
     pause_many = _waiting(Commands.pause_many)
     resume_many = _waiting(Commands.resume_many)

@@ -77,6 +77,7 @@ GROUPS = {
             "run": Command("jobs.jobs:run", "Run jobs now, beside their schedules."),
             "backfill": Command("jobs.jobs:backfill", "Run the occurrences of a range in the past."),
             "delete": Command("jobs.jobs:delete", "Delete jobs. Their history stays."),
+            "restore": Command("jobs.jobs:restore", "Restore jobs that were deleted."),
         },
     ),
     "runs": Group(

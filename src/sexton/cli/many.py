@@ -50,6 +50,7 @@ JOBS = Many(
         "resume": ("Resume", "resumed"),
         "run": ("Run", "run"),
         "delete": ("Delete", "deleted"),
+        "restore": ("Restore", "restored"),
         "label": ("Label", "labelled"),
     },
     ("run",),

@@ -57,6 +57,7 @@ REASONS: dict[str, str] = {
     SkipReason.RESCHEDULED: "it was moved to another time",
     SkipReason.PAUSED: "its job was paused",
     SkipReason.QUOTA: "its namespace had as many live runs as its quota allows",
+    SkipReason.DELETED: "its job was deleted, and restored later",
 }
 
 

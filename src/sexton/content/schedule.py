@@ -251,4 +251,4 @@ async def _edit_job(context: Context, row: asyncpg.Record, spec: JobSpec) -> Any
 async def _cancel(context: Context, row: asyncpg.Record, by: str) -> None:
     await context.execute("content/cancel", schedule_id=row["id"], actor=by, now=context.now)
     _tell(context, "content.cancelled", row, {"cancelled_by": None}, {"cancelled_by": by})
-    await state.delete(context, encode_id("j", row["job_id"]))
+    await state.delete(context, encode_id("j", row["job_id"]), final=True)

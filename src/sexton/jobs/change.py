@@ -72,7 +72,7 @@ async def hold(context: Context, ref: str, *, deleted: bool = False) -> LockedJo
     if rows[0]["status"] == "deleted" and not deleted:
         if decode_id("j", ref) is None:
             raise not_found("job", ref)
-        raise Conflict("job_deleted", f"job {ref} is deleted", hint="create it again")
+        raise Conflict("job_deleted", f"job {ref} is deleted", hint=f"restore it: sexton jobs restore {ref}")
     [held] = await hold_timers(context, rows)
     return replace(held, ref=ref)
 

@@ -156,16 +156,22 @@ def plan(
     return Plan(tuple(runs), tuple(skips.ranges), next_at, chained)
 
 
-def paused(schedule: Schedule, scheduled_at: datetime, jitter: timedelta, now: datetime) -> Plan:
-    """What fell due while a job was paused: skipped, all of it."""
+def paused(
+    schedule: Schedule,
+    scheduled_at: datetime,
+    jitter: timedelta,
+    now: datetime,
+    reason: SkipReason = SkipReason.PAUSED,
+) -> Plan:
+    """What fell due while a job was paused, or deleted: skipped, all of it."""
     skips = _Skips()
     last = scheduled_at
     if scheduled_at <= now - jitter and (more := schedule.count(scheduled_at, now - jitter)) is not None:
-        last = _count(schedule, scheduled_at, now - jitter, more, SkipReason.PAUSED, skips)
+        last = _count(schedule, scheduled_at, now - jitter, more, reason, skips)
     else:
         for at in _due(schedule, scheduled_at, now - jitter):
             last = at
-            skips.add(at, SkipReason.PAUSED)
+            skips.add(at, reason)
     next_at = scheduled_at if scheduled_at > now - jitter else schedule.next_after(last)
     return Plan((), tuple(skips.ranges), next_at)
 

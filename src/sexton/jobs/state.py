@@ -123,10 +123,11 @@ async def next_resumption(context: Context) -> float:
 
 
 @command
-async def delete(context: Context, ref: str, *, cancel_running: bool = False) -> None:
+async def delete(context: Context, ref: str, *, cancel_running: bool = False, final: bool = False) -> None:
     """Free the name and remove the timer; cancel what waits, and with `cancel_running` what runs. The history
-    stays. Deleting a deleted job by its id changes nothing."""
-    await delete_all(context, [await hold(context, ref, deleted=True)], cancel_running=cancel_running)
+    stays. Deleting a deleted job by its id changes nothing. With `final` it cannot be restored."""
+    held = await hold(context, ref, deleted=True)
+    await delete_all(context, [held], cancel_running=cancel_running, final=final)
 
 
 async def pause_all(
@@ -168,13 +169,20 @@ async def resume_all(context: Context, jobs: Sequence[LockedJob]) -> list[Verdic
 
 
 async def delete_all(
-    context: Context, jobs: Sequence[LockedJob], *, cancel_running: bool = False
+    context: Context, jobs: Sequence[LockedJob], *, cancel_running: bool = False, final: bool = False
 ) -> list[Verdict]:
     """Delete locked jobs."""
     live = [held for held in jobs if held.job.status != JobStatus.DELETED]
     if live:
-        await account(context, live, close=True)
-        await context.execute("jobs/delete", job_ids=numbers(live), now=live[0].now)
+        accounted = await account(context, live, close=True)
+        await context.execute(
+            "jobs/delete",
+            job_ids=numbers(live),
+            fired_counts=[each.fired_count for each in accounted],
+            next_at=[each.next_at for each in accounted],
+            final=final,
+            now=live[0].now,
+        )
     stopped = await context.fetchrow(
         "jobs/cancel_runs",
         job_ids=numbers(jobs),

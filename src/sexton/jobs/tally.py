@@ -55,6 +55,9 @@ class Tally(msgspec.Struct, frozen=True, kw_only=True):
         default_factory=list
     )
     run_ids: Annotated[list[str], Meta(description="The runs that were made.")] = field(default_factory=list)
+    job_ids: Annotated[list[str], Meta(description="With `delete`: the jobs that were deleted.")] = field(
+        default_factory=list
+    )
     sample: Annotated[list[SampledJob], Meta(description="Some of the jobs, in a dry run.")] = field(
         default_factory=list
     )
@@ -82,5 +85,6 @@ class Tally(msgspec.Struct, frozen=True, kw_only=True):
             unchanged=self.unchanged + other.unchanged,
             refused=[*refused.values()],
             run_ids=self.run_ids + other.run_ids,
+            job_ids=self.job_ids + other.job_ids,
             cursor=other.cursor,
         )

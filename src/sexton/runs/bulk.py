@@ -155,7 +155,7 @@ async def _again(context: Context, named: Sequence[str], cursor: str | None) -> 
     for each, row in wanted.items():
         if row["job_id"] not in held or held[row["job_id"]].job.status == JobStatus.DELETED:
             job = encode_id("j", row["job_id"])
-            verdicts[each] = Conflict("job_deleted", f"job {job} is deleted", hint="create it again")
+            verdicts[each] = Conflict("job_deleted", f"job {job} is deleted", hint="restore it")
     ready = [each for each in wanted if each not in verdicts]
     if ready:
         payloads = [decoded(wanted[each]["payload"]) if wanted[each]["payload"] else UNSET for each in ready]

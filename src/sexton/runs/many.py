@@ -10,11 +10,12 @@ after the last cursor that it was told, or repeats its calls with their Idempote
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 
 import msgspec
 
 from sexton.errors import Conflict, InvalidField, SextonError
-from sexton.jobs.change import UNCHANGED, LockedJob, Verdict, hold_timers
+from sexton.jobs.change import DONE, UNCHANGED, LockedJob, Verdict, hold_timers
 from sexton.jobs.filter import JobFilter
 from sexton.jobs.read import list_jobs
 from sexton.jobs.tally import MOST_NAMED, Refusal, SampledJob, Tally
@@ -30,8 +31,9 @@ LARGEST_CHUNK = 1000
 Work = Callable[[Context, Sequence[LockedJob]], Awaitable[Sequence[Verdict]]]
 
 
-def check_filter(chosen: JobFilter, *, every: bool) -> JobFilter:
-    """Refuse a filter that leaves nothing out, unless it is said that every job is meant."""
+def check_filter(chosen: JobFilter, *, every: bool, deleted: bool = False) -> JobFilter:
+    """Refuse a filter that leaves nothing out, unless it is said that every job is meant. With `deleted`,
+    those that are deleted are meant."""
     if chosen == JobFilter() and not every:
         raise InvalidField(
             "bad_filter",
@@ -39,12 +41,18 @@ def check_filter(chosen: JobFilter, *, every: bool) -> JobFilter:
             field="filter",
             hint="give a label, a name, a target, an app or a status, or say all",
         )
+    if deleted:
+        if chosen.status not in (None, JobStatus.DELETED):
+            raise InvalidField(
+                "bad_value", "only deleted jobs are restored", field="filter.status", hint="leave it out"
+            )
+        return replace(chosen, status=JobStatus.DELETED)
     if chosen.status == JobStatus.DELETED:
         raise InvalidField(
             "bad_value",
             "deleted jobs stay as they are",
             field="filter.status",
-            hint="use active, paused or completed",
+            hint="use active, paused or completed, or restore them",
         )
     return chosen
 
@@ -71,8 +79,10 @@ async def act(
     through: str | None = None,
     expected: int | None = None,
     limit: int = LARGEST_CHUNK,
+    named: bool = False,
 ) -> Tally:
-    """One chunk: do it to the next jobs of the filter. Refused if more than `expected` are meant."""
+    """One chunk: do it to the next jobs of the filter. Refused if more than `expected` are meant. With
+    `named` the answer has the ids of those that were changed."""
     if expected is not None:
         matched, _ = await _count(context, chosen, after, through)
         if matched > expected:
@@ -91,7 +101,7 @@ async def act(
     done = await work(context, readable) if readable else []
     verdicts = dict(zip((held.job.id for held in readable), done, strict=True)) | unread
     cursor = jobs[-1].job.job_id if len(jobs) == limit else None
-    return _tally([(held, verdicts[held.job.id]) for held in jobs], cursor)
+    return _tally([(held, verdicts[held.job.id]) for held in jobs], cursor, named)
 
 
 async def act_on_all(
@@ -150,7 +160,7 @@ def _unreadable(held: LockedJob) -> SextonError | None:
     return None
 
 
-def _tally(verdicts: Sequence[tuple[LockedJob, Verdict]], cursor: str | None) -> Tally:
+def _tally(verdicts: Sequence[tuple[LockedJob, Verdict]], cursor: str | None, named: bool) -> Tally:
     done = Tally(cursor=cursor)
     refused: dict[str, Refusal] = {}
     made: list[str] = []
@@ -173,4 +183,5 @@ def _tally(verdicts: Sequence[tuple[LockedJob, Verdict]], cursor: str | None) ->
         unchanged=unchanged,
         refused=[*refused.values()],
         run_ids=made,
+        job_ids=[held.job.job_id for held, verdict in verdicts if named and verdict == DONE],
     )

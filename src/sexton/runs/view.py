@@ -111,7 +111,7 @@ class OccurrenceRecord(msgspec.Struct, frozen=True, kw_only=True):
         str | None,
         about(
             "Why it was skipped: missed, coalesced, overlap, dst_gap, excluded, paused, max_missed, "
-            "outside_catch_up, rescheduled or quota."
+            "outside_catch_up, rescheduled, quota or deleted."
         ),
     ] = None
     run_id: Annotated[str | None, about("The run, if it fired.")] = None

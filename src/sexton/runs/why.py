@@ -36,6 +36,7 @@ _SKIPPED: dict[str, str] = {
     SkipReason.MAX_MISSED: "skipped because more than max_missed occurrences were missed",
     SkipReason.RESCHEDULED: "skipped because the job was rescheduled",
     SkipReason.QUOTA: "skipped because its namespace had as many live runs as its quota allows",
+    SkipReason.DELETED: "skipped because the job was deleted, and restored later",
 }
 
 

@@ -159,3 +159,19 @@ async def test_jobs_of_another_namespace_are_not_meant(database: Database) -> No
         headers = await make_key(api, Role.EDITOR, "billing")
         assert (await act(api, "delete", headers, filter={"all": True})).json()["done"] == 1
         assert len((await api("GET", "/jobs", headers=ADMIN)).json()) == 2
+
+
+async def test_what_was_deleted_is_restored(api: Api) -> None:
+    """By the ids of the answer, or a filter; only deleted jobs are meant."""
+    made = await make(api)
+    deleted = (await act(api, "delete")).json()["job_ids"]
+    assert deleted == made
+    assert await statuses(api) == []
+    done = (await act(api, "restore", filter={"ids": deleted[:1]})).json()
+    assert (done["matched"], done["done"]) == (1, 1)
+    assert (await act(api, "restore", dry_run=True)).json()["matched"] == 2
+    assert (await act(api, "restore")).json()["done"] == 2
+    assert await statuses(api) == ["active"] * 3
+    assert (await act(api, "restore")).json()["matched"] == 0
+    assert (await act(api, "restore", filter={"status": "paused"})).code == "bad_value"
+    assert [entry["action"] for entry in (await api("GET", "/audit")).json()][:2] == ["job.restored"] * 2

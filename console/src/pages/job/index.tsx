@@ -1,12 +1,12 @@
 import { Button, Menu, Tabs } from '@mantine/core'
-import { IconChevronDown, IconCopyPlus, IconHistory, IconPencil, IconPlayerPause, IconPlayerPlay, IconPlayerSkipForward, IconTrash } from '@tabler/icons-react'
+import { IconChevronDown, IconCopyPlus, IconHistory, IconPencil, IconPlayerPause, IconPlayerPlay, IconPlayerSkipForward, IconRestore, IconTrash } from '@tabler/icons-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useMemo, useState } from 'react'
 import { Link, useNavigate, useParams, useSearchParams } from 'react-router'
 import { call, callExact, page } from '@/api/client'
 import type { JobView, RunView } from '@/api/schema'
 import { useSession } from '@/frame/session'
-import { t } from '@/i18n'
+import { t, tn } from '@/i18n'
 import { useConfirm } from '@/parts/Confirm'
 import { DataTable, type Filters } from '@/parts/DataTable'
 import { Empty } from '@/parts/Empty'
@@ -178,19 +178,29 @@ function Actions({ job }: { job: JobView }) {
       tellFailure(error)
     }
   }
-  const remove = () => ask({
+  const restore = async () => { await call('POST /jobs/{job}/restore', { path }); await refresh() }
+  const remove = async () => {
+    const counts = await call('GET /runs/counts', { query: { job: job.job_id } }).catch(() => null)
+    const waiting = (counts?.pending ?? 0) + (counts?.failed ?? 0) + (counts?.waiting ?? 0)
+    ask({
     title: t('Delete a job'),
     object: job.name,
-    effect: t('It fires no more and its name becomes free. Waiting runs are cancelled, running ones finish. Its history stays.'),
+    effect: (
+      <>
+        {t('It fires no more and its name becomes free.')} {tn('{count} waiting run is cancelled', '{count} waiting runs are cancelled', waiting)}, {tn('{count} running one finishes', '{count} running ones finish', counts?.running ?? 0)}. {t('Its history stays, and it can be restored for as long as it does.')}
+      </>
+    ),
     verb: t('Delete'),
     destructive: true,
     reason: 'required',
     act: async (reason) => {
       await call('DELETE /jobs/{job}', { path, reason })
-      tell(t('{name} is deleted', { name: job.name }))
+      tellUndo(t('{name} is deleted', { name: job.name }), restore)
       void navigate('/jobs')
+      await refresh()
     },
-  })
+    })
+  }
   const live = job.status === 'active' || job.status === 'paused'
   return (
     <>
@@ -198,6 +208,7 @@ function Actions({ job }: { job: JobView }) {
       {session.may('operator') && job.status === 'paused' && <Button variant="default" leftSection={<IconPlayerPlay size={14} />} onClick={() => void resume()}>{t('Resume')}</Button>}
       {session.may('operator') && job.status === 'active' && <Button variant="default" leftSection={<IconPlayerPause size={14} />} onClick={() => setDialog('pause')}>{t('Pause')}</Button>}
       {session.may('editor') && live && <Button variant="default" component={Link} to={`/jobs/${job.job_id}/edit`} leftSection={<IconPencil size={14} />}>{t('Edit')}</Button>}
+      {session.may('editor') && job.status === 'deleted' && <Button leftSection={<IconRestore size={14} />} onClick={() => void act(restore, t('{name} is restored', { name: job.name }))}>{t('Restore')}</Button>}
       {session.may('operator') && (
         <Menu position="bottom-end">
           <Menu.Target><Button variant="default" rightSection={<IconChevronDown size={14} />}>{t('More')}</Button></Menu.Target>
@@ -205,7 +216,7 @@ function Actions({ job }: { job: JobView }) {
             {live && next && <Menu.Item leftSection={<IconPlayerSkipForward size={14} />} onClick={() => void skip()}>{t('Skip the next')}</Menu.Item>}
             <Menu.Item leftSection={<IconHistory size={14} />} onClick={() => setDialog('backfill')}>{t('Backfill')}</Menu.Item>
             {session.may('editor') && <Menu.Item leftSection={<IconCopyPlus size={14} />} component={Link} to={`/jobs/new?clone=${job.job_id}`}>{t('Clone')}</Menu.Item>}
-            {session.may('editor') && live && <Menu.Item color="red" leftSection={<IconTrash size={14} />} onClick={remove}>{t('Delete')}</Menu.Item>}
+            {session.may('editor') && live && <Menu.Item color="red" leftSection={<IconTrash size={14} />} onClick={() => void remove()}>{t('Delete')}</Menu.Item>}
           </Menu.Dropdown>
         </Menu>
       )}

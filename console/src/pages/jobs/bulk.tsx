@@ -10,15 +10,19 @@ import { tell, tellFailure, tellUndo } from '@/parts/notify'
 
 type Action = ActionRequest['action']
 
-const TITLES: Record<Action, string> = { pause: 'Pause jobs', resume: 'Resume jobs', run: 'Run jobs now', delete: 'Delete jobs', label: 'Label jobs' }
-const VERBS: Record<Action, string> = { pause: 'Pause', resume: 'Resume', run: 'Run now', delete: 'Delete', label: 'Label' }
+const TITLES: Record<Action, string> = { pause: 'Pause jobs', resume: 'Resume jobs', run: 'Run jobs now', delete: 'Delete jobs', restore: 'Restore jobs', label: 'Label jobs' }
+const VERBS: Record<Action, string> = { pause: 'Pause', resume: 'Resume', run: 'Run now', delete: 'Delete', restore: 'Restore', label: 'Label' }
 const EFFECTS: Record<Action, string> = {
   pause: 'They fire no more until they are resumed; what falls due meanwhile is recorded as paused. Running runs go on.',
   resume: 'They go on with their next occurrence.',
   run: 'Each gets one run now, beside its schedule.',
-  delete: 'They fire no more and their names become free. Waiting runs are cancelled, running ones finish. Their history stays.',
+  delete: 'They fire no more and their names become free. Waiting runs are cancelled, running ones finish. Their history stays, and they can be restored for as long as it does.',
+  restore: 'They fire again as before. What fell due meanwhile is recorded as skipped; runs that were cancelled stay so. A job whose name another has by now is refused.',
   label: 'The label is set on each; it changes nothing else.',
 }
+
+/** So many are named in one call. */
+const MOST_IDS = 1000
 
 export async function askForAll(ask: (question: Question) => void, action: Action, selection: Selection<JobRow>, after: () => unknown): Promise<void> {
   const filter = filterOf(selection)
@@ -43,7 +47,7 @@ export async function askForAll(ask: (question: Question) => void, action: Actio
         const more = action === 'label' ? { labels: labelsOf(label.text) } : action === 'pause' && reason ? { reason } : {}
         const done = await throughAll({ action, filter, ...more } as ActionRequest, counted, reason)
         const told = tn('{count} job was changed', '{count} jobs were changed', done.done) + (done.refused ? ` · ${tn('{count} was refused', '{count} were refused', done.refused)}` : '')
-        const steps = done.done ? undoOf(action, selection, more) : []
+        const steps = done.done ? (action === 'delete' ? restoring(done.ids) : undoOf(action, selection, more)) : []
         if (steps.length) tellUndo(told, async () => { for (const step of steps) await call('POST /jobs/actions', { body: step }); await after() })
         else tell(told)
         await after()
@@ -52,6 +56,11 @@ export async function askForAll(ask: (question: Question) => void, action: Actio
   } catch (error) {
     tellFailure(error)
   }
+}
+
+/** What brings deleted jobs back, some in each call. */
+export function restoring(ids: string[]): ActionRequest[] {
+  return Array.from({ length: Math.ceil(ids.length / MOST_IDS) }, (_, place) => ({ action: 'restore', filter: { ids: ids.slice(place * MOST_IDS, (place + 1) * MOST_IDS) } }) as ActionRequest)
 }
 
 /** “team=billing” sets, “-team” takes away. */
@@ -92,15 +101,17 @@ function filterOf(selection: Selection<JobRow>): ActionRequest['filter'] {
 }
 
 /** A call goes through a thousand jobs at most and says where the next one goes on. */
-async function throughAll(request: ActionRequest, counted: Tally, reason: string | undefined): Promise<{ done: number; refused: number }> {
+async function throughAll(request: ActionRequest, counted: Tally, reason: string | undefined): Promise<{ done: number; refused: number; ids: string[] }> {
   let after: string | null = null
+  const ids: string[] = []
   let done = 0
   let refused = 0
   do {
     const answer: Tally = await call('POST /jobs/actions', { body: { ...request, through: counted.through ?? null, after }, reason })
     done += answer.done ?? 0
+    ids.push(...(answer.job_ids ?? []))
     refused += (answer.refused ?? []).reduce((sum, each) => sum + (each.jobs ?? 0), 0)
     after = answer.cursor ?? null
   } while (after)
-  return { done, refused }
+  return { done, refused, ids }
 }

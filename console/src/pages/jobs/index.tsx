@@ -1,9 +1,9 @@
 import { Button } from '@mantine/core'
-import { IconPlayerPause, IconPlayerPlay, IconPlus, IconTag, IconTrash } from '@tabler/icons-react'
+import { IconPlayerPause, IconPlayerPlay, IconPlus, IconRestore, IconTag, IconTrash } from '@tabler/icons-react'
 import { useQueryClient } from '@tanstack/react-query'
 import type { ColumnDef } from '@tanstack/react-table'
 import { useMemo } from 'react'
-import { Link } from 'react-router'
+import { Link, useSearchParams } from 'react-router'
 import { page, type Paged } from '@/api/client'
 import type { JobRow } from '@/api/types'
 import { useSession } from '@/frame/session'
@@ -27,6 +27,7 @@ export default function Jobs() {
   const session = useSession()
   const ask = useConfirm()
   const queries = useQueryClient()
+  const [search] = useSearchParams()
   const columns = useMemo(makeColumns, [])
   const filters: Filter[] = [
     { name: 'search', label: t('Name, owner, description'), kind: 'text', width: 240 },
@@ -41,15 +42,17 @@ export default function Jobs() {
     { name: 'problem', label: t('Problems'), options: [{ value: 'true', label: t('set aside') }], width: 110 },
   ]
   const after = () => queries.invalidateQueries({ queryKey: ['jobs'] })
+  const deleted = search.get('status') === 'deleted'
   const bulk = [
-    ...(session.may('operator')
+    ...(session.may('operator') && !deleted
       ? ([
           ['pause', t('Pause'), <IconPlayerPause size={14} key="p" />],
           ['resume', t('Resume'), <IconPlayerPlay size={14} key="r" />],
           ['run', t('Run now'), <IconPlayerPlay size={14} key="n" />],
         ] as const)
       : []),
-    ...(session.may('editor')
+    ...(session.may('editor') && deleted ? ([['restore', t('Restore'), <IconRestore size={14} key="b" />]] as const) : []),
+    ...(session.may('editor') && !deleted
       ? ([
           ['label', t('Label'), <IconTag size={14} key="l" />],
           ['delete', t('Delete'), <IconTrash size={14} key="d" />],

@@ -13,6 +13,7 @@ from sexton.api.operation import Answer, Call, operation
 from sexton.errors import InvalidField
 from sexton.jobs.edit import relabel_all
 from sexton.jobs.filter import JobFilter
+from sexton.jobs.restore import restore_all
 from sexton.jobs.state import delete_all, pause_all, resume_all
 from sexton.jobs.tally import Tally
 from sexton.postgres.page import number_in_cursor
@@ -25,6 +26,7 @@ WORKS: dict[ActionName, tuple[Any, tuple[str, ...]]] = {
     "resume": (resume_all, ()),
     "run": (run_all, ("payload",)),
     "delete": (delete_all, ("cancel_running",)),
+    "restore": (restore_all, ()),
     "label": (relabel_all, ("labels",)),
 }
 OPTIONS = {name: action for action, (_, names) in WORKS.items() for name in names}
@@ -36,18 +38,27 @@ OPTIONS = {name: action for action, (_, names) in WORKS.items() for name in name
     answer_example={"matched": 41, "done": 40, "unchanged": 1},
 )  # fmt: skip
 async def act_on_jobs(call: Call) -> Answer:
-    """Pauses, resumes, runs, deletes or labels the jobs that a filter means, as it would be done to each: up
-    to `limit` of them, together. If there are more, the answer has a `cursor`; the same request with that as
-    `after` goes on. A job that is refused does not keep the others: `refused` says why, by code. `dry_run`
-    counts. `delete` and `label` need the role editor."""
+    """Pauses, resumes, runs, deletes, restores or labels the jobs that a filter means, as it would be done to
+    each: up to `limit` of them, together. If there are more, the answer has a `cursor`; the same request with
+    that as `after` goes on. A job that is refused does not keep the others: `refused` says why, by code.
+    `dry_run` counts. `delete`, `restore` and `label` need the role editor; `restore` is for deleted jobs."""
     wish = call.json(ActionRequest)
     call.caller.require(ACTION_ROLES[wish.action], call.context.namespace)
     work = _work(wish)
-    chosen = check_filter(_filter_of(wish), every=wish.filter.all)
-    place = {"after": wish.after, "through": wish.through}
+    chosen = check_filter(_filter_of(wish), every=wish.filter.all, deleted=wish.action == "restore")
     if wish.dry_run:
-        return Answer(await count(call.context, chosen, **place))
-    return Answer(await act(call.context, work, chosen, **place, expected=wish.expected, limit=wish.limit))
+        return Answer(await count(call.context, chosen, after=wish.after, through=wish.through))
+    done = await act(
+        call.context,
+        work,
+        chosen,
+        after=wish.after,
+        through=wish.through,
+        expected=wish.expected,
+        limit=wish.limit,
+        named=wish.action == "delete",  # so that they can be restored
+    )
+    return Answer(done)
 
 
 def _work(wish: ActionRequest) -> Work:

@@ -34,6 +34,7 @@ from sexton.jobs import read, state
 from sexton.jobs.change import find
 from sexton.jobs.company import PreviewInCompany, with_company
 from sexton.jobs.filter import JobFilter
+from sexton.jobs.restore import restore
 from sexton.jobs.validation import read_spec
 from sexton.jobs.view import JobView
 from sexton.model import RunStatus, Trigger
@@ -123,6 +124,15 @@ async def delete_job(call: Call) -> Answer:
     query = call.query(DeleteQuery)
     await state.delete(call.context, call.path("job"), cancel_running=query.cancel_running)
     return Answer()
+
+
+@operation(routes.RESTORE_JOB, answer=JobView, errors=(404, 409), answer_example=examples.JOB)
+async def restore_job(call: Call) -> Answer:
+    """A deleted job fires again, as it was, by its id or the name that it had. What fell due meanwhile is
+    skipped as `deleted`; runs that were cancelled stay so. Refused if another job has its name by now. It can
+    be restored as long as it is kept, which is as long as history is."""
+    job = await restore(call.context, call.path("job"))
+    return Answer(job, headers=_etag(job))
 
 
 @operation(
@@ -295,7 +305,7 @@ def _etag(job: JobView) -> dict[str, str]:
 
 
 OPERATIONS = (
-    create_job, list_jobs, get_job, edit_job, put_job, delete_job, pause_job, resume_job, reschedule_job,
-    skip_next_occurrence, run_job, backfill_job, preview_job, preview_spec, list_job_runs,
+    create_job, list_jobs, get_job, edit_job, put_job, delete_job, restore_job, pause_job, resume_job,
+    reschedule_job, skip_next_occurrence, run_job, backfill_job, preview_job, preview_spec, list_job_runs,
     list_job_occurrences, explain_job,
 )  # fmt: skip

@@ -114,13 +114,14 @@ class ActionFilter(JobChoice, frozen=True, kw_only=True):
     ] = None
 
 
-ActionName = Literal["pause", "resume", "run", "delete", "label"]
+ActionName = Literal["pause", "resume", "run", "delete", "restore", "label"]
 # The role that each action needs, as for a single job.
 ACTION_ROLES: dict[ActionName, Role] = {
     "pause": Role.OPERATOR,
     "resume": Role.OPERATOR,
     "run": Role.OPERATOR,
     "delete": Role.EDITOR,
+    "restore": Role.EDITOR,
     "label": Role.EDITOR,
 }
 
@@ -209,6 +210,7 @@ PUT_JOB = Route(
     "PUT", "/jobs/by-name/{name}", "jobs", "Create or replace a job by its name", Role.EDITOR, body=JobSpec
 )
 DELETE_JOB = Route("DELETE", "/jobs/{job}", "jobs", "Delete a job", Role.EDITOR, query=DeleteQuery)
+RESTORE_JOB = Route("POST", "/jobs/{job}/restore", "jobs", "Restore a deleted job", Role.EDITOR)
 PAUSE_JOB = Route(
     "POST", "/jobs/{job}/pause", "jobs", "Pause a job", Role.OPERATOR, body=PauseRequest, body_optional=True
 )

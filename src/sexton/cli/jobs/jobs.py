@@ -29,6 +29,7 @@ from sexton.cli.jobs.output import (
     show_next,
     show_paused,
     show_rescheduled,
+    show_restored,
     show_resumed,
 )
 from sexton.cli.output import RefusedError, console, paragraph, write, write_json
@@ -322,6 +323,19 @@ def delete(ask: Ask, job: Job = None, /, *, dry_run: many.DryRun = False, yes: Y
     else:
         write(console(), f"{found['name']} is deleted")
     return DONE
+
+
+@command(routes.RESTORE_JOB, chosen=routes.ActionFilter)
+def restore(ask: Ask, job: Job = None, /, *, dry_run: many.DryRun = False, yes: Yes = False) -> int:
+    """Restore jobs that were deleted.
+
+    One by its id or the name that it had, or all deleted ones that a filter means,
+    once you have seen how many they are. What fell due meanwhile is skipped.
+    """
+    one = many.named(ask, job, dry_run=dry_run)
+    if one is None:
+        return many.act(ask, "restore", yes=yes, dry_run=dry_run)
+    return replace(ask, path=(one,)).shown(show_restored)
 
 
 def _delay(text: str, scheduled: bool) -> str:

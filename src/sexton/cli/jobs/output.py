@@ -73,6 +73,13 @@ def show_resumed(found: dict[str, Any]) -> None:
     warn(found)
 
 
+def show_restored(found: dict[str, Any]) -> None:
+    if found["next_run_at"] is None:
+        write(console(), f"{found['name']} is {found['status']} again")
+    else:
+        show_resumed(found)
+
+
 def show_rescheduled(found: dict[str, Any]) -> None:
     origin = f" instead of {short_time(found['moved_from'])}" if found["moved_from"] else ""
     write(console(), f"{found['name']} fires next at {short_time(found['next_run_at'])}{origin}")

@@ -399,7 +399,7 @@ async def _make_check(
 async def _drop_job(context: Context, number: int) -> None:
     # It is gone if it was over long ago: completed jobs are not kept for ever.
     with suppress(NotFound, Conflict):
-        await state.delete(context, encode_id("j", number))
+        await state.delete(context, encode_id("j", number), final=True)
 
 
 async def _make_job(context: Context, spec: JobSpec) -> int:

@@ -51,7 +51,7 @@ async def forget_recipient(context: Context, user_id: str) -> int:
     """Remove what recurs for a person, and its jobs; how many."""
     rows = await context.fetch("recurring/forget", namespace=context.namespace, user_id=user_id)
     for row in rows:
-        await state.delete(context, encode_id("j", row["job_id"]))
+        await state.delete(context, encode_id("j", row["job_id"]), final=True)
     return len(rows)
 
 

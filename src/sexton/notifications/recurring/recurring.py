@@ -174,7 +174,7 @@ async def delete_recurring(context: Context, ref: str) -> None:
     """Nothing more is sent. Messages that were made stay as they are."""
     row = await _find(context, ref, locked=True)
     await context.execute("recurring/delete", id=row["id"], namespace=context.namespace, now=context.now)
-    await state.delete(context, encode_id("j", row["job_id"]))
+    await state.delete(context, encode_id("j", row["job_id"]), final=True)
     context.changed(
         "notification_schedule.deleted",
         ref,

@@ -155,7 +155,8 @@ create table sexton.jobs (
     created_at timestamptz not null default clock_timestamp(),
     updated_at timestamptz not null default clock_timestamp(),
     completed_at timestamptz,
-    deleted_at timestamptz
+    deleted_at timestamptz,
+    deleted_as jsonb            -- what it was when it was deleted: status, pause, how many have fired, what was open; null: it stays deleted
 );
 
 create unique index jobs_name on sexton.jobs (namespace, name) where status <> 'deleted';

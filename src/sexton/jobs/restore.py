@@ -1,0 +1,186 @@
+"""Taking back that jobs were deleted, as long as their rows are kept.
+
+A deletion keeps what the job was: its status, its pause, how many runs had fired, and the first occurrence
+that was open. The job goes on from there: what fell due since then is recorded as skipped, with the reason
+`deleted`, so that each occurrence has one account. A run that the deletion cancelled stays cancelled. A job
+that was cleared away after it had completed, or belongs to what was called off, stays deleted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import asyncpg
+import msgspec
+
+from sexton.errors import Conflict, NameTaken, ScheduleError, SextonError
+from sexton.jobs.change import (
+    DONE,
+    HORIZON_SECONDS,
+    UNCHANGED,
+    LockedJob,
+    Verdict,
+    accept,
+    hold,
+    lane_ids,
+    numbers,
+    tell,
+)
+from sexton.jobs.planning import Plan, paused
+from sexton.jobs.read import view
+from sexton.jobs.stored import lane_of, timer_columns
+from sexton.jobs.view import JobView
+from sexton.jobs.zones import note_zones
+from sexton.model import JobStatus, SkipReason, decode_id, encode_id
+from sexton.postgres.transaction import Context, command
+from sexton.security.quotas import take_jobs
+
+# The columns of a timer, and the parameters of the statement that take them.
+COLUMNS = {
+    "timing_key": "timing_keys", "scheduled_at": "scheduled", "due_at": "due", "fired_count": "fired_counts",
+    "max_runs": "max_runs", "lane": "lanes", "priority": "priorities", "overlap": "overlaps",
+    "expires_seconds": "expires_seconds", "grace_seconds": "grace_seconds",
+    "concurrency_key": "concurrency_keys",
+}  # fmt: skip
+
+
+class DeletedAs(msgspec.Struct, frozen=True):
+    """What a job was when it was deleted."""
+
+    status: JobStatus
+    fired_count: int
+    next_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Return:
+    """A job that comes back, and what is open of it."""
+
+    held: LockedJob
+    before: DeletedAs
+    plan: Plan
+
+    @property
+    def status(self) -> JobStatus:
+        return JobStatus.COMPLETED if self.plan.next_at is None else self.before.status
+
+
+@command
+async def restore(context: Context, ref: str) -> JobView:
+    """Take back that a job was deleted. It is named by its id, or by the name that it had; one that is not
+    deleted stays as it is."""
+    if decode_id("j", ref) is None:
+        number = await context.fetchval("jobs/find_deleted", namespace=context.namespace, name=ref)
+        ref = ref if number is None else encode_id("j", number)
+    held = await hold(context, ref, deleted=True)
+    [verdict] = await restore_all(context, [held])
+    accept(verdict)
+    return await view(context, held.job.id)
+
+
+async def restore_all(context: Context, jobs: Sequence[LockedJob]) -> list[Verdict]:
+    """Restore locked jobs. Of several that had one name, the last comes back."""
+    verdicts: dict[int, Verdict] = dict.fromkeys(numbers(jobs), UNCHANGED)
+    gone = [held for held in jobs if held.job.status == JobStatus.DELETED]
+    found = await asyncio.to_thread(lambda: [_plan(held) for held in gone])
+    returning = {}
+    for held, each in zip(gone, found, strict=True):
+        if isinstance(each, _Return):
+            returning[held.job.id] = each
+        else:
+            verdicts[held.job.id] = each
+    while returning:
+        for number, refusal in (await _taken_names(context, list(returning.values()))).items():
+            verdicts[number] = refusal
+            del returning[number]
+        try:
+            async with context.open.transaction():
+                await _write(context, list(returning.values()))
+        except asyncpg.UniqueViolationError:
+            continue  # another transaction has just made a job of one of the names
+        break
+    for status in JobStatus:
+        if back := [each.held for each in returning.values() if each.status == status]:
+            tell(context, "job.restored", back, {"status": status.value})
+    return [DONE if held.job.id in returning else verdicts[held.job.id] for held in jobs]
+
+
+def _plan(held: LockedJob) -> _Return | SextonError:
+    job = held.job
+    if job.row["deleted_as"] is None:
+        return Conflict(
+            "not_restorable",
+            f"job {held.ref} cannot be restored: it had completed and was cleared away, or belongs to what "
+            "was called off",
+            hint="create it again",
+        )
+    before = msgspec.json.decode(job.row["deleted_as"], type=DeletedAs)
+    if before.next_at is None or before.status == JobStatus.COMPLETED:
+        return _Return(held, before, Plan((), (), None))
+    try:
+        plan = paused(job.schedule, before.next_at, job.jitter, held.now, SkipReason.DELETED)
+    except (ScheduleError, OverflowError) as error:
+        message = f"job {held.ref} cannot be restored: its schedule cannot be computed: {error}"
+        return Conflict("not_restorable", message, hint="create it again, with another schedule")
+    return _Return(held, before, plan)
+
+
+async def _taken_names(context: Context, returning: Sequence[_Return]) -> dict[int, NameTaken]:
+    """The jobs whose names others have: live ones, or later ones of these."""
+    names = {each.held.job.row["name"] for each in returning}
+    rows = await context.fetch("jobs/find_names", namespace=context.namespace, names=list(names))
+    owners: dict[str, int] = {row["name"]: row["id"] for row in rows}
+    refused = {}
+    for each in sorted(returning, key=lambda each: each.held.job.id, reverse=True):
+        job = each.held.job
+        other = owners.setdefault(job.row["name"], job.id)
+        if other != job.id:
+            hint = "rename or delete that job first"
+            refused[job.id] = NameTaken(job.row["name"], encode_id("j", other), hint)
+    return refused
+
+
+async def _write(context: Context, returning: Sequence[_Return]) -> None:
+    if not returning:
+        return
+    await take_jobs(context, len(returning))
+    now = returning[0].held.now
+    jobs = [each.held.job for each in returning]
+    lanes = await lane_ids(context, {lane_of(job.spec) for job in jobs})
+    await note_zones(context, {job.row["timezone"] for job in jobs})
+    skips = [(each.held.job, skip) for each in returning for skip in each.plan.skips]
+    if skips:
+        await context.execute(
+            "jobs/record_skips",
+            jobs=[job.id for job, _ in skips],
+            revisions=[job.revision for job, _ in skips],
+            skipped=[skip.scheduled_at for _, skip in skips],
+            until=[skip.until_at for _, skip in skips],
+            occurrences=[skip.occurrences for _, skip in skips],
+            reasons=[skip.reason.value for _, skip in skips],
+        )
+    open_ = [each for each in returning if each.plan.next_at is not None]
+    timers = [_timer(each, lanes[lane_of(each.held.job.spec)]) for each in open_]
+    await context.execute(
+        "jobs/restore",
+        job_ids=[job.id for job in jobs],
+        statuses=[each.status.value for each in returning],
+        timer_jobs=[each.held.job.id for each in open_],
+        **{parameter: [timer[name] for timer in timers] for name, parameter in COLUMNS.items()},
+        shards=returning[0].held.shards,
+        horizon_seconds=HORIZON_SECONDS,
+        now=now,
+    )
+
+
+def _timer(each: _Return, lane: int) -> dict[str, Any]:
+    job, next_at = each.held.job, each.plan.next_at
+    assert next_at is not None
+    timer = timer_columns(job.spec, job.schedule, job.id, next_at, lane)
+    if each.status == JobStatus.PAUSED:
+        timer["due_at"] = None
+    return {**timer, "fired_count": each.before.fired_count}
