@@ -211,6 +211,13 @@ export interface CallerView {
   expires_at: string | null
   idle_expires_at: string | null
 }
+export interface CampaignChannel {
+  channel: string
+  sent: number
+  failed: number
+  left: number
+  others: number
+}
 export interface CampaignCheck {
   recipients: number
   whole: boolean
@@ -231,6 +238,30 @@ export interface CampaignCounts {
   unconfirmed: number
   cancelled: number
   left: number
+}
+export interface CampaignEvent {
+  at: string
+  kind: string
+  reason: string | null
+  by: string
+  until: string | null
+}
+export interface CampaignHold {
+  reason: string
+  messages: number
+}
+export interface CampaignMinute {
+  at: string
+  sent: number
+}
+export interface CampaignProgress {
+  minutes: CampaignMinute[]
+  since: string | null
+  counted: number
+  channels: CampaignChannel[]
+  holds: CampaignHold[]
+  waves: CampaignWave[]
+  events: CampaignEvent[]
 }
 export interface CampaignReason {
   reason?: string | null
@@ -297,6 +328,17 @@ export interface CampaignView {
   created_by: string
   created_at: string
   job_id: string
+}
+export interface CampaignWave {
+  at: string
+  canary: boolean
+  messages: number
+  sent: number
+  failed: number
+  left: number
+  state: string
+  next_at: string | null
+  waits_for: string | null
 }
 export interface CampaignZone {
   timezone: string
@@ -3154,6 +3196,12 @@ export interface Operations {
     query: null
     body: null
     answer: CampaignView
+  }
+  'GET /campaigns/{campaign}/progress': {
+    path: { campaign: string }
+    query: null
+    body: null
+    answer: CampaignProgress
   }
   'POST /campaigns/{campaign}/check': {
     path: { campaign: string }

@@ -1,6 +1,6 @@
 /** What pages work out for themselves: what is asked for many, what takes it back, and what is shown together. */
 import { describe, expect, it } from 'vitest'
-import { takeoversOf } from './cluster'
+import { takeoversOf } from './cluster/shards'
 import { restoring, undoOf } from './jobs/bulk'
 import { writtenTexts } from './notifications/template'
 import { wishesOf } from './runs/bulk'

@@ -58,6 +58,8 @@ async def test_a_campaign_goes_out_and_others_are_planned(database: Database) ->
     assert {each.name: each.status.value for each in page.items} == {
         "autumn-sale": "scheduled",
         "autumn-sale-preview": "scheduled",
+        "app-launch": "scheduled",
+        "evening-reading": "scheduled",
         "autumn-sale-last-call": "scheduled",
         "winter-sale": "draft",
     }

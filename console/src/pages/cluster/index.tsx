@@ -1,16 +1,19 @@
-import { Button, Tooltip } from '@mantine/core'
+import { Button, Progress, Tooltip } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
 import { call } from '@/api/client'
 import type { Cluster as ClusterView, Finding, NodeView, ShardView } from '@/api/schema'
 import { useSession } from '@/frame/session'
 import { number, t, tn } from '@/i18n'
 import { useConfirm } from '@/parts/Confirm'
+import { Code } from '@/parts/Copy'
 import { Empty } from '@/parts/Empty'
-import { duration } from '@/parts/instant'
+import { duration, relative } from '@/parts/instant'
 import { Answer, Columns, Facts, Page, Panel } from '@/parts/Page'
 import { Status } from '@/parts/Status'
-import { Time } from '@/parts/Time'
+import { Time, useNow } from '@/parts/Time'
 import tables from '../queues/Queues.module.css'
+import { commandIn, leadersOf, ranges, takeoversOf } from './shards'
 import classes from './Cluster.module.css'
 
 export default function Cluster() {
@@ -25,7 +28,7 @@ export default function Cluster() {
             <Panel title={t('Nodes')} flush><Nodes nodes={cluster.nodes} /></Panel>
             <Columns>
               <Panel title={t('Findings of the doctor')} flush><Answer query={doctor}>{({ findings }) => <Findings found={findings} />}</Answer></Panel>
-              <Panel title={t('PostgreSQL and time')}><Answer query={doctor}>{({ facts, bounds }) => <Facts items={Object.entries({ ...facts, ...bounds })} />}</Answer></Panel>
+              <Answer query={doctor}>{({ facts, bounds }) => <DoctorFacts facts={facts} bounds={bounds} />}</Answer>
               <Panel title={t('Elector')}>
                 <Facts items={[[t('Kind'), cluster.elector?.name ?? 'PostgreSQL'], [t('State'), <Status key="s" status={cluster.elector?.ok === false ? 'error' : 'live'} label={cluster.elector?.ok === false ? t('failing') : t('answers')} />], [t('Oldest due'), <Time key="o" at={cluster.oldest_due_at} />]]} />
                 {cluster.elector?.errors?.map((error) => <p key={error} className="bad">{error}</p>)}
@@ -39,26 +42,36 @@ export default function Cluster() {
   )
 }
 
-/** Each shard a cell; cells of one leader have one pattern of colour and letter. */
+/** Each shard a field; those of one leader have one colour and one letter. Pointing at a leader shows its own. */
 function Shards({ cluster }: { cluster: ClusterView }) {
+  const [near, setNear] = useState<string | null>(null)
   const shards = cluster.leaders ?? []
-  const leaders = [...new Set(shards.map((shard) => shard.leader ?? null).filter((name): name is string => name !== null))].sort()
-  const letter = (shard: ShardView) => (shard.leader ? String.fromCharCode(65 + (leaders.indexOf(shard.leader) % 26)) : '!')
+  const { leaders, without } = leadersOf(shards)
+  const byName = new Map(leaders.map((leader) => [leader.name, leader]))
+  const now = useNow()
+  const label = (shard: ShardView) => [t('shard {number}', { number: shard.shard }), shard.leader ?? t('no leader'), t('epoch {number}', { number: shard.epoch }), shard.taken_at && t('since {time}', { time: relative(new Date(shard.taken_at), now) }), tn('{count} job', '{count} jobs', shard.jobs ?? 0)].filter(Boolean).join(' · ')
   return (
     <>
       <div className={classes.shards} role="list" aria-label={t('Shards')}>
-        {shards.map((shard) => (
-          <Tooltip key={shard.shard} label={`${t('shard {number}', { number: shard.shard })} · ${shard.leader ?? t('no leader')} · ${t('epoch {number}', { number: shard.epoch })} · ${tn('{count} job', '{count} jobs', shard.jobs ?? 0)}`}>
-            <div role="listitem" className={classes.shard} data-leader={shard.leader ? leaders.indexOf(shard.leader) % 6 : 'none'} aria-label={`${t('shard {number}', { number: shard.shard })}: ${shard.leader ?? t('no leader')}`}>{letter(shard)}</div>
-          </Tooltip>
-        ))}
+        {shards.map((shard) => {
+          const leader = byName.get(shard.leader ?? '')
+          return (
+            <Tooltip key={shard.shard} label={label(shard)} openDelay={100}>
+              <div role="listitem" className={classes.shard} data-look={leader?.look ?? 'none'} data-far={(near !== null && near !== (shard.leader ?? '')) || undefined} aria-label={label(shard)}>
+                <span>{leader?.letter ?? '!'}</span><small>{shard.shard}</small>
+              </div>
+            </Tooltip>
+          )
+        })}
       </div>
-      <div className={classes.legend}>
-        {leaders.map((name, index) => (
-          <span key={name}><i className={classes.shard} data-leader={index % 6}>{String.fromCharCode(65 + (index % 26))}</i> {name} <span className="quiet">{tn('{count} shard', '{count} shards', shards.filter((shard) => shard.leader === name).length)}</span></span>
+      <ul className={classes.legend}>
+        {without.length > 0 && <li className="bad"><i className={classes.letter} data-look="none">!</i> <strong>{t('no leader')}</strong> {tn('{count} shard', '{count} shards', without.length)}: {ranges(without.map((shard) => shard.shard))}</li>}
+        {leaders.map((leader) => (
+          <li key={leader.name} onMouseEnter={() => setNear(leader.name)} onMouseLeave={() => setNear(null)}>
+            <i className={classes.letter} data-look={leader.look}>{leader.letter}</i> <strong>{leader.name}</strong> <span className="quiet">{tn('{count} shard', '{count} shards', leader.shards.length)} · {tn('{count} job', '{count} jobs', leader.jobs)}</span>
+          </li>
         ))}
-        {shards.some((shard) => !shard.leader) && <span className="bad"><i className={classes.shard} data-leader="none">!</i> {t('no leader')}</span>}
-      </div>
+      </ul>
     </>
   )
 }
@@ -81,7 +94,7 @@ function Nodes({ nodes }: { nodes: NodeView[] }) {
   return (
     <div className={tables.scroll}>
       <table className={tables.table}>
-        <thead><tr><th scope="col">{t('Node')}</th><th scope="col">{t('State')}</th><th scope="col">{t('Roles')}</th><th scope="col" data-right>{t('Shards')}</th><th scope="col" data-right>{t('Running')}</th><th scope="col">{t('Heartbeat')}</th><th scope="col" data-right>{t('Clock off by')}</th><th scope="col">{t('Started')}</th><th scope="col">{t('Version')}</th><th scope="col"><span className="hidden-label">{t('Actions')}</span></th></tr></thead>
+        <thead><tr><th scope="col">{t('Node')}</th><th scope="col">{t('State')}</th><th scope="col">{t('Roles')}</th><th scope="col" data-right>{t('Shards')}</th><th scope="col">{t('Running')}</th><th scope="col">{t('Heartbeat')}</th><th scope="col" data-right>{t('Clock off by')}</th><th scope="col">{t('Started')}</th><th scope="col">{t('Version')}</th><th scope="col"><span className="hidden-label">{t('Actions')}</span></th></tr></thead>
         <tbody>
           {nodes.map((node) => (
             <tr key={node.node_id}>
@@ -89,7 +102,7 @@ function Nodes({ nodes }: { nodes: NodeView[] }) {
               <td><Status status={node.state} /></td>
               <td>{node.roles.map((role) => t(role)).join(', ')}</td>
               <td data-right>{number(node.shards ?? 0)}</td>
-              <td data-right>{node.capacity ? `${number(node.running ?? 0)}/${number(node.capacity)}` : '–'}</td>
+              <td>{node.capacity ? <div className={tables.slots}><Progress w={60} value={((node.running ?? 0) / node.capacity) * 100} color="var(--accent)" aria-label={t('{running} of {capacity} slots', { running: node.running ?? 0, capacity: node.capacity })} /><span className="num">{number(node.running ?? 0)}<span className="quiet"> / {number(node.capacity)}</span></span></div> : <span className="quiet">–</span>}</td>
               <td><Time at={node.heartbeat_at} /></td>
               <td data-right className={Math.abs(node.skew_ms ?? 0) > 500 ? 'warn' : ''}>{node.skew_ms == null ? '–' : duration(node.skew_ms / 1000)}</td>
               <td><Time at={node.started_at} /></td>
@@ -103,32 +116,41 @@ function Nodes({ nodes }: { nodes: NodeView[] }) {
   )
 }
 
-/** The latest takeover of each shard; shards that were taken together are one line. */
 function Takeovers({ shards }: { shards: ShardView[] }) {
   const rows = takeoversOf(shards)
   if (rows.length === 0) return <Empty title={t('No takeover is recorded')} />
   return (
     <div className={tables.scroll} tabIndex={0} role="group" aria-label={t('Takeovers')}>
       <table className={tables.table}>
-        <tbody>{rows.slice(0, 20).map((row) => <tr key={`${row.at}-${row.leader}`}><td><Time at={row.at} show="both" seconds /></td><td>{tn('{count} shard', '{count} shards', row.shards.length)}</td><td className="quiet">{t('epoch {number}', { number: row.epoch })}</td><td className="clip">{row.leader ?? t('no leader')}</td></tr>)}</tbody>
+        <tbody>{rows.slice(0, 20).map((row) => <tr key={`${row.at}-${row.leader}`}><td><Time at={row.at} show="both" seconds /></td><td title={ranges(row.shards)}>{tn('{count} shard', '{count} shards', row.shards.length)}</td><td className="quiet">{t('epoch {number}', { number: row.epoch })}</td><td className="clip">{row.leader ?? t('no leader')}</td></tr>)}</tbody>
       </table>
     </div>
   )
 }
 
-export interface Takeover { at: string; leader: string | null; epoch: number; shards: number[] }
+const GROUPS: [string, string[]][] = [
+  ['PostgreSQL', ['PostgreSQL', 'database size', 'connections', 'migrations', 'fsync', 'full_page_writes', 'synchronous_commit']],
+  ['Time', ['clock offset', 'round trip', 'zone database']],
+]
 
-export function takeoversOf(shards: Pick<ShardView, 'shard' | 'leader' | 'epoch' | 'taken_at'>[]): Takeover[] {
-  const found = new Map<string, Takeover>()
-  for (const shard of shards) {
-    if (!shard.taken_at) continue
-    const key = `${shard.taken_at.slice(0, 19)} ${shard.leader ?? ''}`
-    const known = found.get(key) ?? { at: shard.taken_at, leader: shard.leader ?? null, epoch: 0, shards: [] }
-    known.epoch = Math.max(known.epoch, shard.epoch)
-    known.shards.push(shard.shard)
-    found.set(key, known)
-  }
-  return [...found.values()].sort((first, second) => second.at.localeCompare(first.at))
+/** What the doctor measured, in groups; what it may learn to measure later comes last. */
+function DoctorFacts({ facts, bounds }: { facts: Record<string, unknown>; bounds: Record<string, unknown> }) {
+  const known = new Set(GROUPS.flatMap(([, names]) => names))
+  const groups: [string, [string, unknown][]][] = [
+    ...GROUPS.map(([title, names]): [string, [string, unknown][]] => [t(title), names.filter((name) => name in facts).map((name) => [name, facts[name]])]),
+    [t('How long it takes'), Object.entries(bounds)],
+    [t('What it holds'), Object.entries(facts).filter(([name]) => !known.has(name))],
+  ]
+  return (
+    <Panel title={t('PostgreSQL and time')} flush>
+      {groups.filter(([, items]) => items.length > 0).map(([title, items]) => (
+        <div key={title} className={classes.group}>
+          <h3>{title}</h3>
+          <dl>{items.map(([name, value]) => <div key={name}><dt>{t(name)}</dt><dd>{String(value)}</dd></div>)}</dl>
+        </div>
+      ))}
+    </Panel>
+  )
 }
 
 function Findings({ found }: { found: Finding[] }) {
@@ -138,7 +160,7 @@ function Findings({ found }: { found: Finding[] }) {
       {found.map((finding) => (
         <li key={finding.what}>
           <Status status={finding.serious ? 'error' : 'warning'} label={finding.serious ? t('to fix') : t('to consider')} />
-          <div><p>{finding.what}</p><p className="quiet">{finding.fix}</p></div>
+          <div><p>{finding.what}</p><p className="quiet">{finding.fix}</p>{commandIn(finding.fix) && <Code>{commandIn(finding.fix) ?? ''}</Code>}</div>
         </li>
       ))}
     </ul>

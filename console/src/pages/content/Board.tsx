@@ -1,48 +1,65 @@
+/** What is planned, what goes out now, and what became of it in the last two weeks. */
+import { IconArchive, IconEye, IconEyeOff, IconPackage, IconRepeat, type Icon } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
+import { useMemo } from 'react'
 import { Link } from 'react-router'
 import { page } from '@/api/client'
 import type { ScheduleView } from '@/api/schema'
 import { t } from '@/i18n'
-import { Empty } from '@/parts/Empty'
-import { Answer, Panel } from '@/parts/Page'
-import { Status } from '@/parts/Status'
-import { Time } from '@/parts/Time'
 import { counted } from '@/parts/DataTable'
+import { Empty } from '@/parts/Empty'
+import { Answer } from '@/parts/Page'
+import { Dot, Status } from '@/parts/Status'
+import { Time } from '@/parts/Time'
 import classes from './Content.module.css'
 
-const COLUMNS: [string, string][] = [['pending', 'Planned'], ['processing', 'Going out'], ['done', 'Done'], ['failed', 'Failed'], ['skipped', 'Skipped']]
+type Tone = 'good' | 'bad' | 'warn' | 'info' | 'idle'
+const COLUMNS: [string, string, Tone][] = [['pending', 'Planned', 'idle'], ['processing', 'Going out', 'info'], ['done', 'Done', 'good'], ['failed', 'Failed', 'bad'], ['skipped', 'Skipped', 'warn']]
+const RECENT_DAYS = 14
+export const ACTIONS: Record<string, Icon> = { publish: IconEye, unpublish: IconEyeOff, archive: IconArchive }
 
 export function Board() {
-  return <div className={classes.board}>{COLUMNS.map(([status, title]) => <Column key={status} status={status} title={t(title)} />)}</div>
+  return <div className={classes.board}>{COLUMNS.map(([status, title, tone]) => <Column key={status} status={status} title={t(title)} tone={tone} />)}</div>
 }
 
-function Column({ status, title }: { status: string; title: string }) {
-  const asked = useQuery({ queryKey: ['content', 'schedules', status], queryFn: () => page('GET /content/schedules', { query: { status: status as 'pending', limit: 50 } }) })
+/** The name that people know: the title of the entity, else its type and id. */
+export function nameOf(item: { title?: string | null; entity_type: string; entity_id: string }): string {
+  return item.title ?? `${item.entity_type}/${item.entity_id}`
+}
+
+function Column({ status, title, tone }: { status: string; title: string; tone: Tone }) {
+  const past = status !== 'pending' && status !== 'processing'
+  const start = useMemo(() => (past ? new Date(Date.now() - RECENT_DAYS * 86_400_000).toISOString() : null), [past])
+  const asked = useQuery({ queryKey: ['content', 'schedules', status], queryFn: () => page('GET /content/schedules', { query: { status: status as 'pending', limit: past ? 200 : 50, start } }) })
   return (
-    <Panel title={title} right={asked.data ? counted(asked.data.items.length, asked.data.total, asked.data.estimated, asked.data.cursor !== null) : undefined} flush>
+    <section className={classes.column} aria-label={title}>
+      <header><Dot tone={tone} /><h2>{title}</h2>{asked.data && <span className={classes.columnCount}>{counted(asked.data.items.length, asked.data.total, asked.data.estimated, asked.data.cursor !== null)}</span>}</header>
       <Answer query={asked}>
         {({ items }) => items.length === 0 ? (
-          status === 'pending' ? <Empty title={t('Nothing is planned')} command={"sexton content schedule post 1 publish --at '2027-01-04T09:00' --timezone Europe/Berlin"} /> : <p className={classes.none}>{t('none')}</p>
+          status === 'pending' ? <Empty title={t('Nothing is planned')} command={"sexton content schedule post 1 publish --at '2027-01-04T09:00' --timezone Europe/Berlin"} /> : <p className={classes.none}>{past ? t('none in {count} days', { count: RECENT_DAYS }) : t('none')}</p>
         ) : (
-          <div className={classes.cards}>{items.map((each) => <Card key={each.schedule_id} schedule={each} />)}</div>
+          <div className={classes.cards} tabIndex={0} role="group" aria-label={title}>{(past ? items.toReversed() : items).slice(0, 50).map((each) => <Card key={each.schedule_id} schedule={each} />)}</div>
         )}
       </Answer>
-    </Panel>
+    </section>
   )
 }
 
 export function Card({ schedule }: { schedule: ScheduleView }) {
+  const Action = ACTIONS[schedule.action] ?? IconEye
+  const name = nameOf(schedule)
   return (
-    <Link to={`/content/schedules/${schedule.schedule_id}`} className={classes.card}>
-      <span className={classes.cardTitle}>{schedule.entity_type}/{schedule.entity_id}</span>
-      <span className={classes.cardLine}><strong>{t(schedule.action)}</strong> <Time at={schedule.scheduled_at_utc} zone={schedule.timezone} show="both" /></span>
+    <article className={classes.card}>
+      <Link to={`/content/schedules/${schedule.schedule_id}`} className={classes.cardTitle}>{name}</Link>
+      <span className={classes.cardLine}><Action size={13} aria-hidden /> {t(schedule.action)} <Time at={schedule.scheduled_at_utc} zone={schedule.timezone} show="clock" /></span>
+      {schedule.last_error && <span className={classes.cardError} title={schedule.last_error}>{schedule.last_error}</span>}
       <span className={classes.cardLine}>
-        {schedule.needs_approval && <Status status={schedule.approved_by ? 'done' : 'warning'} label={schedule.approved_by ? t('approved') : t('needs approval')} />}
-        {schedule.recurrence_rule && <Status status="pending" label={t('series')} />}
-        {schedule.release_id && <Status status="pending" label={t('release')} />}
-        {schedule.last_error && <span className="bad clip" title={schedule.last_error}>{schedule.last_error}</span>}
+        {schedule.needs_approval && schedule.status === 'pending' && <Status status={schedule.approved_by ? 'done' : 'warning'} label={schedule.approved_by ? t('approved') : t('needs approval')} />}
+        {schedule.recurrence_rule && <span className={classes.tag}><IconRepeat size={12} aria-hidden /> {t('series')}</span>}
+        {schedule.release_id && <span className={classes.tag}><IconPackage size={12} aria-hidden /> {t('release')}</span>}
+        {schedule.window_id && <span className={classes.tag}>{t('window')}</span>}
       </span>
-      <span className="quiet clip">{schedule.note ?? schedule.created_by}</span>
-    </Link>
+      <span className={classes.cardFoot}><span className="clip">{schedule.title ? schedule.content_id : ''}</span><span className="clip">{schedule.created_by.split('@')[0]}</span></span>
+    </article>
   )
 }

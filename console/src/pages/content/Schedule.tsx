@@ -1,4 +1,4 @@
-import { Button } from '@mantine/core'
+import { Alert, Button } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link, useParams } from 'react-router'
@@ -12,6 +12,7 @@ import { tell, tellFailure } from '@/parts/notify'
 import { Answer, Columns, Facts, Page, Panel, Stack } from '@/parts/Page'
 import { Status } from '@/parts/Status'
 import { Time } from '@/parts/Time'
+import { nameOf } from './Board'
 import { Executions } from './executions'
 import classes from './Content.module.css'
 
@@ -24,15 +25,15 @@ export function Schedule() {
     <Answer query={asked}>
       {(schedule) => (
         <Page
-          title={`${t(schedule.action)} ${schedule.entity_type}/${schedule.entity_id}`}
-          mark={<Status status={schedule.status} />}
-          crumbs={[{ to: '/content/board', name: t('Content') }, { to: `/content/entities/${encodeURIComponent(schedule.entity_type)}/${encodeURIComponent(schedule.entity_id)}`, name: `${schedule.entity_type}/${schedule.entity_id}` }]}
-          about={<><Time at={schedule.scheduled_at_utc} zone={schedule.timezone} show="both" /> · {schedule.local_time_display} {schedule.timezone}</>}
+          title={`${t(schedule.action)}: ${nameOf(schedule)}`}
+          mark={<><Status status={schedule.status} /><code className="quiet">{schedule.content_id}</code></>}
+          crumbs={[{ to: '/content/board', name: t('Content') }, { to: `/content/entities/${encodeURIComponent(schedule.entity_type)}/${encodeURIComponent(schedule.entity_id)}`, name: nameOf(schedule) }]}
+          about={<><Time at={schedule.scheduled_at_utc} zone={schedule.timezone} show="both" /> · {schedule.local_time_display}</>}
           actions={<Actions schedule={schedule} />}
         >
           <Columns side>
             <Stack>
-              {schedule.last_error && <Panel title={t('What went wrong')}><p className="bad">{schedule.last_error}</p></Panel>}
+              {schedule.last_error && <Alert color={schedule.status === 'failed' ? 'red' : 'yellow'} title={schedule.status === 'skipped' ? t('Why it was skipped') : t('What went wrong')}>{schedule.last_error}</Alert>}
               <Panel title={t('How it was carried out')} flush><Answer query={carried}>{({ items }) => <Executions rows={items} />}</Answer></Panel>
               {schedule.next_times && schedule.next_times.length > 0 && <Panel title={t('Next times')}><ul className={classes.list}>{schedule.next_times.map((at) => <li key={at}><Time at={at} zone={schedule.timezone} show="both" /></li>)}</ul></Panel>}
             </Stack>
@@ -60,7 +61,7 @@ function Actions({ schedule }: { schedule: ScheduleView }) {
   const [moving, setMoving] = useState(false)
   if (!session.may('editor') || schedule.status !== 'pending') return null
   const path = { schedule: schedule.schedule_id }
-  const name = `${schedule.entity_type}/${schedule.entity_id}`
+  const name = nameOf(schedule)
   const refresh = () => queries.invalidateQueries({ queryKey: ['content'] })
   const act = (work: () => Promise<unknown>, done: string) => void work().then(() => { tell(done); return refresh() }).catch(tellFailure)
   return (

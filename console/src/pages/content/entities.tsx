@@ -1,3 +1,4 @@
+import { IconEye } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import type { ColumnDef } from '@tanstack/react-table'
 import { useMemo } from 'react'
@@ -11,15 +12,17 @@ import { Json } from '@/parts/Json'
 import { Answer, Columns, Page, Panel, Stack } from '@/parts/Page'
 import { Status } from '@/parts/Status'
 import { Time } from '@/parts/Time'
-import { Card } from './Board'
+import { ACTIONS, Card, nameOf } from './Board'
 import { Executions } from './executions'
 import classes from './Content.module.css'
 
+const WAS: Record<string, string> = { publish: 'Published', unpublish: 'Unpublished', archive: 'Archived' }
 const pathOf = (entity: { entity_type: string; entity_id: string }) => `/content/entities/${encodeURIComponent(entity.entity_type)}/${encodeURIComponent(entity.entity_id)}`
 
 export function Entities() {
   const columns = useMemo((): ColumnDef<EntitySummary>[] => [
-    { id: 'entity', header: () => t('Entity'), cell: ({ row: { original: entity } }) => <Link to={pathOf(entity)} className="link">{entity.entity_type}/{entity.entity_id}</Link> },
+    { id: 'entity', header: () => t('Entity'), cell: ({ row: { original: entity } }) => <Link to={pathOf(entity)} className="link">{nameOf(entity)}</Link> },
+    { id: 'reference', header: () => t('Reference'), cell: ({ row: { original: entity } }) => <code>{entity.entity_type}/{entity.entity_id}</code>, meta: { hide: 'sm' } },
     { id: 'state', header: () => t('State'), cell: ({ row: { original: entity } }) => <Status status={entity.state} /> },
     { id: 'published', header: () => t('Published version'), cell: ({ row: { original: entity } }) => entity.published_version ?? '–', meta: { align: 'right', hide: 'sm' } },
     { id: 'latest', header: () => t('Latest version'), cell: ({ row: { original: entity } }) => entity.latest_version, meta: { align: 'right', hide: 'sm' } },
@@ -39,6 +42,13 @@ export function Entities() {
   )
 }
 
+/** As its latest version calls it. */
+function titleOf(entity: { entity_type: string; entity_id: string; body?: unknown }): string {
+  const body = entity.body as { title?: unknown; name?: unknown } | null | undefined
+  const title = body && typeof body === 'object' ? (body.title ?? body.name) : null
+  return nameOf({ ...entity, title: typeof title === 'string' ? title : null })
+}
+
 /** An entity: its state, what is planned, and everything that happened to it. */
 export function Entity() {
   const { type = '', id = '' } = useParams()
@@ -46,14 +56,22 @@ export function Entity() {
   return (
     <Answer query={asked}>
       {(entity) => (
-        <Page title={`${entity.entity_type}/${entity.entity_id}`} mark={<Status status={entity.state ?? 'pending'} />} crumbs={[{ to: '/content/entities', name: t('Entities') }]}>
+        <Page title={titleOf(entity)} mark={<><Status status={entity.state ?? 'pending'} /><code className="quiet">{entity.entity_type}/{entity.entity_id}</code></>} crumbs={[{ to: '/content/entities', name: t('Entities') }]}>
           <Columns side>
             <Stack>
               <Panel title={t('History')} flush>
                 {(entity.history ?? []).length === 0 ? <Empty title={t('Nothing has happened yet')} /> : (
-                  <ul className={classes.history}>{(entity.history ?? []).map((change, index) => (
-                    <li key={index}><Time at={change.at} show="both" /><span><strong>{t(change.action)}</strong> {change.state_before ?? '–'} → {change.state_after ?? '–'} {change.version ? `· ${t('version {number}', { number: change.version })}` : ''}</span><span className="quiet">{change.by} {change.run_id && <Link to={`/runs/${change.run_id}`} className="mono">{change.run_id}</Link>}</span></li>
-                  ))}</ul>
+                  <ol className={classes.history}>{(entity.history ?? []).map((change, index) => {
+                    const Action = ACTIONS[change.action] ?? IconEye
+                    return (
+                      <li key={index}>
+                        <span className={classes.sign} data-tone={change.action === 'publish' ? 'good' : 'idle'} aria-hidden><Action size={13} /></span>
+                        <span><strong>{t(WAS[change.action] ?? change.action)}</strong>{change.version ? ` · ${t('version {number}', { number: change.version })}` : ''}</span>
+                        <Time at={change.at} show="both" />
+                        <p>{change.state_before ? t(change.state_before) : '–'} → {change.state_after ? t(change.state_after) : '–'} · {t('planned by {name}', { name: change.by })}{change.run_id && <> · <Link to={`/runs/${change.run_id}`} className="mono">{change.run_id}</Link></>}</p>
+                      </li>
+                    )
+                  })}</ol>
                 )}
               </Panel>
               <Panel title={t('How it was carried out')} flush><Executions rows={entity.executions ?? []} /></Panel>

@@ -1,4 +1,4 @@
-/** What goes out when: a board, a calendar, releases, entities. */
+/** What goes out when: a board, a calendar, windows, releases, entities. */
 import { Button, Menu, Tabs } from '@mantine/core'
 import { IconChevronDown } from '@tabler/icons-react'
 import { useState } from 'react'
@@ -12,8 +12,9 @@ import { Entities, Entity } from './entities'
 import { PlanAction, PlanRelease, PlanWindow } from './forms'
 import { Release, Releases } from './releases'
 import { Schedule } from './Schedule'
+import { Windows } from './Windows'
 
-const TABS: [string, string][] = [['board', 'Board'], ['calendar', 'Calendar'], ['releases', 'Releases'], ['entities', 'Entities']]
+const TABS: [string, string][] = [['board', 'Board'], ['calendar', 'Calendar'], ['windows', 'Windows'], ['releases', 'Releases'], ['entities', 'Entities']]
 
 export default function Content() {
   return (
@@ -50,6 +51,7 @@ function Tabbed() {
         <Tabs.List mb="sm">{TABS.map(([value, name]) => <Tabs.Tab key={value} value={value}>{t(name)}</Tabs.Tab>)}</Tabs.List>
         <Tabs.Panel value="board"><Board /></Tabs.Panel>
         <Tabs.Panel value="calendar"><ContentCalendar /></Tabs.Panel>
+        <Tabs.Panel value="windows"><Windows /></Tabs.Panel>
         <Tabs.Panel value="releases"><Releases /></Tabs.Panel>
         <Tabs.Panel value="entities"><Entities /></Tabs.Panel>
       </Tabs>

@@ -1,4 +1,5 @@
 import { Alert, Button } from '@mantine/core'
+import { IconAlertTriangle, IconCheck, IconClock, IconUserQuestion, IconX } from '@tabler/icons-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link, useParams } from 'react-router'
@@ -9,11 +10,14 @@ import { t, tn } from '@/i18n'
 import { Move } from '@/parts/calendar/Move'
 import { useConfirm } from '@/parts/Confirm'
 import { Empty } from '@/parts/Empty'
+import { duration } from '@/parts/instant'
 import { tell, tellFailure } from '@/parts/notify'
 import { Answer, Columns, Facts, Page, Panel, Stack } from '@/parts/Page'
 import { Status } from '@/parts/Status'
 import { Time } from '@/parts/Time'
 import tables from '../queues/Queues.module.css'
+import { nameOf } from './Board'
+import classes from './Content.module.css'
 
 export function Releases() {
   const asked = useQuery({ queryKey: ['content', 'releases'], queryFn: () => page('GET /content/releases', { query: { limit: 100 } }) })
@@ -49,25 +53,37 @@ export function Release() {
   return (
     <Answer query={asked}>
       {(release) => (
-        <Page title={release.note ?? release.release_id} mark={<Status status={release.status} />} crumbs={[{ to: '/content/releases', name: t('Releases') }]} about={<><Time at={release.scheduled_at_utc} zone={release.timezone} show="both" /> · {release.local_time_display} {release.timezone}</>} actions={<Actions release={release} />}>
+        <Page title={release.note ?? release.release_id} mark={<Status status={release.status} />} crumbs={[{ to: '/content/releases', name: t('Releases') }]} about={<><Time at={release.scheduled_at_utc} zone={release.timezone} show="both" /> · {release.local_time_display}</>} actions={<Actions release={release} />}>
           {release.last_error && <Alert color="red">{release.last_error}</Alert>}
           <Columns side>
             <Stack>
               <Panel title={tn('{count} item', '{count} items', release.items.length)} flush>
                 <div className={tables.scroll}><table className={tables.table}>
                   <thead><tr><th scope="col">{t('Entity')}</th><th scope="col">{t('Action')}</th><th scope="col">{t('Version')}</th><th scope="col">{t('State')}</th><th scope="col">{t('Result')}</th></tr></thead>
-                  <tbody>{release.items.map((item) => <tr key={item.schedule_id}><td><Link to={`/content/entities/${encodeURIComponent(item.entity_type)}/${encodeURIComponent(item.entity_id)}`} className="link">{item.entity_type}/{item.entity_id}</Link></td><td>{t(item.action)}</td><td>{item.version ?? t('the latest')}</td><td><Status status={item.status} /></td><td>{item.error ? <span className="bad">{item.error}</span> : item.result}</td></tr>)}</tbody>
+                  <tbody>{release.items.map((item) => <tr key={item.schedule_id}><td><Link to={`/content/entities/${encodeURIComponent(item.entity_type)}/${encodeURIComponent(item.entity_id)}`} className="link">{nameOf(item)}</Link>{item.title && <div className="quiet">{item.content_id}</div>}</td><td>{t(item.action)}</td><td>{item.version ?? t('the latest')}</td><td><Status status={item.status} /></td><td>{item.error ? <span className="bad">{item.error}</span> : item.result}</td></tr>)}</tbody>
                 </table></div>
               </Panel>
-              <Panel title={t('Checks')} right={<Time at={release.checked_at} />} flush>
-                {(release.findings ?? []).length === 0 ? <Empty title={release.checked_at ? t('Nothing was found') : t('not checked yet')} /> : (release.findings ?? []).map((finding) => <p key={finding.code + finding.message} style={{ padding: '6px 14px' }}><Status status={finding.warning ? 'warning' : 'error'} label={finding.code} /> {finding.message}</p>)}
-              </Panel>
+              <Panel title={t('Before it goes out')} right={release.checked_at ? <>{t('checked')} <Time at={release.checked_at} /></> : t('not checked yet')} flush><Steps release={release} /></Panel>
             </Stack>
             <Panel title={t('Facts')}><Facts items={[[t('If an item fails'), t(release.on_failure)], [t('Planned by'), release.created_by], [t('Planned'), <Time key="c" at={release.created_at} />], [t('Approval'), release.needs_approval ? (release.approved_by ?? t('needed')) : t('not needed')], [t('Adapter'), release.adapter], [t('Job'), <Link key="j" className="link" to={`/jobs/${release.job_id}`}>{release.job_id}</Link>], [t('Called off by'), release.cancelled_by]]} /></Panel>
           </Columns>
         </Page>
       )}
     </Answer>
+  )
+}
+
+/** What stands between it and its time: the approval, and what its check has found. */
+function Steps({ release }: { release: ReleaseView }) {
+  const found = (release.findings ?? []).filter((finding) => finding.code !== 'not_approved')
+  return (
+    <ul className={classes.steps}>
+      {release.needs_approval && (release.approved_by
+        ? <li data-tone="good"><IconCheck size={16} aria-hidden /><div>{t('Approved by {name}', { name: release.approved_by })}<p><Time at={release.approved_at} show="both" /></p></div></li>
+        : <li data-tone="warn"><IconUserQuestion size={16} aria-hidden /><div>{t('It needs an approval')}<p>{t('Without one it does not go out; its time passes.')}</p></div></li>)}
+      {found.map((finding) => <li key={finding.code + finding.message} data-tone={finding.warning ? 'warn' : 'bad'}>{finding.warning ? <IconAlertTriangle size={16} aria-hidden /> : <IconX size={16} aria-hidden />}<div>{finding.message}<p>{[finding.content_id, finding.code].filter(Boolean).join(' · ')}</p></div></li>)}
+      {found.length === 0 && (release.checked_at ? <li data-tone="good"><IconCheck size={16} aria-hidden /><div>{t('The check found nothing against it')}</div></li> : <li><IconClock size={16} aria-hidden /><div>{t('Its check is yet to come')}<p>{release.preflight_seconds ? t('{time} before it goes out', { time: duration(release.preflight_seconds) }) : t('It is checked when you ask for it.')}</p></div></li>)}
+    </ul>
   )
 }
 

@@ -1,5 +1,5 @@
-import { Alert, Button, Group, Modal, NumberInput, Progress } from '@mantine/core'
-import { IconPencil, IconPlayerPause, IconPlayerPlay } from '@tabler/icons-react'
+import { Alert, Button, Group, Modal, NumberInput, Progress, Tooltip } from '@mantine/core'
+import { IconAlertTriangle, IconPencil, IconPlayerPause, IconPlayerPlay } from '@tabler/icons-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call, orNone } from '@/api/client'
@@ -16,6 +16,8 @@ import { Time, useNow } from '@/parts/Time'
 import classes from './Queues.module.css'
 
 type Queue = QueueAnswer
+/** A worker that takes longer to look around than this is short of time. */
+const SLOW_MS = 500
 
 /** Those of the namespace; of a server that does not list them, those of the cluster. */
 async function workers(everywhere: boolean): Promise<NodeView[]> {
@@ -34,7 +36,7 @@ export default function Queues() {
     <Page title={t('Queues and workers')}>
       {unserved.length > 0 && <Unserved lanes={unserved} />}
       <Panel title={t('Queues')} flush>
-        <Answer query={queues}>{(rows) => rows.length === 0 ? <Empty title={t('No queue has been used yet')} command="sexton queues list">{t('A queue appears with the first job that names it.')}</Empty> : <QueueTable rows={rows} />}</Answer>
+        <Answer query={queues}>{(rows) => rows.length === 0 ? <Empty title={t('No queue has been used yet')} command="sexton queues list">{t('A queue appears with the first job that names it.')}</Empty> : <QueueTable rows={rows} unserved={new Set(unserved.map((lane) => lane.queue))} />}</Answer>
       </Panel>
       <Panel title={t('Workers')} flush>
         <Answer query={nodes}>{(rows) => rows.length === 0 ? <Empty title={t('No worker is running')} command="sexton up --roles worker">{t('Runs wait until a worker that knows their handler joins.')}</Empty> : <WorkerTable rows={rows} />}</Answer>
@@ -45,17 +47,21 @@ export default function Queues() {
 
 function Unserved({ lanes }: { lanes: Backlog[] }) {
   return (
-    <Alert color="red" title={t('What no worker can serve')}>
-      {lanes.map((lane) => (
-        <div key={lane.queue + lane.target + (lane.handler ?? '')}>
-          <strong>{lane.handler ?? lane.target}</strong> {t('in queue')} <strong>{lane.queue}</strong>: {tn('{count} run waits', '{count} runs wait', lane.waiting)}, {t('the oldest since')} <Time at={lane.oldest_available_at} /> {lane.reason}
-        </div>
-      ))}
+    <Alert color="red" icon={<IconAlertTriangle size={18} />} title={t('What no worker can serve')}>
+      <ul className={classes.unserved}>
+        {lanes.map((lane) => (
+          <li key={lane.queue + lane.target + (lane.handler ?? '')}>
+            <strong>{lane.handler ?? lane.target}</strong> {t('in queue')} <strong>{lane.queue}</strong>: {tn('{count} run waits', '{count} runs wait', lane.waiting)}, {t('the oldest since')} <Time at={lane.oldest_available_at} />
+            {lane.reason && <div className="quiet">{lane.reason}</div>}
+          </li>
+        ))}
+      </ul>
     </Alert>
   )
 }
 
-function QueueTable({ rows }: { rows: Queue[] }) {
+function QueueTable({ rows, unserved }: { rows: Queue[]; unserved: ReadonlySet<string> }) {
+  const deepest = Math.max(1, ...rows.map((queue) => queue.waiting ?? 0))
   const session = useSession()
   const ask = useConfirm()
   const queries = useQueryClient()
@@ -80,7 +86,7 @@ function QueueTable({ rows }: { rows: Queue[] }) {
       <table className={classes.table}>
         <thead>
           <tr>
-            <th scope="col">{t('Queue')}</th><th scope="col">{t('State')}</th><th scope="col" data-right>{t('Waiting')}</th><th scope="col">{t('Oldest')}</th><th scope="col" data-right>{t('Running')}</th>
+            <th scope="col">{t('Queue')}</th><th scope="col">{t('State')}</th><th scope="col" data-right>{t('Waiting')}</th><th scope="col" data-right>{t('Oldest')}</th><th scope="col" data-right>{t('Running')}</th>
             {messages && <><th scope="col" data-right>{t('Messages in/s')}</th><th scope="col" data-right>{t('Messages out/s')}</th></>}<th scope="col">{t('Limits')}</th><th scope="col"><span className="hidden-label">{t('Actions')}</span></th>
           </tr>
         </thead>
@@ -88,14 +94,13 @@ function QueueTable({ rows }: { rows: Queue[] }) {
           {rows.map((queue) => (
             <tr key={queue.name}>
               <td><strong>{queue.name}</strong>{queue.warnings?.map((warning) => <div key={warning} className="warn">{warning}</div>)}</td>
-              <td><Status status={queue.paused ? 'paused' : 'active'} />{queue.paused_reason && <div className="quiet">{queue.paused_reason}</div>}</td>
-              <td data-right>{number(queue.waiting ?? 0)}</td>
-              <td>{queue.oldest_available_at ? <Time at={queue.oldest_available_at} /> : <span className="quiet">–</span>}</td>
-              <td data-right>{number(queue.running ?? 0)}{queue.concurrency ? <span className="quiet"> / {number(queue.concurrency)}</span> : null}</td>
+              <td>{unserved.has(queue.name) ? <Status status="problem" label={t('no worker')} /> : <Status status={queue.paused ? 'paused' : 'active'} />}{queue.paused_reason && <div className="quiet">{queue.paused_reason}</div>}</td>
+              <td data-right><span className={classes.depth}><i data-bad={unserved.has(queue.name) || undefined} style={{ width: `${((queue.waiting ?? 0) / deepest) * 100}%` }} aria-hidden />{number(queue.waiting ?? 0)}</span></td>
+              <td data-right>{queue.oldest_available_at ? <Time at={queue.oldest_available_at} /> : <span className="quiet">–</span>}</td>
+              <td data-right>{queue.running == null ? <span className="quiet">–</span> : number(queue.running)}{queue.concurrency ? <span className="quiet"> / {number(queue.concurrency)}</span> : null}</td>
               {messages && <><td data-right>{queue.messages ? number(queue.messages.arrival_per_second, 1) : '–'}</td><td data-right>{queue.messages ? number(queue.messages.drain_per_second, 1) : '–'}</td></>}
-              <td className="quiet">{limitText(queue)}</td>
+              <td>{session.may('editor') ? <Button variant="subtle" color="gray" className={classes.limits ?? ''} rightSection={<IconPencil size={12} />} aria-label={`${t('Limits of {name}', { name: queue.name })}: ${limitText(queue)}`} onClick={() => setEditing(queue)}>{limitText(queue)}</Button> : <span className="quiet">{limitText(queue)}</span>}</td>
               <td data-right>
-                {session.may('editor') && <Button variant="subtle" color="gray" leftSection={<IconPencil size={13} />} onClick={() => setEditing(queue)}>{t('Limits')}</Button>}
                 {session.may('operator') && <Button variant="subtle" color="gray" leftSection={queue.paused ? <IconPlayerPlay size={13} /> : <IconPlayerPause size={13} />} onClick={() => toggle(queue)}>{queue.paused ? t('Resume') : t('Pause')}</Button>}
               </td>
             </tr>
@@ -146,6 +151,20 @@ function Limits({ queue, close, done }: { queue: Queue; close: () => void; done:
   )
 }
 
+/** Some of them, and how many more there are. */
+function Handlers({ names }: { names: string[] }) {
+  const own = [...names].sort((first, second) => Number(first.startsWith('sexton.')) - Number(second.startsWith('sexton.')) || first.localeCompare(second))
+  const shown = own.slice(0, 3)
+  return (
+    <Tooltip label={own.join(', ')} multiline maw={340} disabled={own.length <= shown.length}>
+      <span className={classes.handlers} tabIndex={own.length > shown.length ? 0 : undefined}>
+        {shown.map((name) => <code key={name}>{name}</code>)}
+        {own.length > shown.length && <span className="quiet">+{number(own.length - shown.length)}</span>}
+      </span>
+    </Tooltip>
+  )
+}
+
 function WorkerTable({ rows }: { rows: NodeView[] }) {
   const now = useNow()
   return (
@@ -161,12 +180,12 @@ function WorkerTable({ rows }: { rows: NodeView[] }) {
               <tr key={node.node_id}>
                 <td><strong>{node.name}</strong>{node.app && <div className="quiet">{node.app}</div>}</td>
                 <td><Status status={node.state} /></td>
-                <td><div className={classes.slots}><Progress value={capacity ? (running / capacity) * 100 : 0} w={70} aria-label={t('{running} of {capacity} slots', { running, capacity })} /><span className="num">{number(running)}/{number(capacity)}</span></div></td>
+                <td><div className={classes.slots}><Progress value={capacity ? (running / capacity) * 100 : 0} w={90} color={capacity && running / capacity > 0.9 ? 'var(--warn-mark)' : 'var(--accent)'} aria-label={t('{running} of {capacity} slots', { running, capacity })} /><span className="num">{number(running)}<span className="quiet"> / {number(capacity)}</span></span></div></td>
                 <td><span className={(now.getTime() - new Date(node.heartbeat_at).getTime()) / 1000 > 30 ? 'bad' : ''}><Time at={node.heartbeat_at} /></span></td>
-                <td data-right>{node.lag_ms == null ? '–' : duration(node.lag_ms / 1000)}</td>
+                <td data-right className={(node.lag_ms ?? 0) > SLOW_MS ? 'warn' : ''}>{node.lag_ms == null ? '–' : duration(node.lag_ms / 1000)}</td>
                 <td>{node.version}</td>
-                <td>{node.queues?.length ? node.queues.join(', ') : t('all')}</td>
-                <td className={classes.handlers} title={node.handlers?.join('\n')}>{node.handlers?.join(', ')}</td>
+                <td>{node.queues?.length && !node.queues.includes('*') ? node.queues.join(', ') : t('all')}</td>
+                <td><Handlers names={node.handlers ?? []} /></td>
               </tr>
             )
           })}

@@ -41,6 +41,9 @@ class CampaignReason(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 CREATE_CAMPAIGN = Route("POST", "/campaigns", TAG, "Make a campaign", Role.EDITOR, body=CampaignSpec)
 LIST_CAMPAIGNS = Route("GET", "/campaigns", TAG, "List campaigns", Role.VIEWER, query=CampaignsQuery)
 GET_CAMPAIGN = Route("GET", "/campaigns/{campaign}", TAG, "Show a campaign", Role.VIEWER)
+GET_CAMPAIGN_PROGRESS = Route(
+    "GET", "/campaigns/{campaign}/progress", TAG, "Show how a campaign goes on", Role.VIEWER
+)
 CHECK_CAMPAIGN = Route("POST", "/campaigns/{campaign}/check", TAG, "Check a campaign", Role.VIEWER)
 START_CAMPAIGN = Route(
     "POST", "/campaigns/{campaign}/start", TAG, "Start a campaign", Role.OPERATOR, body=StartRequest,

@@ -19,8 +19,10 @@ from sexton.errors import InvalidField
 from sexton.model import decode_id
 from sexton.notifications.campaigns import audience, campaign, unconfirmed
 from sexton.notifications.campaigns import check as campaign_check
+from sexton.notifications.campaigns import progress as campaign_progress
 from sexton.notifications.campaigns import view as campaign_view
 from sexton.notifications.campaigns.audience import AudienceView, Member, SegmentView
+from sexton.notifications.campaigns.progress import CampaignProgress
 from sexton.notifications.campaigns.spec import CampaignSpec, SegmentSpec
 from sexton.notifications.campaigns.view import CampaignCheck, CampaignView
 from sexton.notifications.model import CAMPAIGN
@@ -91,6 +93,25 @@ ANSWER: dict[str, Any] = {
     "created_at": "2027-03-01T12:00:00Z",
     "job_id": "j_1",
 }  # fmt: skip
+PROGRESS: dict[str, Any] = {
+    "minutes": [{"at": "2027-03-14T07:00:00Z", "sent": 5200}],
+    "since": None,
+    "counted": 8000,
+    "channels": [{"channel": "email", "sent": 5200, "failed": 3, "left": 2790, "others": 7}],
+    "holds": [{"reason": "quiet hours", "messages": 12}],
+    "waves": [
+        {
+            "at": "2027-03-14T07:00:00Z", "canary": False, "messages": 8000, "sent": 5200, "failed": 3,
+            "left": 2790, "state": "sending", "next_at": None, "waits_for": None,
+        }
+    ],
+    "events": [
+        {
+            "at": "2027-03-14T06:55:00Z", "kind": "paused", "reason": "a wrong price", "by": "ann",
+            "until": None,
+        }
+    ],
+}  # fmt: skip
 SEGMENT: dict[str, Any] = {
     "name": "customers",
     "filter": {"all": [{"field": "country", "in": ["DE", "AT"]}, {"has": "email"}]},
@@ -138,6 +159,15 @@ async def list_campaigns(call: Call) -> Answer:
 async def get_campaign(call: Call) -> Answer:
     """With its counts, its speed and when it will have ended."""
     return Answer(await campaign_view.get_campaign(call.context, call.path("campaign")))
+
+
+@operation(
+    routes.GET_CAMPAIGN_PROGRESS, answer=CampaignProgress, errors=(404,), answer_example=PROGRESS
+)  # fmt: skip
+async def get_campaign_progress(call: Call) -> Answer:
+    """What was sent in each minute and on which channel, what is held and why, the waves of its messages, and
+    what held it as a whole. Of a large campaign the latest messages are counted."""
+    return Answer(await campaign_progress.read_progress(call.reading, call.path("campaign")))
 
 
 @operation(
@@ -330,6 +360,7 @@ OPERATIONS = (
     create_campaign,
     list_campaigns,
     get_campaign,
+    get_campaign_progress,
     check_campaign,
     start_campaign,
     pause_campaign,

@@ -104,6 +104,18 @@ async def _plan_others(context: Context, now: datetime) -> None:
             note="From midnight to midnight, where the shop is.",
         ),
     )
+    await _write(context, Entity("banner", "advent"), {"title": "Advent: a surprise a day"}, KIM)
+    await create_window(
+        context,
+        WindowSpec(
+            entity_type="banner",
+            entity_id="advent",
+            starts=f"{_at(now, 12, 8):%Y-%m-%d %H:%M}",
+            ends=f"{_at(now, 24, 18):%Y-%m-%d %H:%M}",
+            timezone=ZONE,
+            created_by=KIM,
+        ),
+    )
     await _write(context, Entity("page", "weekly-menu"), {"title": "The menu of the week"}, KIM)
     await create_schedule(
         context,

@@ -8,7 +8,7 @@ from typing import Any
 
 from sexton.notifications.campaigns.audience import put_segment
 from sexton.notifications.campaigns.campaign import create_campaign
-from sexton.notifications.campaigns.spec import AudienceSpec, CampaignSpec, SegmentSpec
+from sexton.notifications.campaigns.spec import AudienceSpec, CampaignSpec, SegmentSpec, WhenPast
 from sexton.notifications.channels.configured import put_provider
 from sexton.notifications.channels.provider_spec import ProviderSpec
 from sexton.notifications.message import create_message
@@ -129,10 +129,12 @@ def _reader(number: int) -> RecipientLine:
 
 
 async def _plan_campaigns(context: Context, now: datetime) -> None:
-    """One that goes out, one that is over soon, one that is planned, and a draft."""
-    base: dict[str, Any] = {"template_id": "autumn-sale", "channel": "email"}
+    """One that goes out, one that is over soon, one whose canary waits for a word, one that goes from zone to
+    zone, one that is planned, and a draft."""
+    base: dict[str, Any] = {"template_id": "autumn-sale", "channel": ["email", "in_app"]}
     everyone = AudienceSpec(everyone=True)
     few = AudienceSpec(user_ids=[f"reader-{number:05}" for number in range(11, 251)])
+    more = AudienceSpec(user_ids=[f"reader-{number:05}" for number in range(251, 851)])
     tomorrow = (now + timedelta(days=1)).date()
     await create_campaign(
         context,
@@ -143,6 +145,17 @@ async def _plan_campaigns(context: Context, now: datetime) -> None:
         context,
         CampaignSpec(name="autumn-sale-preview", audience=few, send_at=now, prepare_seconds=0,
                      description="To a few, before the others.", **base),
+    )  # fmt: skip
+    await create_campaign(
+        context,
+        CampaignSpec(name="app-launch", audience=more, send_at=now, prepare_seconds=0, canary=0.05,
+                     description="A twentieth first; the others when a person has looked.", **base),
+    )  # fmt: skip
+    await create_campaign(
+        context,
+        CampaignSpec(name="evening-reading", audience=more, local_time=f"{now.date()} 20:00",
+                     when_past=WhenPast.NEXT_DAY, prepare_seconds=86_400,
+                     description="At eight in the evening, where each reader is.", **base),
     )  # fmt: skip
     await create_campaign(
         context,

@@ -1,0 +1,15 @@
+import { describe, expect, it } from 'vitest'
+import { windowsOf } from './windows'
+
+const entry = (window_id: string | null, action: string, scheduled_at_utc: string, status = 'pending') => ({ window_id, action, scheduled_at_utc, status }) as never
+
+describe('windows', () => {
+  it('are what opens them with what closes them', () => {
+    const found = windowsOf([entry('c_1', 'publish', '1'), entry(null, 'publish', '2'), entry('c_1', 'unpublish', '3')])
+    expect(found.map((each) => [each.id, each.starts, each.ends])).toEqual([['c_1', '1', '3']])
+  })
+  it('may begin before and end after what is shown, and open again', () => {
+    const found = windowsOf([entry('c_1', 'unpublish', '1'), entry('c_2', 'publish', '2', 'failed'), entry('c_1', 'publish', '4'), entry('c_1', 'unpublish', '5')])
+    expect(found.map((each) => [each.id, each.starts, each.ends, each.failed])).toEqual([['c_1', null, '1', false], ['c_2', '2', null, true], ['c_1', '4', '5', false]])
+  })
+})

@@ -1,0 +1,34 @@
+/** Entries of the calendar that open and close a window, put together. */
+import type { CalendarEntry } from '@/api/schema'
+
+export interface Open {
+  id: string
+  /** Null: it was opened before what is shown. */
+  starts: string | null
+  /** Null: it closes after what is shown. */
+  ends: string | null
+  failed: boolean
+  entry: CalendarEntry
+}
+
+export function windowsOf(entries: CalendarEntry[]): Open[] {
+  const found: Open[] = []
+  const waiting = new Map<string, Open>()
+  for (const entry of entries) {
+    if (!entry.window_id) continue
+    const failed = entry.status === 'failed' || entry.status === 'skipped'
+    const open = waiting.get(entry.window_id)
+    if (entry.action === 'unpublish') {
+      if (open) {
+        open.ends = entry.scheduled_at_utc
+        open.failed ||= failed
+        waiting.delete(entry.window_id)
+      } else found.push({ id: entry.window_id, starts: null, ends: entry.scheduled_at_utc, failed, entry })
+      continue
+    }
+    const made: Open = { id: entry.window_id, starts: entry.scheduled_at_utc, ends: null, failed, entry }
+    waiting.set(entry.window_id, made)
+    found.push(made)
+  }
+  return found
+}

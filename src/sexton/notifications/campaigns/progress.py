@@ -1,0 +1,152 @@
+"""How a campaign goes on: what was sent in each minute, its waves, what is held and why, what was done to it.
+
+The waves are read from its chunks, which are few. What was sent by minute and channel is counted from its
+messages: of a large campaign from the chunks that changed last, which is everything since some instant.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import datetime
+from typing import Annotated
+
+import msgspec
+
+from sexton.model import decode_id
+from sexton.notifications.campaigns.view import view
+from sexton.notifications.model import CAMPAIGN
+from sexton.postgres.transaction import Context, query
+from sexton.refusal import about, not_found
+
+MOST_WAVES, MOST_EVENTS, MOST_MINUTES = 200, 200, 180
+# Messages that are counted; a chunk has at most 5,000.
+MOST_MESSAGES = 20_000
+SENT = frozenset({"sent", "delivered", "bounced"})
+FAILED = frozenset({"failed", "bounced"})
+LEFT = frozenset({"pending", "held", "processing"})
+
+
+class CampaignMinute(msgspec.Struct, frozen=True, kw_only=True):
+    """What was sent in a minute."""
+
+    at: Annotated[datetime, about("Its beginning.")]
+    sent: Annotated[int, about("Messages that a provider has accepted.")]
+
+
+class CampaignChannel(msgspec.Struct, frozen=True, kw_only=True):
+    """The messages of a channel, among those that were counted."""
+
+    channel: Annotated[str, about("The channel on which they went out, or are to go out.")]
+    sent: Annotated[int, about("A provider has accepted them.")] = 0
+    failed: Annotated[int, about("Given up, or bounced.")] = 0
+    left: Annotated[int, about("Still to be sent.")] = 0
+    others: Annotated[int, about("Suppressed, expired, called off, or not confirmed.")] = 0
+
+
+class CampaignHold(msgspec.Struct, frozen=True, kw_only=True):
+    """Messages that wait for something, among those that were counted."""
+
+    reason: Annotated[str, about("What for: quiet hours, a cap, …")]
+    messages: Annotated[int, about("How many.")]
+
+
+class CampaignWave(msgspec.Struct, frozen=True, kw_only=True):
+    """Messages that are due at one instant."""
+
+    at: Annotated[datetime, about("When.")]
+    canary: Annotated[bool, about("Whether they go first, before a person lets the others go.")]
+    messages: Annotated[int, about("How many.")]
+    sent: Annotated[int, about("A provider has accepted them.")]
+    failed: Annotated[int, about("Given up.")]
+    left: Annotated[int, about("Still to be sent.")]
+    state: Annotated[str, about("done, sending, held or waiting.")]
+    next_at: Annotated[datetime | None, about("When they are looked at next.")] = None
+    waits_for: Annotated[str | None, about("What they wait for.")] = None
+
+
+class CampaignEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """What held the whole campaign, or let it go on."""
+
+    at: Annotated[datetime, about("When.")]
+    kind: Annotated[str, about("paused, waiting, resumed, cancelled or quota.")]
+    reason: Annotated[str | None, about("Why.")] = None
+    by: Annotated[str, about("Who did it.")]
+    until: Annotated[datetime | None, about("Of a quota: the next day.")] = None
+
+
+class CampaignProgress(msgspec.Struct, frozen=True, kw_only=True):
+    """How a campaign goes on."""
+
+    minutes: Annotated[list[CampaignMinute], about(f"The latest {MOST_MINUTES} in which something was sent.")]
+    since: Annotated[
+        datetime | None, about("Of a large campaign: from here on the minutes are whole; null: all are.")
+    ] = None
+    counted: Annotated[int, about("Of how many messages channels and holds tell.")]
+    channels: Annotated[list[CampaignChannel], about("By channel.")]
+    holds: Annotated[list[CampaignHold], about("What single messages wait for, the most first.")]
+    waves: Annotated[list[CampaignWave], about(f"By their instant, at most {MOST_WAVES}.")]
+    events: Annotated[list[CampaignEvent], about("In their order.")]
+
+
+@query
+async def read_progress(context: Context, ref: str) -> CampaignProgress:
+    number = decode_id(CAMPAIGN, ref)
+    if number is None:
+        raise not_found("campaign", ref)
+    await view(context, number)
+    named = {"campaign_id": number, "namespace": context.namespace}
+    waves = await context.fetch("campaigns/list_waves", limit=MOST_WAVES, **named)
+    counts = await context.fetch("campaigns/list_pace", most=MOST_MESSAGES, **named)
+    events = await context.fetch("campaigns/list_events", limit=MOST_EVENTS, **named)
+    since = counts[0]["left_out_at"] if counts else None
+    minutes: Counter[datetime] = Counter()
+    channels: dict[str, Counter[str]] = {}
+    holds: Counter[str] = Counter()
+    for row in counts:
+        status, many = row["status"], row["messages"]
+        if row["minute"] is not None and (since is None or row["minute"] > since):
+            minutes[row["minute"]] += many
+        channels.setdefault(row["channel"] or "", Counter())[_kind(status)] += many
+        if status in LEFT and row["hold_reason"] is not None:
+            holds[row["hold_reason"]] += many
+    return CampaignProgress(
+        minutes=[CampaignMinute(at=at, sent=sent) for at, sent in sorted(minutes.items())[-MOST_MINUTES:]],
+        since=since,
+        counted=sum(row["messages"] for row in counts),
+        channels=[CampaignChannel(channel=name, **kinds) for name, kinds in sorted(channels.items())],
+        holds=[CampaignHold(reason=reason, messages=many) for reason, many in holds.most_common()],
+        waves=[
+            CampaignWave(
+                at=row["due_at"],
+                canary=row["canary"],
+                messages=row["messages"],
+                sent=row["sent"],
+                failed=row["failed"],
+                left=max(0, row["messages"] - row["sent"] - row["failed"] - row["others"]),
+                state="done"
+                if row["done"]
+                else "sending"
+                if row["open"]
+                else "held"
+                if row["wait_reason"]
+                else "waiting",
+                next_at=row["next_at"],
+                waits_for=row["wait_reason"],
+            )
+            for row in waves
+        ],
+        events=[
+            CampaignEvent(
+                at=row["at"], kind=row["kind"], reason=row["reason"], by=row["actor"], until=row["until"]
+            )
+            for row in events
+        ],
+    )
+
+
+def _kind(status: str) -> str:
+    if status in FAILED:
+        return "failed"
+    if status in SENT:
+        return "sent"
+    return "left" if status in LEFT else "others"
