@@ -1,4 +1,4 @@
-"""Run pytest; in CI, what has failed is run once more, alone, in one process.
+"""Run pytest, with its files in memory; in CI, what has failed is run once more, alone, in one process.
 
     python -m tests.second_try [what to pass on to pytest]
 
@@ -17,11 +17,18 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tests.memory import in_memory
+
 MOST = 10
 
 
 def run(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
     """The exit code of pytest with these arguments, after the second try."""
+    with in_memory(environment) as inside:
+        return _run(arguments, inside)
+
+
+def _run(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
     if environment.get("CI") != "true":
         return _pytest(arguments, environment)
     with tempfile.TemporaryDirectory(prefix="sexton-tests-") as cache:
