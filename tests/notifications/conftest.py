@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 
 from sexton import Sexton
-from sexton.notifications import execution
+from sexton.notifications import conducting, execution
 from sexton.notifications.spec import EmailParts, SmsParts, TemplateSpec
 from sexton.notifications.templates.template import put_template
 from sexton.postgres.transaction import Context
@@ -18,6 +18,13 @@ from sexton.testing import engine as start_engine
 from tests.notifications.outbox import Outbox
 
 START = datetime(2027, 3, 1, 12, tzinfo=UTC)
+
+
+@pytest.fixture(autouse=True)
+def seldom_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A campaign that waits for hours is not looked after every minute of them. It still wakes up in the very
+    second of its next message; with looks by the minute, days of campaigns took 130 s of a processor more."""
+    monkeypatch.setattr(conducting, "LONGEST_WAIT", 1800.0)
 
 
 @pytest.fixture
