@@ -3,12 +3,14 @@ In light, in dark, and at 360 pixels."""
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, expect
 
+from sexton import clock
 from tests.cli.server import Server
 from tests.console.conftest import ZONE, Visit, ask
 
@@ -40,6 +42,9 @@ def pages(server: Server) -> list[str]:
     ask(server, "PUT", "/content/entities/post/1", {"body": {"title": "Spring"}})
     plan = {"entity_type": "post", "entity_id": "1", "action": "publish", "created_by": "kim"}
     made = ask(server, "POST", "/content/schedules", {**plan, "at": "2199-01-01T09:00:00Z"})
+    window = {"entity_type": "post", "entity_id": "1", "created_by": "kim", "timezone": ZONE, "force": True}
+    starts, ends = (f"{(clock.now() + timedelta(days=days)).date()} 09:00" for days in (2, 5))
+    ask(server, "POST", "/content/windows", {**window, "starts": starts, "ends": ends})
     ask(server, "PUT", "/notifications/providers/nowhere", {"channel": "email", "kind": "null"})
     ask(server, "PUT", "/recipients/ann", {"email": "ann@example.com", "fields": {"name": "Ann"}})
     texts = {"email": {"subject": "Hello", "text": "Hello {{ name }}", "html": "<b>Hello {{ name }}</b>"}}
@@ -51,10 +56,12 @@ def pages(server: Server) -> list[str]:
     return [
         "/", "/jobs", f"/jobs/{job['job_id']}", f"/jobs/{job['job_id']}?tab=accounting",
         f"/jobs/{job['job_id']}?tab=definition", "/jobs/new?schedule=0+9+*+*+1", "/runs", f"/runs/{run}",
-        "/dead", "/queues", "/cluster", "/calendar", "/content/board", "/content/calendar",
-        "/content/releases",
+        "/dead", "/queues", "/cluster", "/calendar", "/calendar?view=day", "/calendar?view=month",
+        "/calendar?view=agenda", "/content/board", "/content/calendar", "/content/windows",
+        "/content/releases", "/content/entities",
         "/content/entities/post/1", f"/content/schedules/{made['schedule_id']}", "/settings",
-        "/settings?tab=audit", "/playground", "/notifications/campaigns",
+        "/settings?tab=audit", "/settings?tab=keys", "/settings?tab=namespaces",
+        "/playground?schedule=30+2+*+*+*&timezone=Europe/Berlin&compare=0+3+*+*+*", "/notifications/campaigns",
         f"/notifications/campaigns/{campaign_id}", "/notifications/messages",
         f"/notifications/messages/{message}", "/notifications/templates", "/notifications/templates/spring",
         "/notifications/templates/new", "/notifications/recipients", "/notifications/recipients/ann",

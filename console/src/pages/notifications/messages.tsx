@@ -1,10 +1,11 @@
 import { Button } from '@mantine/core'
+import { IconArrowsSplit2, IconBan, IconCalendar, IconCheck, IconClock, IconClockOff, IconEye, IconPlayerPause, IconPointFilled, IconQuestionMark, IconRefresh, IconSend, IconX, type Icon } from '@tabler/icons-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import type { ColumnDef } from '@tanstack/react-table'
 import { useMemo } from 'react'
 import { Link, useParams } from 'react-router'
 import { call, page } from '@/api/client'
-import type { NotificationView } from '@/api/schema'
+import type { NotificationView, WhyLine } from '@/api/schema'
 import { useSession } from '@/frame/session'
 import { t } from '@/i18n'
 import { useConfirm } from '@/parts/Confirm'
@@ -46,15 +47,31 @@ export function Message() {
   const asked = useQuery({ queryKey: ['messages', id], queryFn: () => call('GET /notifications/{notification}/why', { path: { notification: id } }) })
   return (
     <Answer query={asked}>
-      {({ notification: each, summary, lines }) => (
-        <Page title={each.user_id ?? id} mark={<><Status status={each.status} /><code className="quiet">{id}</code></>} crumbs={[{ to: '/notifications/messages', name: t('Messages') }]} about={summary} actions={<Controls message={each} />}>
+      {({ notification: each, lines }) => (
+        <Page title={each.user_id ?? id} mark={<><Status status={each.status} /><code className="quiet">{id}</code></>} crumbs={[{ to: '/notifications/messages', name: t('Messages') }]} about={t('{template} by {channels}', { template: each.template_id, channels: each.channels.map(channelName).join(' → ') })} actions={<Controls message={each} />}>
           <Columns side>
-            <Stack><Panel title={t('What became of it')}><ol className={classes.timeline}>{lines.map((line, index) => <li key={index}><Time at={line.at} show="both" seconds /><p>{line.text}</p></li>)}</ol></Panel></Stack>
+            <Stack><Panel title={t('What became of it, and why')} right={each.timezone && t('times of the recipient: {zone}', { zone: each.timezone })}><ol className={classes.why}>{lines.map((line, index) => <WhyStep key={index} line={line} last={index === lines.length - 1} />)}{each.next_at && (each.status === 'held' || each.status === 'pending') && <li data-tone="idle" data-next><span className={classes.sign}><IconClock size={13} aria-hidden /></span><div><strong>{t('It is looked at again')}</strong> <span className="quiet"><Time at={each.next_at} zone={each.timezone} show="both" /></span></div></li>}</ol></Panel></Stack>
             <Panel title={t('Facts')}><Facts items={[[t('Channel'), each.channels.map(channelName).join(' → ')], [t('Recipient'), each.user_id && <Link key="r" className="link" to={`/notifications/recipients/${encodeURIComponent(each.user_id)}`}>{each.user_id}</Link>], [t('Template'), <Link key="t" className="link" to={`/notifications/templates/${encodeURIComponent(each.template_id)}`}>{each.template_id}</Link>], [t('When'), <Time key="w" at={each.send_at_utc} zone={each.timezone} show="both" />], [t('Tries'), each.retry_count + 1], [t('Provider'), each.provider], [t('Campaign'), each.campaign_id && <Link key="c" className="link" to={`/notifications/campaigns/${each.campaign_id}`}>{each.campaign_id}</Link>], [t('Planned by'), each.created_by]]} /></Panel>
           </Columns>
         </Page>
       )}
     </Answer>
+  )
+}
+
+const SIGNS: Record<string, [Icon, string]> = {
+  scheduled: [IconCalendar, 'idle'], held: [IconPlayerPause, 'warn'], retry: [IconRefresh, 'warn'], fell_back: [IconArrowsSplit2, 'warn'], sent: [IconSend, 'good'], delivered: [IconCheck, 'good'], read: [IconEye, 'good'],
+  failed: [IconX, 'bad'], bounced: [IconX, 'bad'], rejected: [IconX, 'bad'], suppressed: [IconBan, 'idle'], expired: [IconClockOff, 'warn'], cancelled: [IconBan, 'idle'], unconfirmed: [IconQuestionMark, 'warn'],
+}
+
+/** One thing that happened to it: a sign, what, when, and when that was where the recipient is. */
+function WhyStep({ line, last }: { line: WhyLine; last: boolean }) {
+  const [Sign, tone] = SIGNS[line.kind] ?? [IconPointFilled, 'idle']
+  return (
+    <li data-tone={tone} data-last={last || undefined}>
+      <span className={classes.sign}><Sign size={13} aria-hidden /></span>
+      <div><strong>{t(line.kind.replaceAll('_', ' '))}</strong> <span className="quiet"><Time at={line.at} show="both" seconds /></span><p>{line.text}</p></div>
+    </li>
   )
 }
 

@@ -1,16 +1,19 @@
 /** An expression explained, without signing in: words, next times on a line, clock changes, the difference of two. */
-import { Anchor, Button, Group, TextInput } from '@mantine/core'
+import { Alert, Anchor, Button, Group, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
+import { IconAlertTriangle, IconClockEdit, IconRotate, IconRotateClockwise } from '@tabler/icons-react'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useSearchParams } from 'react-router'
 import { ApiError, call } from '@/api/client'
-import type { Explained } from '@/api/schema'
+import type { ClockChange, Explained } from '@/api/schema'
 import icon from '@/icon.svg'
-import { t } from '@/i18n'
-import { browserZone, exactly, validZone } from '@/parts/instant'
-import { Failure, Page, Panel } from '@/parts/Page'
+import { number, t } from '@/i18n'
+import { dayTitle } from '@/parts/calendar/days'
+import { browserZone, dayOf, exactly, shortly, validZone, wallOf } from '@/parts/instant'
+import { Columns, Failure, Page, Panel } from '@/parts/Page'
 import { Time } from '@/parts/Time'
 import { ZoneSelect } from '@/parts/ZoneSelect'
+import { byDay, scaleOf } from './line'
 import classes from './Playground.module.css'
 
 const EXAMPLES = ['*/15 9-17 * * 1-5', '0 9 L * *', '30 2 * * *', 'every 90m', 'RRULE:FREQ=MONTHLY;BYDAY=-1FR;BYHOUR=16;BYMINUTE=0;BYSECOND=0', '0 9 * * MON#1', '@hourly']
@@ -72,10 +75,11 @@ function Wrong({ error }: { error: unknown }) {
 }
 
 function Shown({ data, zone }: { data: Explained; zone: string }) {
+  const { difference } = data
   return (
     <>
       <Panel title={data.explanation} right={data.timezone}>
-        <Line data={data} />
+        <Line data={data} zone={zone} />
         <ol className={classes.times}>
           {data.occurrences.map((each) => (
             <li key={each.scheduled_at + each.local} data-skipped={each.skipped ? true : undefined}>
@@ -85,34 +89,68 @@ function Shown({ data, zone }: { data: Explained; zone: string }) {
             </li>
           ))}
         </ol>
-        {data.warnings?.map((warning) => <p key={warning} className="warn">{warning}</p>)}
+        {data.warnings?.map((warning) => <Alert key={warning} mt="md" color="yellow" icon={<IconAlertTriangle size={16} />}>{warning}</Alert>)}
       </Panel>
-      {data.clock_changes && data.clock_changes.length > 0 && (
-        <Panel title={t('Clock changes')}>
-          <ul className={classes.plain}>{data.clock_changes.map((change) => <li key={change.at}><Time at={change.at} zone={zone} show="both" /> {change.text}</li>)}</ul>
+      <Columns>
+        <Panel title={t('When the clocks change')} flush>
+          {data.clock_changes.length === 0 ? <p className={classes.none}>{data.kind === 'interval' || data.kind === 'once' ? t('It follows no wall clock: clock changes do not touch it.') : t('The clocks of this zone do not change in the next 400 days.')}</p> : (
+            <ul className={classes.changes}>{data.clock_changes.map((change) => <Change key={change.at} change={change} zone={zone} />)}</ul>
+          )}
         </Panel>
-      )}
-      {data.difference && (
-        <Panel title={t('The difference')} right={data.difference.explanation}>
-          <p>{t('Up to {time}: {common} in both, {first} only in the first, {second} only in the second.', { time: exactly(new Date(data.difference.until), zone), common: data.difference.common, first: data.difference.only_in_first, second: data.difference.only_in_second })}</p>
-          <table className={classes.difference}>
-            <thead><tr><th scope="col">{t('When')}</th><th scope="col">{t('First')}</th><th scope="col">{t('Second')}</th></tr></thead>
-            <tbody>{data.difference.differences.map((each) => <tr key={each.at + each.only_in}><td className="num">{exactly(new Date(each.at), zone)}</td><td>{each.only_in === 'first' ? '●' : ''}</td><td>{each.only_in === 'second' ? '●' : ''}</td></tr>)}</tbody>
-          </table>
-        </Panel>
-      )}
+        {difference && (
+          <Panel title={t('The difference')} right={t('up to {time}', { time: shortly(new Date(difference.until), zone, new Date(0)) })} flush>
+            <div className={classes.shares}>
+              <div data-part="first"><strong>{number(difference.only_in_first)}</strong><span>{t('only in the first')}</span><em>{data.explanation}</em></div>
+              <div><strong>{number(difference.common)}</strong><span>{t('in both')}</span></div>
+              <div data-part="second"><strong>{number(difference.only_in_second)}</strong><span>{t('only in the second')}</span><em>{difference.explanation}</em></div>
+            </div>
+            {difference.differences.length === 0 ? <p className={classes.none}>{t('They fire at the same times.')}</p> : (
+              <div className={classes.differences} tabIndex={0} role="group" aria-label={t('The difference')}>
+                <table>
+                  <thead><tr><th scope="col">{t('Day')}</th><th scope="col">{t('First')}</th><th scope="col">{t('Second')}</th></tr></thead>
+                  <tbody>{byDay(difference.differences, zone).map((row) => <tr key={row.day}><td>{dayTitle(row.day)}</td><td data-part="first">{times(row.first)}</td><td data-part="second">{times(row.second)}</td></tr>)}</tbody>
+                </table>
+              </div>
+            )}
+          </Panel>
+        )}
+      </Columns>
     </>
   )
 }
 
-/** The times as points between the first and the last. */
-function Line({ data }: { data: Explained }) {
-  const times = data.occurrences.filter((each) => !each.skipped).map((each) => new Date(each.scheduled_at).getTime())
-  const [first, last] = [Math.min(...times), Math.max(...times)]
-  if (times.length < 2) return null
+function times(list: string[]): string {
+  return list.length > 6 ? `${list.slice(0, 6).join(' ')} ${t('{count} more', { count: list.length - 6 })}` : list.join(' ') || '–'
+}
+
+/** What happens to the clock, and what that does to the schedule. */
+function Change({ change, zone }: { change: ClockChange; zone: string }) {
+  const forward = change.text.includes('forward')
+  const [, , told] = change.text.split(': ')
+  return (
+    <li>
+      <span className={classes.turn} aria-hidden>{forward ? <IconRotateClockwise size={16} /> : <IconRotate size={16} />}</span>
+      <div>
+        <strong>{dayTitle(dayOf(new Date(change.at), zone), true)} {dayOf(new Date(change.at), zone).slice(0, 4)}</strong> <span className="quiet"><Time at={change.at} zone={zone} /></span>
+        <p className="quiet">{forward ? t('Clocks go forward') : t('Clocks go back')}{told ? `: ${told}` : ''}</p>
+        {change.effect && <p className={classes.effect} data-calm={change.effect.startsWith('it is not touched') || undefined}>{change.effect}</p>}
+      </div>
+    </li>
+  )
+}
+
+/** The times as points from now on, with dates below and clock changes between them; those of the second on a line below. */
+function Line({ data, zone }: { data: Explained; zone: string }) {
+  const scale = scaleOf(data.occurrences.filter((each) => !each.skipped).map((each) => each.scheduled_at))
+  if (!scale) return null
+  const others = data.difference ? data.difference.differences.filter((each) => each.only_in === 'second').map((each) => each.at) : []
+  const changes = data.clock_changes.filter((change) => scale.place(change.at) >= 0 && scale.place(change.at) <= 100)
   return (
     <div className={classes.line} aria-hidden>
-      {times.map((at) => <span key={at} style={{ left: `${((at - first) / (last - first)) * 100}%` }} />)}
+      {changes.map((change) => <i key={change.at} className={classes.mark} style={{ left: `${scale.place(change.at)}%` }} title={change.text}><IconClockEdit size={12} /></i>)}
+      <div className={classes.row}>{scale.times.map((at) => <span key={at} style={{ left: `${scale.place(at)}%` }} title={exactly(new Date(at), zone)} />)}</div>
+      {others.length > 0 && <div className={classes.row} data-part="second">{others.filter((at) => scale.place(at) >= 0 && scale.place(at) <= 100).map((at) => <span key={at} style={{ left: `${scale.place(at)}%` }} title={exactly(new Date(at), zone)} />)}</div>}
+      <div className={classes.dates}>{scale.ticks.map((at) => <em key={at} style={{ left: `${scale.place(at)}%` }}>{scale.days ? dayTitle(dayOf(new Date(at), zone)) : wallOf(new Date(at), zone).slice(11)}</em>)}</div>
     </div>
   )
 }

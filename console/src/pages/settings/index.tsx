@@ -1,22 +1,22 @@
-import { Alert, Button, Group, Modal, PasswordInput, Select, Tabs, TextInput } from '@mantine/core'
+import { Alert, Button, Group, Modal, PasswordInput, Progress, Select, Tabs, TextInput } from '@mantine/core'
 import { IconPlus } from '@tabler/icons-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import type { ColumnDef } from '@tanstack/react-table'
-import { useMemo, useState, type ReactNode } from 'react'
+import { useState, type ReactNode } from 'react'
 import { useSearchParams } from 'react-router'
-import { call, page } from '@/api/client'
-import type { AuditView, KeyView, NewKey, Role } from '@/api/schema'
+import { call } from '@/api/client'
+import type { KeyView, NewKey, Quotas, Role } from '@/api/schema'
 import { useSession } from '@/frame/session'
-import { number, t, tn } from '@/i18n'
+import { number, t } from '@/i18n'
 import { useConfirm } from '@/parts/Confirm'
 import { Code } from '@/parts/Copy'
-import { DataTable, type Filters } from '@/parts/DataTable'
 import { Empty } from '@/parts/Empty'
 import { tell } from '@/parts/notify'
 import { Answer, Facts, Failure, Page, Panel, Stack } from '@/parts/Page'
 import { Status } from '@/parts/Status'
 import { Time } from '@/parts/Time'
 import tables from '../queues/Queues.module.css'
+import { Audit } from './audit'
+import classes from './Settings.module.css'
 
 export default function Settings() {
   const session = useSession()
@@ -39,6 +39,14 @@ export default function Settings() {
   )
 }
 
+/** How the caller is known. */
+const WAYS: Record<string, string> = {
+  owner: 'The owner of this Sexton: requests from this machine by its user need no sign-in.',
+  key: 'Known by an API key.',
+  link: 'Signed in with a link of sexton login.',
+  openid: 'Signed in with the provider of your organisation.',
+}
+
 function Access() {
   const { caller } = useSession()
   const ask = useConfirm()
@@ -47,11 +55,21 @@ function Access() {
   const rows: [string, string][] = [['viewer', t('sees everything in the namespace, changes nothing')], ['worker', t('carries runs out and reports')], ['operator', t('also pauses, runs, cancels, redrives')], ['editor', t('also makes, changes and deletes jobs and content')], ['admin', t('also keys, secrets, quotas')]]
   return (
     <Stack>
-      <Panel title={caller.name}><Facts items={[[t('Signed in by'), t(caller.method)], ...Object.entries(caller.roles).map(([name, role]): [string, ReactNode] => [name === '*' ? t('all namespaces') : name, t(role)])]} /></Panel>
-      <Panel title={t('Roles')} flush><table className={tables.table}><tbody>{rows.map(([role, text]) => <tr key={role}><td><strong>{t(role)}</strong></td><td style={{ whiteSpace: 'normal' }}>{text}</td></tr>)}</tbody></table></Panel>
+      <Panel>
+        <div className={classes.who}>
+          <span className={classes.face} aria-hidden>{caller.name.replace(/^user:/, '').slice(0, 1)}</span>
+          <div><strong>{caller.name}</strong><p className="quiet">{t(WAYS[caller.method] ?? caller.method)}</p></div>
+        </div>
+      </Panel>
+      <Panel title={t('Roles')} flush>
+        <ul className={classes.roles}>{rows.map(([role, text]) => {
+          const where = Object.entries(caller.roles).filter(([, own]) => own === role).map(([name]) => (name === '*' ? t('all namespaces') : name))
+          return <li key={role} data-own={where.length > 0 || undefined}><strong>{t(role)}</strong><span>{text}</span>{where.length > 0 ? <Status status="live" label={`${t('you')}: ${where.slice(0, 3).join(', ')}`} /> : <span />}</li>
+        })}</ul>
+      </Panel>
       <Panel title={t('Your sessions')} flush>
         <Answer query={sessions}>
-          {(found) => found.length === 0 ? <Empty title={t('No browser session')}>{t('You are let in by the connection or by a key.')}</Empty> : (
+          {(found) => found.length === 0 ? <Empty title={t('No browser session')}>{t('Browsers that signed in stand here. You did not need to.')}</Empty> : (
             <div className={tables.scroll}><table className={tables.table}><tbody>
               {found.map((each) => (
                 <tr key={each.session_id}>
@@ -179,17 +197,35 @@ function Namespaces() {
       <Answer query={asked}>
         {(rows) => (
           <div className={tables.scroll}><table className={tables.table}>
-            <thead><tr><th scope="col">{t('Name')}</th><th scope="col" data-right>{t('Jobs')}</th><th scope="col" data-right>{t('Live runs')}</th><th scope="col">{t('Quotas')}</th><th scope="col">{t('Made')}</th></tr></thead>
+            <thead><tr><th scope="col">{t('Name')}</th><th scope="col">{t('Jobs')}</th><th scope="col">{t('Live runs')}</th><th scope="col">{t('Other quotas')}</th><th scope="col">{t('Made')}</th></tr></thead>
             <tbody>{rows.map((each) => (
               <tr key={each.name}><td><strong>{each.name}</strong>{each.name === session.namespace && <> <Status status="live" label={t('this one')} /></>}<div className="quiet">{each.description}</div></td>
-                <td data-right>{each.used ? number(each.used.jobs) : '–'}{each.quotas?.jobs ? ` / ${number(each.quotas.jobs)}` : ''}</td><td data-right>{each.used ? number(each.used.live_runs) : '–'}{each.quotas?.live_runs ? ` / ${number(each.quotas.live_runs)}` : ''}</td>
-                <td className="quiet">{Object.entries(each.quotas ?? {}).filter(([, value]) => value != null).map(([name, value]) => `${name.replaceAll('_', ' ')} ${number(Number(value))}`).join(', ') || t('none')}</td><td><Time at={each.created_at} /></td></tr>
+                <td><Use used={each.used?.jobs} most={each.quotas?.jobs} label={t('Jobs')} /></td><td><Use used={each.used?.live_runs} most={each.quotas?.live_runs} label={t('Live runs')} /></td>
+                <td className="quiet">{otherQuotas(each.quotas) || t('none')}</td><td><Time at={each.created_at} /></td></tr>
             ))}</tbody>
           </table></div>
         )}
       </Answer>
     </Panel>
   )
+}
+
+/** How much of a quota is used; without one, how much there is. */
+function Use({ used, most, label }: { used: number | undefined; most: number | null | undefined; label: string }) {
+  if (used === undefined) return <span className="quiet">–</span>
+  const share = most ? (used / most) * 100 : 0
+  return (
+    <div className={classes.use}>
+      <span><b>{number(used)}</b><span className="quiet">{most ? t('of {count}', { count: number(most) }) : t('no limit')}</span></span>
+      {most ? <Progress value={share} color={share > 90 ? 'var(--bad-mark)' : share > 75 ? 'var(--warn-mark)' : 'var(--accent)'} aria-label={`${label}: ${number(used)} / ${number(most)}`} /> : null}
+    </div>
+  )
+}
+
+const OTHERS: [keyof Quotas, string][] = [['firings_per_second', '{count} firings per second'], ['payload_bytes', 'payloads of {count} bytes'], ['history_days', '{count} days of history'], ['campaign_sends_per_day', '{count} messages of campaigns a day']]
+
+function otherQuotas(quotas: Quotas | null | undefined): string {
+  return OTHERS.filter(([name]) => quotas?.[name] != null).map(([name, text]) => t(text, { count: number(quotas?.[name] ?? 0) })).join(', ')
 }
 
 /** Where dead letters and notices of content go. */
@@ -202,31 +238,4 @@ function Webhooks() {
       <Panel title={t('Notices of content go to')}><Answer query={notices}>{(data) => (data.url ? <Facts items={[[t('Address'), data.url], [t('Events'), data.events?.join(', ')]]} /> : <Empty title={t('Nowhere')} />)}</Answer></Panel>
     </Stack>
   )
-}
-
-function Audit() {
-  const columns = useMemo(auditColumns, [])
-  return (
-    <DataTable<AuditView>
-      name="audit"
-      label={t('Audit')}
-      columns={columns}
-      load={(filters: Filters, cursor, signal) => { const { tab: _, ...rest } = filters; return page('GET /audit', { query: { limit: 100, cursor, ...rest } as never, signal }) }}
-      keyOf={(entry) => entry.entry_id}
-      filters={[{ name: 'actor', label: t('Who'), kind: 'text', width: 160 }, { name: 'action', label: t('Action: job.*'), kind: 'text', width: 150 }, { name: 'object', label: t('Object'), kind: 'text', width: 180 }]}
-      exported="/audit/export"
-      empty={<Empty title={t('Nothing was changed yet')} />}
-    />
-  )
-}
-
-function auditColumns(): ColumnDef<AuditView>[] {
-  return [
-    { id: 'at', header: () => t('When'), cell: ({ row: { original: entry } }) => <Time at={entry.at} show="both" seconds /> },
-    { id: 'actor', header: () => t('Who'), cell: ({ row: { original: entry } }) => <strong>{entry.actor}</strong> },
-    { id: 'action', header: () => t('What'), cell: ({ row: { original: entry } }) => <code>{entry.action}</code> },
-    { id: 'object', header: () => t('Object'), cell: ({ row: { original: entry } }) => entry.object_name ?? entry.object_id ?? (entry.jobs ? tn('{count} job', '{count} jobs', entry.jobs.length) : '') },
-    { id: 'face', header: () => t('By'), cell: ({ row: { original: entry } }) => <span className="quiet">{entry.face}{entry.address ? ` ${entry.address}` : ''}</span>, meta: { hide: 'md' } },
-    { id: 'reason', header: () => t('Why'), cell: ({ row: { original: entry } }) => entry.reason ?? '', meta: { hide: 'sm' } },
-  ]
 }
