@@ -1353,7 +1353,16 @@ export interface QueueAnswer {
   waiting: number
   oldest_available_at: string | null
   warnings: string[]
+  arrival_per_second: number
+  drain_per_second: number
+  hour: QueueHour | null
   messages: MessageBacklog | null
+}
+export interface QueueHour {
+  since: string
+  fired: number[]
+  ended: number[]
+  cut: boolean
 }
 export interface QueuePauseRequest {
   reason?: string | null
@@ -2431,13 +2440,13 @@ export interface Operations {
   }
   'GET /queues': {
     path: null
-    query: { drain_seconds?: number }
+    query: { drain_seconds?: number; expand?: "hour" | null }
     body: null
     answer: QueueAnswer[]
   }
   'GET /queues/{queue}': {
     path: { queue: string }
-    query: { drain_seconds?: number }
+    query: { drain_seconds?: number; expand?: "hour" | null }
     body: null
     answer: QueueAnswer
   }

@@ -22,10 +22,19 @@ async def test_limits_are_set_shown_changed_and_removed(api: Api) -> None:
     assert (shown["concurrency"], shown["rate"], shown["running"], shown["warnings"]) == (5, 0.5, 0, [])
     shown = (await api("PATCH", "/queues/mail", {"rate": None, "key_concurrency": 2})).json()
     assert (shown["concurrency"], shown["key_concurrency"], shown["rate"]) == (5, 2, None)
-    assert (await api("GET", "/queues/mail")).json() == {**shown, "messages": None}
+    passed = {"arrival_per_second": 0, "drain_per_second": 0, "hour": None}
+    assert (await api("GET", "/queues/mail")).json() == {**shown, **passed, "messages": None}
     assert [each["name"] for each in (await api("GET", "/queues")).json()] == ["mail"]
     shown = (await api("PUT", "/queues/mail", {})).json()
     assert (shown["concurrency"], shown["key_concurrency"]) == (None, None)
+
+
+async def test_what_comes_in_per_second_and_by_minute(api: Api) -> None:
+    await api("POST", "/jobs", JOB)
+    await api("POST", "/jobs/hello/run")
+    [shown] = (await api("GET", "/queues?expand=hour")).json()
+    assert 1 / 120 <= shown["arrival_per_second"] <= 1 / 60 + 0.001
+    assert (sum(shown["hour"]["fired"]), len(shown["hour"]["ended"]), shown["drain_per_second"]) == (1, 60, 0)
 
 
 async def test_pause_and_resume(api: Api) -> None:

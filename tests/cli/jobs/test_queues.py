@@ -20,7 +20,7 @@ def test_limits_are_set_kept_and_removed(sexton: Sexton) -> None:
     shown = sexton("queues", "set", "mail", "--key-concurrency", "2", "--json").json()
     assert (shown["concurrency"], shown["key_concurrency"], shown["rate"]) == (5, 2, 0.5)
     [line] = sexton("queues", "list").out.splitlines()[1:]
-    assert line.split() == ["mail", "open", "0", "0", "5", "2", "0.5"]
+    assert line.split() == ["mail", "open", "0", "0", "0.0", "0.0", "5", "2", "0.5"]
     shown = sexton("queues", "set", "mail", "--unlimited", "--rate", "3", "--json").json()
     assert (shown["concurrency"], shown["key_concurrency"], shown["rate"]) == (None, None, 3)
     assert "rate" not in sexton("queues", "set", "mail", "--unlimited").out

@@ -3,7 +3,7 @@ import { IconAlertTriangle, IconPencil, IconPlayerPause, IconPlayerPlay } from '
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call, orNone } from '@/api/client'
-import type { Backlog, NodeView, QueueAnswer } from '@/api/schema'
+import type { Backlog, NodeView, QueueAnswer, QueueHour } from '@/api/schema'
 import { useSession } from '@/frame/session'
 import { number, t, tn } from '@/i18n'
 import { useConfirm } from '@/parts/Confirm'
@@ -28,7 +28,7 @@ async function workers(everywhere: boolean): Promise<NodeView[]> {
 
 export default function Queues() {
   const session = useSession()
-  const queues = useQuery({ queryKey: ['queues'], queryFn: () => call('GET /queues', {}), refetchInterval: 10_000 })
+  const queues = useQuery({ queryKey: ['queues'], queryFn: () => call('GET /queues', { query: { expand: 'hour' } }), refetchInterval: 10_000 })
   const backlog = useQuery({ queryKey: ['backlog'], queryFn: () => orNone(call('GET /backlog', {}), []), refetchInterval: 10_000 })
   const nodes = useQuery({ queryKey: ['workers'], queryFn: () => workers(session.mayEverywhere('viewer')), refetchInterval: 10_000 })
   const unserved = backlog.data?.filter((lane) => !lane.served) ?? []
@@ -66,7 +66,6 @@ function QueueTable({ rows, unserved }: { rows: Queue[]; unserved: ReadonlySet<s
   const ask = useConfirm()
   const queries = useQueryClient()
   const [editing, setEditing] = useState<Queue | null>(null)
-  const messages = rows.some((queue) => queue.messages)
   const refresh = () => queries.invalidateQueries({ queryKey: ['queues'] })
   const toggle = (queue: Queue) =>
     queue.paused
@@ -87,7 +86,7 @@ function QueueTable({ rows, unserved }: { rows: Queue[]; unserved: ReadonlySet<s
         <thead>
           <tr>
             <th scope="col">{t('Queue')}</th><th scope="col">{t('State')}</th><th scope="col" data-right>{t('Waiting')}</th><th scope="col" data-right>{t('Oldest')}</th><th scope="col" data-right>{t('Running')}</th>
-            {messages && <><th scope="col" data-right>{t('Messages in/s')}</th><th scope="col" data-right>{t('Messages out/s')}</th></>}<th scope="col">{t('Limits')}</th><th scope="col"><span className="hidden-label">{t('Actions')}</span></th>
+            <th scope="col" data-right>{t('In/s')}</th><th scope="col" data-right>{t('Out/s')}</th><th scope="col">{t('Last hour')}</th><th scope="col">{t('Limits')}</th><th scope="col"><span className="hidden-label">{t('Actions')}</span></th>
           </tr>
         </thead>
         <tbody>
@@ -98,7 +97,9 @@ function QueueTable({ rows, unserved }: { rows: Queue[]; unserved: ReadonlySet<s
               <td data-right><span className={classes.depth}><i data-bad={unserved.has(queue.name) || undefined} style={{ width: `${((queue.waiting ?? 0) / deepest) * 100}%` }} aria-hidden />{number(queue.waiting ?? 0)}</span></td>
               <td data-right>{queue.oldest_available_at ? <Time at={queue.oldest_available_at} /> : <span className="quiet">–</span>}</td>
               <td data-right>{queue.running == null ? <span className="quiet">–</span> : number(queue.running)}{queue.concurrency ? <span className="quiet"> / {number(queue.concurrency)}</span> : null}</td>
-              {messages && <><td data-right>{queue.messages ? number(queue.messages.arrival_per_second, 1) : '–'}</td><td data-right>{queue.messages ? number(queue.messages.drain_per_second, 1) : '–'}</td></>}
+              <td data-right>{number(queue.arrival_per_second ?? 0, 1)}{queue.messages && <div className="quiet">{t('{count} messages', { count: number(queue.messages.arrival_per_second, 1) })}</div>}</td>
+              <td data-right>{number(queue.drain_per_second ?? 0, 1)}{queue.messages && <div className="quiet">{t('{count} messages', { count: number(queue.messages.drain_per_second, 1) })}</div>}</td>
+              <td>{queue.hour && <Hour hour={queue.hour} />}</td>
               <td>{session.may('editor') ? <Button variant="subtle" color="gray" className={classes.limits ?? ''} rightSection={<IconPencil size={12} />} aria-label={`${t('Limits of {name}', { name: queue.name })}: ${limitText(queue)}`} onClick={() => setEditing(queue)}>{limitText(queue)}</Button> : <span className="quiet">{limitText(queue)}</span>}</td>
               <td data-right>
                 {session.may('operator') && <Button variant="subtle" color="gray" leftSection={queue.paused ? <IconPlayerPlay size={13} /> : <IconPlayerPause size={13} />} onClick={() => toggle(queue)}>{queue.paused ? t('Resume') : t('Pause')}</Button>}
@@ -109,6 +110,21 @@ function QueueTable({ rows, unserved }: { rows: Queue[]; unserved: ReadonlySet<s
       </table>
       {editing && <Limits queue={editing} close={() => setEditing(null)} done={refresh} />}
     </div>
+  )
+}
+
+/** What came in as bars, what left as a line; said in words, too. */
+function Hour({ hour }: { hour: QueueHour }) {
+  const sum = (values: number[]) => values.reduce((total, value) => total + value, 0)
+  const most = Math.max(1, ...hour.fired, ...hour.ended)
+  const y = (value: number) => 18 - (value / most) * 17
+  const said = `${t('in')} ${number(sum(hour.fired))}${hour.cut ? '+' : ''}, ${t('out')} ${number(sum(hour.ended))}`
+  return (
+    <svg className={classes.hour} viewBox={`0 0 ${hour.fired.length * 2} 19`} preserveAspectRatio="none" role="img" aria-label={`${t('Last hour')}: ${said}`}>
+      <title>{said}</title>
+      {hour.fired.map((value, place) => value > 0 && <rect key={place} x={place * 2} y={y(value)} width={1.6} height={19 - y(value)} />)}
+      <polyline points={hour.ended.map((value, place) => `${place * 2 + 0.8},${y(value)}`).join(' ')} />
+    </svg>
   )
 }
 

@@ -15,6 +15,7 @@ from sexton.jobs.spec import LimitChanges, Limits
 from sexton.notifications.sending.backlog import MessageBacklog, counts_messages, read_backlog
 from sexton.postgres.transaction import Context
 from sexton.refusal import about
+from sexton.runs.throughput import QueueHour, Throughput, read_throughput
 
 EXAMPLE: dict[str, Any] = {
     "name": "mail",
@@ -31,7 +32,7 @@ EXAMPLE: dict[str, Any] = {
     "warnings": [],
 }
 
-
+PASSED: dict[str, Any] = {**EXAMPLE, "arrival_per_second": 4.2, "drain_per_second": 4.0, "hour": None}
 MESSAGES: dict[str, Any] = {
     "depth": 5200,
     "waiting": 80000,
@@ -51,6 +52,11 @@ MESSAGES: dict[str, Any] = {
 class QueueAnswer(QueueView, frozen=True, kw_only=True):
     """A queue, with the messages behind its runs."""
 
+    arrival_per_second: Annotated[
+        float, about("Runs that came in per second, in this minute and the one before.")
+    ] = 0.0
+    drain_per_second: Annotated[float, about("Runs that ended per second, in the same time.")] = 0.0
+    hour: Annotated[QueueHour | None, about("With `expand=hour`: the last hour by minute; else null.")] = None
     messages: Annotated[
         MessageBacklog | None, about("Of the queue of notifications: what waits, in messages; else null.")
     ] = None
@@ -59,33 +65,43 @@ class QueueAnswer(QueueView, frozen=True, kw_only=True):
 @operation(
     routes.LIST_QUEUES, answer=list[QueueAnswer], errors=(422,),
     answer_example=[
-        {**EXAMPLE, "messages": None}, {**EXAMPLE, "name": "notifications", "messages": MESSAGES},
+        {**PASSED, "messages": None}, {**PASSED, "name": "notifications", "messages": MESSAGES},
     ],
 )  # fmt: skip
 async def list_queues(call: Call) -> Answer:
-    """The queues that jobs have used or that have limits, by name, with what waits in them. A run of the
+    """The queues that jobs have used or that have limits, by name, with what waits in them, and how many runs
+    come in and end per second: a run counts for the queue that its job has. A run of the
     queue of notifications may stand for thousands of messages: `messages` counts those, and how many workers
     would send them in time."""
     query = call.query(QueuesQuery)
     found = await limits.list_queues(call.context)
-    return Answer([await _with_messages(call.context, each, query.drain_seconds) for each in found])
+    passed = await read_throughput(call.context)
+    return Answer([await _shown(call.context, each, passed, query) for each in found])
 
 
 @operation(
-    routes.GET_QUEUE, answer=QueueAnswer, errors=(404, 422), answer_example={**EXAMPLE, "messages": None}
+    routes.GET_QUEUE, answer=QueueAnswer, errors=(404, 422), answer_example={**PASSED, "messages": None}
 )  # fmt: skip
 async def get_queue(call: Call) -> Answer:
     """The limits of a queue, whether it is paused, and what waits in it."""
     query = call.query(QueuesQuery)
     found = await limits.get_queue(call.context, call.path("queue"))
-    return Answer(await _with_messages(call.context, found, query.drain_seconds))
+    passed = await read_throughput(call.context, found.name)
+    return Answer(await _shown(call.context, found, passed, query))
 
 
-async def _with_messages(context: Context, queue: QueueView, drain_seconds: int) -> QueueAnswer:
+async def _shown(context: Context, queue: QueueView, passed: Throughput, query: QueuesQuery) -> QueueAnswer:
     messages = None
     if counts_messages(queue.name):
-        messages = await read_backlog(context, drain_seconds=drain_seconds)
-    return QueueAnswer(**msgspec.structs.asdict(queue), messages=messages)
+        messages = await read_backlog(context, drain_seconds=query.drain_seconds)
+    arrival, drain = passed.rates(queue.name)
+    return QueueAnswer(
+        **msgspec.structs.asdict(queue),
+        arrival_per_second=arrival,
+        drain_per_second=drain,
+        hour=passed.hour(queue.name) if query.expand == "hour" else None,
+        messages=messages,
+    )
 
 
 @operation(

@@ -263,6 +263,9 @@ class QueuesQuery(Query, frozen=True, kw_only=True):
         int,
         Meta(ge=1, le=86_400, description="In how long the messages of notifications are to be sent."),
     ] = 300
+    expand: Annotated[
+        Literal["hour"] | None, Meta(description="Show what came and went in the last hour, by minute, too.")
+    ] = None
 
 
 LIST_QUEUES = Route("GET", "/queues", "queues", "List queues", Role.VIEWER, query=QueuesQuery)

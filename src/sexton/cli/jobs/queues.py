@@ -62,12 +62,13 @@ def _show_all(found: list[dict[str, Any]]) -> None:
     if not found:
         write(console(), "No queues: the first job makes one.", "dim")
         return
-    headings = ("queue", "state", "running", "waiting", "at a time", "per key", "per second")
+    headings = ("queue", "state", "running", "waiting", "in/s", "out/s", "at a time", "per key", "per second")
     table = Table(*headings, elastic=("queue",), spare=("per second", "per key"))
     for each in found:
         table.add(
             each["name"], "paused" if each["paused"] else "open", _shown(each["running"]),
-            f"{each['waiting']:,}", _shown(each["concurrency"]), _shown(each["key_concurrency"]),
+            f"{each['waiting']:,}", f"{each['arrival_per_second']:,.1f}", f"{each['drain_per_second']:,.1f}",
+            _shown(each["concurrency"]), _shown(each["key_concurrency"]),
             _shown(each["rate"]), note=each["paused_reason"], style="yellow" if each["paused"] else "",
         )  # fmt: skip
     table.print(console())

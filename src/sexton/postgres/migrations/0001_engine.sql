@@ -367,6 +367,17 @@ create table sexton.activity (
 
 create index activity_minute on sexton.activity (minute);
 
+-- How many runs of a queue were fired and have ended, by minute, of the last hours; counted together with `activity`, of runs that have
+-- ended. Those that are live are counted by the reader (sexton.runs.throughput).
+create table sexton.queue_activity (
+    minute timestamptz not null,
+    namespace text collate "C" not null,
+    queue text collate "C" not null,
+    fired bigint not null,
+    ended bigint not null,
+    primary key (minute, namespace, queue)
+);
+
 -- Up to when history is counted; one row.
 create table sexton.activity_mark (
     single boolean primary key default true check (single),

@@ -1,0 +1,79 @@
+"""How many runs come into each queue and leave it, by minute of the last hour.
+
+Firing and finishing write nothing for it. The scheduler that counts what history holds (`activity`) looks up
+the job of every ended run anyway; there it also adds the run to the minute in which it was fired and to that
+in which it ended, of the queue that its job has at that time. A run that has not ended is in no history yet:
+the reader counts the newest live runs, which are found from the end of their index, and adds them to what
+came in. So both numbers are up to date within seconds, a backlog of any size costs the reader `MOST_LIVE`
+rows, and if more than these have come in within the hour and wait still, `cut` says that there were more.
+
+A rate is that of the minute that goes on and the one before it: never of less than a minute.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Annotated
+
+import msgspec
+
+from sexton.postgres.transaction import Context, query
+from sexton.refusal import about
+from sexton.runs.activity import MINUTE
+
+MINUTES = 60
+MOST_LIVE = 20_000
+
+
+class QueueHour(msgspec.Struct, frozen=True, kw_only=True):
+    """What came into a queue and left it in the last hour, by minute."""
+
+    since: Annotated[datetime, about("The beginning of the first minute.")]
+    fired: Annotated[list[int], about("Runs that came in, in each minute; the last one goes on.")]
+    ended: Annotated[list[int], about("Runs that ended, in each minute.")]
+    cut: Annotated[bool, about("True if more may have come in: only the newest live runs are counted.")] = (
+        False
+    )
+
+
+@dataclass(slots=True)
+class Throughput:
+    """What passed through queues up to an instant."""
+
+    now: datetime
+    since: datetime
+    cut: bool = False
+    _minutes: dict[str, list[list[int]]] = field(default_factory=dict)
+
+    def add(self, queue: str, minute: datetime, fired: int, ended: int) -> None:
+        place = (minute - self.since) // MINUTE
+        if 0 <= place < MINUTES:
+            counts = self._minutes.setdefault(queue, [[0] * MINUTES, [0] * MINUTES])
+            counts[0][place] += fired
+            counts[1][place] += ended
+
+    def hour(self, queue: str) -> QueueHour:
+        fired, ended = self._minutes.get(queue) or ([0] * MINUTES, [0] * MINUTES)
+        return QueueHour(since=self.since, fired=fired, ended=ended, cut=self.cut)
+
+    def rates(self, queue: str) -> tuple[float, float]:
+        """Runs that came in and that ended, per second."""
+        seconds = (self.now - self.since - (MINUTES - 2) * MINUTE).total_seconds()
+        fired, ended = self._minutes.get(queue) or ([0], [0])
+        return round(sum(fired[-2:]) / seconds, 3), round(sum(ended[-2:]) / seconds, 3)
+
+
+@query
+async def read_throughput(context: Context, queue: str | None = None) -> Throughput:
+    """Of the queues of the namespace, or of one of them."""
+    now = await context.time()
+    since = now.replace(second=0, microsecond=0) - timedelta(minutes=MINUTES - 1)
+    rows = await context.fetch(
+        "activity/read_queues", namespace=context.namespace, queue=queue, since=since, most=MOST_LIVE
+    )
+    found = Throughput(now, since)
+    for row in rows:
+        found.cut = row["cut"]
+        found.add(row["queue"], row["minute"], row["fired"], row["ended"])
+    return found
