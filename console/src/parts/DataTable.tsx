@@ -22,6 +22,8 @@ declare module '@tanstack/react-table' {
   interface ColumnMeta<TData extends RowData, TValue> {
     /** What the server calls this order. */
     sort?: string
+    /** The server does not know the reverse of it. */
+    oneWay?: boolean
     /** Leave the column out below this width. */
     hide?: 'sm' | 'md' | 'lg'
     align?: 'right'
@@ -211,7 +213,7 @@ export function DataTable<T>({ name, label, columns, load, keyOf, filters = [], 
                     const content = flexRender(header.column.columnDef.header, header.getContext())
                     return (
                       <th key={header.id} scope="col" data-hide={meta?.hide} data-align={meta?.align} style={{ width: narrow && meta?.narrow ? meta.narrow : meta?.width }} {...sorted(meta?.sort, chosen['sort'])}>
-                        {meta?.sort ? <SortButton sort={meta.sort} current={chosen['sort']} set={(value) => set('sort', value)}>{content}</SortButton> : content}
+                        {meta?.sort ? <SortButton sort={meta.sort} oneWay={meta.oneWay ?? false} current={chosen['sort']} set={(value) => set('sort', value)}>{content}</SortButton> : content}
                       </th>
                     )
                   })}
@@ -312,11 +314,11 @@ function SinceField({ filter, value, set }: { filter: Filter; value: string; set
   )
 }
 
-function SortButton({ sort, current, set, children }: { sort: string; current: string | undefined; set: (value: string) => void; children: ReactNode }) {
+function SortButton({ sort, oneWay, current, set, children }: { sort: string; oneWay: boolean; current: string | undefined; set: (value: string | null) => void; children: ReactNode }) {
   const rising = current === sort
   const falling = current === `-${sort}`
   return (
-    <button type="button" className={classes.sort} onClick={() => set(rising ? `-${sort}` : sort)}>
+    <button type="button" className={classes.sort} onClick={() => set(!rising ? sort : oneWay ? null : `-${sort}`)}>
       {children}
       {rising && <IconArrowUp size={12} aria-hidden />}
       {falling && <IconArrowDown size={12} aria-hidden />}

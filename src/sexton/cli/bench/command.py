@@ -153,6 +153,10 @@ def console_pages(
     jobs: Annotated[int, Parameter(help="Jobs in the database.")] = 1_000_000,
     history: Annotated[int, Parameter(help="Rows of history, of ten days.")] = 10_000_000,
     consoles: Annotated[int, Parameter(help="Open consoles that follow the feed; 0: none.")] = 200,
+    seconds: Annotated[int, Parameter(help="For so long they are watched, at each of some pages.")] = 60,
+    browser: Annotated[
+        Path | None, Parameter(help="Chromium, to measure when pages are painted; needs Playwright.")
+    ] = None,
     database_url: DatabaseUrl = None,
     data: Data = None,
     json: Json = False,
@@ -162,9 +166,11 @@ def console_pages(
     Ends with 1 if a question takes more than 200 ms. With --json the last line
     of the output is one object.
     """
-    _check(jobs=jobs, history=history)
+    _check(jobs=jobs, history=history, seconds=seconds)
     return _run(
-        lambda url: measure_console(url, jobs=jobs, history=history, consoles=consoles, say=_say),
+        lambda url: measure_console(
+            url, jobs=jobs, history=history, consoles=consoles, seconds=seconds, browser=browser, say=_say
+        ),
         database_url,
         data,
         1,

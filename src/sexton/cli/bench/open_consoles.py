@@ -1,0 +1,176 @@
+"""Open consoles: what they cost the process that serves them.
+
+Each follows the feed as the console does, and asks again what a change makes old: at most every two seconds,
+as `console/src/api/live.ts` has it. Meanwhile runs end all the time, and now and then a job is changed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from sexton import clock
+from sexton.cli.bench.console_requests import API, Serving
+from sexton.cli.bench.console_views import Examples, views
+from sexton.cli.bench.harness import SCHEMA, Ground, Say
+from sexton.errors import Unavailable
+
+WATCHED_SECONDS = 60.0
+RUNS_PER_SECOND = 20
+# A job is changed so often.
+CHANGE_SECONDS = 10.0
+REST_SECONDS = 2.0
+READY_SECONDS = 120.0
+# Which pages they are at, and by which kinds of changes what they show gets old.
+PAGES = {"overview": {"jobs": ("/upcoming",)}, "jobs": {"jobs": ("/jobs",)}}
+
+ENDED = f"""
+insert into {SCHEMA}.history
+    (run_id, job_id, scheduled_at, status, trigger, attempt, fired_at, started_at, finished_at)
+select $1::bigint + n, 1 + ($1::bigint + n) * 7919 % $3, now(), 'success', 'schedule', 1, now(), now(), now()
+from generate_series(1, $2::bigint) as n
+"""
+CHANGED = f"""
+insert into {SCHEMA}.audit_pending (namespace, actor, face, action, object_id, object_name, job_id)
+values ('default', 'bench', 'api', 'job.updated', 'j_1', 'one', 1)
+"""
+
+
+@dataclass(slots=True)
+class Follower:
+    """One console: its stream of events, and what it asks again."""
+
+    server: Serving
+    questions: tuple[str, ...]
+    heard: int = 0
+    asked: int = 0
+    bytes: int = 0
+    _due: dict[str, float] = field(default_factory=dict)
+    _waiting: set[str] = field(default_factory=set)
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+
+    async def follow(self) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.server.port)
+        try:
+            writer.write(_request(f"{API}/events", self.server.port))
+            name = b""
+            while line := await reader.readline():
+                self.bytes += len(line)
+                if line.startswith(b"event: "):
+                    name = line[7:].strip()
+                    self.heard += 1
+                elif line.startswith(b"data: ") and name == b"changed":
+                    self._change(msgspec.json.decode(line[6:]))
+        finally:
+            writer.close()
+            for task in self._tasks:
+                task.cancel()
+
+    def _change(self, change: dict[str, Any]) -> None:
+        for path in self.questions:
+            if path not in self._waiting and _concerns(path, change):
+                self._waiting.add(path)
+                task = asyncio.create_task(self._again(path))
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+
+    async def _again(self, path: str) -> None:
+        await clock.sleep(max(0.0, self._due.get(path, 0.0) - clock.monotonic()))
+        self._due[path] = clock.monotonic() + REST_SECONDS
+        self._waiting.discard(path)
+        self.asked += 1
+        self.bytes += await _ask(self.server.port, path)
+
+
+def _concerns(path: str, change: dict[str, Any]) -> bool:
+    kinds = set(change["kinds"])
+    if path.startswith(("/jobs", "/upcoming")):
+        return "jobs" in kinds
+    return bool(kinds & {"runs"})
+
+
+def _request(path: str, port: int) -> bytes:
+    return b"GET %s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % (path.encode(), port)
+
+
+async def _ask(port: int, path: str) -> int:
+    """A browser keeps its connections; this one opens one for each request, which costs a little more."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        writer.write(_request(API + path, port).replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
+        return len(await reader.read())
+    finally:
+        writer.close()
+
+
+async def follow(
+    made: Ground, server: Serving, examples: Examples, consoles: int, seconds: float, say: Say
+) -> dict[str, Any]:
+    """By the page that all of them are at: the cores that the api used."""
+    found: dict[str, Any] = {"consoles": consoles}
+    for page in PAGES:
+        shown = next(view for view in views(examples) if view.page == page)
+        questions = tuple(question.path for question in shown.questions)
+        found[page] = await _watch(made, server, questions, consoles, seconds, examples.jobs)
+        say(f"{consoles} consoles at {page}: {found[page]}")
+    return found
+
+
+async def _watch(
+    made: Ground, server: Serving, questions: tuple[str, ...], consoles: int, seconds: float, jobs: int
+) -> dict[str, Any]:
+    followers = [Follower(server, questions) for _ in range(consoles)]
+    tasks = [asyncio.create_task(each.follow()) for each in followers]
+    activity = asyncio.create_task(_happen(made, jobs))
+    try:
+        await _until_all_hear(made, followers)
+        await clock.sleep(2 * REST_SECONDS)
+        before = server.process.cpu_seconds(), _sum(followers), clock.monotonic()
+        await clock.sleep(seconds)
+        took = clock.monotonic() - before[2]
+        heard, asked, size = (now - then for now, then in zip(_sum(followers), before[1], strict=True))
+        used = (server.process.cpu_seconds() - before[0]) / took
+        if activity.done():
+            activity.result()
+    finally:
+        for task in (activity, *tasks):
+            task.cancel()
+        await asyncio.gather(activity, *tasks, return_exceptions=True)
+    return {
+        "cores": round(used, 3),
+        "events_per_console_and_second": round(heard / took / consoles, 2),
+        "requests_per_second": round(asked / took, 1),
+        "kilobytes_per_console_and_second": round(size / took / consoles / 1000, 1),
+    }
+
+
+async def _until_all_hear(made: Ground, followers: list[Follower]) -> None:
+    began = clock.monotonic()
+    while missing := sum(not each.heard for each in followers):
+        made.check()
+        if clock.monotonic() - began > READY_SECONDS:
+            raise Unavailable("bench_failed", f"{missing} of {len(followers)} consoles heard nothing")
+        await clock.sleep(0.2)
+
+
+def _sum(followers: list[Follower]) -> tuple[int, int, int]:
+    return (
+        sum(each.heard for each in followers),
+        sum(each.asked for each in followers),
+        sum(each.bytes for each in followers),
+    )
+
+
+async def _happen(made: Ground, jobs: int) -> None:
+    changed_at = 0.0
+    number: int = await made.watch.fetchval(f"select coalesce(max(run_id), 0) from {SCHEMA}.history")
+    while True:
+        await made.watch.execute(ENDED, number, RUNS_PER_SECOND // 2, jobs)
+        number += RUNS_PER_SECOND // 2
+        if clock.monotonic() - changed_at > CHANGE_SECONDS:
+            changed_at = clock.monotonic()
+            await made.watch.execute(CHANGED)
+        await clock.sleep(0.5)
