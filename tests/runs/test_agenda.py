@@ -11,9 +11,10 @@ from sexton.jobs.create import create
 from sexton.jobs.spec import JobSpec
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
-from sexton.runs import agenda
+from sexton.runs import agenda, planned_hours
 from sexton.runs.activity import count_recorded
 from sexton.runs.agenda import Agenda, read_agenda
+from sexton.runs.planned_hours import PlannedHours
 from tests.seeding import Store
 
 DAY = timedelta(days=1)
@@ -53,12 +54,46 @@ async def test_where_there_are_many_it_is_told_by_the_hour(
 ) -> None:
     """Whether there are many jobs, or many times of few."""
     monkeypatch.setattr(agenda, "MOST_ENTRIES", most)
+    monkeypatch.setattr(planned_hours, "WORK_SECONDS", 60.0)
     for number in range(5):
         await make(database, f"hourly {number}", "0 * * * *")
     shown = await ahead(database)
     assert (shown.complete, shown.estimated) == (False, False)
     assert len(shown.entries) <= most
     assert [hour.count for hour in shown.density] == [5] * 24 * 7
+
+
+async def test_of_very_many_timers_a_part_stands_for_all(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agenda, "MOST_ENTRIES", 3)
+    monkeypatch.setattr(planned_hours, "WORK_SECONDS", 60.0)
+    monkeypatch.setattr(planned_hours, "MOST_COUNTED", 9)
+    for number in range(10):
+        await make(database, f"hourly {number}", "0 * * * *")
+    async with database.connection() as connection:
+        await connection.execute(database.sql("analyze sexton.timers"))
+    # Too few of them are in the part: all are counted.
+    assert [hour.count for hour in (await ahead(database)).density] == [10] * 24 * 7
+    monkeypatch.setattr(planned_hours, "FEWEST_SAMPLED", 0)
+    shown = await ahead(database)
+    assert shown.estimated
+    # All ten are in one block, which stands for nine in ten.
+    assert {hour.count for hour in shown.density} <= {11}
+
+
+async def test_what_schedules_do_is_worked_out_once(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agenda, "MOST_ENTRIES", 1)
+    monkeypatch.setattr(planned_hours, "WORK_SECONDS", 0.0)
+    for number in range(4):
+        await make(database, f"hourly {number}", f"{number} * * * *")
+    known = PlannedHours()
+    shown = [await ahead(database, 2, ahead=known) for _ in range(5)]
+    # Each answer had time for one more of them.
+    assert [each.estimated for each in shown] == [True, True, True, False, False]
+    assert [hour.count for hour in shown[-1].density] == [4] * 48
 
 
 async def test_a_job_that_fires_often_does_not_take_the_room_of_others(

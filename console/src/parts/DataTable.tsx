@@ -82,6 +82,8 @@ interface Props<T> {
 }
 
 const ROW = 38
+// So many pages without a row are looked through.
+const MOST_EMPTY = 50
 
 export function DataTable<T>({ name, label, columns, load, keyOf, filters = [], fixed, to, bulk = [], exported, empty, short = false, steady = false, toolbar }: Props<T>) {
   const [search, setSearch] = useSearchParams()
@@ -132,9 +134,12 @@ export function DataTable<T>({ name, label, columns, load, keyOf, filters = [], 
   const items = short ? modelRows.map((_, index) => ({ index, start: 0, end: 0 })) : virtual.getVirtualItems()
   const last = items.at(-1)?.index ?? 0
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = query
+  // The server ends a page where it has read enough, also an empty one: the next one goes on from there.
+  const pages = query.data?.pages.length ?? 0
+  const looking = rows.length === 0 && hasNextPage && pages < MOST_EMPTY
   useEffect(() => {
-    if (!short && hasNextPage && !isFetchingNextPage && rows.length > 0 && last >= rows.length - 20) void fetchNextPage()
-  }, [short, last, rows.length, hasNextPage, isFetchingNextPage, fetchNextPage])
+    if (hasNextPage && !isFetchingNextPage && (looking || (!short && rows.length > 0 && last >= rows.length - 20))) void fetchNextPage()
+  }, [short, last, rows.length, looking, hasNextPage, isFetchingNextPage, fetchNextPage])
 
   const before = short ? 0 : (items[0]?.start ?? 0)
   const after = short ? 0 : virtual.getTotalSize() - (items.at(-1)?.end ?? 0)
@@ -190,7 +195,7 @@ export function DataTable<T>({ name, label, columns, load, keyOf, filters = [], 
       )}
       {query.error && rows.length === 0 ? (
         <Failure error={query.error} />
-      ) : !query.isPending && rows.length === 0 ? (
+      ) : !query.isPending && !looking && rows.length === 0 ? (
         filtered ? <div className={classes.none}>{t('Nothing matches these filters.')}</div> : empty
       ) : (
         <div ref={scroller} className={short ? classes.shortScroller : classes.scroller} tabIndex={0} role="group" aria-label={label}>
@@ -220,8 +225,8 @@ export function DataTable<T>({ name, label, columns, load, keyOf, filters = [], 
                 </tr>
               ))}
             </thead>
-            <tbody aria-busy={query.isPending}>
-              {query.isPending && Array.from({ length: short ? 3 : 8 }, (_, index) => <tr key={index}><td colSpan={width}><Skeleton height={10} width={`${70 - (index % 4) * 11}%`} aria-label={t('Loading')} /></td></tr>)}
+            <tbody aria-busy={query.isPending || looking}>
+              {(query.isPending || looking) && Array.from({ length: short ? 3 : 8 }, (_, index) => <tr key={index}><td colSpan={width}><Skeleton height={10} width={`${70 - (index % 4) * 11}%`} aria-label={t('Loading')} /></td></tr>)}
               {before > 0 && <tr aria-hidden style={{ height: before }}><td colSpan={width} /></tr>}
               {items.map(({ index }) => {
                 const row = modelRows[index]

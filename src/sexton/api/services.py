@@ -24,6 +24,7 @@ from sexton.notifications.recipients.inbox_feed import InboxFeed
 from sexton.postgres.database import Database
 from sexton.postgres.replica import Replica
 from sexton.runs.completion import RunTokens
+from sexton.runs.planned_hours import PlannedHours
 from sexton.security.failures import Failures
 from sexton.security.issuer import Issuer
 
@@ -78,6 +79,10 @@ class Services:
     @cached_property
     def forecast(self) -> Forecast:
         return Forecast(self.database)
+
+    @cached_property
+    def planned_hours(self) -> PlannedHours:
+        return PlannedHours()
 
     @cached_property
     def claims(self) -> RemoteClaims:

@@ -10,7 +10,6 @@ times that is, by arithmetic: else it would take the room of all others.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from itertools import islice, product
@@ -24,9 +23,9 @@ from sexton.errors import InvalidField, SextonError
 from sexton.jobs.clock_change import ClockChange, clock_changes
 from sexton.jobs.planning import schedule_of
 from sexton.model import encode_id
-from sexton.postgres.migrate import shard_count
 from sexton.postgres.transaction import Context, query
 from sexton.refusal import about
+from sexton.runs.planned_hours import PlannedHours
 from sexton.schedules import Schedule
 from sexton.schedules.zone import zone, zone_names
 
@@ -36,8 +35,7 @@ LONGEST_RANGE = timedelta(days=62)
 MOST_ENTRIES = 2000
 # Occurrences of one schedule in a range, and schedules that are worked out for so long.
 MOST_TIMES = 62 * 24 * 60
-WORK_SECONDS, SLICE_SECONDS = 0.4, 0.01
-SAMPLES, TOGETHER = 500, 4
+WORK_SECONDS = 0.1
 # A job with more times than these has one entry for each hour, and if these are too many, for each day.
 MOST_TIMES_NAMED, MOST_HOURS_NAMED = 40, 192
 # With more, counting is quicker than listing: a minutely job in a month takes 15 ms instead of 260.
@@ -91,10 +89,16 @@ class Agenda(msgspec.Struct, frozen=True, kw_only=True):
 
 @query
 async def read_agenda(
-    context: Context, start: datetime, end: datetime, timezone: str = "UTC", *, others: Sequence[str] = ()
+    context: Context,
+    start: datetime,
+    end: datetime,
+    timezone: str = "UTC",
+    *,
+    others: Sequence[str] = (),
+    ahead: PlannedHours | None = None,
 ) -> Agenda:
     """The jobs of the namespace between two instants, but for those with targets of these `others`: products
-    show them as what they are of."""
+    show them as what they are of. `ahead` remembers what schedules do, from one call to the next."""
     if end <= start:
         raise InvalidField("bad_range", "end is not after start", field="end", hint="give a later time")
     if end - start > LONGEST_RANGE:
@@ -108,8 +112,10 @@ async def read_agenda(
     if start < now:
         complete = await _happened(context, start, min(end, now), others, entries, hours)
     if end > now:
+        reach = max(start, now), end
         complete = (
-            await _planned(context, (max(start, now), end), timezone, others, entries, hours) and complete
+            await _planned(context, reach, timezone, others, entries, hours, ahead or PlannedHours())
+            and complete
         )
     entries.sort(key=lambda each: each.at)
     return Agenda(
@@ -236,6 +242,7 @@ async def _planned(
     others: Sequence[str],
     entries: list[AgendaEntry],
     hours: _Hours,
+    ahead: PlannedHours,
 ) -> bool:
     """What is to come; whether all of it is named."""
     start, end = reach
@@ -243,7 +250,10 @@ async def _planned(
         "jobs/list_planned", namespace=context.namespace, end=end, others=others, most=MOST_ENTRIES + 1
     )
     if len(rows) > MOST_ENTRIES:
-        await _count_planned(context, start, end, others, hours)
+        found_hours, estimated = await ahead.count(context, start, end, others, read=_schedule, times=_times)
+        for at, count in found_hours.items():
+            hours.add([at], count)
+        hours.estimated = estimated
         return False
     alike: dict[tuple[Any, ...], list[Record]] = {}
     for row in rows:
@@ -349,50 +359,6 @@ def _upcoming(row: Record, at: datetime, count: int) -> AgendaEntry:
         count=count,
         schedule=row["schedule"],
     )
-
-
-async def _count_planned(
-    context: Context, start: datetime, end: datetime, others: Sequence[str], hours: _Hours
-) -> None:
-    """By the hour, each schedule once, as long as there is time."""
-    groups: dict[tuple[Any, ...], list[Any]] = {}
-    shards = await shard_count(context.database)
-    for first in range(0, shards, TOGETHER):
-        for row in await context.fetch(
-            "jobs/count_planned",
-            namespace=context.namespace,
-            shards=list(range(first, min(first + TOGETHER, shards))),
-            end=end,
-            others=others,
-            most=MOST_TIMES,
-        ):
-            key = row["timing_key"], row["scheduled_at"], row["runs_left"]
-            known = groups.setdefault(key, [0, row["sample"]])
-            known[0] += row["jobs"]
-    # The largest first; the small ones in any order: those for which there is time stand for the rest.
-    order = list(groups.items())
-    random.Random(0).shuffle(order)
-    order.sort(key=lambda each: -each[1][0] if each[1][0] >= 100 else 0)
-    began, done, jobs_done = clock.monotonic(), 0, 0
-    found = _Hours()
-    for first in range(0, len(order), SAMPLES):
-        if first and clock.monotonic() - began > WORK_SECONDS:
-            break
-        part = order[first : first + SAMPLES]
-        rows = await context.fetch("firing/load_schedules", jobs=[sample for _, (_, sample) in part])
-        schedules = {row["timing_key"]: _schedule(dict(row)) for row in rows}
-        slice_ends = clock.monotonic() + SLICE_SECONDS
-        for (timing_key, scheduled_at, runs_left), (jobs, _) in part:
-            if done and clock.monotonic() - began > WORK_SECONDS:
-                break
-            found.add(_times(schedules.get(timing_key), scheduled_at, start, end, runs_left), jobs)
-            done, jobs_done = done + 1, jobs_done + jobs
-            if clock.monotonic() > slice_ends:
-                await clock.sleep(0)
-                slice_ends = clock.monotonic() + SLICE_SECONDS
-    every = sum(jobs for jobs, _ in groups.values())
-    hours.estimated = done < len(order)
-    hours.plus(found, every / jobs_done if jobs_done else 1.0)
 
 
 def _schedule(row: Mapping[str, Any]) -> Schedule | None:

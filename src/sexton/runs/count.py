@@ -10,8 +10,9 @@ import msgspec
 from sexton.postgres.estimate import MOST_EXACT, Total
 from sexton.postgres.transaction import Context, query
 from sexton.refusal import about
-from sexton.runs.activity import KEEP_DAYS
+from sexton.runs.activity import KEEP_DAYS, LATE
 from sexton.runs.filter import RunFilter
+from sexton.runs.reach import reach
 
 # A filter without an index is looked for so far back, unless it is said from when on.
 SEARCHED = timedelta(days=1)
@@ -33,7 +34,7 @@ class RunCounts(msgspec.Struct, frozen=True, kw_only=True):
     skipped: Annotated[int, about("Occurrences that were skipped.")] = 0
     since: Annotated[datetime, about("From when on what has ended is counted.")]
     estimated: Annotated[
-        bool, about("True if there are more: live and ended ones are each counted up to 10,000.")
+        bool, about("True if there may be more: with filters, live and ended ones are counted up to 10,000.")
     ] = False
 
     def total(self, chosen: RunFilter) -> Total:
@@ -56,9 +57,16 @@ async def count_runs(context: Context, chosen: RunFilter) -> RunCounts:
         if chosen.plain:
             minute = since.replace(second=0, microsecond=0)
             ended = await context.fetch(
-                "activity/sum", namespace=context.namespace, since=minute, until=until
+                "activity/sum",
+                namespace=context.namespace,
+                since=minute,
+                until=until,
+                late_step=LATE if chosen.late else None,
             )
         else:
+            if chosen.searching and chosen.job is None and not chosen.unusual:
+                earliest, since = since, await reach(context, chosen, since, now, MOST_EXACT)
+                exact = since == earliest
             ended = await context.fetch(
                 "reading/count_ended_choice",
                 statuses=["success", "dead", "cancelled", "expired", "skipped"],
@@ -67,7 +75,7 @@ async def count_runs(context: Context, chosen: RunFilter) -> RunCounts:
                 unusual=chosen.unusual and (chosen.error is not None or chosen.triggers is not None),
                 **shared,
             )
-            exact = sum(row["runs"] for row in ended) <= MOST_EXACT
+            exact = exact and sum(row["runs"] for row in ended) <= MOST_EXACT
     counts = {row["status"]: row["runs"] for row in [*live, *ended]}
     exact = exact and sum(row["runs"] for row in live) <= MOST_EXACT
     return RunCounts(since=since, estimated=not exact, **counts)

@@ -52,11 +52,11 @@ class RunFilter:
 
     @property
     def plain(self) -> bool:
-        """Whether only status and whole minutes say what is meant: it is counted already."""
+        """Whether only status, lateness and whole minutes say what is meant: it is counted already."""
         more = (self.job, self.triggers, self.queue, self.error, self.worker)
         bounds = [each for each in (self.since, self.until) if each is not None]
         whole = all(not each.second and not each.microsecond for each in bounds)
-        return whole and not self.late and all(each is None for each in more)
+        return whole and all(each is None for each in more)
 
     @property
     def searching(self) -> bool:

@@ -27,6 +27,7 @@ from sexton.postgres.page import (
 from sexton.postgres.transaction import Context, query
 from sexton.refusal import not_found
 from sexton.runs.filter import RunFilter
+from sexton.runs.reach import reach
 from sexton.runs.situation import Situation, worker_of
 from sexton.runs.view import LOG_LINES, Attempt, LogLine, RunDetail, RunView
 from sexton.runs.waits import waits_of
@@ -35,7 +36,9 @@ from sexton.targets.key import occurrence_key
 # How far back a page of all jobs' ended runs is looked for, step by step.
 WINDOWS = (
     timedelta(minutes=1),
+    timedelta(minutes=8),
     timedelta(hours=1),
+    timedelta(hours=6),
     timedelta(days=1),
     timedelta(days=10),
     timedelta(days=36_500),
@@ -61,7 +64,8 @@ def run_number(text: str) -> int:
 async def list_runs(
     context: Context, chosen: RunFilter = EVERY_RUN, *, cursor: str | None = None, limit: int = 50
 ) -> Page[RunView]:
-    """Live runs, the newest first, then what has ended, the latest first; of one job or of all."""
+    """Live runs, the newest first, then what has ended, the latest first; of one job or of all. A page of a
+    filter that no index finds may not be full, or empty, and yet have a cursor to look further back."""
     limit = max(1, min(limit, MOST_ROWS))
     below, place = _runs_place(cursor)
     found: list[tuple[str, RunView]] = []
@@ -69,13 +73,17 @@ async def list_runs(
         rows = await _live_rows(context, chosen, below, limit + 1)
         found += [(encode_cursor(row["run_id"]), _live(row)) for row in rows]
     room = limit + 1 - len(found)
+    looked_to = None
     if room > 0 and chosen.ended:
-        rows = await _ended_rows(context, chosen, place, room)
+        rows, looked_to = await _ended_rows(context, chosen, place, room)
         found += [
             (encode_cursor(row["recorded_at"], row["run_id"] or 0, row["scheduled_at"]), _ended(row))
             for row in rows
         ]
-    return make_page(found, limit)
+    page = make_page(found, limit)
+    if page.cursor is None and looked_to is not None:
+        return Page(page.items, encode_cursor(looked_to, 0, START))
+    return page
 
 
 @query
@@ -159,8 +167,9 @@ async def _live_rows(context: Context, chosen: RunFilter, below: int | None, lim
 
 async def _ended_rows(
     context: Context, chosen: RunFilter, place: tuple[datetime, int, datetime] | None, limit: int
-) -> list[Record]:
-    """Of all jobs: look back a minute, then an hour, then further, until the page is full."""
+) -> tuple[list[Record], datetime | None]:
+    """Of all jobs: look back a minute, then further, until the page is full. Beside the rows, up to when was
+    looked, if there may be more before that."""
     recorded, run_id, scheduled = place or (None, None, None)
     filters: dict[str, Any] = {**chosen.parameters(context.namespace), "statuses": chosen.ended}
     filters |= {"run_id": run_id, "scheduled_at": scheduled, "limit": limit}
@@ -170,17 +179,21 @@ async def _ended_rows(
     if chosen.job is not None:
         return await context.fetch(
             "reading/list_ended_runs_of_job", job_id=chosen.job, first=earliest, last=last, **filters
-        )
+        ), None
     if chosen.unusual:
-        return await context.fetch("reading/list_unusual_runs", first=earliest, last=last, **filters)
-    rows: list[Record] = []
+        return await context.fetch("reading/list_unusual_runs", first=earliest, last=last, **filters), None
+    if chosen.searching:
+        first = await reach(context, chosen, earliest, last, limit)
+        rows = await context.fetch("reading/list_ended_runs", first=first, last=last, **filters)
+        return rows, first if first > earliest else None
+    rows = []
     latest = min(last, now)
     for window in WINDOWS:
         first = max(earliest, latest - min(window, latest - START))
         rows = await context.fetch("reading/list_ended_runs", first=first, last=last, **filters)
         if len(rows) >= limit or first == earliest:
             break
-    return rows
+    return rows, None
 
 
 def _live(row: Record, payload: Any = None) -> RunView:

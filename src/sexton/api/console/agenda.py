@@ -63,7 +63,9 @@ async def get_calendar(call: Call) -> Answer:
         hint = f"use {', '.join(KINDS)}"
         raise InvalidField("bad_value", f"kinds: there is no {kind}", field="kinds", hint=hint)
     zone = query.timezone or "UTC"
-    found = await read_agenda(call.reading, start, end, zone, others=PRODUCTS)
+    found = await read_agenda(
+        call.reading, start, end, zone, others=PRODUCTS, ahead=call.services.planned_hours
+    )
     entries = found.entries if "jobs" in wanted else []
     complete = found.complete or "jobs" not in wanted
     if "content" in wanted:

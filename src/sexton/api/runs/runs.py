@@ -50,7 +50,9 @@ class CancelAnswer(msgspec.Struct, frozen=True):
     routes.LIST_RUNS, answer=list[RunView], errors=(404, 422), lists=True, answer_example=[examples.RUN]
 )
 async def list_runs(call: Call) -> Answer:
-    """Runs of all jobs: live ones first, the newest at the top, then ended ones, the latest at the top."""
+    """Runs of all jobs: live ones first, the newest at the top, then ended ones, the latest at the top. With
+    `late`, `queue` or `worker` a page may have fewer runs than asked for and yet a next one: it ends where it
+    has read enough."""
     query = call.query(RunsQuery)
     chosen = await filter_of(call, query)
     return await page_of_runs(call, chosen, query.cursor, query.limit)

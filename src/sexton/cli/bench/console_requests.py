@@ -13,7 +13,7 @@ import aiohttp
 import msgspec
 
 from sexton import clock
-from sexton.cli.bench.console_views import FRAME, Examples, Question, View, views
+from sexton.cli.bench.console_views import FRAME, Examples, PageQuestion, PageView, views
 from sexton.cli.bench.harness import BenchProcess, Ground, Say
 from sexton.errors import Unavailable
 
@@ -63,10 +63,10 @@ async def _is_ready(client: aiohttp.ClientSession, url: str) -> bool:
 
 
 @dataclass(slots=True)
-class Asked:
+class Timing:
     """How long the answers to one question took, in milliseconds, and how large they are."""
 
-    question: Question
+    question: PageQuestion
     took: list[float]
     size: int
     #: Processor time of an answer, the api's and the database's; None if that runs elsewhere.
@@ -81,7 +81,7 @@ async def ask(made: Ground, server: Serving, examples: Examples, say: Say) -> di
     """Every question of every view some times; the first answer is not counted."""
     shown: list[dict[str, Any]] = []
     async with aiohttp.ClientSession(server.url) as client:
-        frame = [await _asked(made, client, Question(path)) for path in FRAME]
+        frame = [await _asked(made, client, PageQuestion(path)) for path in FRAME]
         for view in views(examples):
             answers = [await _asked(made, client, question) for question in view.questions]
             shown.append(_figures(view, [*frame, *answers], say))
@@ -95,7 +95,7 @@ async def ask(made: Ground, server: Serving, examples: Examples, say: Say) -> di
     }
 
 
-async def _asked(made: Ground, client: aiohttp.ClientSession, question: Question) -> Asked:
+async def _asked(made: Ground, client: aiohttp.ClientSession, question: PageQuestion) -> Timing:
     took, size, before = [], 0, made.usage()
     for round_ in range(ROUNDS + 1):
         if round_ == 1:
@@ -111,10 +111,10 @@ async def _asked(made: Ground, client: aiohttp.ClientSession, question: Question
         size = len(text)
     used = made.usage().since(before)
     processor = None if used.database is None else (used.python + used.database) / ROUNDS * 1000
-    return Asked(question, took[1:], size, processor)
+    return Timing(question, took[1:], size, processor)
 
 
-def _figures(view: View, answers: list[Asked], say: Say) -> dict[str, Any]:
+def _figures(view: PageView, answers: list[Timing], say: Say) -> dict[str, Any]:
     slowest = max(answers, key=lambda each: each.median)
     name = f"{view.page}: {view.name}" if view.name else view.page
     figures = {

@@ -22,7 +22,7 @@ PREVIEW = {"schedule": "0 * * * *", "timezone": ZONE, "gap": None, "fold": None,
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class PageQuestion:
     """One request to the API, below its prefix."""
 
     path: str
@@ -34,13 +34,13 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class PageView:
     """`address` is the console's own; empty where a view is only opened by typing."""
 
     page: str
     name: str
     address: str
-    questions: tuple[Question, ...]
+    questions: tuple[PageQuestion, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +86,14 @@ async def find_examples(made: Ground, jobs: int) -> Examples:
     return replace(found, entity=row["entity"] or "", **ids)
 
 
-def views(of: Examples) -> tuple[View, ...]:
+def views(of: Examples) -> tuple[PageView, ...]:
     """Every page, every tab, and lists as people filter and sort them."""
     return tuple(
         view for group in (_frame, _jobs, _job, _runs, _reading, _calendars, _products) for view in group(of)
     )
 
 
-def _frame(of: Examples) -> Iterator[View]:
+def _frame(of: Examples) -> Iterator[PageView]:
     yield _view("overview", "", "/", "/overview", "/upcoming?minutes=60")
     for name, text in (
         ("a rare word", of.rare), ("a common word", "team"), ("a beginning", "team-7/inv"), ("a run", of.run),
@@ -102,7 +102,7 @@ def _frame(of: Examples) -> Iterator[View]:
         yield _view("search", name, "", f"/search?{urlencode({'q': text, 'limit': 12})}")
 
 
-def _jobs(of: Examples) -> Iterator[View]:
+def _jobs(of: Examples) -> Iterator[PageView]:
     chosen: tuple[tuple[str, dict[str, str]], ...] = (
         ("as made", {}),
         ("by name", {"sort": "name"}),
@@ -122,7 +122,7 @@ def _jobs(of: Examples) -> Iterator[View]:
         yield _list("jobs", name, "/jobs", "/jobs", {"expand": "strip", "limit": 100}, filters)
 
 
-def _job(of: Examples) -> Iterator[View]:
+def _job(of: Examples) -> Iterator[PageView]:
     job = f"/jobs/{of.job}"
     all_ = (job, f"{job}/preview?count=10")
     tabs = {
@@ -137,11 +137,13 @@ def _job(of: Examples) -> Iterator[View]:
     yield _view("job", "trends of a month", "", f"{job}/stats?hours=720")
     yield _view("job", "definition", f"{job}?tab=definition", *all_)
     form = "/jobs/new?" + urlencode({"schedule": PREVIEW["schedule"], "timezone": ZONE})
-    yield View("new job", "", form, (Question("/preview?count=10", PREVIEW),))
-    yield View("edit job", "", f"{job}/edit", (Question(job), Question("/preview?count=10", PREVIEW)))
+    yield PageView("new job", "", form, (PageQuestion("/preview?count=10", PREVIEW),))
+    yield PageView(
+        "edit job", "", f"{job}/edit", (PageQuestion(job), PageQuestion("/preview?count=10", PREVIEW))
+    )
 
 
-def _runs(of: Examples) -> Iterator[View]:
+def _runs(of: Examples) -> Iterator[PageView]:
     hour, day = _text(of.now.replace(second=0, microsecond=0) - HOUR), _text(of.now - DAY)
     chosen: tuple[tuple[str, dict[str, str]], ...] = (
         ("", {}),
@@ -168,22 +170,22 @@ def _runs(of: Examples) -> Iterator[View]:
         more = {"include": "skipped"} if filters.get("status") == "skipped" else {}
         shown = _list("runs", name, "/runs", "/runs", {"limit": 100, **more}, filters)
         query = urlencode({key: value for key, value in filters.items() if key in COUNTED})
-        counts = Question(f"/runs/counts{'?' if query else ''}{query}")
+        counts = PageQuestion(f"/runs/counts{'?' if query else ''}{query}")
         yield replace(shown, questions=(*shown.questions, counts))
     yield _view("run", "ended", f"/runs/{of.run}", f"/runs/{of.run}")
     yield _view("run", "live", f"/runs/{of.live}", f"/runs/{of.live}")
 
 
-def _reading(of: Examples) -> Iterator[View]:
+def _reading(of: Examples) -> Iterator[PageView]:
     yield _view("dead letters", "groups", "/dead", "/dead/groups?limit=200")
-    groups = Question("/dead/groups?limit=200")
+    groups = PageQuestion("/dead/groups?limit=200")
     for name, chosen in (
         ("all", {"tab": "letters"}), ("of a group", {"error_group": "ConnectionError: host # is away"}),
         ("of a job", {"job": of.job}), ("poison", {"tab": "letters", "reason": "poison"}),
     ):  # fmt: skip
         asked = {key: value for key, value in chosen.items() if key != "tab"}
         path = f"/dead?{urlencode({'limit': 100, **asked})}"
-        yield View("dead letters", name, f"/dead?{urlencode(chosen)}", (groups, Question(path)))
+        yield PageView("dead letters", name, f"/dead?{urlencode(chosen)}", (groups, PageQuestion(path)))
     yield _view("dead letter", "", f"/dead/{of.dead}", f"/dead/{of.dead}")
     yield _view("queues", "", "/queues", "/queues", "/backlog", "/workers")
     yield _view("cluster", "", "/cluster", "/cluster", "/cluster/doctor")
@@ -201,10 +203,10 @@ def _reading(of: Examples) -> Iterator[View]:
         yield _view("settings", name, f"/settings?{urlencode({'tab': 'audit', **chosen})}", f"/audit?{query}")
     explained = {"schedule": "0 9 * * 1", "timezone": ZONE, "count": 20}
     address = "/playground?" + urlencode({"schedule": "0 9 * * 1", "timezone": ZONE})
-    yield View("playground", "", address, (Question("/explain", explained),))
+    yield PageView("playground", "", address, (PageQuestion("/explain", explained),))
 
 
-def _calendars(of: Examples) -> Iterator[View]:
+def _calendars(of: Examples) -> Iterator[PageView]:
     today = of.now.replace(hour=0, minute=0, second=0, microsecond=0)
     monday = today - DAY * today.weekday()
     first = today.replace(day=1)
@@ -220,7 +222,7 @@ def _calendars(of: Examples) -> Iterator[View]:
         yield _view("content", f"calendar, {view}", f"/content/calendar?view={view}", path)
 
 
-def _products(of: Examples) -> Iterator[View]:
+def _products(of: Examples) -> Iterator[PageView]:
     board = [
         f"/content/schedules?status={status}&limit=50"
         for status in ("pending", "processing", "done", "failed", "skipped")
@@ -237,27 +239,27 @@ def _products(of: Examples) -> Iterator[View]:
     campaign = f"/campaigns/{of.campaign}"
     yield _view("campaigns", "one", notifications + campaign, campaign)
     for name, chosen in (
-        ("", {}), ("failed", {"status": "failed"}), ("of a recipient", {"user_id": "u77"}),
+        ("", {}), ("failed", {"status": "failed"}), ("of a recipient", {"user_id": "u7"}),
         ("of a template", {"template_id": "hello"}), ("that wait", {"status": "pending"}),
     ):  # fmt: skip
         yield _list("messages", name, f"{notifications}/messages", "/notifications", {"limit": 100}, chosen)
     message = f"/messages/{of.message}"
     yield _view("messages", "one", notifications + message, f"/notifications/{of.message}/why")
     yield _list("recipients", "", f"{notifications}/recipients", "/recipients", {"limit": 100}, {})
-    of_one = "/notifications?user_id=u77&limit=50"
-    yield _view("recipients", "one", f"{notifications}/recipients/u77", "/recipients/u77", of_one)
+    of_one = "/notifications?user_id=u7&limit=50"
+    yield _view("recipients", "one", f"{notifications}/recipients/u7", "/recipients/u7", of_one)
     yield _view("templates", "", f"{notifications}/templates", "/templates?limit=100")
     yield _view("templates", "one", f"{notifications}/templates/hello", "/templates/hello")
     yield _view("channels", "", f"{notifications}/channels", "/channels")
 
 
-def _view(page: str, name: str, address: str, *paths: str) -> View:
-    return View(page, name, address, tuple(Question(path) for path in paths))
+def _view(page: str, name: str, address: str, *paths: str) -> PageView:
+    return PageView(page, name, address, tuple(PageQuestion(path) for path in paths))
 
 
 def _list(
     page: str, name: str, address: str, path: str, always: dict[str, Any], chosen: dict[str, str]
-) -> View:
+) -> PageView:
     """A list whose filters stand in the address bar."""
     query = urlencode(chosen)
     asked = f"{path}?{urlencode({**always, **chosen})}"

@@ -1,0 +1,2 @@
+-- Up to when history is counted; null: nothing is.
+select through from sexton.activity_mark
