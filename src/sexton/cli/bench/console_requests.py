@@ -63,7 +63,7 @@ async def _is_ready(client: aiohttp.ClientSession, url: str) -> bool:
 
 
 @dataclass(slots=True)
-class Timing:
+class AnswerTimes:
     """How long the answers to one question took, in milliseconds, and how large they are."""
 
     question: PageQuestion
@@ -95,7 +95,7 @@ async def ask(made: Ground, server: Serving, examples: Examples, say: Say) -> di
     }
 
 
-async def _asked(made: Ground, client: aiohttp.ClientSession, question: PageQuestion) -> Timing:
+async def _asked(made: Ground, client: aiohttp.ClientSession, question: PageQuestion) -> AnswerTimes:
     took, size, before = [], 0, made.usage()
     for round_ in range(ROUNDS + 1):
         if round_ == 1:
@@ -111,10 +111,10 @@ async def _asked(made: Ground, client: aiohttp.ClientSession, question: PageQues
         size = len(text)
     used = made.usage().since(before)
     processor = None if used.database is None else (used.python + used.database) / ROUNDS * 1000
-    return Timing(question, took[1:], size, processor)
+    return AnswerTimes(question, took[1:], size, processor)
 
 
-def _figures(view: PageView, answers: list[Timing], say: Say) -> dict[str, Any]:
+def _figures(view: PageView, answers: list[AnswerTimes], say: Say) -> dict[str, Any]:
     slowest = max(answers, key=lambda each: each.median)
     name = f"{view.page}: {view.name}" if view.name else view.page
     figures = {
