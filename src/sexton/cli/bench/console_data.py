@@ -12,12 +12,12 @@ import msgspec
 from sexton import clock
 from sexton.cli.bench.harness import SCHEMA, SHARDS, Ground, Say
 from sexton.content.bulk import create_many
-from sexton.notifications.campaign import create_campaign
-from sexton.notifications.campaign_spec import AudienceSpec, CampaignSpec
+from sexton.notifications.campaigns.campaign import create_campaign
+from sexton.notifications.campaigns.spec import AudienceSpec, CampaignSpec
 from sexton.notifications.channels.configured import put_provider
 from sexton.notifications.channels.provider_spec import ProviderSpec
 from sexton.notifications.spec import EmailParts, TemplateSpec
-from sexton.notifications.template import put_template
+from sexton.notifications.templates.template import put_template
 from sexton.postgres.partitions import make_partitions
 from sexton.postgres.transaction import Context
 from sexton.runs.activity import count_recorded
