@@ -275,8 +275,10 @@ def codes() -> dict[str, tuple[str, str]]:
         for node in ast.walk(tree):
             match node:
                 case ast.Call(func=ast.Name(id=kind), args=[ast.Constant(value=str(code)), said, *_]):
-                    if kind in ERRORS and re.fullmatch(r"[a-z][a-z_]+", code):
-                        found.setdefault(code, (kind, _said(said)))
+                    # A message that is told of the case alone says nothing here: another one is taken.
+                    told = re.search("[a-z]", found.get(code, ("", ""))[1])
+                    if not told and kind in ERRORS and re.fullmatch(r"[a-z][a-z_]+", code):
+                        found[code] = (kind, _said(said))
     return found
 
 

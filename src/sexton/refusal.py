@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import csv
 import difflib
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import inspect
 
-from sexton.errors import InvalidField, NotFound
+from sexton.errors import InvalidField, NotFound, RefusedLines, SextonError
 
+# Of the lines of a chunk that are refused, so many are named.
+MOST_LINES_NAMED = 100
+LARGEST_CONFIG = 64 * 1024
+CONFIG_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 EXAMPLE_TIME = "2026-06-08T13:00:00Z"
 # What can be asked for by its id or name: the code when it is not there, and where to look.
 THINGS = {
@@ -56,6 +61,10 @@ THINGS = {
 NO_EXAMPLES: Mapping[str, str] = {}
 
 
+Line = TypeVar("Line")
+Made = TypeVar("Made")
+
+
 def about(text: str) -> msgspec.Meta:
     """What a field means: shown where it is documented."""
     return msgspec.Meta(description=text)
@@ -78,6 +87,67 @@ def bad_json(error: Exception) -> InvalidField:
 
 # Instants that stay instants in every zone, and some days before and after.
 FIRST_YEAR, LAST_YEAR = 2, 9998
+
+
+def each_line(lines: Iterable[Line], make: Callable[[Line], Made], first: int = 1) -> list[Made]:
+    """What is made of each line, if none is refused; else `RefusedLines`, counted from `first`."""
+    made, errors = list[Made](), list[tuple[int, SextonError]]()
+    for number, line in enumerate(lines, first):
+        try:
+            made.append(make(line))
+        except SextonError as error:
+            errors.append((number, error))
+            if len(errors) == MOST_LINES_NAMED:
+                break
+    if errors:
+        raise RefusedLines(errors)
+    return made
+
+
+def cells_of(line: bytes) -> list[str]:
+    """The cells of a line of CSV."""
+    try:
+        return next(csv.reader([line.decode("utf-8-sig").rstrip("\r\n")], strict=True), [])
+    except UnicodeDecodeError:
+        raise InvalidField(
+            "bad_text", "it is not UTF-8", field="line", hint="save the file as UTF-8"
+        ) from None
+    except csv.Error as error:
+        raise InvalidField(
+            "bad_csv", f"it is not CSV: {error}", field="line", hint="keep each row on one line"
+        ) from None
+
+
+def read_config(config: Any, type_: type[Made]) -> Made:
+    """The configuration of an adapter or a provider as its kind's type, or `InvalidField`."""
+    try:
+        return msgspec.convert(config, type_)
+    except msgspec.ValidationError as error:
+        raise explained(error, type_, config, under="config") from None
+
+
+def config_text(config: dict[str, Any]) -> str:
+    """The configuration as it is stored."""
+    refuse_nul(config, "config")
+    text = msgspec.json.encode(config).decode()
+    if len(text) > LARGEST_CONFIG:
+        raise InvalidField(
+            "too_long",
+            f"the configuration has {len(text):,} characters",
+            field="config",
+            hint=f"at most {LARGEST_CONFIG:,}",
+        )
+    return text
+
+
+def check_config_name(name: str, field: str, thing: str, example: str) -> None:
+    if not CONFIG_NAME.fullmatch(name):
+        raise InvalidField(
+            "bad_name",
+            f"{name!r} cannot be the name of {thing}",
+            field=field,
+            hint=f"use lower-case letters, digits, hyphens and underscores, at most 63, such as {example}",
+        )
 
 
 def aware(moment: datetime, field: str) -> datetime:

@@ -9,7 +9,8 @@ import pytest
 import pytest_asyncio
 
 from sexton import Sexton
-from sexton.notifications import conducting, execution
+from sexton.notifications import execution
+from sexton.notifications.campaigns import conducting
 from sexton.notifications.spec import EmailParts, SmsParts, TemplateSpec
 from sexton.notifications.templates.template import put_template
 from sexton.postgres.transaction import Context

@@ -1536,8 +1536,8 @@ export interface Refusal {
   code: string
   message: string
   hint: string | null
-  jobs: number
   sample: string[]
+  jobs: number
 }
 export interface ReleaseAddition {
   items: ReleaseItemSpec[]
@@ -1751,8 +1751,8 @@ export interface RunRefusal {
   code: string
   message: string
   hint: string | null
-  runs: number
   sample: string[]
+  runs: number
 }
 export interface RunReport {
   run_id: string

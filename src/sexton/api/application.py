@@ -22,7 +22,7 @@ from sexton.api.engine import system, workers
 from sexton.api.jobs import actions, bulk, jobs, queues, targets
 from sexton.api.notifications import campaigns, channels, inbox, recipients, recurring, templates
 from sexton.api.notifications import messages as notifications
-from sexton.api.operation import SERVICES, SLASH, Operation
+from sexton.api.operation import SERVICES, SLASH, Operation, operations_of
 from sexton.api.problems import answer_error
 from sexton.api.request_id import REQUEST_ID_HEADER, set_request_id
 from sexton.api.runs import actions as run_actions
@@ -44,6 +44,44 @@ LATE_MODULES = (
     "sexton.content.adapters.opened",
     "sexton.schedules.ics",
     "sexton.targets.renderer",
+)
+
+# Whose operations there are, in the order of the documentation.
+MODULES = (
+    jobs,
+    bulk,
+    actions,
+    run_actions,
+    runs,
+    reports,
+    workers,
+    dead,
+    queues,
+    targets,
+    access,
+    secrets,
+    sessions,
+    content,
+    content_releases,
+    adapters,
+    content_reading,
+    content_feeds,
+    content_import,
+    notifications,
+    recipients,
+    templates,
+    channels,
+    inbox,
+    recurring,
+    campaigns,
+    audit,
+    overview,
+    agenda,
+    exports,
+    search,
+    playground,
+    events,
+    system,
 )
 
 
@@ -157,7 +195,7 @@ def load_late_modules(settings: Settings) -> None:
 @cache
 def routes(only: tuple[str, ...] | None = None) -> Litestar:
     """The same for every application of this process: registering them takes Litestar a sixth of a second."""
-    every = (*operations(), *pages.operations(operations), *sign_in.OPERATIONS)
+    every = (*operations(), *pages.operations(operations), *operations_of(sign_in))
     chosen: list[ControllerRouterHandler] = [one.route() for one in every if only is None or one.path in only]
     return Litestar(
         chosen, openapi_config=None, exception_handlers={Exception: answer_error}, logging_config=None
@@ -166,39 +204,4 @@ def routes(only: tuple[str, ...] | None = None) -> Litestar:
 
 def operations() -> tuple[Operation, ...]:
     """Everything that the API can do, in the order of the documentation."""
-    return (
-        *jobs.OPERATIONS,
-        *bulk.OPERATIONS,
-        *actions.OPERATIONS,
-        *run_actions.OPERATIONS,
-        *runs.OPERATIONS,
-        *reports.OPERATIONS,
-        *workers.OPERATIONS,
-        *dead.OPERATIONS,
-        *queues.OPERATIONS,
-        *targets.OPERATIONS,
-        *access.OPERATIONS,
-        *secrets.OPERATIONS,
-        *sessions.OPERATIONS,
-        *content.OPERATIONS,
-        *content_releases.OPERATIONS,
-        *adapters.OPERATIONS,
-        *content_reading.OPERATIONS,
-        *content_feeds.OPERATIONS,
-        *content_import.OPERATIONS,
-        *notifications.OPERATIONS,
-        *recipients.OPERATIONS,
-        *templates.OPERATIONS,
-        *channels.OPERATIONS,
-        *inbox.OPERATIONS,
-        *recurring.OPERATIONS,
-        *campaigns.OPERATIONS,
-        *audit.OPERATIONS,
-        *overview.OPERATIONS,
-        *agenda.OPERATIONS,
-        *exports.OPERATIONS,
-        *search.OPERATIONS,
-        *playground.OPERATIONS,
-        *events.OPERATIONS,
-        *system.OPERATIONS,
-    )
+    return tuple(one for module in MODULES for one in operations_of(module))

@@ -10,7 +10,9 @@ import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import cached_property
+from types import ModuleType
 from typing import Annotated, Any, TypeVar
 from urllib.parse import parse_qsl, quote, unquote, urlencode
 
@@ -24,15 +26,16 @@ from litestar.response import Stream
 from sexton import clock
 from sexton.api.replay import StoredAnswer, check_key, fingerprint, once
 from sexton.api.request_id import request_id_of
-from sexton.api.route import AGENT, REASON_HEADER, Route
+from sexton.api.route import AGENT, REASON_HEADER, Query, Route
 from sexton.api.security.guard import JSON_TYPES, address_of, check_content_type
-from sexton.api.services import Services
+from sexton.api.services import WRONG_SIGN_INS, Services
 from sexton.errors import InvalidField, NotFound, SextonError, Unavailable
 from sexton.postgres.audit_entry import LONGEST_REASON, Face, Source
 from sexton.postgres.database import Database
+from sexton.postgres.page import Page
 from sexton.postgres.replica import Replica
 from sexton.postgres.transaction import NAMESPACE, Context
-from sexton.refusal import UNREADABLE, about, bad_json, check_text, explained, refuse_nul
+from sexton.refusal import UNREADABLE, about, aware, bad_json, check_text, explained, refuse_nul
 from sexton.security.principal import ANYONE, Principal
 
 # Where a request has the `Services` of the application that it was sent to.
@@ -157,6 +160,32 @@ class Call:
             )
         return int(match[1])
 
+    def wrong_token(self, error: SextonError) -> SextonError:
+        """The answer to a wrong token, link or signature. An address that sends many of them is put off. A
+        right one is always answered: behind a proxy all callers have one address."""
+        address, wrong = address_of(self.request), self.services.wrong_tokens
+        wrong.note(address)
+        if not wrong.too_many(address):
+            return error
+        return SextonError(
+            "too_many_keys",
+            f"more than {WRONG_SIGN_INS} wrong tokens or signatures came from {address} within a minute",
+            hint="correct the address or the signature, and wait a minute",
+        )
+
+    def filters(self, query: type[Query]) -> dict[str, Any]:
+        """What a list is asked for, by name, its place included; instants have a zone."""
+        asked = self.query(query)
+        given = {name: getattr(asked, name) for name in asked.__struct_fields__}
+        return {
+            name: aware(value, name) if isinstance(value, datetime) else value
+            for name, value in given.items()
+        }
+
+    def paged(self, page: Page[Any]) -> Answer:
+        """A page of a list, with a link to the next one."""
+        return Answer(page.items, headers=self.next_link(cursor=page.cursor) if page.cursor else {})
+
     def next_link(self, **changes: str) -> dict[str, str]:
         """The `Link` header to the next page: this request with another place to start from."""
         query = urlencode({**self.parameters, **changes})
@@ -229,6 +258,15 @@ def operation(route: Route, **more: Any) -> Callable[[Callable[[Call], Awaitable
         return Operation(**vars(route), handler=handler, description=description, **more)
 
     return make
+
+
+def operations_of(module: ModuleType) -> tuple[Operation, ...]:
+    """The operations that a module defines, in its order."""
+    return tuple(
+        one
+        for one in vars(module).values()
+        if isinstance(one, Operation) and one.handler.__module__ == module.__name__
+    )
 
 
 async def _respond(

@@ -58,8 +58,8 @@ class Services:
     issuer: Issuer | None = None
     #: Sign-ins that failed.
     sign_ins: Failures = field(default_factory=lambda: Failures(WRONG_SIGN_INS, MOST_WRONG_SIGN_INS))
-    #: Addresses of calendar feeds that were wrong.
-    wrong_feeds: Failures = field(default_factory=lambda: Failures(WRONG_SIGN_INS))
+    #: Tokens in addresses, links and signatures that were wrong: of feeds, inboxes, unsubscribing, reports.
+    wrong_tokens: Failures = field(default_factory=lambda: Failures(WRONG_SIGN_INS))
     gate: Gate = field(default_factory=Gate)
 
     @cached_property

@@ -47,7 +47,7 @@ COMMANDS = {
     "login": Command("security.people:login", "Print a link that signs a browser in, once."),
     "whoami": Command("security.people:whoami", "Say who you are to the server, and what you may do."),
     "why": Command("runs.why:why", "Say what became of each occurrence of a job, and why."),
-    "import": Command("imports:import_jobs", "Make many jobs from a file with one JSON object per line."),
+    "import": Command("jobs.bulk:import_jobs", "Make many jobs from a file with one JSON object per line."),
     "next": Command(
         "schedules.schedules:next_occurrences", "Show when a schedule fires next, in words and as a table."
     ),

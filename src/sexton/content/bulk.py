@@ -7,11 +7,10 @@ as `sexton import` does it, and the rows of the actions by COPY.
 from __future__ import annotations
 
 import asyncio
-import csv
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -28,11 +27,19 @@ from sexton.jobs import bulk
 from sexton.jobs.alike import SingleJob, create_alike
 from sexton.model import decode_id, encode_id
 from sexton.postgres.transaction import Context, command
-from sexton.refusal import UNREADABLE, bad_json, check_text, explained, refuse_nul
+from sexton.refusal import (
+    MOST_LINES_NAMED,
+    UNREADABLE,
+    bad_json,
+    cells_of,
+    check_text,
+    each_line,
+    explained,
+    refuse_nul,
+)
 
 # Each entity of a chunk is locked, and PostgreSQL has room for some thousand locks.
 LARGEST_CHUNK = 2000
-MOST_ERRORS = 100
 NAMES_KEPT = 20
 
 # A NUL, which PostgreSQL does not take, as JSON writes it.
@@ -41,15 +48,13 @@ _DECODER = msgspec.json.Decoder(ScheduleSpec)
 
 ImportItem = bytes | Mapping[str, Any] | ScheduleSpec
 Faults = list[tuple[int, SextonError]]
-Line = TypeVar("Line")
-Made = TypeVar("Made")
 
 
 class CsvReader:
     """Rows of a file with a heading, each on a line of its own; an empty cell is not given."""
 
     def __init__(self, heading: bytes) -> None:
-        self.names = [name.strip() for name in _cells(heading.removeprefix(b"\xef\xbb\xbf"))]
+        self.names = [name.strip() for name in cells_of(heading)]
         known = ScheduleSpec.__struct_fields__
         for name in self.names:
             if name not in known:
@@ -61,7 +66,7 @@ class CsvReader:
                 )
 
     def read(self, line: bytes) -> dict[str, str]:
-        cells = _cells(line)
+        cells = cells_of(line)
         if len(cells) > len(self.names):
             raise InvalidField(
                 "bad_csv",
@@ -73,19 +78,6 @@ class CsvReader:
         return {name: cell.strip() for name, cell in pairs if cell.strip()}
 
 
-def _cells(line: bytes) -> list[str]:
-    try:
-        return next(csv.reader([line.decode()], strict=True), [])
-    except UnicodeDecodeError:
-        raise InvalidField(
-            "bad_text", "it is not UTF-8", field="line", hint="save the file as UTF-8"
-        ) from None
-    except csv.Error as error:
-        raise InvalidField(
-            "bad_csv", f"it is not CSV: {error}", field="line", hint="keep each row on one line"
-        ) from None
-
-
 async def create_many(context: Context, items: Sequence[ImportItem], *, force: bool = False) -> list[str]:
     """Plan a chunk, from JSON lines, mappings or specifications; the ids, in order. Raises `RefusedLines`."""
     if len(items) > LARGEST_CHUNK:
@@ -93,23 +85,8 @@ async def create_many(context: Context, items: Sequence[ImportItem], *, force: b
         raise InvalidField("too_many", f"{len(items)} actions in one chunk", field="lines", hint=hint)
     if not items:
         return []
-    plans = await asyncio.to_thread(_each, items, _read)
+    plans = await asyncio.to_thread(each_line, items, _read)
     return await _create(context, plans, force)
-
-
-def _each(lines: Sequence[Line], make: Callable[[Line], Made]) -> list[Made]:
-    """What is made of each line, if none is refused."""
-    made, errors = list[Made](), Faults()
-    for number, line in enumerate(lines, 1):
-        try:
-            made.append(make(line))
-        except SextonError as error:
-            errors.append((number, error))
-            if len(errors) == MOST_ERRORS:
-                break
-    if errors:
-        raise RefusedLines(errors)
-    return made
 
 
 def _read(item: ImportItem) -> tuple[PlannedAction, bool]:
@@ -246,7 +223,7 @@ async def _targets(context: Context, plans: Sequence[PlannedAction]) -> dict[str
     if missing:
         lines = enumerate(plans, 1)
         errors = [(line, missing[plan.adapter]) for line, plan in lines if plan.adapter in missing]
-        raise RefusedLines(errors[:MOST_ERRORS])
+        raise RefusedLines(errors[:MOST_LINES_NAMED])
     return found
 
 
@@ -279,4 +256,4 @@ async def _check_conflicts(context: Context, lines: Sequence[tuple[int, PlannedA
             except SextonError as error:
                 errors.append((line, error))
     if errors:
-        raise RefusedLines(sorted(errors, key=lambda fault: fault[0])[:MOST_ERRORS])
+        raise RefusedLines(sorted(errors, key=lambda fault: fault[0])[:MOST_LINES_NAMED])

@@ -12,7 +12,7 @@ import msgspec
 
 from sexton.clock import iso
 from sexton.errors import RefusedLines, SextonError
-from sexton.jobs.bulk import MOST_ERRORS, check_names, tell_shards
+from sexton.jobs.bulk import check_names, tell_shards
 from sexton.jobs.change import HORIZON_SECONDS, NAMES_KEPT, contested_lanes, lane_ids
 from sexton.jobs.payload import check_payload_size
 from sexton.jobs.spec import JobSpec
@@ -23,6 +23,7 @@ from sexton.jobs.validation import check_spec
 from sexton.jobs.zones import note_zones
 from sexton.postgres.migrate import shard_count
 from sexton.postgres.transaction import Context, command
+from sexton.refusal import MOST_LINES_NAMED
 from sexton.schedules.key import timing_key_of
 from sexton.security.quotas import take_jobs
 
@@ -119,4 +120,4 @@ def _refuse_past(jobs: Sequence[SingleJob], now: datetime) -> None:
         (each.line, over(each.at, now)) for each in jobs if each.at <= now
     ]
     if errors:
-        raise RefusedLines(errors[:MOST_ERRORS])
+        raise RefusedLines(errors[:MOST_LINES_NAMED])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, NamedTuple, TypeVar
@@ -23,12 +23,12 @@ from sexton.jobs.zones import note_zones
 from sexton.model import encode_id
 from sexton.postgres.migrate import shard_count
 from sexton.postgres.transaction import Context, command, query
+from sexton.refusal import MOST_LINES_NAMED, each_line
 from sexton.schedules import Schedule
 from sexton.security.quotas import take_jobs
 
 LARGEST_CHUNK = 20_000
 MANY = 200  # from here on the work is done in a thread, so that the others go on
-MOST_ERRORS = 100
 TRIES = 3  # of a chunk whose names other transactions take meanwhile
 SHARDS_TOLD = 1000  # a notification has at most 8,000 bytes
 
@@ -53,7 +53,7 @@ async def create_many(
     """Make a chunk of jobs, from JSON lines, mappings or specifications; what was made, in order."""
     _check_size(items)
     try:
-        specs = await _aside(len(items), _each, items, first_line, read_spec)
+        specs = await _aside(len(items), each_line, items, read_spec, first_line)
         return await _create(context, specs, first_line, app) if specs else []
     except RefusedLines as first:
         raise RefusedLines(await _faults(context, items, first_line) or first.errors) from None
@@ -64,7 +64,7 @@ async def put_many(context: Context, items: Sequence[Item]) -> list[Put]:
     _check_size(items)
     for _ in range(TRIES):
         try:
-            return await _put(context, await _aside(len(items), _each, items, 1, read_spec))
+            return await _put(context, await _aside(len(items), each_line, items, read_spec))
         except RefusedLines as refused:
             if errors := await _faults(context, items, 1, taken=False):
                 raise RefusedLines(errors) from None
@@ -81,7 +81,7 @@ async def _put(context: Context, specs: Sequence[JobSpec]) -> list[Put]:
     jobs = {row["name"]: StoredJob(dict(row)) for row in rows}
     lines = list(enumerate(specs, 1))
     if refused := await _handler_errors(context, [each for each in lines if each[1].name not in jobs]):
-        raise RefusedLines(refused[:MOST_ERRORS])
+        raise RefusedLines(refused[:MOST_LINES_NAMED])
     new = [spec for spec in specs if spec.name not in jobs]
     created = await _create(context, new, 1, None) if new else []
     made = {spec.name: put for spec, put in zip(new, created, strict=True)}
@@ -99,7 +99,7 @@ async def _put(context: Context, specs: Sequence[JobSpec]) -> list[Put]:
         except SextonError as error:
             errors.append((line, error))
     if errors:
-        raise RefusedLines(errors[:MOST_ERRORS])
+        raise RefusedLines(errors[:MOST_LINES_NAMED])
     return [made[name] for name in names]
 
 
@@ -117,9 +117,9 @@ async def _create(context: Context, specs: Sequence[JobSpec], first_line: int, a
     assert known is not None
     await _check_names(context, specs, first_line)
     if (limit := known["payload_bytes"]) is not None:
-        _each(specs, first_line, lambda spec: check_payload_size(context, spec.payload, limit))
+        each_line(specs, lambda spec: check_payload_size(context, spec.payload, limit), first_line)
     if errors := await _handler_errors(context, list(enumerate(specs, first_line))):
-        raise RefusedLines(errors[:MOST_ERRORS])
+        raise RefusedLines(errors[:MOST_LINES_NAMED])
     if known["jobs_quota"] is not None:
         await take_jobs(context, len(specs))
     lanes = await lane_ids(context, {lane_of(spec) for spec in specs})
@@ -177,7 +177,7 @@ class _Chunk:
     schedules: dict[tuple[Any, ...], tuple[Schedule, datetime | None, datetime]] = field(default_factory=dict)
 
     def add_all(self, specs: Sequence[JobSpec], ids: Sequence[int], first_line: int) -> None:
-        _each(zip(specs, ids, strict=True), first_line, lambda each: self._add(*each))
+        each_line(zip(specs, ids, strict=True), lambda each: self._add(*each), first_line)
 
     def _add(self, spec: JobSpec, number: int) -> None:
         schedule, anchor, first = self._schedule(spec)
@@ -213,22 +213,6 @@ class _Chunk:
         return found
 
 
-def _each(lines: Iterable[Line], first_line: int, make: Callable[[Line], Made]) -> list[Made]:
-    """What is made of each line, if none is refused."""
-    made: list[Made] = []
-    errors: list[tuple[int, SextonError]] = []
-    for number, line in enumerate(lines, first_line):
-        try:
-            made.append(make(line))
-        except SextonError as error:
-            errors.append((number, error))
-            if len(errors) == MOST_ERRORS:
-                break
-    if errors:
-        raise RefusedLines(errors)
-    return made
-
-
 async def _check_names(
     context: Context, specs: Sequence[JobSpec], first_line: int, *, taken: bool = True
 ) -> None:
@@ -239,7 +223,7 @@ async def _check_names(
 async def check_names(context: Context, names: Sequence[tuple[int, str]], *, taken: bool = True) -> None:
     """Refuse names, each with its line, that are there twice, or that live jobs have."""
     if errors := await _name_errors(context, names, taken):
-        raise RefusedLines(errors[:MOST_ERRORS])
+        raise RefusedLines(errors[:MOST_LINES_NAMED])
 
 
 async def _name_errors(context: Context, names: Sequence[tuple[int, str]], refuse_taken: bool) -> Faults:
@@ -271,7 +255,7 @@ async def _faults(context: Context, items: Sequence[Item], first_line: int, *, t
     errors += await _name_errors(context, [(line, spec.name) for line, spec in specs], taken)
     if taken:
         errors += await _handler_errors(context, specs)
-    return sorted(errors, key=lambda fault: fault[0])[:MOST_ERRORS]
+    return sorted(errors, key=lambda fault: fault[0])[:MOST_LINES_NAMED]
 
 
 def _own_faults(

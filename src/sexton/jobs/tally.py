@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar, Self, TypeVar, cast
 
 import msgspec
 from msgspec import Meta, field
@@ -10,24 +10,34 @@ from msgspec import Meta, field
 MOST_NAMED = 10
 
 
-class Refusal(msgspec.Struct, frozen=True, kw_only=True):
-    """Why some of the jobs were refused."""
+class RefusedSome(msgspec.Struct, frozen=True, kw_only=True):
+    """Why some were refused. `counted` is the field that says how many."""
+
+    counted: ClassVar[str]
 
     code: Annotated[str, Meta(description="The code of the error.")]
     message: Annotated[str, Meta(description="What the first of them was refused with.")]
     hint: Annotated[str | None, Meta(description="What to do about it.")] = None
-    jobs: Annotated[int, Meta(description="How many were.")] = 1
     sample: Annotated[list[str], Meta(description="The ids of some of them.")] = field(default_factory=list)
 
     @property
     def count(self) -> int:
         """How many were."""
-        return self.jobs
+        number: int = getattr(self, self.counted)
+        return number
 
-    def plus(self, other: Refusal) -> Refusal:
+    def plus(self, other: Self) -> Self:
         """Both, for the same reason."""
         named = [*self.sample, *other.sample][:MOST_NAMED]
-        return msgspec.structs.replace(self, jobs=self.jobs + other.jobs, sample=named)
+        return msgspec.structs.replace(self, sample=named, **{self.counted: self.count + other.count})
+
+
+class Refusal(RefusedSome, frozen=True, kw_only=True):
+    """Why some of the jobs were refused."""
+
+    counted: ClassVar[str] = "jobs"
+
+    jobs: Annotated[int, Meta(description="How many were.")] = 1
 
 
 class SampledJob(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,20 +81,25 @@ class Tally(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def refusals(self) -> int:
         """How many jobs were refused."""
-        return sum(each.jobs for each in self.refused)
+        return sum(each.count for each in self.refused)
 
     def plus(self, other: Tally) -> Tally:
         """This one and what came after it."""
-        refused = {each.code: each for each in self.refused}
-        for each in other.refused:
-            refused[each.code] = refused[each.code].plus(each) if each.code in refused else each
-        return msgspec.structs.replace(
-            self,
-            matched=self.matched + other.matched,
-            done=self.done + other.done,
-            unchanged=self.unchanged + other.unchanged,
-            refused=[*refused.values()],
-            run_ids=self.run_ids + other.run_ids,
-            job_ids=self.job_ids + other.job_ids,
-            cursor=other.cursor,
-        )
+        return together(self, other, "matched", "done", "unchanged", "run_ids", "job_ids")
+
+
+AnyTally = TypeVar("AnyTally", bound=msgspec.Struct)
+
+
+def together(one: AnyTally, other: AnyTally, *summed: str) -> AnyTally:
+    """One tally and what came after it; those of its fields that are `summed` are numbers or lists."""
+    before, later = cast("Any", one), cast("Any", other)
+    refused: dict[str, RefusedSome] = {each.code: each for each in before.refused}
+    for each in later.refused:
+        refused[each.code] = refused[each.code].plus(each) if each.code in refused else each
+    return msgspec.structs.replace(
+        one,
+        refused=[*refused.values()],
+        cursor=later.cursor,
+        **{name: getattr(one, name) + getattr(other, name) for name in summed},
+    )

@@ -11,7 +11,7 @@ import asyncpg
 import msgspec
 
 from sexton.clock import iso
-from sexton.errors import Conflict, InvalidField, RefusedLines, SextonError
+from sexton.errors import Conflict, InvalidField
 from sexton.jobs.moment import Moment, find_zone, read_moment
 from sexton.model import encode_id
 from sexton.notifications.model import EXPIRES_SECONDS, MESSAGE, OPEN, MessageStatus, Urgency
@@ -28,11 +28,10 @@ from sexton.notifications.spec import (
 from sexton.notifications.templates.template import LARGEST_VARS, StoredTemplate, no_texts, unknown_template
 from sexton.postgres.database import by_column
 from sexton.postgres.transaction import Context, command
-from sexton.refusal import bad_json, explained, not_found, refuse_nul
+from sexton.refusal import bad_json, each_line, explained, not_found, refuse_nul
 
 RETRY_SECONDS = 300
 MOST_LINES = 5000
-MOST_ERRORS = 100
 CHANNEL = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 LATEST = "latest"
 
@@ -112,26 +111,11 @@ async def create_messages(context: Context, items: Sequence[Item]) -> list[str]:
     if len(items) > MOST_LINES:
         hint = f"send at most {MOST_LINES} at a time"
         raise InvalidField("too_many", f"{len(items)} messages in one chunk", field="lines", hint=hint)
-    specs: list[NotificationSpec] = []
-    errors: list[tuple[int, SextonError]] = []
-    for line, item in enumerate(items, 1):
-        try:
-            specs.append(read_spec(item))
-        except SextonError as error:
-            errors.append((line, error))
-    if errors:
-        raise RefusedLines(errors[:MOST_ERRORS])
+    specs = each_line(items, read_spec)
     if not specs:
         return []
     known = await _look_up(context, specs)
-    plans: list[PlannedMessage] = []
-    for line, spec in enumerate(specs, 1):
-        try:
-            plans.append(plan(spec, known))
-        except SextonError as error:
-            errors.append((line, error))
-    if errors:
-        raise RefusedLines(errors[:MOST_ERRORS])
+    plans = each_line(specs, lambda spec: plan(spec, known))
     numbers = await insert(context, plans, known.now, SINGLE)
     ids = [encode_id(MESSAGE, number) for number in numbers]
     context.changed("notifications.created", detail={"count": len(ids), "first": ids[0], "last": ids[-1]})

@@ -7,27 +7,15 @@ from typing import Annotated, ClassVar
 import msgspec
 from msgspec import Meta, field
 
-from sexton.jobs.tally import MOST_NAMED
+from sexton.jobs.tally import RefusedSome, together
 
 
-class RunRefusal(msgspec.Struct, frozen=True, kw_only=True):
+class RunRefusal(RefusedSome, frozen=True, kw_only=True):
     """Why some of the runs were refused."""
 
-    code: Annotated[str, Meta(description="The code of the error.")]
-    message: Annotated[str, Meta(description="What the first of them was refused with.")]
-    hint: Annotated[str | None, Meta(description="What to do about it.")] = None
+    counted: ClassVar[str] = "runs"
+
     runs: Annotated[int, Meta(description="How many were.")] = 1
-    sample: Annotated[list[str], Meta(description="The ids of some of them.")] = field(default_factory=list)
-
-    @property
-    def count(self) -> int:
-        """How many were."""
-        return self.runs
-
-    def plus(self, other: RunRefusal) -> RunRefusal:
-        """Both, for the same reason."""
-        named = [*self.sample, *other.sample][:MOST_NAMED]
-        return msgspec.structs.replace(self, runs=self.runs + other.runs, sample=named)
 
 
 class SampledRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,19 +58,8 @@ class RunTally(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def refusals(self) -> int:
         """How many runs were refused."""
-        return sum(each.runs for each in self.refused)
+        return sum(each.count for each in self.refused)
 
     def plus(self, other: RunTally) -> RunTally:
         """This one and what came after it."""
-        refused = {each.code: each for each in self.refused}
-        for each in other.refused:
-            refused[each.code] = refused[each.code].plus(each) if each.code in refused else each
-        return msgspec.structs.replace(
-            self,
-            matched=self.matched + other.matched,
-            done=self.done + other.done,
-            requested=self.requested + other.requested,
-            refused=[*refused.values()],
-            run_ids=self.run_ids + other.run_ids,
-            cursor=other.cursor,
-        )
+        return together(self, other, "matched", "done", "requested", "run_ids")

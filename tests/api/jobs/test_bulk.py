@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sexton.api.jobs.bulk import chunks_of
+from sexton.api.lines import chunks_of
 from tests.api.conftest import Api, Reply
 
 pytestmark = pytest.mark.asyncio

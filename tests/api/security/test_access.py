@@ -13,7 +13,7 @@ import pytest_asyncio
 
 from sexton.api.application import operations
 from sexton.api.console import pages
-from sexton.api.operation import Operation
+from sexton.api.operation import Operation, operations_of
 from sexton.api.security import sign_in
 from sexton.config import Settings
 from sexton.postgres.database import Database
@@ -167,7 +167,7 @@ def said(reply: Reply, ids: Mapping[str, str]) -> dict[str, Any]:
 
 async def test_without_a_role_it_is_open_or_has_a_token_or_asks_who_calls(guarded: Api) -> None:
     """Every operation and every page that the table of roles does not guard."""
-    every = (*operations(), *pages.operations(operations), *sign_in.OPERATIONS)
+    every = (*operations(), *pages.operations(operations), *operations_of(sign_in))
     for one in every:
         if one.role is not None and not one.tokened:
             continue

@@ -104,6 +104,3 @@ def _content(entry: CalendarEntry) -> AgendaEntry:
         revision=entry.revision,
         count=entry.occurrences or 1,
     )
-
-
-OPERATIONS = (get_calendar,)

@@ -44,6 +44,3 @@ async def get_events(call: Call) -> Answer:
         seconds=query.seconds,
     )
     return Answer(events, headers={"Content-Type": EVENTS, "X-Accel-Buffering": "no"})
-
-
-OPERATIONS = (get_events,)

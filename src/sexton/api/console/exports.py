@@ -130,6 +130,3 @@ def _cell(value: Any) -> str:
         return ""
     shown = value if isinstance(value, str) else msgspec.json.encode(value).decode().strip('"')
     return f"'{shown}" if isinstance(value, str) and shown.startswith(FORMULA) else shown
-
-
-OPERATIONS = (export_jobs, export_runs, export_dead)

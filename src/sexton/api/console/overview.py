@@ -117,6 +117,3 @@ async def list_backlog(call: Call) -> Answer:
     """Runs of the namespace that could start now, by queue and handler, the longest first; `served` is false
     where no live worker can take them, and `reason` says why."""
     return Answer(await backlog_of(call.context))
-
-
-OPERATIONS = (get_overview, get_upcoming, get_job_figures, list_workers, list_backlog)

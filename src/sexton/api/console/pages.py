@@ -12,7 +12,7 @@ from typing import Any
 from sexton.api import openapi
 from sexton.api.console import html
 from sexton.api.console import single_page as console
-from sexton.api.operation import Answer, Call, Operation, operation
+from sexton.api.operation import Answer, Call, Operation, operation, operations_of
 from sexton.api.route import Query, Route
 from sexton.engine.cluster.status import get_cluster
 from sexton.errors import Unavailable
@@ -66,7 +66,7 @@ def operations(all_operations: Callable[[], tuple[Operation, ...]]) -> tuple[Ope
     async def openapi_json(call: Call) -> Answer:
         return Answer(document(call.services.guard.needs_keys))
 
-    return home, docs, openapi_json, *console.OPERATIONS
+    return home, docs, openapi_json, *operations_of(console)
 
 
 def _account(call: Call) -> html.PageUser:

@@ -49,6 +49,3 @@ async def explain_schedule_text(call: Call) -> Answer:
 async def list_zones(call: Call) -> Answer:
     """Time zones by a part of their name, such as a city: at most 20. Needs no credential."""
     return Answer(find_zones(call.query(ZonesQuery).search, clock.now()))
-
-
-OPERATIONS = (explain_schedule_text, list_zones)

@@ -28,6 +28,3 @@ async def search(call: Call) -> Answer:
     # Very many jobs must not hide what else there is.
     room = max(query.limit - len(products), query.limit // 2)
     return Answer([*found[:room], *products][: query.limit])
-
-
-OPERATIONS = (search,)

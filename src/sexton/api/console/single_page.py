@@ -69,6 +69,3 @@ async def playground(call: Call) -> Answer:
 def _page_or_home() -> Answer:
     page = built()
     return Answer(status=303, headers={"Location": "/"}) if page is None else shown(page)
-
-
-OPERATIONS = (console_page, playground)

@@ -49,6 +49,3 @@ async def delete_adapter(call: Call) -> Answer:
     """Actions that are planned with it fail, and are tried again, until one of this name is there again."""
     await configured.delete_adapter(call.context, call.path("adapter"))
     return Answer()
-
-
-OPERATIONS = (put_adapter, list_adapters, get_adapter, delete_adapter)

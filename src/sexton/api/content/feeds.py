@@ -5,11 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from sexton.api.content import routes
-from sexton.api.content.paging import paged
 from sexton.api.content.routes import FeedsQuery
 from sexton.api.operation import Answer, Call, operation
-from sexton.api.security.guard import address_of
-from sexton.api.services import WRONG_SIGN_INS
 from sexton.content.calendar.feed import (
     FeedView,
     NewFeed,
@@ -20,7 +17,6 @@ from sexton.content.calendar.feed import (
     revoke_feed,
 )
 from sexton.content.spec import FeedSpec
-from sexton.errors import SextonError
 from sexton.refusal import not_found
 
 FEED: dict[str, Any] = {
@@ -54,9 +50,7 @@ async def create_content_feed(call: Call) -> Answer:
 )  # fmt: skip
 async def list_content_feeds(call: Call) -> Answer:
     """In the order in which they were made, without their addresses."""
-    query = call.query(FeedsQuery)
-    page = await list_feeds(call.reading, cursor=query.cursor, limit=query.limit)
-    return paged(call, page)
+    return call.paged(await list_feeds(call.reading, **call.filters(FeedsQuery)))
 
 
 @operation(routes.REVOKE_FEED, answer=FeedView, errors=(404,), answer_example=FEED)
@@ -66,18 +60,9 @@ async def revoke_content_feed(call: Call) -> Answer:
 
 
 async def _authorise(call: Call) -> None:
-    """A right address is always answered: behind a proxy all callers have one address."""
     found = await find_feed(call.context, call.path("token"), await call.services.guard.sessions.pepper())
     if found is None:
-        address = address_of(call.request)
-        call.services.wrong_feeds.note(address)
-        if call.services.wrong_feeds.too_many(address):
-            raise SextonError(
-                "too_many_keys",
-                f"more than {WRONG_SIGN_INS} wrong addresses of feeds came from {address} within a minute",
-                hint="correct the address, and wait a minute",
-            )
-        raise not_found("feed", "at this address")
+        raise call.wrong_token(not_found("feed", "at this address"))
     call.request.state.feed = found
 
 
@@ -90,6 +75,3 @@ async def read_content_feed(call: Call) -> Answer:
     the call."""
     feed, namespace = call.request.state.feed
     return Answer(await feed_calendar(call.context, feed, namespace))
-
-
-OPERATIONS = (create_content_feed, list_content_feeds, revoke_content_feed, read_content_feed)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from sexton.api.content import routes
-from sexton.api.content.paging import filters_of, paged
 from sexton.api.content.routes import (
     CalendarQuery,
     ExecutionsQuery,
@@ -75,8 +74,8 @@ async def content_calendar(call: Call) -> Answer:
     What was called off is shown only with `status=cancelled`."""
     query = call.query(CalendarQuery)
     start, end = read_range(query.start, query.end, query.timezone)
-    page = await list_calendar(call.reading, **{**filters_of(query), "start": start, "end": end})
-    return paged(call, page)
+    page = await list_calendar(call.reading, **{**call.filters(CalendarQuery), "start": start, "end": end})
+    return call.paged(page)
 
 
 @operation(
@@ -86,8 +85,7 @@ async def content_calendar(call: Call) -> Answer:
 async def schedule_occurrences(call: Call) -> Answer:
     """Each with its state and with the times before and after it; from now on for a year, unless it is said
     otherwise."""
-    query = call.query(ScheduleTimesQuery)
-    return paged(call, await list_times(call.reading, _number(call), **filters_of(query)))
+    return call.paged(await list_times(call.reading, _number(call), **call.filters(ScheduleTimesQuery)))
 
 
 @operation(
@@ -95,8 +93,7 @@ async def schedule_occurrences(call: Call) -> Answer:
 )
 async def content_executions(call: Call) -> Answer:
     """What is under way first, then what has ended, the latest first; skipped times included."""
-    query = call.query(ExecutionsQuery)
-    return paged(call, await list_executions(call.reading, **filters_of(query)))
+    return call.paged(await list_executions(call.reading, **call.filters(ExecutionsQuery)))
 
 
 @operation(
@@ -105,14 +102,11 @@ async def content_executions(call: Call) -> Answer:
 )  # fmt: skip
 async def schedule_executions(call: Call) -> Answer:
     """What is under way first, then what has ended, the latest first; skipped times included."""
-    query, number = call.query(ScheduleExecutionsQuery), _number(call)
+    number = _number(call)
     await view(call.context, number)
-    page = await list_executions(call.reading, schedule=number, **filters_of(query))
-    return paged(call, page)
+    filters = call.filters(ScheduleExecutionsQuery)
+    return call.paged(await list_executions(call.reading, schedule=number, **filters))
 
 
 def _number(call: Call) -> int:
     return schedule_number(call.path("schedule"))
-
-
-OPERATIONS = (content_calendar, schedule_occurrences, content_executions, schedule_executions)

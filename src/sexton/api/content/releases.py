@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from sexton.api.content import routes
-from sexton.api.content.paging import filters_of, paged
 from sexton.api.content.routes import ApproveRequest, CancelContentRequest, ReleasesQuery
 from sexton.api.operation import Answer, Call, operation
 from sexton.api.route import PREFIX
@@ -87,8 +86,7 @@ async def create_release(call: Call) -> Answer:
 )  # fmt: skip
 async def list_releases(call: Call) -> Answer:
     """In the order of their time."""
-    query = call.query(ReleasesQuery)
-    return paged(call, await release_view.list_releases(call.reading, **filters_of(query)))
+    return call.paged(await release_view.list_releases(call.reading, **call.filters(ReleasesQuery)))
 
 
 @operation(routes.GET_RELEASE, answer=ReleaseView, errors=(404,), answer_example=RELEASE_ANSWER)
@@ -182,20 +180,3 @@ async def remove_notices(call: Call) -> Answer:
     """Those that were made are still sent."""
     await notice.remove_notices(call.context)
     return Answer(NoticeView())
-
-
-OPERATIONS = (
-    create_release,
-    list_releases,
-    get_release,
-    reschedule_release,
-    cancel_release,
-    run_release,
-    approve_release,
-    check_release,
-    add_release_items,
-    remove_release_item,
-    get_notices,
-    set_notices,
-    remove_notices,
-)

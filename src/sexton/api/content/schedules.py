@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from sexton.api.content import routes
-from sexton.api.content.paging import filters_of, paged
 from sexton.api.content.routes import ApproveRequest, CancelContentRequest, EntitiesQuery, SchedulesQuery
 from sexton.api.operation import Answer, Call, operation
 from sexton.api.route import PREFIX
@@ -96,8 +95,7 @@ async def create_schedule(call: Call) -> Answer:
 async def list_schedules(call: Call) -> Answer:
     """In the order of their time; of a series that is its first. A series is in a range if it begins before
     the end and goes on after the start."""
-    query = call.query(SchedulesQuery)
-    return paged(call, await read.list_schedules(call.reading, **filters_of(query)))
+    return call.paged(await read.list_schedules(call.reading, **call.filters(SchedulesQuery)))
 
 
 @operation(routes.GET_SCHEDULE, answer=ScheduleView, errors=(404,), answer_example=SCHEDULE)
@@ -196,24 +194,10 @@ async def list_entities(call: Call) -> Answer:
     known."""
     query = call.query(EntitiesQuery)
     context = call.reading if query.adapter == entity.BUILTIN else call.context
-    return paged(call, await entity.list_entities(context, call.services.settings, **filters_of(query)))
+    return call.paged(
+        await entity.list_entities(context, call.services.settings, **call.filters(EntitiesQuery))
+    )
 
 
 def _entity(call: Call) -> Entity:
     return Entity(call.path("entity_type"), call.path("entity_id"))
-
-
-OPERATIONS = (
-    create_schedule,
-    list_schedules,
-    get_schedule,
-    reschedule_content,
-    cancel_content,
-    skip_content,
-    run_content,
-    approve_content,
-    create_window,
-    put_entity,
-    get_entity,
-    list_entities,
-)

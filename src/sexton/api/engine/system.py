@@ -202,6 +202,3 @@ async def _add_quotas(call: Call, registry: CollectorRegistry) -> None:
                 limits.labels(row["name"], name).set(row[name])
             if name in METERED and row[f"{name}_used"] is not None:
                 used.labels(row["name"], name).set(row[f"{name}_used"])
-
-
-OPERATIONS = (get_cluster, examine_cluster, drain_node, healthz, readyz, metrics)

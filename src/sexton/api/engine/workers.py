@@ -235,6 +235,3 @@ async def _departure(call: Call) -> AsyncIterator[Callable[[], bool]]:
         hung_up.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await hung_up
-
-
-OPERATIONS = (join_worker, claim_runs, beat_worker, report_runs, leave_worker)

@@ -84,6 +84,3 @@ def _filter_of(wish: ActionRequest) -> JobFilter:
     return JobFilter(
         given.status, given.label, given.name, given.target, given.app, given.problem, given.search, ids
     )
-
-
-OPERATIONS = (act_on_jobs,)

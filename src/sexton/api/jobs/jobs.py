@@ -302,10 +302,3 @@ def filter_of(query: JobChoice) -> JobFilter:
 
 def _etag(job: JobView) -> dict[str, str]:
     return {"ETag": f'"{job.revision}"'}
-
-
-OPERATIONS = (
-    create_job, list_jobs, get_job, edit_job, put_job, delete_job, restore_job, pause_job, resume_job,
-    reschedule_job, skip_next_occurrence, run_job, backfill_job, preview_job, preview_spec, list_job_runs,
-    list_job_occurrences, explain_job,
-)  # fmt: skip

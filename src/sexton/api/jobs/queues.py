@@ -142,6 +142,3 @@ async def pause_queue(call: Call) -> Answer:
 async def resume_queue(call: Call) -> Answer:
     """Workers go on with what waits, within its limits."""
     return Answer(await limits.resume_queue(call.context, call.path("queue")))
-
-
-OPERATIONS = (list_queues, get_queue, put_queue, change_queue, pause_queue, resume_queue)

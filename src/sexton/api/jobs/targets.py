@@ -51,6 +51,3 @@ async def send_test(call: Call) -> Answer:
         seconds=wish.timeout_seconds,
     )
     return Answer(trial)
-
-
-OPERATIONS = (send_test,)

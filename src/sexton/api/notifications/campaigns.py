@@ -8,8 +8,7 @@ from typing import Any
 
 import msgspec
 
-from sexton.api.content.bulk import CSV
-from sexton.api.jobs.bulk import chunks_of
+from sexton.api.lines import CSV, chunks_of, is_csv
 from sexton.api.notifications import campaign_routes as routes
 from sexton.api.notifications.campaign_routes import CampaignReason, CampaignsQuery, NamesQuery, StartRequest
 from sexton.api.operation import Answer, Call, operation
@@ -148,11 +147,7 @@ async def create_campaign(call: Call) -> Answer:
 )  # fmt: skip
 async def list_campaigns(call: Call) -> Answer:
     """The latest first."""
-    query = call.query(CampaignsQuery)
-    page = await campaign_view.list_campaigns(
-        call.reading, status=query.status, cursor=query.cursor, limit=query.limit
-    )
-    return Answer(page.items, headers=call.next_link(cursor=page.cursor) if page.cursor else {})
+    return call.paged(await campaign_view.list_campaigns(call.reading, **call.filters(CampaignsQuery)))
 
 
 @operation(routes.GET_CAMPAIGN, answer=CampaignView, errors=(404,), answer_example=ANSWER)
@@ -247,9 +242,7 @@ async def put_segment(call: Call) -> Answer:
 )
 async def list_segments(call: Call) -> Answer:
     """By name, without counts."""
-    query = call.query(NamesQuery)
-    page = await audience.list_segments(call.reading, cursor=query.cursor, limit=query.limit)
-    return Answer(page.items, headers=call.next_link(cursor=page.cursor) if page.cursor else {})
+    return call.paged(await audience.list_segments(call.reading, **call.filters(NamesQuery)))
 
 
 @operation(routes.GET_SEGMENT, heavy=True, answer=SegmentView, errors=(404,), answer_example=SEGMENT)
@@ -272,8 +265,7 @@ async def delete_segment(call: Call) -> Answer:
 async def put_audience(call: Call) -> Answer:
     """One recipient per line, with variables of her own; with `text/csv` the first line names the columns,
     and all but user_id are variables. The list before is replaced when all lines are there."""
-    is_csv = call.request.headers.get("content-type", "").partition(";")[0].strip().lower() == CSV
-    members = _csv_members(call) if is_csv else _members(call)
+    members = _csv_members(call) if is_csv(call) else _members(call)
     return Answer(await audience.upload(call.context, call.path("audience"), members))
 
 
@@ -282,9 +274,7 @@ async def put_audience(call: Call) -> Answer:
 )  # fmt: skip
 async def list_audiences(call: Call) -> Answer:
     """By name."""
-    query = call.query(NamesQuery)
-    page = await audience.list_audiences(call.reading, cursor=query.cursor, limit=query.limit)
-    return Answer(page.items, headers=call.next_link(cursor=page.cursor) if page.cursor else {})
+    return call.paged(await audience.list_audiences(call.reading, **call.filters(NamesQuery)))
 
 
 @operation(routes.GET_AUDIENCE, answer=AudienceView, errors=(404,), answer_example=LIST)
@@ -354,26 +344,3 @@ def _bad_line(number: int, why: str) -> InvalidField:
         field=f"line {number}",
         hint='write {"user_id": "ann", "vars": {"seat": "12A"}}',
     )
-
-
-OPERATIONS = (
-    create_campaign,
-    list_campaigns,
-    get_campaign,
-    get_campaign_progress,
-    check_campaign,
-    start_campaign,
-    pause_campaign,
-    resume_campaign,
-    cancel_campaign,
-    resend_campaign,
-    confirm_campaign,
-    put_segment,
-    list_segments,
-    get_segment,
-    delete_segment,
-    put_audience,
-    list_audiences,
-    get_audience,
-    delete_audience,
-)

@@ -10,8 +10,6 @@ from typing import Any
 from sexton.api.console import html
 from sexton.api.notifications import channel_routes as routes
 from sexton.api.operation import Answer, Call, operation
-from sexton.api.security.guard import address_of
-from sexton.api.services import WRONG_SIGN_INS
 from sexton.errors import SextonError
 from sexton.notifications.channels import configured
 from sexton.notifications.channels.configured import ProviderView
@@ -144,19 +142,6 @@ async def test_provider(call: Call) -> Answer:
     return Answer(found)
 
 
-def _count_wrong(call: Call, error: SextonError) -> SextonError:
-    """Links and signatures are not to be guessed."""
-    address = address_of(call.request)
-    call.services.wrong_feeds.note(address)
-    if call.services.wrong_feeds.too_many(address):
-        return SextonError(
-            "too_many_keys",
-            f"more than {WRONG_SIGN_INS} wrong addresses or signatures came from {address} within a minute",
-            hint="correct it, and wait a minute",
-        )
-    return error
-
-
 async def _authorise_report(call: Call) -> None:
     """The signature is the credential: the provider whose name is in the path has made it."""
     query = call.query(routes.ReportQuery)
@@ -174,7 +159,7 @@ async def _authorise_report(call: Call) -> None:
             found = await providers.find(query.namespace, call.path("provider"))
             request.state.report = (query.namespace, await found.provider.read_report(report))
     except SextonError as error:
-        raise _count_wrong(call, error) from None
+        raise call.wrong_token(error) from None
 
 
 @operation(
@@ -194,7 +179,7 @@ async def _authorise_link(call: Call) -> None:
     pepper = await call.services.guard.sessions.pepper()
     link = read_link(call.path("token"), pepper)
     if link is None:
-        raise _count_wrong(call, not_found("unsubscribe link", "with this text"))
+        raise call.wrong_token(not_found("unsubscribe link", "with this text"))
     call.request.state.link = link
 
 
@@ -235,11 +220,7 @@ async def unsubscribe_by_link(call: Call) -> Answer:
 )  # fmt: skip
 async def list_suppressed(call: Call) -> Answer:
     """By channel and address: hard bounces, complaints, addresses that unsubscribed."""
-    query = call.query(routes.SuppressionsQuery)
-    page = await list_suppressions(
-        call.reading, channel=query.channel, cursor=query.cursor, limit=query.limit
-    )
-    return Answer(page.items, headers=call.next_link(cursor=page.cursor) if page.cursor else {})
+    return call.paged(await list_suppressions(call.reading, **call.filters(routes.SuppressionsQuery)))
 
 
 @operation(
@@ -257,20 +238,3 @@ async def release_suppression(call: Call) -> Answer:
     """Messages are sent to it again."""
     await delete_suppression(call.context, call.path("channel"), call.path("address"))
     return Answer()
-
-
-OPERATIONS = (
-    list_channel_health,
-    list_outbox,
-    put_provider,
-    list_providers,
-    get_provider,
-    delete_provider,
-    test_provider,
-    take_provider_report,
-    show_unsubscribe,
-    unsubscribe_by_link,
-    list_suppressed,
-    suppress,
-    release_suppression,
-)

@@ -12,9 +12,6 @@ import msgspec
 from sexton import clock
 from sexton.api.notifications import channel_routes as routes
 from sexton.api.operation import EVENTS, Answer, Call, ServerSentEvent, operation
-from sexton.api.security.guard import address_of
-from sexton.api.services import WRONG_SIGN_INS
-from sexton.errors import SextonError
 from sexton.model import decode_id, encode_id
 from sexton.notifications.recipients.inbox import (
     ITEM,
@@ -64,15 +61,7 @@ async def create_recipient_token(call: Call) -> Answer:
 async def _authorise(call: Call) -> None:
     found = read_inbox_token(call.context, call.path("token"), await call.services.guard.sessions.pepper())
     if found is None:
-        address = address_of(call.request)
-        call.services.wrong_feeds.note(address)
-        if call.services.wrong_feeds.too_many(address):
-            raise SextonError(
-                "too_many_keys",
-                f"more than {WRONG_SIGN_INS} wrong addresses of inboxes came from {address} within a minute",
-                hint="ask for a new token, and wait a minute",
-            )
-        raise not_found("inbox", "that this token opens")
+        raise call.wrong_token(not_found("inbox", "that this token opens"))
     call.request.state.inbox = found
 
 
@@ -97,7 +86,7 @@ async def list_recipient_inbox(call: Call) -> Answer:
         cursor=query.cursor,
         limit=query.limit,
     )
-    return Answer(page.items, headers=call.next_link(cursor=page.cursor) if page.cursor else {})
+    return call.paged(page)
 
 
 @operation(
@@ -147,12 +136,3 @@ async def stream_recipient_inbox(call: Call) -> Answer:
                 yield f"event: {name}\nid: {number}\ndata: ".encode() + msgspec.json.encode(data) + b"\n\n"
 
     return Answer(parts(), headers={"X-Accel-Buffering": "no"})
-
-
-OPERATIONS = (
-    create_recipient_token,
-    list_recipient_inbox,
-    count_recipient_inbox,
-    mark_recipient_inbox,
-    stream_recipient_inbox,
-)

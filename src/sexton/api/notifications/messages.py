@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated, Any
 
 import msgspec
 
-from sexton.api import problems
-from sexton.api.jobs.bulk import MOST_ERRORS, chunks_of, line_errors
+from sexton.api.lines import Chunk, LinesBody
 from sexton.api.notifications import routes
 from sexton.api.notifications.routes import NotificationsBulkQuery, NotificationsQuery
 from sexton.api.operation import Answer, Call, operation
-from sexton.api.problems import LineError
-from sexton.api.replay import StoredAnswer, check_key, fingerprint, once
-from sexton.api.request_id import request_id_of
 from sexton.api.route import PREFIX
 from sexton.api.security.guard import LINES_TYPES
-from sexton.errors import RefusedLines
 from sexton.notifications import message, read, settings
 from sexton.notifications.campaigns import unconfirmed
 from sexton.notifications.read import NotificationView
 from sexton.notifications.spec import NotificationMove, NotificationSettings, NotificationSpec
 from sexton.notifications.why import NotificationWhy, why
 from sexton.postgres.transaction import Context
-from sexton.printable import counted
 from sexton.refusal import about
 
 REQUEST: dict[str, Any] = {
@@ -110,55 +103,23 @@ async def create_notifications(call: Call) -> Answer:
     if one is refused the answer is 422 with `created` and `errors` by line number, and the other chunks are
     scheduled all the same."""
     query = call.query(NotificationsBulkQuery)
-    key = call.request.headers.get("idempotency-key")
-    lines, created, ids, errors = 0, 0, list[str](), list[LineError]()
-    async for chunk in chunks_of(call.request.stream(), query.chunk):
-        lines += len(chunk)
-        try:
-            done = await _schedule(call, chunk, None if key is None else check_key(key))
-        except RefusedLines as refused:
-            errors += line_errors(refused, chunk)[: MOST_ERRORS - len(errors)]
-            continue
+    body = LinesBody(call, query.chunk)
+    created, ids = 0, list[str]()
+
+    async def take(chunk: Chunk, items: list[bytes]) -> list[str]:
+        async def make(context: Context) -> list[str]:
+            return await message.create_messages(context, items)
+
+        return await body.once(chunk, "notifications bulk", make, list[str])
+
+    async for done in body.taken(take):
         created += len(done)
         if query.ids:
             ids += done
-    answer = NotificationsAnswer(lines=lines, created=created, notification_ids=ids if query.ids else None)
-    if errors:
-        told = (
-            f"{counted(len(errors), 'line')} refused; of {counted(lines, 'message')} {created} were scheduled"
-        )
-        return refused_lines(told, errors, msgspec.to_builtins(answer), request_id_of(call.request))
-    return Answer(answer)
-
-
-async def _schedule(call: Call, chunk: Sequence[tuple[int, bytes]], key: str | None) -> list[str]:
-    items = [line for _, line in chunk]
-    if key is None:
-        return await message.create_messages(call.context, items)
-
-    async def effect(context: Context) -> StoredAnswer:
-        return StoredAnswer(201, {}, msgspec.json.encode(await message.create_messages(context, items)))
-
-    print_ = fingerprint("POST", "notifications bulk", b"\n".join(items))
-    stored, _ = await once(call.context, f"{key[:200]}#{chunk[0][0]}", print_, effect)
-    return msgspec.json.decode(stored.body, type=list[str])
-
-
-def refused_lines(
-    told: str, errors: list[LineError], extra: dict[str, Any], request_id: str | None
-) -> Answer:
-    """Of an import: which lines were refused, and what was done with the others."""
-    response = problems.problem(
-        422,
-        "lines_refused",
-        told,
-        field=f"line {errors[0].line}",
-        hint="correct the lines and send the chunks that were refused again",
-        errors=msgspec.to_builtins(errors),
-        request_id=request_id,
-        **extra,
+    answer = NotificationsAnswer(
+        lines=body.count, created=created, notification_ids=ids if query.ids else None
     )
-    return Answer(response.content, status=422, headers={"Content-Type": problems.MEDIA_TYPE})
+    return body.answer(answer, "message", created, "scheduled")
 
 
 @operation(
@@ -167,16 +128,29 @@ def refused_lines(
 )  # fmt: skip
 async def list_notifications(call: Call) -> Answer:
     """Those of campaigns as well."""
-    query = call.query(NotificationsQuery)
-    page = await read.list_messages(
-        call.reading,
-        user_id=query.user_id,
-        status=query.status,
-        template_id=query.template_id,
-        cursor=query.cursor,
-        limit=query.limit,
-    )
-    return Answer(page.items, headers=call.next_link(cursor=page.cursor) if page.cursor else {})
+    return call.paged(await read.list_messages(call.reading, **call.filters(NotificationsQuery)))
+
+
+@operation(
+    routes.GET_NOTIFICATION_SETTINGS, answer=NotificationSettings,
+    answer_example={"timezone": "Europe/Berlin", "quiet_passes": ["asap"]},
+)  # fmt: skip
+async def get_notification_settings(call: Call) -> Answer:
+    """For recipients that have none of their own."""
+    return Answer(await settings.get_settings(call.context))
+
+
+@operation(
+    routes.SET_NOTIFICATION_SETTINGS, answer=NotificationSettings, errors=(422,),
+    example={"timezone": "Europe/Berlin", "quiet_hours": {"start": "22:00", "end": "07:00"}},
+    answer_example={
+        "timezone": "Europe/Berlin", "quiet_hours": {"start": "22:00", "end": "07:00"},
+        "quiet_passes": ["asap"],
+    },
+)  # fmt: skip
+async def set_notification_settings(call: Call) -> Answer:
+    """They hold for messages that are decided about from now on."""
+    return Answer(await settings.set_settings(call.context, call.json(NotificationSettings)))
 
 
 @operation(routes.GET_NOTIFICATION, answer=NotificationView, errors=(404,), answer_example=NOTIFICATION)
@@ -227,40 +201,3 @@ async def resend_notification(call: Call) -> Answer:
 async def confirm_notification(call: Call) -> Answer:
     """A person's word: a message that is `unconfirmed` has gone out, and counts as sent."""
     return Answer(await unconfirmed.confirm_message(call.context, call.path("notification")))
-
-
-@operation(
-    routes.GET_NOTIFICATION_SETTINGS, answer=NotificationSettings,
-    answer_example={"timezone": "Europe/Berlin", "quiet_passes": ["asap"]},
-)  # fmt: skip
-async def get_notification_settings(call: Call) -> Answer:
-    """For recipients that have none of their own."""
-    return Answer(await settings.get_settings(call.context))
-
-
-@operation(
-    routes.SET_NOTIFICATION_SETTINGS, answer=NotificationSettings, errors=(422,),
-    example={"timezone": "Europe/Berlin", "quiet_hours": {"start": "22:00", "end": "07:00"}},
-    answer_example={
-        "timezone": "Europe/Berlin", "quiet_hours": {"start": "22:00", "end": "07:00"},
-        "quiet_passes": ["asap"],
-    },
-)  # fmt: skip
-async def set_notification_settings(call: Call) -> Answer:
-    """They hold for messages that are decided about from now on."""
-    return Answer(await settings.set_settings(call.context, call.json(NotificationSettings)))
-
-
-OPERATIONS = (
-    create_notification,
-    create_notifications,
-    list_notifications,
-    get_notification_settings,
-    set_notification_settings,
-    get_notification,
-    why_notification,
-    cancel_notification,
-    reschedule_notification,
-    resend_notification,
-    confirm_notification,
-)

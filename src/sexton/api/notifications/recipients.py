@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated, Any
 
 import msgspec
 
-from sexton.api.jobs.bulk import MOST_ERRORS, chunks_of, line_errors
+from sexton.api.lines import CSV, Chunk, LinesBody
 from sexton.api.notifications import routes
-from sexton.api.notifications.messages import NOTIFICATION, refused_lines
+from sexton.api.notifications.messages import NOTIFICATION
 from sexton.api.notifications.routes import RecipientsBulkQuery, RecipientsQuery
 from sexton.api.operation import Answer, Call, operation
-from sexton.api.problems import LineError
-from sexton.api.request_id import request_id_of
 from sexton.api.security.guard import LINES_TYPES
-from sexton.errors import RefusedLines, SextonError
 from sexton.notifications.recipients import recipient
 from sexton.notifications.recipients.csv_file import RecipientCsv
 from sexton.notifications.recipients.export import RecipientExport, export_recipient
 from sexton.notifications.recipients.recipient import ErasureView, RecipientView
 from sexton.notifications.spec import RecipientLine, RecipientSpec
-from sexton.printable import counted
 from sexton.refusal import about
 
-CSV = "text/csv"
 REQUEST: dict[str, Any] = {
     "email": "ann@example.org",
     "phone": "+4915112345678",
@@ -54,6 +48,38 @@ class RecipientsAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @operation(
+    routes.LIST_RECIPIENTS, lists=True, answer=list[RecipientView], errors=(422,), answer_example=[RECIPIENT]
+)
+async def list_recipients(call: Call) -> Answer:
+    """In the order of their ids."""
+    return call.paged(await recipient.list_recipients(call.reading, **call.filters(RecipientsQuery)))
+
+
+@operation(
+    routes.IMPORT_RECIPIENTS, status=200, body_types=(*LINES_TYPES, CSV), streams=True,
+    answer=RecipientsAnswer, errors=(422,),
+    example='{"user_id": "ann", "email": "ann@example.org", "timezone": "Europe/Berlin"}\n',
+    answer_example={"lines": 1, "created": 1, "changed": 0},
+)  # fmt: skip
+async def import_recipients(call: Call) -> Answer:
+    """One recipient per line, as JSON with `user_id`, or CSV whose first line names the columns; `field.NAME`
+    is a field of your own. What a line leaves out stays as it is. Lines are taken in chunks, each all or
+    nothing; if one is refused the answer is 422 with `errors` by line number, and the other chunks are taken
+    all the same. The same body can be sent again."""
+    query = call.query(RecipientsBulkQuery)
+    body = LinesBody(call, query.chunk, RecipientCsv)
+    taken, created = 0, 0
+
+    async def take(_: Chunk, items: list[RecipientLine | bytes | str]) -> tuple[int, int]:
+        return len(items), await recipient.import_recipients(call.context, items)
+
+    async for count, new in body.taken(take):
+        taken, created = taken + count, created + new
+    answer = RecipientsAnswer(lines=body.count, created=created, changed=taken - created)
+    return body.answer(answer, "recipient", taken, "taken")
+
+
+@operation(
     routes.PUT_RECIPIENT, answer=RecipientView, errors=(422,), example=REQUEST, answer_example=RECIPIENT
 )
 async def put_recipient(call: Call) -> Answer:
@@ -80,68 +106,6 @@ async def get_recipient(call: Call) -> Answer:
 
 
 @operation(
-    routes.LIST_RECIPIENTS, lists=True, answer=list[RecipientView], errors=(422,), answer_example=[RECIPIENT]
-)
-async def list_recipients(call: Call) -> Answer:
-    """In the order of their ids."""
-    query = call.query(RecipientsQuery)
-    page = await recipient.list_recipients(call.reading, cursor=query.cursor, limit=query.limit)
-    return Answer(page.items, headers=call.next_link(cursor=page.cursor) if page.cursor else {})
-
-
-@operation(
-    routes.IMPORT_RECIPIENTS, status=200, body_types=(*LINES_TYPES, CSV), streams=True,
-    answer=RecipientsAnswer, errors=(422,),
-    example='{"user_id": "ann", "email": "ann@example.org", "timezone": "Europe/Berlin"}\n',
-    answer_example={"lines": 1, "created": 1, "changed": 0},
-)  # fmt: skip
-async def import_recipients(call: Call) -> Answer:
-    """One recipient per line, as JSON with `user_id`, or CSV whose first line names the columns; `field.NAME`
-    is a field of your own. What a line leaves out stays as it is. Lines are taken in chunks, each all or
-    nothing; if one is refused the answer is 422 with `errors` by line number, and the other chunks are taken
-    all the same. The same body can be sent again."""
-    query = call.query(RecipientsBulkQuery)
-    is_csv = call.request.headers.get("content-type", "").partition(";")[0].strip().lower() == CSV
-    reader: RecipientCsv | None = None
-    lines, created, changed, errors = 0, 0, 0, list[LineError]()
-    async for chunk in chunks_of(call.request.stream(), query.chunk):
-        if is_csv and reader is None:
-            reader = RecipientCsv(chunk[0][1])
-            chunk = chunk[1:]
-        lines += len(chunk)
-        try:
-            items = _items(chunk, reader)
-            new = await recipient.import_recipients(call.context, items)
-        except RefusedLines as refused:
-            errors += line_errors(refused, chunk)[: MOST_ERRORS - len(errors)]
-            continue
-        created += new
-        changed += len(chunk) - new
-    answer = RecipientsAnswer(lines=lines, created=created, changed=changed)
-    if errors:
-        taken = created + changed
-        told = f"{counted(len(errors), 'line')} refused; of {counted(lines, 'recipient')} {taken} were taken"
-        return refused_lines(told, errors, msgspec.to_builtins(answer), request_id_of(call.request))
-    return Answer(answer)
-
-
-def _items(
-    chunk: Sequence[tuple[int, bytes]], reader: RecipientCsv | None
-) -> list[RecipientLine | bytes | str]:
-    if reader is None:
-        return [line for _, line in chunk]
-    items, faults = list[RecipientLine | bytes | str](), list[tuple[int, SextonError]]()
-    for number, (_, line) in enumerate(chunk, 1):
-        try:
-            items.append(reader.read(line))
-        except SextonError as error:
-            faults.append((number, error))
-    if faults:
-        raise RefusedLines(faults)
-    return items
-
-
-@operation(
     routes.EXPORT_RECIPIENT, answer=RecipientExport, errors=(404,),
     answer_example={
         "recipient": RECIPIENT, "notifications": [NOTIFICATION], "more": False, "suppressions": [],
@@ -165,14 +129,3 @@ async def erase_recipient(call: Call) -> Answer:
     return Answer(
         await recipient.erase_recipient(call.context, call.path("user_id"), reason=call.context.reason)
     )
-
-
-OPERATIONS = (
-    list_recipients,
-    import_recipients,
-    put_recipient,
-    change_recipient,
-    get_recipient,
-    export,
-    erase_recipient,
-)

@@ -124,11 +124,7 @@ async def create_notification_schedule(call: Call) -> Answer:
 )  # fmt: skip
 async def list_notification_schedules(call: Call) -> Answer:
     """In the order in which they were made."""
-    query = call.query(RecurringQuery)
-    page = await recurring.list_recurring(
-        call.reading, user_id=query.user_id, cursor=query.cursor, limit=query.limit
-    )
-    return Answer(page.items, headers=call.next_link(cursor=page.cursor) if page.cursor else {})
+    return call.paged(await recurring.list_recurring(call.reading, **call.filters(RecurringQuery)))
 
 
 @operation(
@@ -191,9 +187,7 @@ async def put_digest(call: Call) -> Answer:
 @operation(routes.LIST_DIGESTS, lists=True, answer=list[DigestView], errors=(422,), answer_example=[DIGEST])
 async def list_digests(call: Call) -> Answer:
     """By name."""
-    query = call.query(NamesQuery)
-    page = await digest.list_digests(call.reading, cursor=query.cursor, limit=query.limit)
-    return Answer(page.items, headers=call.next_link(cursor=page.cursor) if page.cursor else {})
+    return call.paged(await digest.list_digests(call.reading, **call.filters(NamesQuery)))
 
 
 @operation(routes.GET_DIGEST, answer=DigestView, errors=(404,), answer_example=DIGEST)
@@ -236,9 +230,7 @@ async def put_sequence(call: Call) -> Answer:
 )  # fmt: skip
 async def list_sequences(call: Call) -> Answer:
     """By name."""
-    query = call.query(NamesQuery)
-    page = await sequence.list_sequences(call.reading, cursor=query.cursor, limit=query.limit)
-    return Answer(page.items, headers=call.next_link(cursor=page.cursor) if page.cursor else {})
+    return call.paged(await sequence.list_sequences(call.reading, **call.filters(NamesQuery)))
 
 
 @operation(routes.GET_SEQUENCE, answer=SequenceView, errors=(404,), answer_example=SEQUENCE)
@@ -286,27 +278,3 @@ async def note_recipient_event(call: Call) -> Answer:
     """Sequences that stop on it end for this recipient."""
     spec = call.json(RecipientEventSpec)
     return Answer(StoppedSequences(await sequence.note_event(call.context, spec.user_id, spec.event)))
-
-
-OPERATIONS = (
-    create_notification_schedule,
-    list_notification_schedules,
-    get_notification_schedule,
-    change_notification_schedule,
-    pause_notification_schedule,
-    resume_notification_schedule,
-    delete_notification_schedule,
-    put_digest,
-    list_digests,
-    get_digest,
-    delete_digest,
-    add_digest_event,
-    put_sequence,
-    list_sequences,
-    get_sequence,
-    delete_sequence,
-    enter_sequence,
-    get_sequence_member,
-    leave_sequence,
-    note_recipient_event,
-)

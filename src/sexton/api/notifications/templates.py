@@ -37,6 +37,14 @@ TEMPLATE: dict[str, Any] = {
 }
 
 
+@operation(
+    routes.LIST_TEMPLATES, lists=True, answer=list[TemplateView], errors=(422,), answer_example=[TEMPLATE]
+)
+async def list_templates(call: Call) -> Answer:
+    """Their latest versions, in the order of their ids."""
+    return call.paged(await template.list_templates(call.reading, **call.filters(TemplatesQuery)))
+
+
 @operation(routes.PUT_TEMPLATE, answer=TemplateView, errors=(422,), example=REQUEST, answer_example=TEMPLATE)
 async def put_template(call: Call) -> Answer:
     """The texts in one language, `locale`, or for all others. Messages that were made keep their version."""
@@ -53,16 +61,6 @@ async def get_template(call: Call) -> Answer:
 
 
 @operation(
-    routes.LIST_TEMPLATES, lists=True, answer=list[TemplateView], errors=(422,), answer_example=[TEMPLATE]
-)
-async def list_templates(call: Call) -> Answer:
-    """Their latest versions, in the order of their ids."""
-    query = call.query(TemplatesQuery)
-    page = await template.list_templates(call.reading, cursor=query.cursor, limit=query.limit)
-    return Answer(page.items, headers=call.next_link(cursor=page.cursor) if page.cursor else {})
-
-
-@operation(
     routes.LIST_TEMPLATE_VERSIONS, lists=True, answer=list[TemplateVersionView], errors=(404, 422),
     answer_example=[
         {"version": 1, "locales": ["default"], "created_by": "ann", "created_at": "2027-03-01T12:00:00Z"}
@@ -70,11 +68,8 @@ async def list_templates(call: Call) -> Answer:
 )  # fmt: skip
 async def list_template_versions(call: Call) -> Answer:
     """The latest first."""
-    query = call.query(TemplatesQuery)
-    page = await template.list_versions(
-        call.reading, call.path("template_id"), cursor=query.cursor, limit=query.limit
-    )
-    return Answer(page.items, headers=call.next_link(cursor=page.cursor) if page.cursor else {})
+    template_id, filters = call.path("template_id"), call.filters(TemplatesQuery)
+    return call.paged(await template.list_versions(call.reading, template_id, **filters))
 
 
 @operation(routes.DELETE_TEMPLATE, status=204, errors=(404,))
@@ -111,14 +106,3 @@ async def preview_template(call: Call) -> Answer:
 async def try_template(call: Call) -> Answer:
     """Sent at once, with the samples of its variables where no values are given; `urgency` is asap."""
     return Answer(await send_trial(call.context, call.path("template_id"), call.json(TrialSpec)))
-
-
-OPERATIONS = (
-    list_templates,
-    put_template,
-    get_template,
-    list_template_versions,
-    delete_template,
-    preview_template,
-    try_template,
-)

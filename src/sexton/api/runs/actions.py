@@ -54,6 +54,3 @@ def _check_alone(given: RunActionFilter) -> None:
         raise InvalidField(
             "bad_filter", "ids goes with no other field", field="filter.ids", hint="leave the others out"
         )
-
-
-OPERATIONS = (act_on_many_runs,)

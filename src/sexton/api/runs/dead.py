@@ -196,9 +196,3 @@ def _filter(wish: DeadFilter) -> dict[str, Any]:
 
 async def _job(call: Call, ref: str | None) -> int | None:
     return None if ref is None else await find(call.context, ref)
-
-
-OPERATIONS = (
-    list_dead, list_dead_groups, get_dead_target, set_dead_target, get_dead, redrive_dead, discard_dead,
-    redrive_many, discard_many,
-)  # fmt: skip

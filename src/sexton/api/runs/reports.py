@@ -115,6 +115,3 @@ def _answer(call: Call, run: str, told: report.Told) -> Answer:
     if call.services.node is not None and not told.again:
         call.services.node.telemetry.count_reported(told.status)
     return Answer(ReportAnswer(run, told.status))
-
-
-OPERATIONS = (complete_run, fail_run, run_heartbeat)

@@ -144,6 +144,3 @@ def listed(text: str | None, field: str, known: list[str]) -> list[str] | None:
                 "bad_value", f"{field}: there is no {word}", field=field, hint=f"use {', '.join(known)}"
             )
     return words
-
-
-OPERATIONS = (list_runs, count_runs, get_run, get_run_log, repeat_run, cancel_run)

@@ -148,15 +148,3 @@ def _everywhere(call: Call) -> bool:
     """Whether the caller manages the keys of all namespaces."""
     role = call.caller.everywhere()
     return role is not None and role.allows(Role.ADMIN)
-
-
-OPERATIONS = (
-    create_key,
-    list_keys,
-    revoke_key,
-    rotate_key,
-    create_namespace,
-    list_namespaces,
-    get_namespace,
-    change_namespace,
-)

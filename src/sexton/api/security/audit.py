@@ -50,7 +50,7 @@ async def list_audit(call: Call) -> Answer:
     page = await audit.list_entries(
         call.context, await _filter(call, query), **_seen(call, query), cursor=query.cursor, limit=query.limit
     )
-    return Answer(page.items, headers=call.next_link(cursor=page.cursor) if page.cursor else {})
+    return call.paged(page)
 
 
 @operation(
@@ -73,10 +73,8 @@ async def export_audit(call: Call) -> Answer:
 )
 async def list_job_changes(call: Call) -> Answer:
     """Who changed the job, what and why, the latest first; also of a deleted one."""
-    query = call.query(ChangesQuery)
     job = await require_job(call.context, call.path("job"))
-    page = await audit.list_changes(call.context, job, cursor=query.cursor, limit=query.limit)
-    return Answer(page.items, headers=call.next_link(cursor=page.cursor) if page.cursor else {})
+    return call.paged(await audit.list_changes(call.context, job, **call.filters(ChangesQuery)))
 
 
 async def _written(parts: AsyncIterator[list[AuditView]], format_: Format) -> AsyncIterator[bytes]:
@@ -110,6 +108,3 @@ def _seen(call: Call, query: AuditQuery) -> dict[str, bool]:
         call.caller.require(Role.ADMIN, EVERY_NAMESPACE, cluster=True)
     role = call.caller.everywhere()
     return {"every": query.every, "shared": role is not None and role.allows(Role.EDITOR)}
-
-
-OPERATIONS = (list_audit, export_audit, list_job_changes)

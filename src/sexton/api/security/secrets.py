@@ -90,6 +90,3 @@ def _require_privacy(call: Call) -> None:
         "a secret is not taken over plain HTTP from another machine",
         hint="set it on the server (sexton secret set), or put a proxy with TLS in front and set public_url",
     )
-
-
-OPERATIONS = (list_secrets, put_secret, delete_secret)

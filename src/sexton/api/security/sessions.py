@@ -188,6 +188,3 @@ async def sign_out(call: Call, *, everywhere: bool = False) -> Answer:
     origin = guard.site.origin_of(call.request)
     gone = () if origin is None else (guard.site.cookie(COOKIE, origin, "", 0),)
     return Answer(cookies=gone)
-
-
-OPERATIONS = (get_session, end_session, list_sessions, end_sessions, end_one_session, make_link)

@@ -27,7 +27,7 @@ from msgspec import Meta
 from sexton import clock
 from sexton.api.console import html
 from sexton.api.console.assets import assets
-from sexton.api.operation import HTML, Answer, Call, Operation, operation
+from sexton.api.operation import HTML, Answer, Call, operation
 from sexton.api.route import Query, Route
 from sexton.api.security.guard import COOKIE, address_of
 from sexton.api.security.sessions import sign_out as sign_out_session
@@ -298,13 +298,3 @@ def _link_form(following: str, *, hidden: bool = False, plain: bool = False) -> 
         f'<form method="post" action="{SIGN_IN_PATH}">'
         f'<input type="hidden" name="next" value="{escape(following)}">{shown}</form>'
     )
-
-
-OPERATIONS: tuple[Operation, ...] = (
-    sign_in,
-    use_link,
-    start_openid,
-    openid_answer,
-    sign_out,
-    asset,
-)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
@@ -10,7 +9,7 @@ from cyclopts import Parameter
 from sexton.api.notifications import campaign_routes as routes
 from sexton.cli.client import path_of
 from sexton.cli.command import Ask, command
-from sexton.cli.imports import file_argument, open_file
+from sexton.cli.imports import LinesFile, is_json, open_file
 from sexton.cli.output import Table, console, write
 from sexton.cli.remote import read_json, short_time, show_fields
 
@@ -62,14 +61,7 @@ def delete_segment(ask: Ask) -> int:
 @command(routes.PUT_AUDIENCE)
 def upload(
     ask: Ask,
-    file: Annotated[
-        Path,
-        Parameter(
-            help="JSON lines or CSV; - is the standard input.",
-            allow_leading_hyphen=True,
-            converter=file_argument,
-        ),
-    ],
+    file: LinesFile,
     /,
 ) -> int:
     """Upload a list of recipients, instead of the one before.
@@ -79,7 +71,7 @@ def upload(
     """
     with open_file(file) as stream:
         content = stream.read()
-    kind = LINES if content.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{") else CSV
+    kind = LINES if is_json(content) else CSV
     path = path_of(ask.route, *ask.path)
     found, _ = ask.client.request("PUT", path, content, headers={"Content-Type": kind})
     return ask.shown_as(found, _show_list)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
@@ -11,17 +9,15 @@ from cyclopts import Parameter
 from sexton.api.notifications import routes
 from sexton.cli import DONE, NOT_DONE
 from sexton.cli.command import Ask, command
-from sexton.cli.imports import MOST_SHOWN, ImportProgress, chunks, file_argument, open_file
+from sexton.cli.imports import LinesFile, import_file
 from sexton.cli.output import Table, console, write, write_json
-from sexton.cli.remote import Json, confirm, connect, pair, read_json, show_fields
-from sexton.errors import InvalidField
+from sexton.cli.remote import Json, confirm, pair, read_json, show_fields
 from sexton.printable import counted
 
 if TYPE_CHECKING:
-    from sexton.cli.client import Client
+    pass
 
-CHUNK = 5000
-MOST_ERRORS = 1000
+CHUNK, MOST_LINES = 5000, 20_000
 Fields = Annotated[
     tuple[str, ...], Parameter(name="--field", help="A field of your own: name=value. Repeatable.")
 ]
@@ -100,14 +96,7 @@ def erase(
 
 
 def import_recipients(
-    file: Annotated[
-        Path,
-        Parameter(
-            help="JSON lines or CSV; - is the standard input.",
-            allow_leading_hyphen=True,
-            converter=file_argument,
-        ),
-    ],
+    file: LinesFile,
     /,
     *,
     chunk: Annotated[int, Parameter(help="Lines taken together, all or nothing. Default: 5000.")] = CHUNK,
@@ -120,56 +109,15 @@ def import_recipients(
     the columns, such as user_id,email,phone,timezone,field.name. What a line
     leaves out stays as it is, so the same file can be imported again.
     """
-    if not 1 <= chunk <= 20_000:
-        raise InvalidField("out_of_range", f"chunk is {chunk}", field="chunk", hint="give 1 to 20000")
-    counts, refused, errors = Counter[str](), 0, list[dict[str, Any]]()
-    heading: bytes | None = None
-    with connect() as client, open_file(file) as stream, ImportProgress(file, show=not json) as progress:
-        client.reason = reason
-        for first, lines in chunks(stream, chunk):
-            size = sum(map(len, lines))
-            if first == 1 and not lines[0].removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
-                heading, lines, first = lines[0], lines[1:], 2
-            if lines:
-                done, wrong = _send(client, first, lines, heading)
-                counts.update(done)
-                refused += len(wrong)
-                errors += wrong[: MOST_ERRORS - len(errors)]
-            progress.advance(size, counts, refused, "recipient", "made")
-    if json:
-        write_json({**counts, "refused": refused, "errors": errors})
-        return NOT_DONE if errors else DONE
-    told = f"{counted(counts['created'], 'recipient')} made, {counts['changed']:,} changed"
-    write(console(), told + (f", {counted(refused, 'line')} refused" if refused else ""))
-    beside = console(error=True)
-    for error in errors[:MOST_SHOWN]:
-        hint = f" ({error['hint']})" if error.get("hint") else ""
-        write(beside, f"line {error['line']}: {error['detail']}{hint}", "yellow")
-    if refused:
-        more = f"Of each {chunk:,} lines either all are taken or none: correct these, and import it again."
-        write(beside, more)
-    return NOT_DONE if errors else DONE
-
-
-def _send(
-    client: Client, first: int, lines: list[bytes], heading: bytes | None
-) -> tuple[dict[str, int], list[dict[str, Any]]]:
-    kind = "application/x-ndjson" if heading is None else "text/csv"
-    answer, _ = client.request(
-        "POST",
-        routes.IMPORT_RECIPIENTS.path,
-        (heading or b"") + b"".join(lines),
-        query={"chunk": len(lines) + (heading is not None)},
-        headers={"Content-Type": kind},
-        accept=(422,),
+    imported = import_file(
+        routes.IMPORT_RECIPIENTS, file, chunk, MOST_LINES, "recipient", "made", reason=reason, show=not json
     )
-    if "created" not in answer:
-        raise InvalidField(
-            answer["code"], answer["detail"], field=answer.get("field", "file"), hint=answer.get("hint")
-        )
-    before = first - 1 - (heading is not None)
-    done = {name: answer[name] for name in ("created", "changed")}
-    return done, [{**each, "line": each["line"] + before} for each in answer.get("errors", [])]
+    made, changed = imported.counts["created"], imported.counts["changed"]
+    return imported.shown(
+        f"{counted(made, 'recipient')} made, {changed:,} changed",
+        f"Of each {chunk:,} lines either all are taken or none: correct these, and import it again.",
+        json=json,
+    )
 
 
 def _path(user_id: str) -> str:

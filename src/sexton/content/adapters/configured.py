@@ -5,22 +5,20 @@ Passwords are not among it: a configuration names secrets, as `${secret:name}`.
 
 from __future__ import annotations
 
-import re
 from datetime import datetime
 from typing import Annotated, Any
 
 import asyncpg
 import msgspec
 
+from sexton import refusal
 from sexton.content.adapters.adapter_spec import AdapterSpec
 from sexton.content.adapters.base import Adapter, NoConfig
 from sexton.content.adapters.table import adapters
 from sexton.errors import Conflict, InvalidField
 from sexton.postgres.transaction import Context, command, query
-from sexton.refusal import about, explained, not_found, refuse_nul
+from sexton.refusal import about, check_config_name, config_text, not_found
 
-NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
-LARGEST_CONFIG = 64 * 1024
 MOST_ADAPTERS = 200
 
 
@@ -54,11 +52,7 @@ def needs_config(kind: type[Adapter]) -> bool:
 
 def read_config(kind: str, config: Any) -> Any:
     """A configuration as its kind's type, or `InvalidField`."""
-    type_ = adapters()[kind].config
-    try:
-        return msgspec.convert(config, type_)
-    except msgspec.ValidationError as error:
-        raise explained(error, type_, config, under="config") from None
+    return refusal.read_config(config, adapters()[kind].config)
 
 
 @command
@@ -66,16 +60,8 @@ async def put_adapter(context: Context, name: str, spec: AdapterSpec) -> Adapter
     """Configure an adapter, or change its configuration. What is carried out next goes by it."""
     _check_name(name)
     _check_kind(spec.kind)
-    refuse_nul(spec.config, "config")
+    text = config_text(spec.config)
     read_config(spec.kind, spec.config)
-    text = msgspec.json.encode(spec.config).decode()
-    if len(text) > LARGEST_CONFIG:
-        raise InvalidField(
-            "too_long",
-            f"the configuration has {len(text):,} characters",
-            field="config",
-            hint=f"at most {LARGEST_CONFIG:,}",
-        )
     before = await _find(context, name)
     if before is None:
         await _check_room(context)
@@ -151,13 +137,7 @@ def _view(row: asyncpg.Record) -> AdapterView:
 
 
 def _check_name(name: str) -> None:
-    if not NAME.fullmatch(name):
-        raise InvalidField(
-            "bad_name",
-            f"{name!r} cannot be the name of an adapter",
-            field="name",
-            hint="use lower-case letters, digits, hyphens and underscores, at most 63, such as blog",
-        )
+    check_config_name(name, "name", "an adapter", "blog")
     if name in adapters() and not needs_config(adapters()[name]):
         raise InvalidField("bad_name", f"{name} needs no configuration", field="name", hint="use it as it is")
 

@@ -133,6 +133,26 @@ async def upload(context: Context, name: str, members: AsyncIterator[Sequence[Me
     """Replace a list. Until all of it is there, its name means the one before; an upload that breaks off
     leaves that as it is."""
     check_text(name, "list", LONGEST_NAME)
+    audience_id = await _make(context, name)
+    try:
+        size = await add_members(context, audience_id, members)
+        return await _finish(context, name, audience_id, size)
+    except BaseException:
+        await remove_audience(context, audience_id)
+        raise
+
+
+async def keep_members(context: Context, members: AsyncIterator[Sequence[Member]]) -> int:
+    """A list without a name, of one campaign alone; its number."""
+    audience_id = await _make(context, None)
+    size = await add_members(context, audience_id, members)
+    await context.execute(
+        "campaigns/size_audience", namespace=context.namespace, audience_id=audience_id, size=size
+    )
+    return audience_id
+
+
+async def _make(context: Context, name: str | None) -> int:
     audience_id: int = await context.fetchval("campaigns/next_id")
     await context.execute(
         "campaigns/make_audience",
@@ -142,12 +162,7 @@ async def upload(context: Context, name: str, members: AsyncIterator[Sequence[Me
         actor=context.actor,
         now=context.now,
     )
-    try:
-        size = await add_members(context, audience_id, members)
-        return await _finish(context, name, audience_id, size)
-    except BaseException:
-        await remove_audience(context, audience_id)
-        raise
+    return audience_id
 
 
 @command

@@ -20,7 +20,7 @@ from sexton.jobs import edit
 from sexton.jobs.create import create
 from sexton.jobs.spec import JobSpec
 from sexton.model import Backoff, MissedWindow, decode_id, encode_id
-from sexton.notifications.campaigns.audience import Member, add_members, check_sql, find_list, get_segment
+from sexton.notifications.campaigns.audience import Member, check_sql, find_list, get_segment, keep_members
 from sexton.notifications.campaigns.segment_filter import compile_filter
 from sexton.notifications.campaigns.spec import (
     OVER,
@@ -404,24 +404,10 @@ async def _audience(context: Context, spec: AudienceSpec, *, may_query: bool) ->
 
 
 async def _inline(context: Context, user_ids: Sequence[str]) -> int:
-    audience_id: int = await context.fetchval("campaigns/next_id")
-    await context.execute(
-        "campaigns/make_audience",
-        audience_id=audience_id,
-        namespace=context.namespace,
-        name=None,
-        actor=context.actor,
-        now=context.now,
-    )
-
     async def members() -> AsyncIterator[list[Member]]:
         yield [(user_id, None) for user_id in user_ids]
 
-    size = await add_members(context, audience_id, members())
-    await context.execute(
-        "campaigns/size_audience", namespace=context.namespace, audience_id=audience_id, size=size
-    )
-    return audience_id
+    return await keep_members(context, members())
 
 
 def _time(spec: CampaignSpec, zone: str, now: datetime) -> tuple[datetime | None, datetime | None]:

@@ -16,7 +16,7 @@ import asyncpg
 import msgspec
 
 from sexton.clock import iso
-from sexton.notifications.campaigns.audience import add_members, find_list, found_by, get_segment
+from sexton.notifications.campaigns.audience import find_list, found_by, get_segment, keep_members
 from sexton.notifications.campaigns.segment_filter import compile_filter
 from sexton.notifications.campaigns.spec import WhenPast
 from sexton.notifications.campaigns.timing import ZoneTime, due_in_zone, whole_second
@@ -56,7 +56,7 @@ async def find_audience(context: Context, row: asyncpg.Record) -> None:
     elif asked.get("list") is not None:
         audience_id = (await find_list(context, asked["list"]))["id"]
     elif asked.get("sql") is not None and audience_id is None:
-        audience_id = await _query(context, asked["sql"])
+        audience_id = await keep_members(context, found_by(context, asked["sql"]))
     await context.execute(
         "campaigns/set_audience",
         campaign_id=row["id"],
@@ -64,23 +64,6 @@ async def find_audience(context: Context, row: asyncpg.Record) -> None:
         audience_id=audience_id,
         filter=filter_,
     )
-
-
-async def _query(context: Context, text: str) -> int:
-    audience_id: int = await context.fetchval("campaigns/next_id")
-    await context.execute(
-        "campaigns/make_audience",
-        audience_id=audience_id,
-        namespace=context.namespace,
-        name=None,
-        actor=context.actor,
-        now=context.now,
-    )
-    size = await add_members(context, audience_id, found_by(context, text))
-    await context.execute(
-        "campaigns/size_audience", namespace=context.namespace, audience_id=audience_id, size=size
-    )
-    return audience_id
 
 
 async def expand(context: Context, row: asyncpg.Record, times: ZoneTimes) -> bool:

@@ -5,22 +5,20 @@ Passwords are not among it: a configuration names secrets, as `${secret:name}`.
 
 from __future__ import annotations
 
-import re
 from datetime import datetime
 from typing import Annotated, Any
 
 import asyncpg
 import msgspec
 
+from sexton import refusal
 from sexton.errors import Conflict, InvalidField
 from sexton.notifications.channels.provider_spec import ProviderSpec
 from sexton.notifications.channels.table import provider_kinds
 from sexton.postgres.transaction import Context, command, query
-from sexton.refusal import about, explained, not_found, refuse_nul
+from sexton.refusal import about, check_config_name, config_text, not_found
 from sexton.security.placeholder import PLACEHOLDER, secret_names
 
-NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
-LARGEST_CONFIG = 64 * 1024
 MOST_PROVIDERS = 200
 #: What was kept in the audit: everything but where and when.
 AUDITED = ("channel", "kind", "config", "priority", "rate", "concurrency", "on_doubt", "enabled")
@@ -53,11 +51,7 @@ def read_config(kind: str, config: Any) -> Any:
             field="kind",
             hint=f"use {', '.join(sorted(known))}, or install the package that brings it",
         )
-    type_ = known[kind].config
-    try:
-        return msgspec.convert(config, type_)
-    except msgspec.ValidationError as error:
-        raise explained(error, type_, config, under="config") from None
+    return refusal.read_config(config, known[kind].config)
 
 
 def secret_only(text: str, field: str) -> str:
@@ -78,17 +72,9 @@ async def put_provider(context: Context, name: str, spec: ProviderSpec) -> Provi
     """Configure a provider, or change its configuration. What is sent next goes by it."""
     check_name(name, "name")
     check_name(spec.channel, "channel")
-    refuse_nul(spec.config, "config")
+    text = config_text(spec.config)
     read_config(spec.kind, spec.config)
     _check_channel(spec)
-    text = msgspec.json.encode(spec.config).decode()
-    if len(text) > LARGEST_CONFIG:
-        raise InvalidField(
-            "too_long",
-            f"the configuration has {len(text):,} characters",
-            field="config",
-            hint=f"at most {LARGEST_CONFIG:,}",
-        )
     before = await _find(context, name)
     if before is None:
         await _check_room(context)
@@ -147,13 +133,7 @@ async def delete_provider(context: Context, name: str) -> None:
 
 
 def check_name(name: str, field: str) -> None:
-    if not NAME.fullmatch(name):
-        raise InvalidField(
-            "bad_name",
-            f"{name!r} cannot be the name of a {'channel' if field == 'channel' else 'provider'}",
-            field=field,
-            hint="use lower-case letters, digits, hyphens and underscores, at most 63, such as mail",
-        )
+    check_config_name(name, field, "a channel" if field == "channel" else "a provider", "mail")
 
 
 def _check_channel(spec: ProviderSpec) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 from typing import Any
 
 import msgspec
 
 from sexton.errors import InvalidField
 from sexton.notifications.spec import RecipientLine
-from sexton.refusal import explained
+from sexton.refusal import cells_of, explained
 
 PLAIN = ("user_id", "email", "phone", "timezone", "locale")
 JSON = ("devices", "addresses", "quiet_hours", "opt_outs", "caps", "fields")
@@ -21,7 +20,7 @@ class RecipientCsv:
     """Reads lines by the columns of the first one."""
 
     def __init__(self, heading: bytes) -> None:
-        self.columns = [name.strip() for name in _cells(heading)]
+        self.columns = [name.strip() for name in cells_of(heading)]
         known = (*PLAIN, *JSON, *QUIET)
         for name in self.columns:
             if name not in known and not name.startswith(FIELD):
@@ -40,7 +39,7 @@ class RecipientCsv:
             )
 
     def read(self, line: bytes) -> RecipientLine:
-        cells = _cells(line)
+        cells = cells_of(line)
         if len(cells) != len(self.columns):
             raise InvalidField(
                 "bad_csv",
@@ -73,11 +72,3 @@ class RecipientCsv:
             return msgspec.convert(data, RecipientLine)
         except msgspec.ValidationError as error:
             raise explained(error, RecipientLine, data) from None
-
-
-def _cells(line: bytes) -> list[str]:
-    try:
-        text = line.decode("utf-8-sig").rstrip("\r\n")
-        return next(csv.reader([text]), [])
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InvalidField("bad_csv", f"this is not CSV: {error}", field="line", hint="use UTF-8") from None

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import asyncpg
 import msgspec
 
-from sexton.errors import InvalidField, RefusedLines, SextonError
+from sexton.errors import InvalidField
 from sexton.jobs.moment import find_zone
 from sexton.notifications.recipients.quiet import read_ranges
 from sexton.notifications.recurring.following import follow_recipients, forget_recipient
@@ -18,7 +18,7 @@ from sexton.notifications.spec import RecipientLine, RecipientSpec
 from sexton.notifications.templates.rendering import known_locale
 from sexton.postgres.page import Page, decode_cursor, encode_cursor, make_page
 from sexton.postgres.transaction import Context, command, query
-from sexton.refusal import about, check_text, explained, not_found, refuse_nul
+from sexton.refusal import about, check_text, each_line, explained, not_found, refuse_nul
 
 COLUMNS = (
     "email", "phone", "devices", "addresses", "timezone", "locale", "quiet_hours", "opt_outs", "caps",
@@ -26,7 +26,6 @@ COLUMNS = (
 )  # fmt: skip
 JSON = frozenset({"devices", "addresses", "quiet_hours", "opt_outs", "caps", "fields"})
 MOST_LINES = 20_000
-MOST_ERRORS = 100
 LARGEST_FIELDS = 64 * 1024
 EMAIL = re.compile(r"[^@\s\x00-\x20\x7f<>,;]+@[^@\s\x00-\x20\x7f<>,;]+")
 PHONE = re.compile(r"\+?[0-9]{3,20}")
@@ -117,19 +116,9 @@ async def import_recipients(context: Context, lines: Sequence[RecipientLine | by
         hint = f"send at most {MOST_LINES} at a time"
         raise InvalidField("too_many", f"{len(lines)} recipients in one chunk", field="lines", hint=hint)
     found: dict[str, tuple[Any, ...]] = {}
-    errors: list[tuple[int, SextonError]] = []
-    for number, line in enumerate(lines, 1):
-        try:
-            spec = line if isinstance(line, RecipientLine) else read_line(line)
-            check_user_id(spec.user_id)
-            columns = tuple(columns_of(spec).values())
-        except SextonError as error:
-            errors.append((number, error))
-            continue
-        before = found.get(spec.user_id)
-        found[spec.user_id] = columns if before is None else tuple(map(_later, columns, before))
-    if errors:
-        raise RefusedLines(errors[:MOST_ERRORS])
+    for user_id, columns in each_line(lines, _columns_of_line):
+        before = found.get(user_id)
+        found[user_id] = columns if before is None else tuple(map(_later, columns, before))
     if not found:
         return 0
     # In one order, so that two imports do not wait for each other in a circle.
@@ -253,6 +242,12 @@ def view(row: asyncpg.Record) -> RecipientView:
         created_at=row["created_at"],
         updated_at=row["updated_at"],
     )
+
+
+def _columns_of_line(line: RecipientLine | bytes | str) -> tuple[str, tuple[Any, ...]]:
+    spec = line if isinstance(line, RecipientLine) else read_line(line)
+    check_user_id(spec.user_id)
+    return spec.user_id, tuple(columns_of(spec).values())
 
 
 def _later(later: Any, before: Any) -> Any:

@@ -21,13 +21,14 @@ from sexton.model import decode_id, encode_id
 from sexton.notifications.campaigns.campaign import find_zone, read_channels
 from sexton.notifications.message import MessageOrigin, create_message, move_message, read_spec
 from sexton.notifications.model import MESSAGE, OPEN
+from sexton.notifications.recurring.named import NamedTable
 from sexton.notifications.recurring.recurring import schedule_of
 from sexton.notifications.recurring.spec import DigestEventSpec, DigestSpec
 from sexton.notifications.spec import NotificationMove, NotificationSpec
 from sexton.notifications.templates.template import LARGEST_VARS
-from sexton.postgres.page import Page, make_page
+from sexton.postgres.page import Page
 from sexton.postgres.transaction import Context, command, query
-from sexton.refusal import about, check_text, not_found, refuse_nul
+from sexton.refusal import about, check_text, refuse_nul
 
 # What further events may add to a message: it must not become larger than variables may be.
 LARGEST_EVENT = 16 * 1024
@@ -60,66 +61,64 @@ class DigestEventView(msgspec.Struct, frozen=True, kw_only=True):
     at: Annotated[datetime, about("When the event came.")]
 
 
+def _show(row: asyncpg.Record) -> DigestView:
+    return DigestView(
+        name=row["name"],
+        template_id=row["template_id"],
+        channels=list(row["channels"]),
+        schedule=row["schedule"],
+        max_events=row["most_events"],
+        topic=row["topic"],
+        urgency=row["urgency"],
+        expires_seconds=row["expires_seconds"],
+        is_active=row["is_active"],
+        changed_by=row["changed_by"],
+        changed_at=row["changed_at"],
+    )
+
+
+DIGESTS = NamedTable("digest", _show, "digests/get", "digests/put", "digests/list", "digests/delete")
+
+
 @command
 async def put_digest(context: Context, name: str, spec: DigestSpec) -> DigestView:
     """Make or change a digest. Messages that gather already keep their time."""
-    check_text(name, "digest", 200)
-    channels = read_channels(spec.channel)
     now = await context.time()
     schedule_of(spec.schedule, "UTC", now.replace(tzinfo=None, second=0, microsecond=0))
-    before = await context.fetchrow("digests/get", namespace=context.namespace, name=name)
-    await context.execute(
-        "digests/put",
-        id=await context.fetchval("campaigns/next_id"),
-        namespace=context.namespace,
-        name=name,
+    return await DIGESTS.put(
+        context,
+        name,
         template_id=spec.template_id,
-        channels=channels,
+        channels=read_channels(spec.channel),
         schedule=spec.schedule,
         most_events=spec.max_events,
         topic=spec.topic,
         urgency=spec.urgency,
         expires_seconds=spec.expires_seconds,
         is_active=spec.is_active,
-        actor=context.actor,
-        now=context.now,
     )
-    shown = await get_digest(context, name)
-    context.changed(
-        "digest.set",
-        name,
-        name,
-        before=None if before is None else msgspec.to_builtins(_show(before)),
-        after=msgspec.to_builtins(shown),
-    )
-    return shown
 
 
 @query
 async def get_digest(context: Context, name: str) -> DigestView:
-    return _show(await _find(context, name))
+    return _show(await DIGESTS.find(context, name))
 
 
 @query
 async def list_digests(context: Context, *, cursor: str | None, limit: int) -> Page[DigestView]:
-    rows = await context.fetch(
-        "digests/list", namespace=context.namespace, after=cursor or "", limit=limit + 1
-    )
-    return make_page([(row["name"], _show(row)) for row in rows], limit)
+    return await DIGESTS.page(context, cursor, limit)
 
 
 @command
 async def delete_digest(context: Context, name: str) -> None:
     """It takes no more events. What has been gathered is sent at its time."""
-    row = await _find(context, name)
-    await context.execute("digests/delete", namespace=context.namespace, id=row["id"], now=context.now)
-    context.changed("digest.deleted", name, name, before=msgspec.to_builtins(_show(row)))
+    await DIGESTS.delete(context, name)
 
 
 @command
 async def add_event(context: Context, name: str, spec: DigestEventSpec) -> DigestEventView:
     """Put an event into the next digest of its recipient; the same `event_id` twice is once."""
-    digest = await _find(context, name)
+    digest = await DIGESTS.find(context, name)
     if not digest["is_active"]:
         raise Conflict(
             "digest_inactive", f"the digest {name} takes no events", hint="set is_active to true again"
@@ -226,29 +225,6 @@ def _check(spec: DigestEventSpec) -> None:
         raise InvalidField(
             "too_large", f"the event has {size:,} bytes", field="data", hint=f"at most {LARGEST_EVENT:,}"
         )
-
-
-async def _find(context: Context, name: str) -> asyncpg.Record:
-    row = await context.fetchrow("digests/get", namespace=context.namespace, name=name)
-    if row is None:
-        raise not_found("digest", name)
-    return row
-
-
-def _show(row: asyncpg.Record) -> DigestView:
-    return DigestView(
-        name=row["name"],
-        template_id=row["template_id"],
-        channels=list(row["channels"]),
-        schedule=row["schedule"],
-        max_events=row["most_events"],
-        topic=row["topic"],
-        urgency=row["urgency"],
-        expires_seconds=row["expires_seconds"],
-        is_active=row["is_active"],
-        changed_by=row["changed_by"],
-        changed_at=row["changed_at"],
-    )
 
 
 def _event(row: asyncpg.Record) -> DigestEventView:

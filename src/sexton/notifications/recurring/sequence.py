@@ -18,8 +18,9 @@ from sexton.model import decode_id, encode_id
 from sexton.notifications.campaigns.campaign import find_zone, read_channels
 from sexton.notifications.message import MessageOrigin, cancel_message, create_message, read_spec
 from sexton.notifications.model import MESSAGE
+from sexton.notifications.recurring.named import NamedTable
 from sexton.notifications.recurring.spec import MemberSpec, SequenceSpec, SequenceStep
-from sexton.postgres.page import Page, make_page
+from sexton.postgres.page import Page
 from sexton.postgres.transaction import Context, command, query
 from sexton.refusal import about, check_text, not_found
 
@@ -57,60 +58,52 @@ class MemberView(msgspec.Struct, frozen=True, kw_only=True):
     stopped_by: Annotated[str | None, about("By which event, or by whom.")]
 
 
+def _show(row: asyncpg.Record) -> SequenceView:
+    return SequenceView(
+        name=row["name"],
+        steps=msgspec.json.decode(row["steps"], type=list[SequenceStep]),
+        stop_on=list(row["stop_on"]),
+        topic=row["topic"],
+        revision=row["revision"],
+        changed_by=row["changed_by"],
+        changed_at=row["changed_at"],
+    )
+
+
+SEQUENCES = NamedTable(
+    "sequence", _show, "sequences/get", "sequences/put", "sequences/list", "sequences/delete"
+)
+
+
 @command
 async def put_sequence(context: Context, name: str, spec: SequenceSpec) -> SequenceView:
     """Make or change a sequence. Those who have entered keep their messages."""
-    check_text(name, "sequence", 200)
     for place, step in enumerate(spec.steps):
         _check_step(step, f"steps[{place}]")
-    before = await context.fetchrow("sequences/get", namespace=context.namespace, name=name)
-    await context.execute(
-        "sequences/put",
-        id=await context.fetchval("campaigns/next_id"),
-        namespace=context.namespace,
-        name=name,
-        steps=msgspec.json.encode(spec.steps).decode(),
-        stop_on=spec.stop_on,
-        topic=spec.topic,
-        actor=context.actor,
-        now=context.now,
-    )
-    shown = await get_sequence(context, name)
-    context.changed(
-        "sequence.set",
-        name,
-        name,
-        before=None if before is None else msgspec.to_builtins(_show(before)),
-        after=msgspec.to_builtins(shown),
-    )
-    return shown
+    steps = msgspec.json.encode(spec.steps).decode()
+    return await SEQUENCES.put(context, name, steps=steps, stop_on=spec.stop_on, topic=spec.topic)
 
 
 @query
 async def get_sequence(context: Context, name: str) -> SequenceView:
-    return _show(await _find(context, name))
+    return _show(await SEQUENCES.find(context, name))
 
 
 @query
 async def list_sequences(context: Context, *, cursor: str | None, limit: int) -> Page[SequenceView]:
-    rows = await context.fetch(
-        "sequences/list", namespace=context.namespace, after=cursor or "", limit=limit + 1
-    )
-    return make_page([(row["name"], _show(row)) for row in rows], limit)
+    return await SEQUENCES.page(context, cursor, limit)
 
 
 @command
 async def delete_sequence(context: Context, name: str) -> None:
-    """None enters it any more. Those who have keep their messages."""
-    row = await _find(context, name)
-    await context.execute("sequences/delete", namespace=context.namespace, id=row["id"], now=context.now)
-    context.changed("sequence.deleted", name, name, before=msgspec.to_builtins(_show(row)))
+    """No recipient enters it any more. Those who have entered keep their messages."""
+    await SEQUENCES.delete(context, name)
 
 
 @command
 async def enter(context: Context, name: str, spec: MemberSpec) -> MemberView:
     """Make the messages of all steps for a recipient. One who is in it already is refused."""
-    row = await _find(context, name)
+    row = await SEQUENCES.find(context, name)
     named = {"namespace": context.namespace, "sequence_id": row["id"], "user_id": spec.user_id}
     await context.execute("sequences/lock", id=row["id"], namespace=context.namespace)
     last = await context.fetchrow("sequences/get_member", **named)
@@ -146,7 +139,7 @@ async def enter(context: Context, name: str, spec: MemberSpec) -> MemberView:
 
 @query
 async def get_member(context: Context, name: str, user_id: str) -> MemberView:
-    row = await _find(context, name)
+    row = await SEQUENCES.find(context, name)
     member = await context.fetchrow(
         "sequences/get_member", namespace=context.namespace, sequence_id=row["id"], user_id=user_id
     )
@@ -175,7 +168,7 @@ async def get_member(context: Context, name: str, user_id: str) -> MemberView:
 @command
 async def leave(context: Context, name: str, user_id: str) -> MemberView:
     """Stop a sequence for one recipient: what has not been submitted is cancelled. Twice is once."""
-    row = await _find(context, name)
+    row = await SEQUENCES.find(context, name)
     members = await context.fetch(
         "sequences/lock_members",
         namespace=context.namespace,
@@ -286,22 +279,3 @@ def _check_step(step: SequenceStep, field: str) -> None:
                 "bad_value", "at means nothing without day", field=f"{field}.at", hint='give "day"'
             )
         _clock(step.at, f"{field}.at")
-
-
-async def _find(context: Context, name: str) -> asyncpg.Record:
-    row = await context.fetchrow("sequences/get", namespace=context.namespace, name=name)
-    if row is None:
-        raise not_found("sequence", name)
-    return row
-
-
-def _show(row: asyncpg.Record) -> SequenceView:
-    return SequenceView(
-        name=row["name"],
-        steps=msgspec.json.decode(row["steps"], type=list[SequenceStep]),
-        stop_on=list(row["stop_on"]),
-        topic=row["topic"],
-        revision=row["revision"],
-        changed_by=row["changed_by"],
-        changed_at=row["changed_at"],
-    )

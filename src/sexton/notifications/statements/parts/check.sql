@@ -1,4 +1,4 @@
--- Expects `picked`, as the part `expand` does; nothing is written.
+-- Expects `slice` and `picked`, as the part `expand` does; nothing is written.
 counted as (
     select count(*) as total, count(distinct picked.user_id) as different, count(*) filter (where not picked.complete) as incomplete,
         count(*) filter (where not picked.reachable) as unreachable
@@ -9,3 +9,5 @@ select counted.total, counted.total - counted.different as duplicates, counted.i
         select jsonb_object_agg(found.zone, found.count)
         from (select picked.zone, count(*) as count from picked group by picked.zone) as found
     ) as zones,
+    (select max(slice.place) from slice) as reached,
+    (select count(*) from slice) as looked_at,

@@ -1,4 +1,4 @@
--- Expects `picked` (place, user_id, zone, own_vars, complete, reachable): recipients of a campaign, at most one slice. They get their rows
+-- Expects `slice`, and `picked` (place, user_id, zone, own_vars, complete, reachable): recipients of a campaign, at most one slice. They get their rows
 -- in the ledger, in the order of their times, and those of one time become chunks. If one of their zones has no time in :zones yet,
 -- nothing is written, and `strangers` names it.
 timed as materialized (
@@ -58,3 +58,5 @@ select
         select jsonb_object_agg(found.timezone, found.count)
         from (select written.timezone, count(*) as count from written group by written.timezone) as found
     ) as zones,
+    (select max(slice.place) from slice) as reached,
+    (select count(*) from slice) as looked_at,

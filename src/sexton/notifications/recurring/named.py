@@ -1,0 +1,70 @@
+"""What a namespace keeps under a name: it is put, shown, listed and deleted, and each change is audited."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import asyncpg
+import msgspec
+
+from sexton.postgres.page import Page, make_page
+from sexton.postgres.transaction import Context
+from sexton.refusal import check_text, not_found
+
+LONGEST_NAME = 200
+
+View = TypeVar("View")
+
+
+@dataclass(frozen=True, slots=True)
+class NamedTable(Generic[View]):
+    """Things of one kind, and the statements that get, put, list and delete them."""
+
+    noun: str
+    show: Callable[[asyncpg.Record], View]
+    getting: str
+    putting: str
+    listing: str
+    deleting: str
+
+    async def put(self, context: Context, name: str, **columns: Any) -> View:
+        check_text(name, self.noun, LONGEST_NAME)
+        before = await context.fetchrow(self.getting, namespace=context.namespace, name=name)
+        await context.execute(
+            self.putting,
+            id=await context.fetchval("campaigns/next_id"),
+            namespace=context.namespace,
+            name=name,
+            actor=context.actor,
+            now=context.now,
+            **columns,
+        )
+        shown = self.show(await self.find(context, name))
+        context.changed(
+            f"{self.noun}.set",
+            name,
+            name,
+            before=None if before is None else msgspec.to_builtins(self.show(before)),
+            after=msgspec.to_builtins(shown),
+        )
+        return shown
+
+    async def find(self, context: Context, name: str) -> asyncpg.Record:
+        row = await context.fetchrow(self.getting, namespace=context.namespace, name=name)
+        if row is None:
+            raise not_found(self.noun, name)
+        return row
+
+    async def page(self, context: Context, cursor: str | None, limit: int) -> Page[View]:
+        """By name."""
+        rows = await context.fetch(
+            self.listing, namespace=context.namespace, after=cursor or "", limit=limit + 1
+        )
+        return make_page([(row["name"], self.show(row)) for row in rows], limit)
+
+    async def delete(self, context: Context, name: str) -> None:
+        row = await self.find(context, name)
+        await context.execute(self.deleting, namespace=context.namespace, id=row["id"], now=context.now)
+        context.changed(f"{self.noun}.deleted", name, name, before=msgspec.to_builtins(self.show(row)))
