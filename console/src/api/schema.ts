@@ -246,10 +246,6 @@ export interface CampaignEvent {
   by: string
   until: string | null
 }
-export interface CampaignHold {
-  reason: string
-  messages: number
-}
 export interface CampaignMinute {
   at: string
   sent: number
@@ -259,7 +255,7 @@ export interface CampaignProgress {
   since: string | null
   counted: number
   channels: CampaignChannel[]
-  holds: CampaignHold[]
+  holds: HeldMessages[]
   waves: CampaignWave[]
   events: CampaignEvent[]
 }
@@ -707,6 +703,10 @@ export interface HeartbeatRequest {
   seconds?: number | null
   fraction?: number | null
   text?: string | null
+}
+export interface HeldMessages {
+  reason: string
+  messages: number
 }
 export interface HttpTarget {
   url: string

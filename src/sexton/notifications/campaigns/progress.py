@@ -43,7 +43,7 @@ class CampaignChannel(msgspec.Struct, frozen=True, kw_only=True):
     others: Annotated[int, about("Suppressed, expired, called off, or not confirmed.")] = 0
 
 
-class CampaignHold(msgspec.Struct, frozen=True, kw_only=True):
+class HeldMessages(msgspec.Struct, frozen=True, kw_only=True):
     """Messages that wait for something, among those that were counted."""
 
     reason: Annotated[str, about("What for: quiet hours, a cap, …")]
@@ -83,7 +83,7 @@ class CampaignProgress(msgspec.Struct, frozen=True, kw_only=True):
     ] = None
     counted: Annotated[int, about("Of how many messages channels and holds tell.")]
     channels: Annotated[list[CampaignChannel], about("By channel.")]
-    holds: Annotated[list[CampaignHold], about("What single messages wait for, the most first.")]
+    holds: Annotated[list[HeldMessages], about("What single messages wait for, the most first.")]
     waves: Annotated[list[CampaignWave], about(f"By their instant, at most {MOST_WAVES}.")]
     events: Annotated[list[CampaignEvent], about("In their order.")]
 
@@ -114,7 +114,7 @@ async def read_progress(context: Context, ref: str) -> CampaignProgress:
         since=since,
         counted=sum(row["messages"] for row in counts),
         channels=[CampaignChannel(channel=name, **kinds) for name, kinds in sorted(channels.items())],
-        holds=[CampaignHold(reason=reason, messages=many) for reason, many in holds.most_common()],
+        holds=[HeldMessages(reason=reason, messages=many) for reason, many in holds.most_common()],
         waves=[
             CampaignWave(
                 at=row["due_at"],
