@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 import asyncpg
@@ -149,6 +149,47 @@ def test_a_content_item_is_dragged_to_another_day_and_goes_out(visit: Visit, ser
     page.get_by_role("dialog").get_by_role("button", name="Now", exact=True).click()
     expect(page.locator("h1 ~ * >> text=done").first).to_be_visible()
     assert ask(server, "GET", "/content/entities/post/1")["state"] == "published"
+
+
+def test_what_fires_often_is_a_line_and_a_job_for_one_time_is_moved_by_key(
+    visit: Visit, server: Server
+) -> None:
+    target = {"handler": "sexton.log"}
+    day = (clock.now().astimezone(ZoneInfo(ZONE)) + timedelta(days=1)).date()
+    at = datetime.combine(day, time(10, 30), ZoneInfo(ZONE))
+    ask(server, "POST", "/jobs", {"name": "busy", "schedule": "* * * * *", "target": target})
+    made = ask(server, "POST", "/jobs", {"name": "once", "schedule": at.isoformat(), "target": target})
+    page = visit.open(f"/calendar?view=week&day={day}")
+    often = page.get_by_role("list", name="What fires often")
+    expect(often.get_by_role("button", name=re.compile(r"^busy, \* \* \* \* \*"))).to_be_visible()
+    expect(page.get_by_role("button", name=re.compile(r"\d busy"))).to_have_count(0)
+    chip = page.get_by_role("button", name=re.compile("10:30 once"))
+    chip.focus()
+    page.keyboard.press("m")
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("New time").fill(f"{day}T16:45")
+    dialog.get_by_role("button", name="Move", exact=True).click()
+    expect(page.get_by_role("button", name=re.compile("16:45 once"))).to_be_visible()
+    moved = datetime.fromisoformat(ask(server, "GET", f"/jobs/{made['job_id']}")["next_run_at"])
+    assert moved == at + timedelta(hours=6, minutes=15)
+    page.get_by_role("radio", name="Agenda").check(force=True)
+    expect(page.get_by_role("button", name="Move once")).to_be_visible()
+
+
+def test_the_playground_needs_no_sign_in(browser: Browser, guarded: Server) -> None:
+    context = browser.new_context(locale="en-GB", timezone_id=ZONE)
+    visit = Visit(context, guarded.url)
+    page = visit.open("/playground?schedule=30+2+*+*+*&timezone=Europe/Berlin&compare=0+3+*+*+*")
+    expect(page.get_by_text("At 02:30 every day, Berlin time").first).to_be_visible()
+    expect(page.get_by_text("02:30 does not exist: moved to 03:00")).to_be_visible()
+    expect(page.get_by_text("02:30 happens twice: it fires at the first")).to_be_visible()
+    expect(page.get_by_role("columnheader", name="Second")).to_be_visible()
+    page.goto(f"{guarded.url}/jobs")
+    expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+    page.get_by_role("link", name="Playground").click()
+    expect(page.get_by_role("heading", name="When does it fire?")).to_be_visible()
+    context.close()
+    visit.check()
 
 
 @pytest.fixture

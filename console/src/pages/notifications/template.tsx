@@ -4,7 +4,7 @@ import { useDebouncedValue } from '@mantine/hooks'
 import { IconDeviceFloppy, IconSend } from '@tabler/icons-react'
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { Link, useNavigate, useParams } from 'react-router'
+import { Link, useNavigate, useParams, useSearchParams } from 'react-router'
 import { call } from '@/api/client'
 import type { NotificationView, RenderedView, TemplateView } from '@/api/schema'
 import { useSession } from '@/frame/session'
@@ -12,6 +12,7 @@ import { t } from '@/i18n'
 import { channelName } from '@/parts/channel'
 import { tell } from '@/parts/notify'
 import { Answer, Columns, Failure, Page, Panel, Stack } from '@/parts/Page'
+import { Status } from '@/parts/Status'
 import { Time } from '@/parts/Time'
 import classes from './Notifications.module.css'
 
@@ -27,8 +28,31 @@ type Texts = Record<string, Record<string, string>>
 
 export function Template() {
   const { template: id = '' } = useParams()
-  const asked = useQuery({ queryKey: ['templates', id], queryFn: () => call('GET /templates/{template_id}', { path: { template_id: id }, query: {} }) })
+  const [search] = useSearchParams()
+  const version = Number(search.get('version')) || null
+  const asked = useQuery({ queryKey: ['templates', id, version], queryFn: () => call('GET /templates/{template_id}', { path: { template_id: id }, query: { version } }) })
   return <Answer query={asked}>{(template) => <Editor key={template.version} template={template} />}</Answer>
+}
+
+/** All versions, the latest first; an older one is shown, and becomes the latest when it is saved again. */
+function Versions({ template }: { template: TemplateView }) {
+  const asked = useQuery({ queryKey: ['templates', template.template_id, 'versions', template.latest_version], queryFn: () => call('GET /templates/{template_id}/versions', { path: { template_id: template.template_id }, query: { limit: 50 } }) })
+  return (
+    <Panel title={t('Versions')} flush>
+      <Answer query={asked}>
+        {(rows) => (
+          <ul className={classes.rows}>{rows.map((row) => (
+            <li key={row.version} data-current={row.version === template.version || undefined}>
+              <Link className="link" to={`/notifications/templates/${encodeURIComponent(template.template_id)}${row.version === template.latest_version ? '' : `?version=${row.version}`}`} aria-current={row.version === template.version || undefined}>{t('version {number}', { number: row.version })}</Link>
+              {row.version === template.latest_version && <Status status="live" label={t('the latest')} />}
+              <span className="quiet">{row.locales.map((each) => (each === 'default' ? t('all others') : each)).join(', ')}</span>
+              <span className="quiet">{row.created_by} · <Time at={row.created_at} /></span>
+            </li>
+          ))}</ul>
+        )}
+      </Answer>
+    </Panel>
+  )
 }
 
 export function NewTemplate() {
@@ -58,6 +82,7 @@ function Editor({ template }: { template: TemplateView | null }) {
   const may = session.may('editor')
   const written = writtenTexts(texts)
   const changed = JSON.stringify(written) !== JSON.stringify(writtenTexts(own(template, locale)))
+  const older = template !== null && template.version !== template.latest_version
   const body = written && { ...written, ...(locale === 'default' ? {} : { locale }) }
   const set = (name: string, text: string) => setTexts({ ...texts, [channel]: { ...texts[channel], [name]: text } })
   const choose = (next: string | null) => {
@@ -70,9 +95,8 @@ function Editor({ template }: { template: TemplateView | null }) {
     try {
       const saved = await call('PUT /templates/{template_id}', { path: { template_id: id }, body: body as never })
       tell(t('Version {number} is saved', { number: saved.version }))
-      queries.setQueryData(['templates', id], saved)
       await queries.invalidateQueries({ queryKey: ['templates'] })
-      if (!template) await navigate(`/notifications/templates/${encodeURIComponent(id)}`)
+      if (!template || older) await navigate(`/notifications/templates/${encodeURIComponent(id)}`)
     } catch (failure) {
       setError(failure)
     }
@@ -87,11 +111,12 @@ function Editor({ template }: { template: TemplateView | null }) {
       actions={may && (
         <>
           {template && <Button variant="default" leftSection={<IconSend size={14} />} onClick={() => setTrying(true)} disabled={changed}>{t('Send me a test')}</Button>}
-          <Button leftSection={<IconDeviceFloppy size={14} />} onClick={() => void save()} disabled={!written || !id || (template !== null && !changed)}>{t('Save as a new version')}</Button>
+          <Button leftSection={<IconDeviceFloppy size={14} />} onClick={() => void save()} disabled={!written || !id || (template !== null && !changed && !older)}>{t('Save as a new version')}</Button>
         </>
       )}
     >
       {error !== null && <Alert color="red" p={0}><Failure error={error} /></Alert>}
+      {older && <Alert color="yellow" title={t('This is version {number}; the latest is {latest}', { number: template.version, latest: template.latest_version })}>{t('Saving it makes its texts the latest again, language by language.')} <Link className="link" to={`/notifications/templates/${encodeURIComponent(template.template_id)}`}>{t('Show the latest')}</Link></Alert>}
       <Columns>
         <Panel title={t('Texts')} right={<Select aria-label={t('Language')} w={150} allowDeselect={false} value={locale} onChange={choose} data={languages.map((value) => ({ value, label: value === 'default' ? t('all others') : value }))} disabled={changed} />}>
           <Stack>
@@ -107,6 +132,7 @@ function Editor({ template }: { template: TemplateView | null }) {
         </Panel>
         <Preview id={id || 'new'} body={body} channel={channel} locale={locale} may={may} saved={template !== null && !changed} />
       </Columns>
+      {template && <Versions template={template} />}
       {trying && template && <Trial template={template} channel={channel} close={() => setTrying(false)} />}
     </Page>
   )

@@ -41,7 +41,7 @@ def page(title: str, body: str, account: PageUser | None = None) -> bytes:
 def card(title: str, body: str, *, script: bool = False) -> bytes:
     """A small page with one thing to do."""
     more = f'<script src="{address_of("sign-in.js")}" defer></script>' if script else ""
-    return _document(title, f'<main class="narrow"><div class="card">{BRAND}{body}</div></main>', more)
+    return _document(title, f'<main class="narrow">{BRAND}<div class="card">{body}</div>{UNDER}</main>', more)
 
 
 def _document(title: str, body: str, head: str = "") -> bytes:
@@ -53,6 +53,7 @@ def _document(title: str, body: str, head: str = "") -> bytes:
     ).encode()
 
 
+UNDER = '<p class="under"><a href="/playground">Playground</a><a href="/docs">API documentation</a></p>'
 BRAND = f'<a class="brand" href="/"><img src="{address_of("icon.svg")}" alt="">Sexton</a>'
 
 
