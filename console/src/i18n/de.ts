@@ -1086,6 +1086,7 @@ const de: Readonly<Record<string, string>> = {
   'late at most, if a scheduler dies': 'höchstens zu spät, wenn ein Scheduler stirbt',
   'taken over, if a worker dies': 'übernommen, wenn ein Worker stirbt',
   'noticed without notifications': 'bemerkt ohne Benachrichtigung',
+  'Filters': 'Filter',
 }
 
 export default de

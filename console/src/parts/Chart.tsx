@@ -41,7 +41,7 @@ export function Chart({ at, lines, unit, label, height = 160 }: { at: string[]; 
         hooks: { setCursor: [(shown) => setIndex(shown.cursor.idx ?? null)] },
         scales: { y: { range: (_, low, high) => [Math.min(0, low), high > 0 ? high * 1.1 : 1] } },
         axes: [
-          { ...axis, grid: { show: false }, space: 70, values: [[86400, '{D} {MMM}', null, null, null, null, null, null, 1], [60, '{HH}:{mm}', null, null, null, null, null, null, 1], [1, '{HH}:{mm}:{ss}', null, null, null, null, null, null, 1]] },
+          { ...axis, grid: { show: false }, size: 26, space: 70, values: [[86400, '{D} {MMM}', null, null, null, null, null, null, 1], [60, '{HH}:{mm}', null, null, null, null, null, null, 1], [1, '{HH}:{mm}:{ss}', null, null, null, null, null, null, 1]] },
           { ...axis, size: 50, space: 26, values: (_, splits) => splits.map((value) => unit(value)) },
         ],
         series: [

@@ -4,7 +4,7 @@
  */
 import { ActionIcon, Button, Checkbox, Menu, Select, Skeleton, TextInput, Tooltip } from '@mantine/core'
 import { useDebouncedCallback, useMediaQuery } from '@mantine/hooks'
-import { IconArrowDown, IconArrowUp, IconDownload, IconSearch, IconX } from '@tabler/icons-react'
+import { IconAdjustmentsHorizontal, IconArrowDown, IconArrowUp, IconDownload, IconSearch, IconX } from '@tabler/icons-react'
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
 import { flexRender, getCoreRowModel, useReactTable, type ColumnDef, type RowData } from '@tanstack/react-table'
 import { useVirtualizer } from '@tanstack/react-virtual'
@@ -84,11 +84,16 @@ interface Props<T> {
 const ROW = 38
 // So many pages without a row are looked through.
 const MOST_EMPTY = 50
+// The first drawing has the right columns already.
+const AT_ONCE = { getInitialValueInEffect: false }
 
 export function DataTable<T>({ name, label, columns, load, keyOf, filters = [], fixed, to, bulk = [], exported, empty, short = false, steady = false, toolbar }: Props<T>) {
   const [search, setSearch] = useSearchParams()
   const navigate = useNavigate()
-  const narrow = useMediaQuery('(max-width: 640px)')
+  const narrow = useMediaQuery('(max-width: 640px)', undefined, AT_ONCE) ?? false
+  const middle = useMediaQuery('(max-width: 960px)', undefined, AT_ONCE) ?? false
+  const large = useMediaQuery('(max-width: 1200px)', undefined, AT_ONCE) ?? false
+  const [unfolded, setUnfolded] = useState(false)
   const names = useMemo(() => new Set([...filters.map((filter) => filter.name), 'sort']), [filters])
   const chosen: Filters = { ...fixed }
   for (const [key, value] of search) if (names.has(key)) chosen[key] = value
@@ -121,7 +126,9 @@ export function DataTable<T>({ name, label, columns, load, keyOf, filters = [], 
     setAll(false)
   }, [filterKey])
 
-  const table = useReactTable({ data: rows, columns, getCoreRowModel: getCoreRowModel(), getRowId: keyOf })
+  // Columns that have no room are left out, not hidden: a row that spans all of them would bring them back.
+  const shown = useMemo(() => columns.filter(({ meta }) => !({ sm: narrow, md: middle, lg: large } as Record<string, boolean>)[meta?.hide ?? '']), [columns, narrow, middle, large])
+  const table = useReactTable({ data: rows, columns: shown, getCoreRowModel: getCoreRowModel(), getRowId: keyOf })
   const scroller = useRef<HTMLDivElement>(null)
   const modelRows = table.getRowModel().rows
   const virtual = useVirtualizer({
@@ -143,17 +150,22 @@ export function DataTable<T>({ name, label, columns, load, keyOf, filters = [], 
 
   const before = short ? 0 : (items[0]?.start ?? 0)
   const after = short ? 0 : virtual.getTotalSize() - (items.at(-1)?.end ?? 0)
-  const width = columns.length + (bulk.length ? 1 : 0)
+  const width = shown.length + (bulk.length ? 1 : 0)
   const filtered = filters.some((filter) => chosen[filter.name] && !(fixed && filter.name in fixed))
+  const visible = filters.filter((filter) => filter.kind !== 'hidden')
+  const folded = narrow && visible.length > 2 && !unfolded
   const chosenRows = rows.filter((row) => selected.has(keyOf(row)))
   const selection: Selection<T> = { rows: chosenRows, all, count: all ? (total ?? rows.length) : chosenRows.length, filters: chosen }
 
   return (
     <section className={classes.table} aria-label={label}>
       <div className={classes.bar}>
-        {filters.filter((filter) => filter.kind !== 'hidden').map((filter) => (
+        {visible.slice(0, folded ? 1 : undefined).map((filter) => (
           <FilterField key={filter.name} filter={filter} value={chosen[filter.name] ?? ''} set={(value) => set(filter.name, value)} />
         ))}
+        {narrow && visible.length > 2 && (
+          <Button variant="default" leftSection={<IconAdjustmentsHorizontal size={14} />} aria-expanded={!folded} onClick={() => setUnfolded((before) => !before)}>{t('Filters')}</Button>
+        )}
         {filtered && (
           <Button variant="subtle" color="gray" leftSection={<IconX size={13} />} onClick={() => setSearch(new URLSearchParams(), { replace: true })}>
             {t('Clear')}
@@ -217,7 +229,7 @@ export function DataTable<T>({ name, label, columns, load, keyOf, filters = [], 
                     const meta = header.column.columnDef.meta
                     const content = flexRender(header.column.columnDef.header, header.getContext())
                     return (
-                      <th key={header.id} scope="col" data-hide={meta?.hide} data-align={meta?.align} style={{ width: narrow && meta?.narrow ? meta.narrow : meta?.width }} {...sorted(meta?.sort, chosen['sort'])}>
+                      <th key={header.id} scope="col" data-align={meta?.align} style={{ width: narrow && meta?.narrow ? meta.narrow : meta?.width }} {...sorted(meta?.sort, chosen['sort'])}>
                         {meta?.sort ? <SortButton sort={meta.sort} oneWay={meta.oneWay ?? false} current={chosen['sort']} set={(value) => set('sort', value)}>{content}</SortButton> : content}
                       </th>
                     )
@@ -258,7 +270,7 @@ export function DataTable<T>({ name, label, columns, load, keyOf, filters = [], 
                       </td>
                     )}
                     {row.getVisibleCells().map((cell) => (
-                      <td key={cell.id} data-hide={cell.column.columnDef.meta?.hide} data-align={cell.column.columnDef.meta?.align}>
+                      <td key={cell.id} data-align={cell.column.columnDef.meta?.align}>
                         {flexRender(cell.column.columnDef.cell, cell.getContext())}
                       </td>
                     ))}

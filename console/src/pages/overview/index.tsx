@@ -11,7 +11,7 @@ import { Bars } from '@/parts/Bars'
 import { Chart } from '@/parts/Chart'
 import { Code } from '@/parts/Copy'
 import { duration, shortly } from '@/parts/instant'
-import { Answer, Columns, Page, Panel } from '@/parts/Page'
+import { Answer, Page, Panel } from '@/parts/Page'
 import { Spark } from '@/parts/Spark'
 import { Status } from '@/parts/Status'
 import { Time, useNow } from '@/parts/Time'
@@ -30,10 +30,10 @@ export default function Overview() {
             <Verdict data={data} />
             <Now data={data} />
             <Tallies data={data} />
-            <Columns>
+            <div className={classes.pair}>
               <NextHour />
               <Lateness data={data} />
-            </Columns>
+            </div>
           </>
         )}
       </Answer>

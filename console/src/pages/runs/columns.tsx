@@ -24,7 +24,7 @@ export function runColumns({ job = true }: { job?: boolean } = {}): ColumnDef<Ru
           {run.attempt > 1 && <span className="quiet num" title={tn('{count} try', '{count} tries', run.attempt)}>×{run.attempt}</span>}
         </span>
       ),
-      meta: { width: 116, narrow: 112 },
+      meta: { width: 124, narrow: 100 },
     },
     job
       ? {
@@ -44,7 +44,7 @@ export function runColumns({ job = true }: { job?: boolean } = {}): ColumnDef<Ru
       ),
       meta: { hide: 'sm', width: job ? 138 : 88 },
     },
-    { id: 'scheduled', header: () => t('Scheduled'), cell: ({ row: { original: run } }) => <Time at={run.scheduled_at} show="both" seconds />, meta: { width: 184, narrow: 92 } },
+    { id: 'scheduled', header: () => t('Scheduled'), cell: ({ row: { original: run } }) => <Time at={run.scheduled_at} show="both" seconds />, meta: { width: 184, narrow: 80 } },
     { id: 'late', header: () => t('Late by'), cell: ({ row: { original: run } }) => <span className={(run.late_seconds ?? 0) >= 1 ? 'warn num' : 'quiet num'}>{duration(run.late_seconds)}</span>, meta: { align: 'right', hide: 'md', width: job ? 82 : 70 } },
     { id: 'took', header: () => t('Took'), cell: ({ row: { original: run } }) => <span className="num">{took(run)}</span>, meta: { align: 'right', hide: 'sm', width: job ? 82 : 70 } },
     {
