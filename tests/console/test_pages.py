@@ -17,7 +17,7 @@ from tests.console.conftest import ZONE, Visit, ask
 pytestmark = pytest.mark.servers
 
 AXE = Path(".servers/chromium/node_modules/axe-core/axe.min.js")
-LOOKS: list[tuple[int, Any]] = [(1280, "light"), (1280, "dark"), (360, "light")]
+LOOKS: list[tuple[int, Any]] = [(1280, "light"), (1280, "dark"), (360, "light"), (360, "dark")]
 # The contents of a page are there when this is.
 HEADING = "h1"
 
@@ -33,6 +33,7 @@ def pages(server: Server) -> list[str]:
         {"name": "hello", "schedule": "every 1h", "target": target, "payload": {"n": 1}},
     )
     run = ask(server, "POST", f"/jobs/{job['job_id']}/run", {})["run_id"]
+    dead = _dead_letter(server)
     ask(
         server,
         "POST",
@@ -56,9 +57,10 @@ def pages(server: Server) -> list[str]:
     return [
         "/", "/jobs", f"/jobs/{job['job_id']}", f"/jobs/{job['job_id']}?tab=accounting",
         f"/jobs/{job['job_id']}?tab=definition", "/jobs/new?schedule=0+9+*+*+1", "/runs", f"/runs/{run}",
-        "/dead", "/queues", "/cluster", "/calendar", "/calendar?view=day", "/calendar?view=month",
-        "/calendar?view=agenda", "/content/board", "/content/calendar", "/content/windows",
-        "/content/releases", "/content/entities",
+        "/dead", "/dead?tab=letters", f"/dead/{dead}", f"/jobs/{job['job_id']}/edit",
+        f"/jobs/{job['job_id']}?tab=trends", f"/jobs/{job['job_id']}?tab=changes", "/queues", "/cluster",
+        "/calendar", "/calendar?view=day", "/calendar?view=month", "/calendar?view=agenda", "/content/board",
+        "/content/calendar", "/content/windows", "/content/releases", "/content/entities",
         "/content/entities/post/1", f"/content/schedules/{made['schedule_id']}", "/settings",
         "/settings?tab=audit", "/settings?tab=keys", "/settings?tab=namespaces",
         "/playground?schedule=30+2+*+*+*&timezone=Europe/Berlin&compare=0+3+*+*+*",
@@ -70,6 +72,14 @@ def pages(server: Server) -> list[str]:
     ]  # fmt: skip
 
 
+def _dead_letter(server: Server) -> str:
+    """Of a run that no server answers, and that has one try."""
+    target = {"http": {"url": "http://127.0.0.1:9/hook"}}
+    job = {"name": "broken", "schedule": "@yearly", "target": target, "max_retries": 0}
+    made = ask(server, "POST", "/jobs", job)
+    return str(ask(server, "POST", f"/jobs/{made['job_id']}/run", {})["run_id"])
+
+
 @pytest.mark.parametrize(("width", "scheme"), LOOKS)
 def test_every_page_is_sound(
     browser: Browser, server: Server, pages: list[str], width: int, scheme: Any
@@ -78,6 +88,8 @@ def test_every_page_is_sound(
         locale="en-GB", timezone_id=ZONE, viewport={"width": width, "height": 800}, color_scheme=scheme
     )
     visit = Visit(context, server.url)
+    page = visit.open("/dead")
+    expect(page.get_by_role("button", name="Redrive", exact=True)).to_be_visible(timeout=60_000)
     found = []
     for path in pages:
         page = visit.open(path)

@@ -1087,6 +1087,7 @@ const de: Readonly<Record<string, string>> = {
   'taken over, if a worker dies': 'übernommen, wenn ein Worker stirbt',
   'noticed without notifications': 'bemerkt ohne Benachrichtigung',
   'Filters': 'Filter',
+  'Nothing fires in the next hour.': 'In der nächsten Stunde löst nichts aus.',
 }
 
 export default de

@@ -37,7 +37,7 @@ export function Chart({ at, lines, unit, label, height = 160 }: { at: string[]; 
         tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), zone),
         cursor: { points: { size: 6 }, y: false },
         legend: { show: false },
-        padding: [8, 8, 0, 0],
+        padding: [8, 18, 0, 0],
         hooks: { setCursor: [(shown) => setIndex(shown.cursor.idx ?? null)] },
         scales: { y: { range: (_, low, high) => [Math.min(0, low), high > 0 ? high * 1.1 : 1] } },
         axes: [

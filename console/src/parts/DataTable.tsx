@@ -173,7 +173,7 @@ export function DataTable<T>({ name, label, columns, load, keyOf, filters = [], 
         )}
         <span className={classes.end}>
         {toolbar}
-        <span className={classes.count} aria-live="polite">{counted(rows.length, total, first?.estimated ?? false, query.hasNextPage)}</span>
+        <span className={classes.count} aria-live="polite">{query.isPending ? '' : counted(rows.length, total, first?.estimated ?? false, query.hasNextPage)}</span>
         {exported && (
           <Menu position="bottom-end">
             <Menu.Target>

@@ -15,11 +15,14 @@ export function ZoneSelect({ value, onChange, ...rest }: { value: string | null;
       label={t('Time zone')}
       searchable
       clearable
+      allowDeselect={false}
       placeholder={t('A city: Berlin, New York…')}
       nothingFoundMessage={t('No zone is called that')}
       data={all.map(({ zone }) => ({ value: zone, label: shown(zone) }))}
       searchValue={text}
       onSearchChange={setText}
+      // Also if it is the one that was chosen before: what was typed is not its name.
+      onOptionSubmit={(zone) => setText(shown(zone))}
       // The list is made for the text already.
       filter={({ options }) => (text === shown(value) ? options : options.filter((option) => 'value' in option && found.some((each) => each.zone === option.value)))}
       renderOption={({ option }) => {

@@ -10,7 +10,7 @@ from sexton.postgres.transaction import Context
 from sexton.refusal import about
 
 # From so many jobs of one minute on, a job that may run a little later should.
-MANY = 10
+MANY = 5
 # The offer: about so many jobs a second, between half a minute and an hour.
 PER_SECOND, SHORTEST, LONGEST = 10, 30, 3600
 

@@ -37,7 +37,10 @@ function Shown({ letter }: { letter: DeadLetter }) {
       const body = payload === null ? {} : { payload: parseExact(payload) }
       const made = await call('POST /dead/{run}/redrive', { path, body })
       tell(t('A new run was made'))
-      await queries.invalidateQueries({ predicate: ({ queryKey: [name] }) => ['dead', 'dead-groups'].includes(String(name)) })
+      await queries.invalidateQueries({
+        // This letter itself is gone.
+        predicate: ({ queryKey: [name, id] }) => ['dead', 'dead-groups', 'overview'].includes(String(name)) && id !== letter.run_id,
+      })
       void navigate(`/runs/${made.run_id}`)
     } catch (failure) {
       setError(failure)

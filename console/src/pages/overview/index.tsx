@@ -181,6 +181,7 @@ function NextHour() {
         {(data) => {
           const most = data.minutes.reduce((best, each) => (each.firings > best.firings ? each : best), { at: data.start, firings: 0, jobs: 0 })
           const shown = data.minutes.find((each) => each.at === picked) ?? most
+          if (most.firings === 0) return <p className={classes.note}>{t('Nothing fires in the next hour.')}</p>
           return (
             <>
               <Bars
