@@ -26,30 +26,19 @@ LOOKS: tuple[tuple[str, ViewportSize, Literal["light", "dark"]], ...] = (
     ("", DESK, "light"),
     ("-dark", DESK, "dark"),
     ("-telephone", TELEPHONE, "light"),
+    ("-telephone-dark", TELEPHONE, "dark"),
 )
 # What a picture shows must have come, and stopped moving.
 SETTLED_MS = 2500
 
 
+# Those that show the product are taken in every look, the others on a desk in light.
+EVERYWHERE = ("overview", "jobs", "job", "run", "dead-letters", "calendar", "campaign")
+
+
 def main(url: str) -> None:
     FOLDER.mkdir(exist_ok=True)
-    job, run = _first(url, "/jobs?search=report")["job_id"], _first(url, "/runs?status=success")["run_id"]
-    pages = {
-        "overview": "/",
-        "jobs": "/jobs",
-        "job": f"/jobs/{job}",
-        "job-form": "/jobs/new?schedule=30+2+*+*+*&name=nightly&timezone=Europe/Berlin",
-        "runs": "/runs",
-        "run": f"/runs/{run}",
-        "dead-letters": "/dead",
-        "calendar": "/calendar?view=week",
-        "content": "/content/board",
-        "content-calendar": "/content/calendar?view=month",
-        "queues": "/queues",
-        "cluster": "/cluster",
-        "settings": "/settings",
-        "playground": "/playground?schedule=30+2+*+*+*&timezone=Europe/Berlin&compare=0+3+*+*+*",
-    }
+    pages = _pages(url)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=PROGRAM, args=list(FLAGS))
         for suffix, viewport, scheme in LOOKS:
@@ -61,11 +50,59 @@ def main(url: str) -> None:
             )
             page = context.new_page()
             for name, path in pages.items():
-                if suffix and name not in ("overview", "jobs", "run", "calendar"):
+                if suffix and name not in EVERYWHERE:
                     continue
                 _take(page, url + path, FOLDER / f"console-{name}{suffix}.png")
             context.close()
         browser.close()
+
+
+def _pages(url: str) -> dict[str, str]:
+    """Each page of the console with something to show, by the name of its picture."""
+    job = _first(url, "/jobs?name=export-payments")["job_id"]
+    nightly = _first(url, "/jobs?name=nightly-backup")["job_id"]
+    waited = _first(url, "/runs?job=resize-product-images&late=true")["run_id"]
+    dead = _first(url, "/dead")["run_id"]
+    campaign = _first(url, "/campaigns?status=sending")["campaign_id"]
+    message = _first(url, "/notifications")["notification_id"]
+    template = _first(url, "/templates")["template_id"]
+    recipient = _first(url, "/recipients")["user_id"]
+    release = _first(url, "/content/releases")["release_id"]
+    return {
+        "overview": "/",
+        "jobs": "/jobs",
+        "job": f"/jobs/{job}",
+        "job-accounting": f"/jobs/{job}?tab=accounting",
+        "job-trends": f"/jobs/{job}?tab=trends",
+        "job-changes": f"/jobs/{job}?tab=changes",
+        "job-definition": f"/jobs/{nightly}?tab=definition",
+        "job-form": "/jobs/new?schedule=30+2+*+*+*&name=nightly&timezone=Europe/Berlin&handler=work",
+        "runs": "/runs",
+        "run": f"/runs/{waited}",
+        "dead-letters": "/dead",
+        "dead-letter": f"/dead/{dead}",
+        "calendar": "/calendar?view=week",
+        "calendar-month": "/calendar?view=month",
+        "content": "/content/board",
+        "content-calendar": "/content/calendar?view=month",
+        "content-releases": "/content/releases",
+        "content-release": f"/content/releases/{release}",
+        "content-entity": "/content/entities/post/1",
+        "campaigns": "/notifications/campaigns",
+        "campaign": f"/notifications/campaigns/{campaign}",
+        "messages": "/notifications/messages",
+        "message": f"/notifications/messages/{message}",
+        "templates": "/notifications/templates",
+        "template": f"/notifications/templates/{template}",
+        "recipients": "/notifications/recipients",
+        "recipient": f"/notifications/recipients/{recipient}",
+        "channels": "/notifications/channels",
+        "queues": "/queues",
+        "cluster": "/cluster",
+        "settings": "/settings",
+        "settings-audit": "/settings?tab=audit",
+        "playground": "/playground?schedule=30+2+*+*+*&timezone=Europe/Berlin&compare=0+3+*+*+*",
+    }
 
 
 def _take(page: Page, url: str, file: Path) -> None:

@@ -29,7 +29,7 @@ def test_make_a_job_in_the_form_see_it_fire_and_open_the_run(visit: Visit, serve
     page.get_by_role("textbox", name="Schedule", exact=True).fill("every 2s")
     expect(page.get_by_text("Every 2 seconds")).to_be_visible()
     page.get_by_role("textbox", name="Name", exact=True).fill("hello")
-    page.get_by_role("textbox", name="Handler", exact=True).fill("sexton.log")
+    page.get_by_role("combobox", name="Handler", exact=True).fill("sexton.log")
     page.get_by_role("textbox", name="Payload", exact=True).fill('{"n": 12345678901234567890}')
     page.get_by_role("button", name="Make the job").click()
     expect(page.get_by_role("heading", name="hello", exact=True)).to_be_visible()
