@@ -45,9 +45,9 @@ function Line({ event, shown }: { event: CalendarEvent; shown: Shown }) {
   return (
     <div className={classes.agendaLine}>
       <button type="button" data-tone={lookOf(event)} onClick={() => shown.open(event)} onKeyDown={(key) => { if (key.key === 'm' && movable) { key.preventDefault(); key.stopPropagation(); shown.move?.(event, null) } }}>
-        <span className={classes.time}>{wallOf(new Date(event.at), shown.zone).slice(11)}</span>
+        <span className={classes.time}>{wallOf(new Date(event.at), shown.zone).slice(11)}</span>{' '}
         <Mark size={14} stroke={2} className={classes.mark ?? ''} aria-hidden />
-        <span className={classes.name}>{event.title}</span>
+        <span className={classes.name}>{event.title}</span>{' '}
         {event.count && event.count > 1 ? <span className={classes.times}>×{number(event.count)}</span> : null}
         {event.detail && <span className={classes.detail}>{event.detail}</span>}
       </button>

@@ -27,13 +27,13 @@ export function lookOf(event: CalendarEvent): string {
   return tone
 }
 
+/** What stands in a chip, and what there is no room for. */
 export function labelOf(event: CalendarEvent, zone: string, movable: boolean): string {
-  const parts = [
-    `${wallOf(new Date(event.at), zone).slice(11)} ${event.title}${event.count && event.count > 1 ? ` ×${number(event.count)}` : ''}`,
-    event.detail,
-    event.status && stateName(event.status),
-    (event.late ?? 0) >= LATE_SECONDS && t('{time} late', { time: duration(event.late) }),
-  ]
+  return `${wallOf(new Date(event.at), zone).slice(11)} ${event.title}${event.count && event.count > 1 ? ` ×${number(event.count)}` : ''}, ${told(event, movable)}`
+}
+
+function told(event: CalendarEvent, movable: boolean): string {
+  const parts = [event.detail, event.status && stateName(event.status), (event.late ?? 0) >= LATE_SECONDS && t('{time} late', { time: duration(event.late) })]
   return `${parts.filter(Boolean).join(', ')}${movable ? `. ${t('Press m to move it')}` : ''}`
 }
 
@@ -58,7 +58,6 @@ export function Chip({ event, zone, open, move }: ChipProps) {
         data-past={event.past || undefined}
         data-movable={movable || undefined}
         draggable={movable}
-        aria-label={label}
         onDragStart={(drag) => { drag.dataTransfer.setData('text/plain', event.key); drag.dataTransfer.effectAllowed = 'move' }}
         onClick={() => open(event)}
         onKeyDown={(key) => {
@@ -70,9 +69,10 @@ export function Chip({ event, zone, open, move }: ChipProps) {
         }}
       >
         <Mark size={12} stroke={2.2} className={classes.mark ?? ''} aria-hidden />
-        <span className={classes.time}>{wallOf(new Date(event.at), zone).slice(11)}</span>
-        <span className={classes.name}>{event.title}</span>
+        <span className={classes.time}>{wallOf(new Date(event.at), zone).slice(11)}</span>{' '}
+        <span className={classes.name}>{event.title}</span>{' '}
         {event.count && event.count > 1 ? <span className={classes.times}>×{number(event.count)}</span> : null}
+        <span className="hidden-label">, {told(event, movable)}</span>
       </button>
     </Tooltip>
   )

@@ -43,7 +43,7 @@ export function Hours({ shown, often, view }: { shown: Shown; often: Often[]; vi
         <div />
         {days.map((cell) => (
           <div key={cell} className={classes.dayHead} data-today={cell === today || undefined} data-past={cell < today || undefined}>
-            {view === 'week' ? <button type="button" onClick={() => go({ view: 'day', day: cell })} aria-label={dayTitle(cell, true)}>{dayTitle(cell)}</button> : dayTitle(cell)}
+            {view === 'week' ? <button type="button" onClick={() => go({ view: 'day', day: cell })}>{dayTitle(cell)}<span className="hidden-label">: {t('Day')}</span></button> : dayTitle(cell)}
             <Change note={notes.get(cell)} short={view === 'week'} />
             {counts.get(cell) && <span className={classes.many} data-failed={counts.get(cell)?.failed || undefined} title={firings(counts.get(cell) ?? { count: 0, failed: 0 })}>{number(counts.get(cell)?.count ?? 0)}</span>}
             <Heat day={cell} counts={counts} days={days} />
@@ -92,8 +92,8 @@ function OftenLines({ often, shown, view }: { often: Often[]; shown: Shown; view
   const lines = all || often.length <= LINES + 1 ? often : often.slice(0, LINES)
   const names = view === 'day' ? HOURS.map((hour) => `${shown.days[0]}T${hour}`) : shown.days
   return (
-    <div className={classes.often} role="list" aria-label={t('What fires often')}>
-      {lines.map((line) => <OftenLine key={line.key} line={line} names={names} open={shown.open} />)}
+    <div className={classes.often}>
+      <div className={classes.lines} role="list" aria-label={t('What fires often')}>{lines.map((line) => <OftenLine key={line.key} line={line} names={names} open={shown.open} />)}</div>
       {often.length > lines.length && <Button variant="subtle" color="gray" size="compact-xs" onClick={() => setAll(true)}>{tn('{count} more job that fires often', '{count} more jobs that fire often', often.length - lines.length)}</Button>}
       {all && often.length > LINES + 1 && <Button variant="subtle" color="gray" size="compact-xs" onClick={() => setAll(false)}>{t('Show less')}</Button>}
     </div>
@@ -110,11 +110,11 @@ function OftenLine({ line, names, open }: { line: Often; names: string[]; open: 
           return <i key={name} data-strength={strength(cell.count, highest)} data-failed={cell.failed || undefined} />
         })}
       </div>
-      <button type="button" className={classes.lineText} onClick={() => open(line.event)} aria-label={`${line.title}, ${line.schedule ?? ''}, ${firings(line)}`}>
-        <span className={classes.name}>{line.title}</span>
-        {line.schedule && <code>{line.schedule}</code>}
+      <button type="button" className={classes.lineText} onClick={() => open(line.event)}>
+        <span className={classes.name}>{line.title}</span>{' '}
+        {line.schedule && <code>{line.schedule}</code>}{' '}
         <span className={classes.space} />
-        {line.failed > 0 && <span className="bad">{t('{count} failed', { count: number(line.failed) })}</span>}
+        {line.failed > 0 && <span className="bad">{t('{count} failed', { count: number(line.failed) })}</span>}{' '}
         <span className={classes.lineCount}>×{number(line.count)}</span>
       </button>
     </div>
