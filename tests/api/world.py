@@ -35,7 +35,8 @@ LINES = "application/x-ndjson"
 #: Ids that Sexton gives, by the path parameter that they are for: none has the same one in two namespaces.
 GIVEN = {
     "job", "run", "dead", "key", "schedule", "release", "item", "feed", "notification", "campaign",
-    "notification_schedule", "worker", "namespace", "inbox_token", "feed_token", "link_token",
+    "calendar_feed", "calendar_token", "notification_schedule", "worker", "namespace", "inbox_token",
+    "feed_token", "link_token",
 }  # fmt: skip
 #: Of no namespace.
 OF_NONE = ("node", "session")
@@ -132,6 +133,8 @@ def kinds_of(one: Operation) -> dict[str, str]:
 
 
 def _kind(one: Operation, name: str) -> str:
+    if name == "token" and one.path.startswith("/calendar"):
+        return "calendar_token"
     if name == "token":
         return (
             f"{one.path.split('/')[2 if one.path.startswith('/content') else 1].rstrip('s')}_token".replace(
@@ -409,6 +412,8 @@ MAKERS: dict[str, Callable[[World], Awaitable[str]]] = {
     "item": _item,
     "feed": made("create_content_feed", "feed_id"),
     "feed_token": made("create_content_feed", "token"),
+    "calendar_feed": made("create_feed_of_calendar", "feed_id"),
+    "calendar_token": made("create_feed_of_calendar", "token"),
     "adapter": named("adapter"),
     "user_id": named("user_id"),
     "template_id": named("template_id"),

@@ -201,6 +201,23 @@ export interface CalendarEntry {
   next_at: string | null
   occurrences: number | null
 }
+export interface CalendarFeedSpec {
+  name?: string
+  kinds?: ("campaigns" | "content" | "jobs")[]
+  label?: string | null
+  timezone?: string
+}
+export interface CalendarFeedView {
+  feed_id: string
+  name: string
+  kinds: string[]
+  label: string | null
+  timezone: string
+  created_by: string
+  created_at: string
+  revoked_by: string | null
+  revoked_at: string | null
+}
 export interface CallerView {
   name: string
   method: "key" | "link" | "openid" | "owner"
@@ -1057,6 +1074,19 @@ export interface NamespaceView {
   created_at: string
   quotas: Quotas
   used: NamespaceUse | null
+}
+export interface NewCalendarFeed {
+  feed_id: string
+  name: string
+  kinds: string[]
+  label: string | null
+  timezone: string
+  created_by: string
+  created_at: string
+  revoked_by: string | null
+  revoked_at: string | null
+  token: string
+  path: string
 }
 export interface NewFeed {
   feed_id: string
@@ -3346,9 +3376,33 @@ export interface Operations {
   }
   'GET /calendar': {
     path: null
-    query: { start?: string; end?: string; timezone?: string | null; kinds?: string }
+    query: { start?: string; end?: string; timezone?: string | null; kinds?: string; label?: string | null }
     body: null
     answer: Agenda
+  }
+  'POST /calendar/feeds': {
+    path: null
+    query: null
+    body: CalendarFeedSpec
+    answer: NewCalendarFeed
+  }
+  'GET /calendar/feeds': {
+    path: null
+    query: { limit?: number; cursor?: string | null }
+    body: null
+    answer: CalendarFeedView[]
+  }
+  'POST /calendar/feeds/{calendar_feed}/revoke': {
+    path: { calendar_feed: string }
+    query: null
+    body: null
+    answer: CalendarFeedView
+  }
+  'GET /calendar/feeds/{token}/calendar.ics': {
+    path: { token: string }
+    query: null
+    body: null
+    answer: string
   }
   'GET /export/jobs': {
     path: null

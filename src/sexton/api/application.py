@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from litestar import Litestar
 from litestar.types import ControllerRouterHandler, Scope
 
-from sexton.api.console import agenda, events, exports, overview, pages, playground, search
+from sexton.api.console import agenda, calendar_feeds, events, exports, overview, pages, playground, search
 from sexton.api.content import adapters
 from sexton.api.content import bulk as content_import
 from sexton.api.content import feeds as content_feeds
@@ -77,6 +77,7 @@ MODULES = (
     audit,
     overview,
     agenda,
+    calendar_feeds,
     exports,
     search,
     playground,

@@ -43,6 +43,7 @@ PATH_PARAMETERS = {
     "session": "The session's id, `s_…`.",
     "worker": "The worker's id, `n_…`.",
     "feed": "The feed's id, `f_…`.",
+    "calendar_feed": "The feed's id, `cf_…`.",
     "provider": "The provider's name.",
     "channel": "The channel: email, sms, push, …",
     "address": "The address.",

@@ -236,6 +236,18 @@ GROUPS = {
             ),
         },
     ),
+    "calendar": Group(
+        "Give your own calendar what is planned.",
+        {
+            "feeds": Command("runs.calendar:feeds", "List feeds of the calendar, without their addresses."),
+            "add-feed": Command(
+                "runs.calendar:add_feed", "Make a feed of what is planned: an address for your own calendar."
+            ),
+            "revoke-feed": Command(
+                "runs.calendar:revoke_feed", "Revoke a feed of the calendar: its address answers no more."
+            ),
+        },
+    ),
     "targets": Group(
         "Try out what runs do.",
         {

@@ -10,6 +10,7 @@ times that is, by arithmetic: else it would take the room of all others.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from itertools import islice, product
@@ -21,6 +22,7 @@ from asyncpg import Record
 from sexton import clock
 from sexton.errors import InvalidField, SextonError
 from sexton.jobs.clock_change import ClockChange, clock_changes
+from sexton.jobs.filter import JobFilter
 from sexton.jobs.planning import schedule_of
 from sexton.model import encode_id
 from sexton.postgres.transaction import Context, query
@@ -94,11 +96,13 @@ async def read_agenda(
     end: datetime,
     timezone: str = "UTC",
     *,
+    label: str | None = None,
     others: Sequence[str] = (),
     ahead: PlannedHours | None = None,
 ) -> Agenda:
     """The jobs of the namespace between two instants, but for those with targets of these `others`: products
-    show them as what they are of. `ahead` remembers what schedules do, from one call to the next."""
+    show them as what they are of. With `label`, `name` or `name=value`, only jobs that have it. `ahead`
+    remembers what schedules do, from one call to the next."""
     if end <= start:
         raise InvalidField("bad_range", "end is not after start", field="end", hint="give a later time")
     if end - start > LONGEST_RANGE:
@@ -108,15 +112,22 @@ async def read_agenda(
     now = await context.time()
     hours = _Hours()
     entries: list[AgendaEntry] = []
-    complete = True
+    jobs = None if label is None else await _labelled(context, label, others)
+    complete = jobs is None or len(jobs) <= MOST_ENTRIES
     if start < now:
-        complete = await _happened(context, start, min(end, now), others, entries, hours)
-    if end > now:
-        reach = max(start, now), end
-        complete = (
-            await _planned(context, reach, timezone, others, entries, hours, ahead or PlannedHours())
-            and complete
+        past = start, min(end, now)
+        all_named = (
+            await _happened(context, past, others, entries, hours)
+            if jobs is None
+            else await _happened_of(context, past, jobs[:MOST_ENTRIES], entries, hours)
         )
+        complete = complete and all_named
+    if end > now:
+        reach, few = (max(start, now), end), None if jobs is None else jobs[:MOST_ENTRIES]
+        all_named = await _planned(
+            context, reach, timezone, others, few, entries, hours, ahead or PlannedHours()
+        )
+        complete = complete and all_named
     entries.sort(key=lambda each: each.at)
     return Agenda(
         start=start,
@@ -154,15 +165,47 @@ class _Hours:
         ]
 
 
+async def _labelled(context: Context, label: str, others: Sequence[str]) -> list[int]:
+    """The jobs with a label; one more than are named, if there are more."""
+    chosen = JobFilter(label=label).parameters()
+    rows = await context.fetch(
+        "jobs/list_labelled",
+        namespace=context.namespace,
+        label=chosen["label"],
+        labels=chosen["labels"],
+        others=others,
+        most=MOST_ENTRIES + 1,
+    )
+    return [row["id"] for row in rows]
+
+
+async def _happened_of(
+    context: Context,
+    reach: tuple[datetime, datetime],
+    jobs: Sequence[int],
+    entries: list[AgendaEntry],
+    hours: _Hours,
+) -> bool:
+    """What is over of these jobs, the latest of each; whether all of it is named."""
+    most = max(1, min(MOST_TIMES_NAMED, MOST_ENTRIES // max(1, len(jobs))))
+    start, end = reach
+    rows = await context.fetch("reading/list_happened_of", jobs=jobs, start=start, end=end, most=most)
+    for row in rows:
+        failed = row["status"] in ("dead", "expired")
+        hours.add([row["scheduled_at"]], row["occurrences"] or 1, int(failed))
+    entries += map(_ended, rows)
+    return max(Counter(row["job_id"] for row in rows).values(), default=0) < most
+
+
 async def _happened(
     context: Context,
-    start: datetime,
-    end: datetime,
+    reach: tuple[datetime, datetime],
     others: Sequence[str],
     entries: list[AgendaEntry],
     hours: _Hours,
 ) -> bool:
     """What is over; whether all of it is named."""
+    start, end = reach
     first = start.replace(minute=0, second=0, microsecond=0)
     for row in await context.fetch("activity/by_hour", namespace=context.namespace, start=first, end=end):
         hours.add([row["hour"]], row["count"], row["failed"])
@@ -197,6 +240,7 @@ async def _worth_naming(
         "jobs/list_planned",
         namespace=context.namespace,
         end=await context.time() + FAR,
+        jobs=None,
         others=others,
         most=MOST_ENTRIES + 1,
     )
@@ -240,14 +284,20 @@ async def _planned(
     reach: tuple[datetime, datetime],
     timezone: str,
     others: Sequence[str],
+    jobs: Sequence[int] | None,
     entries: list[AgendaEntry],
     hours: _Hours,
     ahead: PlannedHours,
 ) -> bool:
-    """What is to come; whether all of it is named."""
+    """What is to come, of these jobs or of all; whether all of it is named."""
     start, end = reach
     rows = await context.fetch(
-        "jobs/list_planned", namespace=context.namespace, end=end, others=others, most=MOST_ENTRIES + 1
+        "jobs/list_planned",
+        namespace=context.namespace,
+        end=end,
+        jobs=jobs,
+        others=others,
+        most=MOST_ENTRIES + 1,
     )
     if len(rows) > MOST_ENTRIES:
         found_hours, estimated = await ahead.count(context, start, end, others, read=_schedule, times=_times)
@@ -260,26 +310,26 @@ async def _planned(
         alike.setdefault((row["timing_key"], row["scheduled_at"], row["runs_left"]), []).append(row)
     began, found, complete, done = clock.monotonic(), _Hours(), True, 0
     # Those that are due late fire seldom: they come first, and have room and time for sure.
-    for (_, scheduled_at, runs_left), jobs in sorted(
+    for (_, scheduled_at, runs_left), same in sorted(
         alike.items(), key=lambda each: each[0][1], reverse=True
     ):
         if done and clock.monotonic() - began > WORK_SECONDS:
             hours.estimated, complete = True, False
             break
-        schedule = _schedule(dict(jobs[0]))
-        done += len(jobs)
+        schedule = _schedule(dict(same[0]))
+        done += len(same)
         room = max(0, MOST_ENTRIES + 1 - len(entries))
         named = None if runs_left is not None else _by_hour(schedule, scheduled_at, start, end, timezone)
         if named is None:
             times = _times(schedule, scheduled_at, start, end, runs_left)
-            found.add(times, len(jobs))
+            found.add(times, len(same))
             named = _named(times, timezone)
         else:
             for at, count in named:
-                found.add([at], len(jobs) * count)
+                found.add([at], len(same) * count)
             named = _few(named, timezone)
-        complete = complete and len(named) * len(jobs) <= room
-        entries += [_upcoming(row, at, count) for row, (at, count) in islice(product(jobs, named), room)]
+        complete = complete and len(named) * len(same) <= room
+        entries += [_upcoming(row, at, count) for row, (at, count) in islice(product(same, named), room)]
         await clock.sleep(0)
     hours.plus(found, len(rows) / done if done else 1.0)
     return complete

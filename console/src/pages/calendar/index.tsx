@@ -1,6 +1,7 @@
 /** Everything that is planned, from the code that fires, and what happened. */
-import { Alert, Button, Chip, Group, Modal } from '@mantine/core'
-import { IconCalendarPlus } from '@tabler/icons-react'
+import { Alert, Button, Chip, Group, TextInput } from '@mantine/core'
+import { useDebouncedCallback } from '@mantine/hooks'
+import { IconCalendarPlus, IconTag } from '@tabler/icons-react'
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
 import { useNavigate, useSearchParams } from 'react-router'
@@ -12,11 +13,11 @@ import { Calendar, type CalendarEvent } from '@/parts/calendar/Calendar'
 import { addDays, daysOf, instantOf } from '@/parts/calendar/days'
 import { Move } from '@/parts/calendar/Move'
 import { useCalendar } from '@/parts/calendar/useCalendar'
-import { Code } from '@/parts/Copy'
 import { dayOf, wallOf } from '@/parts/instant'
 import { tellUndo } from '@/parts/notify'
 import { Failure, Page } from '@/parts/Page'
 import classes from './CalendarPage.module.css'
+import { Subscribe } from './Subscribe'
 
 type Entry = CalendarEvent & { item: AgendaEntry }
 const NONE: never[] = []
@@ -49,12 +50,15 @@ export default function CalendarPage() {
   const [moving, setMoving] = useState<{ event: Entry; local: string | null } | null>(null)
   const [subscribing, setSubscribing] = useState(false)
   const kinds = (search.get('kinds') ?? 'jobs,content,campaigns').split(',').filter(Boolean)
+  const label = search.get('label') ?? ''
+  const set = (name: string, value: string) => setSearch((before) => { const next = new URLSearchParams(before); if (value || name === 'kinds') next.set(name, value); else next.delete(name); return next }, { replace: true })
+  const setLabel = useDebouncedCallback((value: string) => set('label', value.trim()), 300)
   const days = daysOf(view, day)
   const start = instantOf(`${days[0]}T00:00`, zone)
   const end = instantOf(`${addDays(days.at(-1) ?? day, 1)}T00:00`, zone)
   const asked = useQuery({
-    queryKey: ['calendar', start, end, zone, kinds.join()],
-    queryFn: ({ signal }) => call('GET /calendar', { query: { start, end, timezone: zone, kinds: kinds.join(',') }, signal }),
+    queryKey: ['calendar', start, end, zone, kinds.join(), label],
+    queryFn: ({ signal }) => call('GET /calendar', { query: { start, end, timezone: zone, kinds: kinds.join(','), label: label || null }, signal }),
     placeholderData: keepPreviousData,
     enabled: kinds.length > 0,
   })
@@ -93,34 +97,16 @@ export default function CalendarPage() {
         open={open}
         {...(session.may('operator') ? { move: (event: CalendarEvent, local: string | null) => setMoving({ event: event as Entry, local }) } : {})}
         right={
-          <Chip.Group multiple value={kinds} onChange={(value) => setSearch((before) => { const next = new URLSearchParams(before); next.set('kinds', value.join(',')); return next }, { replace: true })}>
-            <Group gap={4}>{[['jobs', t('Jobs')], ['content', t('Content')], ['campaigns', t('Campaigns')]].map(([value = '', label]) => <Chip key={value} value={value} size="xs" variant="light">{label}</Chip>)}</Group>
+          <Chip.Group multiple value={kinds} onChange={(value) => set('kinds', value.join(','))}>
+            <Group gap={4}>
+              {kinds.includes('jobs') && <TextInput aria-label={t('Label of jobs: name=value')} placeholder={t('Label of jobs: name=value')} leftSection={<IconTag size={13} />} defaultValue={label} onChange={(event) => setLabel(event.currentTarget.value)} w={180} size="xs" />}
+              {[['jobs', t('Jobs')], ['content', t('Content')], ['campaigns', t('Campaigns')]].map(([value = '', name]) => <Chip key={value} value={value} size="xs" variant="light">{name}</Chip>)}
+            </Group>
           </Chip.Group>
         }
       />
       {moving && <Move event={moving.event} local={moving.local} zone={zone} close={() => setMoving(null)} act={(local, force) => act(moving.event, local, force)} />}
-      {subscribing && <Subscribe close={() => setSubscribing(false)} />}
+      {subscribing && <Subscribe kinds={kinds} label={label} close={() => setSubscribing(false)} />}
     </Page>
-  )
-}
-
-function Subscribe({ close }: { close: () => void }) {
-  const session = useSession()
-  const [path, setPath] = useState<string | null>(null)
-  const [error, setError] = useState<unknown>(null)
-  const make = async () => {
-    try {
-      const made = await call('POST /content/feeds', { body: { name: t('Calendar of {name}', { name: session.caller.name }) } })
-      setPath(location.origin + made.path)
-    } catch (failure) {
-      setError(failure)
-    }
-  }
-  return (
-    <Modal opened onClose={close} title={<strong>{t('Subscribe as iCalendar')}</strong>}>
-      <p className="quiet">{t('An address that calendar programs read. Whoever has it can see the titles and times of planned content, and nothing else; it can be revoked.')}</p>
-      {path ? <Code>{path}</Code> : <Button mt="md" onClick={() => void make()} disabled={!session.may('editor')}>{t('Make an address')}</Button>}
-      {error !== null && <Failure error={error} />}
-    </Modal>
   )
 }

@@ -13,10 +13,10 @@ from sexton.errors import InvalidField
 from sexton.notifications.campaigns.calendar import list_campaign_times
 from sexton.notifications.kind import NotificationKind
 from sexton.runs.agenda import MOST_ENTRIES, Agenda, AgendaEntry, read_agenda
+from sexton.runs.feed_spec import KINDS
 
 # Kinds of target whose jobs are shown as what they are of.
 PRODUCTS = (ContentKind.name, NotificationKind.name)
-KINDS = ("jobs", "content", "campaigns")
 PAGE = 1000
 EXAMPLE: dict[str, Any] = {
     "start": "2026-06-01T00:00:00Z",
@@ -55,7 +55,7 @@ async def get_calendar(call: Call) -> Answer:
     happened: jobs, planned actions, releases and campaigns. Up to 2,000 entries by name; beyond that how much
     there is in each hour, and of what is over the failures and the jobs that fire seldom. A job that fires
     often has one entry for each hour or day, with their `count`. `movable`: a job for one instant
-    (POST /jobs/{job}/reschedule) or a planned action."""
+    (POST /jobs/{job}/reschedule) or a planned action. `label` is for jobs alone."""
     query = call.query(AgendaQuery)
     start, end = read_range(query.start, query.end, query.timezone)
     wanted = {each.strip() for each in query.kinds.split(",")}
@@ -64,7 +64,13 @@ async def get_calendar(call: Call) -> Answer:
         raise InvalidField("bad_value", f"kinds: there is no {kind}", field="kinds", hint=hint)
     zone = query.timezone or "UTC"
     found = await read_agenda(
-        call.reading, start, end, zone, others=PRODUCTS, ahead=call.services.planned_hours
+        call.reading,
+        start,
+        end,
+        zone,
+        label=query.label,
+        others=PRODUCTS,
+        ahead=call.services.planned_hours,
     )
     entries = found.entries if "jobs" in wanted else []
     complete = found.complete or "jobs" not in wanted

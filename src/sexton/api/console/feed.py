@@ -44,6 +44,7 @@ KIND_OF_ACTIONS: dict[str, Kind] = {
     "run": "runs", "runs": "runs", "dead": "dead", "queue": "queues",
     "node": "cluster", "shards": "cluster", "partition": "cluster", "setting": "cluster",
     "content": "content", "release": "content", "adapter": "content", "feed": "content",
+    "calendar_feed": "access",
     "key": "access", "namespace": "access", "session": "access", "secret": "access", "secrets": "access",
     "webhook_secret": "access", "sign_in_link": "access", "audit": "access",
 }  # fmt: skip

@@ -7,9 +7,10 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from sexton.api.jobs.routes import JobChoice
-from sexton.api.route import Query, Route
+from sexton.api.route import Cursor, Limit, Query, Route
 from sexton.api.runs.routes import DeadReason, RunChoice
 from sexton.jobs.playground import ExplainRequest
+from sexton.runs.feed_spec import CalendarFeedSpec
 from sexton.security.role import Role
 
 
@@ -54,6 +55,14 @@ class AgendaQuery(Query, frozen=True, kw_only=True):
     kinds: Annotated[
         str, Meta(description="What to show: jobs, content, campaigns; several with commas.")
     ] = "jobs,content,campaigns"
+    label: Annotated[
+        str | None, Meta(description="Of jobs, only those with this label: `name` or `name=value`.")
+    ] = None
+
+
+class CalendarFeedsQuery(Query, frozen=True, kw_only=True):
+    limit: Limit = 100
+    cursor: Cursor = None
 
 
 GET_EVENTS = Route("GET", "/events", "console", "Follow what happens", Role.VIEWER, query=EventsQuery)
@@ -71,6 +80,19 @@ GET_JOB_FIGURES = Route(
 )
 GET_CALENDAR = Route(
     "GET", "/calendar", "console", "Show what is planned and what happened", Role.VIEWER, query=AgendaQuery
+)
+CREATE_CALENDAR_FEED = Route(
+    "POST", "/calendar/feeds", "console", "Make a feed of the calendar", Role.EDITOR, body=CalendarFeedSpec,
+    body_optional=True,
+)  # fmt: skip
+LIST_CALENDAR_FEEDS = Route(
+    "GET", "/calendar/feeds", "console", "List feeds of the calendar", Role.VIEWER, query=CalendarFeedsQuery
+)
+REVOKE_CALENDAR_FEED = Route(
+    "POST", "/calendar/feeds/{calendar_feed}/revoke", "console", "Revoke a feed of the calendar", Role.EDITOR
+)
+READ_CALENDAR_FEED = Route(
+    "GET", "/calendar/feeds/{token}/calendar.ics", "console", "Read a feed of the calendar", None
 )
 LIST_WORKERS = Route("GET", "/workers", "console", "List the workers of the namespace", Role.VIEWER)
 LIST_BACKLOG = Route("GET", "/backlog", "console", "Show what waits for a worker", Role.VIEWER)

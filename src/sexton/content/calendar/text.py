@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from sexton import __version__
@@ -10,14 +11,18 @@ from sexton.content.calendar.calendar import CalendarEntry
 # Octets of a line, without its end.
 LONGEST_LINE = 75
 REFRESH = "PT15M"
+DESCRIPTIONS = ("X-WR-CALDESC", "DESCRIPTION")
 MARKS = {"done": "✓", "failed": "✗", "skipped": "–", "processing": "…"}
 
 
 class CalendarText:
-    """Lines in the making."""
+    """A calendar in the making; `about` describes it, and `size` is that of its events in bytes."""
 
-    def __init__(self, name: str) -> None:
-        self._lines = [
+    def __init__(self, name: str, about: str | None = None) -> None:
+        self.about = about
+        self.size = 0
+        self._events: list[bytes] = []
+        self._head = [
             "BEGIN:VCALENDAR",
             "VERSION:2.0",
             f"PRODID:-//Sexton//Sexton {__version__}//EN",
@@ -35,8 +40,7 @@ class CalendarText:
             about.append(f"version {entry.version}")
         about += [text for text in (entry.last_error, entry.note) if text]
         mark = f"{MARKS[entry.status]} " if entry.status in MARKS else ""
-        self._lines += [
-            "BEGIN:VEVENT",
+        lines = [
             f"UID:{_uid(entry)}",
             f"DTSTAMP:{stamp(entry.created_at)}",
             f"SEQUENCE:{entry.revision - 1}",
@@ -45,12 +49,19 @@ class CalendarText:
             f"DESCRIPTION:{escaped(chr(10).join(about))}",
             f"CATEGORIES:{escaped(entry.action)},{escaped(entry.entity_type)}",
             f"STATUS:{'CANCELLED' if entry.status in ('cancelled', 'skipped') else 'CONFIRMED'}",
-            "TRANSP:TRANSPARENT",
-            "END:VEVENT",
         ]
+        self.event(lines)
+
+    def event(self, lines: Iterable[str]) -> None:
+        """Add an event of these lines."""
+        event = b"".join(map(folded, ("BEGIN:VEVENT", *lines, "TRANSP:TRANSPARENT", "END:VEVENT")))
+        self._events.append(event)
+        self.size += len(event)
 
     def encoded(self) -> bytes:
-        return b"".join(folded(line) for line in (*self._lines, "END:VCALENDAR"))
+        about = [] if self.about is None else [f"{name}:{escaped(self.about)}" for name in DESCRIPTIONS]
+        head = map(folded, (*self._head, *about))
+        return b"".join((*head, *self._events, folded("END:VCALENDAR")))
 
 
 def _uid(entry: CalendarEntry) -> str:

@@ -384,6 +384,23 @@ create table sexton.activity_mark (
     through timestamptz not null
 );
 
+-- Addresses where people's own calendars read what is planned. The secret in the address is not here, only its hash under the cluster's own key.
+create table sexton.calendar_feeds (
+    id bigint generated always as identity primary key,
+    namespace text collate "C" not null,
+    name text not null,
+    kinds text[] not null,      -- jobs, content, campaigns
+    label text,                 -- null: jobs with any labels
+    timezone text not null,
+    hash bytea not null unique,
+    created_by text not null,
+    created_at timestamptz not null,
+    revoked_by text,
+    revoked_at timestamptz
+);
+
+create index calendar_feeds_namespace on sexton.calendar_feeds (namespace, id);
+
 -- Tries that failed. A first-try success has no row here.
 create table sexton.attempts (
     recorded_at timestamptz not null default clock_timestamp(),

@@ -1,4 +1,4 @@
--- Jobs of a namespace that are due before :end, with what it takes to work out their times; of the kinds of target that are no product's own.
+-- Jobs of a namespace (or of :jobs) that are due before :end, with what it takes to work out their times; of the kinds of target that are no product's own.
 select job.id, job.name, job.kind, job.schedule, job.timezone, job.anchor, job.options, job.moved, job.timing_key, job.status, job.revision,
     timer.scheduled_at, timer.due_at, case when timer.max_runs is not null then timer.max_runs - timer.fired_count end as runs_left
 from (
@@ -8,6 +8,7 @@ from (
         and timer.lane = any (array(
             select id from sexton.lanes where namespace = :namespace and target <> all (:others::text[])
         ))
+        and (:jobs::bigint[] is null or timer.job_id = any (:jobs))
     limit :most
 ) as timer
 join sexton.jobs as job on job.id = timer.job_id
