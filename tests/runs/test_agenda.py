@@ -63,6 +63,17 @@ async def test_where_there_are_many_it_is_told_by_the_hour(
     assert [hour.count for hour in shown.density] == [5] * 24 * 7
 
 
+async def test_few_schedules_are_worked_out_however_busy_the_machine_is(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agenda, "WORK_SECONDS", 0.0)
+    for number in range(5):
+        await make(database, f"hourly {number}", f"{number} * * * *")
+    assert not (await ahead(database)).estimated
+    monkeypatch.setattr(agenda, "ALWAYS_WORKED_OUT", 3)
+    assert (await ahead(database)).estimated
+
+
 async def test_of_very_many_timers_a_part_stands_for_all(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -51,6 +51,20 @@ async def test_an_ended_run_is_followed_from_its_nominal_time_to_its_end(databas
     assert (run.due_at, run.fired_at) == (NOW, NOW + 2 * SECOND)
 
 
+async def test_a_run_that_its_handler_put_off_has_not_failed(database: Database) -> None:
+    store = Store(database)
+    number = await store.run(fired_at=NOW)
+    await store.execute(
+        """insert into sexton.attempts (recorded_at, run_id, attempt, started_at, finished_at, outcome)
+        values ($1, $2, 1, $1, $3, 'snoozed')""",
+        NOW,
+        number,
+        NOW + SECOND,
+    )
+    run = await get_run(Context(database, now=NOW + 10 * SECOND), number)
+    assert [(each.from_, each.to) for each in run.waits][-2:] == [("started", "snoozed"), ("snoozed", "now")]
+
+
 async def test_a_live_run_says_what_it_waits_for(database: Database) -> None:
     store = Store(database)
     number = await store.run(fired_at=NOW)

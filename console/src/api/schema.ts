@@ -1835,8 +1835,8 @@ export interface RunView {
   revision: number | null
 }
 export interface RunWait {
-  from: "due" | "failed" | "finished" | "fired" | "nominal" | "now" | "started"
-  to: "due" | "failed" | "finished" | "fired" | "nominal" | "now" | "started"
+  from: "due" | "failed" | "finished" | "fired" | "nominal" | "now" | "snoozed" | "started"
+  to: "due" | "failed" | "finished" | "fired" | "nominal" | "now" | "snoozed" | "started"
   at: string
   seconds: number
   cause: string | null

@@ -165,6 +165,8 @@ const de: Readonly<Record<string, string>> = {
   'Export what matches': 'Exportieren, was passt',
   'Facts': 'Fakten',
   'Failed': 'Fehlgeschlagen',
+  'Put off': 'Aufgeschoben',
+  'until it was to go on': 'bis es weitergehen sollte',
   'Failed tries': 'Fehlversuche',
   'It is shown this once': 'Sie wird nur dieses eine Mal gezeigt',
   'Label of jobs: name=value': 'Label von Jobs: name=wert',

@@ -10,7 +10,7 @@ import msgspec
 from sexton.refusal import about
 
 LOG_LINES = 1000
-Moment = Literal["nominal", "due", "fired", "started", "failed", "finished", "now"]
+Moment = Literal["nominal", "due", "fired", "started", "failed", "snoozed", "finished", "now"]
 
 
 class RunView(msgspec.Struct, frozen=True, kw_only=True):

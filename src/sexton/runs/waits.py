@@ -21,8 +21,9 @@ def waits_of(
     waiting_for: str | None = None,
     now: datetime | None = None,
 ) -> list[RunWait]:
-    """Nominal → due → fired → started → … → finished. Each attempt that failed is a start and an end. `now`
-    is for a run that is live: what it waits for, or that it is being carried out."""
+    """Nominal → due → fired → started → … → finished. Each attempt that failed, or that its
+    handler put off, is a start and an end. `now` is for a run that is live: what it waits for, or that it is
+    being carried out."""
     moments: list[tuple[Moment, datetime]] = [("nominal", run.scheduled_at), ("due", due_at)]
     if fired_at is not None:
         moments.append(("fired", fired_at))
@@ -30,7 +31,8 @@ def waits_of(
         if attempt.started_at is not None:
             moments.append(("started", attempt.started_at))
         if attempt.finished_at is not None and attempt.outcome != run.status:
-            moments.append(("failed", attempt.finished_at))
+            ended: Moment = "snoozed" if attempt.outcome == "snoozed" else "failed"
+            moments.append((ended, attempt.finished_at))
     if run.finished_at is not None:
         moments.append(("finished", run.finished_at))
     elif now is not None:
@@ -55,6 +57,8 @@ def _cause(run: RunView, before: Moment, after: Moment, seconds: float) -> str |
             return "no worker had a free slot, or its queue was paused or limited"
         case "failed", "started":
             return "the pause before the next attempt"
+        case "snoozed", "started":
+            return "its handler put it off"
         case _, "finished" if run.status in ("cancelled", "expired"):
             return run.reason or run.status
     return None

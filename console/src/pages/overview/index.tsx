@@ -14,7 +14,7 @@ import { duration, shortly } from '@/parts/instant'
 import { Answer, Page, Panel } from '@/parts/Page'
 import { Spark } from '@/parts/Spark'
 import { Status } from '@/parts/Status'
-import { Time, useNow } from '@/parts/Time'
+import { useNow } from '@/parts/Time'
 import classes from './Overview.module.css'
 
 export default function Overview() {
@@ -54,7 +54,7 @@ function Verdict({ data }: { data: Figures }) {
         <Sign size={26} aria-hidden />
         <div>
           <strong>{title}</strong>
-          <span className="quiet">{tone === 'good' ? t('Nodes, shards, queues and the last hour were looked at.') : t('Each line leads to what it is about.')} <Time at={data.at} /></span>
+          <span className="quiet">{tone === 'good' ? t('Nodes, shards, queues and the last hour were looked at.') : t('Each line leads to what it is about.')}</span>
         </div>
       </div>
       {items.length > 0 && (

@@ -10,7 +10,7 @@ import classes from './Run.module.css'
 type Told = Pick<RunDetail, 'scheduled_at' | 'status' | 'waits'>
 
 function titleOf(name: string): string {
-  return { nominal: t('Scheduled'), due: t('Due'), fired: t('Fired'), started: t('Started'), failed: t('Failed'), finished: t('Finished'), now: t('Now') }[name] ?? name
+  return { nominal: t('Scheduled'), due: t('Due'), fired: t('Fired'), started: t('Started'), failed: t('Failed'), snoozed: t('Put off'), finished: t('Finished'), now: t('Now') }[name] ?? name
 }
 
 /** “4.2 s: no free slot”, or what was done in that time. */
@@ -23,6 +23,7 @@ function spanText(span: Span): string {
 function quietCause(span: Span): string {
   if (span.from === 'nominal') return t('its own offset')
   if (span.to === 'fired') return t('until the scheduler fired it')
+  if (span.from === 'snoozed') return t('until it was to go on')
   if (span.from === 'fired') return t('until a worker took it')
   return t('waiting')
 }
