@@ -49,6 +49,12 @@ export class ApiError extends Error {
 /** No answer came: the network or the server is away. */
 export class Unreachable extends Error {}
 
+/** An answer may be so old: many consoles ask the same when something has changed, and share the answer. */
+const SHARED_SECONDS = 2
+/** After a change of one's own answers are one's own for so long. */
+const OWN_MS = 5000
+let changedAt = -Infinity
+
 const session = { namespace: null as string | null, csrf: null as string | null }
 
 export function setSession(change: { namespace?: string | null; csrf?: string | null }): void {
@@ -113,6 +119,7 @@ export function headersOf(extra: Extra, method: string): Record<string, string> 
   const namespace = extra.namespace ?? session.namespace
   if (namespace) headers['Sexton-Namespace'] = namespace
   if (method !== 'GET' && session.csrf) headers['X-CSRF-Token'] = session.csrf
+  if (method === 'GET' && performance.now() - changedAt > OWN_MS) headers['Cache-Control'] = `max-age=${SHARED_SECONDS}`
   if (extra.reason) headers['Sexton-Reason'] = encodeURIComponent(extra.reason)
   if (extra.revision !== undefined) headers['If-Match'] = `"${extra.revision}"`
   if (extra.idempotencyKey) headers['Idempotency-Key'] = extra.idempotencyKey
@@ -137,6 +144,7 @@ async function send<N extends Name>(name: N, options: Options<N>): Promise<{ tex
     if (given.signal?.aborted) throw error
     throw new Unreachable('The server cannot be reached')
   }
+  if (method !== 'GET') changedAt = performance.now()
   const text = await response.text()
   if (!response.ok) throw new ApiError(response.status, problemOf(text))
   return { text, headers: response.headers }

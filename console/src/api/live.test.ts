@@ -30,6 +30,25 @@ describe('server-sent events', () => {
     feed.close()
   })
 
+  it('read a list of jobs again if it shows one whose runs have changed', async () => {
+    const queries = new QueryClient()
+    queries.setQueryData(['jobs', 'list', {}], { pages: [{ items: [{ job_id: 'j_7' }] }], pageParams: [null] })
+    const marked = vi.spyOn(queries, 'invalidateQueries')
+    const names = () => marked.mock.calls.map(([filter]) => filter?.queryKey?.[0])
+    let changed: string = 'event: changed\ndata: {"kinds":["runs"],"job_ids":["j_8"]}\n\n'
+    vi.stubGlobal('fetch', () => Promise.resolve(streamed(changed)))
+    const feed = new LiveFeed(queries)
+    feed.open()
+    await vi.waitFor(() => expect(names()).toContain('runs'))
+    expect(names()).not.toContain('jobs')
+    feed.close()
+    changed = 'event: changed\ndata: {"kinds":["runs"],"job_ids":["j_7"]}\n\n'
+    const again = new LiveFeed(queries)
+    again.open()
+    await vi.waitFor(() => expect(names()).toContain('jobs'))
+    again.close()
+  })
+
   it('goes on from the last one after the connection was lost', async () => {
     const asked: (string | undefined)[] = []
     vi.stubGlobal('fetch', (_: string, request: RequestInit) => {

@@ -4,7 +4,7 @@
  * It is read with `fetch`, since `EventSource` can send no headers. Queries are marked as old by the kinds that an event
  * names, at most every two seconds each, and only while the page can be seen.
  */
-import type { QueryClient } from '@tanstack/react-query'
+import type { InfiniteData, QueryClient } from '@tanstack/react-query'
 import { useSyncExternalStore } from 'react'
 import { ApiError, address, headersOf } from './client'
 import type { Overview } from './schema'
@@ -164,13 +164,24 @@ export class LiveFeed {
       this.change({ heardAt: Date.now(), skew: new Date(at).getTime() - Date.now() })
     } else {
       this.change({ heardAt: Date.now() })
-      if (event.name === 'changed') this.mark((JSON.parse(event.data) as Changed).kinds)
+      if (event.name === 'changed') {
+        const changed = JSON.parse(event.data) as Changed
+        this.mark(changed.kinds, this.showsJobs(changed) ? ['jobs'] : [])
+      }
     }
     for (const listener of this.listeners) listener(event)
   }
 
-  private mark(kinds: string[]): void {
-    for (const name of new Set(kinds.flatMap((kind) => QUERIES[kind] ?? [kind]))) {
+  /** Whether a job whose runs have changed is in a list of jobs: a page of some among millions is read again for them only. */
+  private showsJobs({ kinds, job_ids = [] }: Changed): boolean {
+    if (!kinds.includes('runs') || job_ids.length === 0) return false
+    const wanted = new Set(job_ids)
+    return this.queries.getQueriesData<InfiniteData<{ items: { job_id?: string }[] }>>({ queryKey: ['jobs', 'list'] })
+      .some(([, data]) => data?.pages.some((page) => page.items.some((job) => job.job_id !== undefined && wanted.has(job.job_id))))
+  }
+
+  private mark(kinds: string[], more: string[]): void {
+    for (const name of new Set([...kinds.flatMap((kind) => QUERIES[kind] ?? [kind]), ...more])) {
       if (this.waiting.has(name)) continue
       const rest = (this.markedAt.get(name) ?? 0) + REST_MS - Date.now()
       this.waiting.set(name, setTimeout(() => this.refresh(name), Math.max(0, rest)))

@@ -29,6 +29,7 @@ from sexton.api.request_id import request_id_of
 from sexton.api.route import AGENT, REASON_HEADER, Query, Route
 from sexton.api.security.guard import JSON_TYPES, address_of, check_content_type
 from sexton.api.services import WRONG_SIGN_INS, Services
+from sexton.api.shared import accepted_age
 from sexton.errors import InvalidField, NotFound, SextonError, Unavailable
 from sexton.postgres.audit_entry import LONGEST_REASON, Face, Source
 from sexton.postgres.database import Database
@@ -220,6 +221,8 @@ class Operation(Route):
     lists: bool = False
     #: Whether only some may be carried out at a time, as with lists.
     heavy: bool = False
+    #: Whether callers with the same rights may share the answer: see `sexton.api.shared`.
+    shared: bool = False
     errors: tuple[int, ...] = ()
     example: Any = None
     answer_example: Any = None
@@ -316,9 +319,29 @@ async def _respond(
             check_content_type(request, operation.body_types)
     if operation.form:
         services.guard.check_csrf(request, call.form.get("csrf_token", ""))
-    if operation.lists or operation.heavy:
-        return await _respond_at_gate(call)
-    return await _carried_out(call)
+    if operation.shared and services.replica is None and (age := accepted_age(request.headers)):
+        return await _respond_shared(call, age)
+    try:
+        if operation.lists or operation.heavy:
+            return await _respond_at_gate(call)
+        return await _carried_out(call)
+    finally:
+        if operation.method != "GET":
+            services.shared.changed(namespace)
+
+
+async def _respond_shared(call: Call, age: float) -> Response[Any]:
+    """An answer that another caller has got, or is waiting for; from the primary."""
+    operation, request = call.operation, call.request
+
+    async def make() -> StoredAnswer:
+        async with call.services.gate.place(call.caller.credential or address_of(request)):
+            return await _stored(operation, await operation.handler(call))
+
+    rights = frozenset(call.caller.grants.items())
+    question = operation.name, request.scope["path"], request.scope["query_string"], rights
+    stored = await call.services.shared.answer(call.context.namespace, question, age, make)
+    return _response(stored, operation)
 
 
 async def _respond_at_gate(call: Call) -> Response[Any]:

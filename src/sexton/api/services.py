@@ -14,6 +14,7 @@ from sexton.api.database_check import DatabaseCheck
 from sexton.api.security.gate import Gate
 from sexton.api.security.guard import RequestGuard
 from sexton.api.security.limiter import Limiter
+from sexton.api.shared import SharedAnswers
 from sexton.config import Settings
 from sexton.engine.loop import Vital
 from sexton.engine.overview import OverviewReader
@@ -70,6 +71,10 @@ class Services:
     def feed(self) -> Feed:
         """What happens, for all consoles of this process."""
         return Feed(self.database, self.overviews)
+
+    @cached_property
+    def shared(self) -> SharedAnswers:
+        return SharedAnswers(self.feed.told)
 
     @cached_property
     def inboxes(self) -> InboxFeed:

@@ -16,7 +16,15 @@ from sexton.postgres.estimate import MOST_EXACT, total
 from sexton.postgres.transaction import Context, query
 from sexton.printable import counted
 from sexton.refusal import about
-from sexton.runs.activity import MINUTE, Figures, MinuteOfRuns, read_activity
+from sexton.runs.activity import (
+    MINUTE,
+    Activity,
+    Figures,
+    MinuteOfRuns,
+    MinuteRow,
+    read_activity,
+    read_whole,
+)
 from sexton.runs.situation import list_nodes
 from sexton.runs.view import NodeView
 from sexton.runs.words import span
@@ -29,7 +37,7 @@ OVERDUE = timedelta(seconds=5)
 SKEW_MS = 1000
 # Jobs are counted so often: they change slowly, and there may be millions.
 COUNT_JOBS_SECONDS = 10.0
-# Namespaces whose count of jobs is remembered.
+# Namespaces of which something is remembered.
 MOST_REMEMBERED = 1000
 
 
@@ -91,6 +99,7 @@ class OverviewReader:
     def __init__(self) -> None:
         self._jobs: dict[str, tuple[float, dict[str, int], bool]] = {}
         self._fired: set[str] = set()
+        self._past: dict[str, tuple[datetime, list[MinuteRow]]] = {}
 
     async def read(self, context: Context, *, sees_cluster: bool) -> Overview:
         """`sees_cluster`: also what concerns the whole cluster."""
@@ -113,7 +122,7 @@ class OverviewReader:
             by_state[row["state"]] = by_state.get(row["state"], 0) + row["runs"]
             if row["ready"]:
                 queues[row["queue"]] = queues.get(row["queue"], 0) + row["ready"]
-        activity = await read_activity(context, minute - DAY + MINUTE, minute + MINUTE, live=by_state)
+        activity = await self._activity(context, minute, by_state)
         jobs, estimated = await self._count_jobs(context)
         backlog = await get_backlog(context, at, namespace=context.namespace) if queues else []
         whole = await self._cluster(context, at) if sees_cluster else None
@@ -142,6 +151,18 @@ class OverviewReader:
             ],
             first_job_fired=await self._has_fired(context, bool(hour.fired)),
         )
+
+    async def _activity(self, context: Context, minute: datetime, live: dict[str, int]) -> Activity:
+        """The last hour by minute. The day before it is over: it is read once a minute, as a whole."""
+        day, hour = minute - DAY + MINUTE, minute - HOUR + MINUTE
+        known = self._past.get(context.namespace)
+        if known is None or known[0] != minute:
+            if len(self._past) >= MOST_REMEMBERED:
+                self._past.clear()
+            known = minute, await read_whole(context, day, hour)
+            self._past[context.namespace] = known
+        latest = await read_activity(context, hour, minute + MINUTE)
+        return Activity([*known[1], *latest.rows], live)
 
     async def _count_jobs(self, context: Context) -> tuple[dict[str, int], bool]:
         known = self._jobs.get(context.namespace)

@@ -28,6 +28,9 @@ PATIENCE_SECONDS = 60.0
 KEEP_DAYS = 35
 ENDED = ("success", "dead", "cancelled", "expired")
 
+#: Minute, status, step of lateness, how many.
+MinuteRow = tuple[datetime, str, int, int]
+
 
 class Figures(msgspec.Struct, frozen=True, kw_only=True):
     """What happened since an instant: runs by how they ended, and occurrences that were skipped."""
@@ -59,8 +62,7 @@ class MinuteOfRuns(msgspec.Struct, frozen=True, kw_only=True):
 class Activity:
     """What ended and was skipped, by minute, status and lateness."""
 
-    #: (minute, status, step of lateness, how many)
-    rows: Sequence[tuple[datetime, str, int, int]]
+    rows: Sequence[MinuteRow]
     #: Live runs by state.
     live: dict[str, int] = field(default_factory=dict)
 
@@ -85,7 +87,7 @@ class Activity:
 
     def minutes(self, since: datetime, until: datetime) -> list[MinuteOfRuns]:
         """Every minute from one to another, also those in which nothing happened."""
-        by_minute: dict[datetime, list[tuple[datetime, str, int, int]]] = {}
+        by_minute: dict[datetime, list[MinuteRow]] = {}
         for row in self.rows:
             by_minute.setdefault(row[0], []).append(row)
         found, at = [], since
@@ -113,6 +115,12 @@ async def read_activity(
     return Activity([(row["minute"], row["status"], row["late"], row["runs"]) for row in rows], live or {})
 
 
+async def read_whole(context: Context, since: datetime, until: datetime) -> list[MinuteRow]:
+    """The same as if all of it had happened in the first minute: for figures of a long time."""
+    rows = await context.fetch("activity/read_whole", namespace=context.namespace, since=since, until=until)
+    return [(since, row["status"], row["late"], row["runs"]) for row in rows]
+
+
 @command
 async def count_recorded(context: Context, longest: timedelta) -> tuple[timedelta, bool]:
     """Count the next piece of history, at most so much time of it. How much it was, and whether all that can
@@ -134,7 +142,7 @@ async def remove_old_activity(context: Context, keep_days: int) -> None:
     await context.execute("activity/remove_old", now=context.now, keep_days=min(keep_days, KEEP_DAYS))
 
 
-def percentile(rows: Iterable[tuple[datetime, str, int, int]], share: float) -> float | None:
+def percentile(rows: Iterable[MinuteRow], share: float) -> float | None:
     """Within how many milliseconds this share of the runs had started; None if it is known of none."""
     counts: dict[int, int] = {}
     for _, _, step, runs in rows:

@@ -49,7 +49,7 @@ EXAMPLE: dict[str, Any] = {
 }
 
 
-@operation(routes.GET_CALENDAR, lists=True, answer=Agenda, errors=(422,), answer_example=EXAMPLE)
+@operation(routes.GET_CALENDAR, shared=True, lists=True, answer=Agenda, errors=(422,), answer_example=EXAMPLE)
 async def get_calendar(call: Call) -> Answer:
     """Everything that is planned in a range of at most 62 days, worked out by the code that fires, and what
     happened: jobs, planned actions, releases and campaigns. Up to 2,000 entries by name; beyond that how much

@@ -52,8 +52,9 @@ KIND_OF_ACTIONS: dict[str, Kind] = {
 # Consoles of a process, and of one credential.
 MOST_CONSOLES, MOST_OF_ONE = 500, 300
 LOOK_SECONDS = 1.0
-# Between two looks the feed rests for so many times as long as one took.
-REST = 10
+# Between two looks the feed rests for so many times as long as one took; of a look that took long, for twice
+# as long: consoles hear of a change within two seconds.
+REST, LONG_REST, LONG_SECONDS = 10, 2, 1.0
 HEARTBEAT_SECONDS = 5.0
 # An overview that has not changed is sent again after so long.
 REPEAT_SECONDS = 10.0
@@ -135,12 +136,17 @@ class Feed:
         self._seen: deque[tuple[datetime, tuple[str, int]]] = deque()
         self._known: set[tuple[str, int]] = set()
         self._memory: deque[tuple[datetime, str, Changed]] = deque()
+        self._told: dict[str, int] = {}
         self._began: datetime | None = None
         self._runs: dict[int, tuple[Any, ...]] = {}
         self._lines: dict[int, datetime] = {}
         self._beat_at = 0.0
         self._turn = 0
         self._stopping = False
+
+    def told(self, namespace: str) -> int:
+        """How many changes of a namespace the consoles were told of; it only grows."""
+        return self._told.get(namespace, 0)
 
     def check_room(self, credential: str) -> None:
         """Raises `too_many_feeds` if there is no room for another console."""
@@ -221,7 +227,8 @@ class Feed:
                 # The consoles go on with what they have; the next look may do better.
                 log.exception("a look of the feed of events failed")
             took = clock.monotonic() - began
-            await clock.sleep(max(LOOK_SECONDS - took, took * REST))
+            rest = min(took * REST, max(took * LONG_REST, LONG_SECONDS))
+            await clock.sleep(max(LOOK_SECONDS - took, rest))
         self._overviews.clear()
         self._memory.clear()
         self._runs.clear()
@@ -250,6 +257,7 @@ class Feed:
         for namespace, change in changes.items():
             if (changed := change.done()) is not None and not first:
                 self._memory.append((at, namespace, changed))
+                self._told[namespace] = self.told(namespace) + 1
                 listeners = [each for each in consoles if each.namespace == namespace]
                 self._tell(listeners, encoded("changed", changed, at))
         while self._memory and (at - self._memory[0][0]).total_seconds() > MEMORY_SECONDS:

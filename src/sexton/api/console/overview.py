@@ -78,7 +78,7 @@ JOB_FIGURES: dict[str, Any] = {
 }
 
 
-@operation(routes.GET_OVERVIEW, answer=Overview, answer_example=OVERVIEW)
+@operation(routes.GET_OVERVIEW, shared=True, answer=Overview, answer_example=OVERVIEW)
 async def get_overview(call: Call) -> Answer:
     """Is anything wrong, and what has happened: figures of the last hour and day, lateness by minute, what
     needs attention. What concerns the whole cluster is shown to callers with a role there. `/events` sends
@@ -88,7 +88,9 @@ async def get_overview(call: Call) -> Answer:
     return Answer(await call.services.overviews.read(call.context, sees_cluster=sees_cluster))
 
 
-@operation(routes.GET_UPCOMING, heavy=True, answer=Upcoming, errors=(422,), answer_example=UPCOMING)
+@operation(
+    routes.GET_UPCOMING, shared=True, heavy=True, answer=Upcoming, errors=(422,), answer_example=UPCOMING
+)
 async def get_upcoming(call: Call) -> Answer:
     """Every occurrence of the next minutes, also of jobs that fire more than once, as the code that fires
     works them out. It may be some seconds old, and with very many schedules it is an estimate."""
@@ -105,14 +107,26 @@ async def get_job_figures(call: Call) -> Answer:
     return Answer(await job_figures(call.reading, job, call.query(FiguresQuery).hours))
 
 
-@operation(routes.LIST_WORKERS, lists=True, answer=list[NodeView], answer_example=examples.CLUSTER["nodes"])
+@operation(
+    routes.LIST_WORKERS,
+    shared=True,
+    lists=True,
+    answer=list[NodeView],
+    answer_example=examples.CLUSTER["nodes"],
+)
 async def list_workers(call: Call) -> Answer:
     """Processes that carry out runs of the namespace, or did within the last hour: their slots, heartbeat,
     lag and handlers."""
     return Answer(await workers_of(call.context))
 
 
-@operation(routes.LIST_BACKLOG, lists=True, answer=list[Backlog], answer_example=examples.CLUSTER["backlog"])
+@operation(
+    routes.LIST_BACKLOG,
+    shared=True,
+    lists=True,
+    answer=list[Backlog],
+    answer_example=examples.CLUSTER["backlog"],
+)
 async def list_backlog(call: Call) -> Answer:
     """Runs of the namespace that could start now, by queue and handler, the longest first; `served` is false
     where no live worker can take them, and `reason` says why."""

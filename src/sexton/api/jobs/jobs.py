@@ -62,7 +62,12 @@ async def create_job(call: Call) -> Answer:
 
 
 @operation(
-    routes.LIST_JOBS, answer=list[strip.ListedJob], errors=(422,), lists=True, answer_example=[examples.JOB]
+    routes.LIST_JOBS,
+    shared=True,
+    answer=list[strip.ListedJob],
+    errors=(422,),
+    lists=True,
+    answer_example=[examples.JOB],
 )
 async def list_jobs(call: Call) -> Answer:
     """In the order in which they were made, of their names, or in which they fire next: then paused ones come
@@ -248,7 +253,8 @@ async def preview_spec(call: Call) -> Answer:
 
 
 @operation(
-    routes.LIST_JOB_RUNS, lists=True, answer=list[RunView], errors=(404, 422), answer_example=[examples.RUN],
+    routes.LIST_JOB_RUNS, shared=True, lists=True, answer=list[RunView], errors=(404, 422),
+    answer_example=[examples.RUN],
 )  # fmt: skip
 async def list_job_runs(call: Call) -> Answer:
     """Live ones first, the newest at the top, then ended ones, the latest at the top. `include=skipped` lists

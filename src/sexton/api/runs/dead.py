@@ -60,7 +60,8 @@ class Discarded(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 @operation(
-    routes.LIST_DEAD, answer=list[DeadLetter], lists=True, errors=(404, 422), answer_example=[examples.DEAD],
+    routes.LIST_DEAD, shared=True, answer=list[DeadLetter], lists=True, errors=(404, 422),
+    answer_example=[examples.DEAD],
 )  # fmt: skip
 async def list_dead(call: Call) -> Answer:
     """Runs that used up their attempts, failed for good, or crashed their workers; the latest first."""
@@ -83,7 +84,7 @@ async def list_dead(call: Call) -> Answer:
 
 
 @operation(
-    routes.LIST_DEAD_GROUPS, lists=True, answer=list[DeadGroup], errors=(404, 422),
+    routes.LIST_DEAD_GROUPS, shared=True, lists=True, answer=list[DeadGroup], errors=(404, 422),
     answer_example=[examples.DEAD_GROUP],
 )  # fmt: skip
 async def list_dead_groups(call: Call) -> Answer:

@@ -47,7 +47,12 @@ class CancelAnswer(msgspec.Struct, frozen=True):
 
 
 @operation(
-    routes.LIST_RUNS, answer=list[RunView], errors=(404, 422), lists=True, answer_example=[examples.RUN]
+    routes.LIST_RUNS,
+    shared=True,
+    answer=list[RunView],
+    errors=(404, 422),
+    lists=True,
+    answer_example=[examples.RUN],
 )
 async def list_runs(call: Call) -> Answer:
     """Runs of all jobs: live ones first, the newest at the top, then ended ones, the latest at the top. With
@@ -58,7 +63,9 @@ async def list_runs(call: Call) -> Answer:
     return await page_of_runs(call, chosen, query.cursor, query.limit)
 
 
-@operation(routes.COUNT_RUNS, lists=True, answer=RunCounts, errors=(404, 422), answer_example=COUNTS)
+@operation(
+    routes.COUNT_RUNS, shared=True, lists=True, answer=RunCounts, errors=(404, 422), answer_example=COUNTS
+)
 async def count_runs(call: Call) -> Answer:
     """By status, for the same filters as the list; `status` leaves nothing out. Live runs, and what has ended
     with other filters than `since` and `until`, are counted up to 10,000."""

@@ -1,0 +1,78 @@
+"""Answers that callers share: many open consoles ask the same at once when something has changed.
+
+A caller that takes an answer of some age says so with `Cache-Control: max-age=…`, as the console does. It
+then gets the answer that another caller with the same rights got to the same question, or is waiting for,
+unless something has changed since that was begun: the feed has told of a change, or this process has made
+one. A caller that says nothing gets an answer of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Hashable
+from dataclasses import dataclass
+from typing import Any
+
+from sexton import clock
+from sexton.api.replay import StoredAnswer
+
+# The longest that an answer is kept, whatever age a caller takes.
+LONGEST_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    version: tuple[int, int]
+    begun_at: float
+    task: asyncio.Task[StoredAnswer]
+
+
+class SharedAnswers:
+    """`told` says how many changes of a namespace the feed has told of."""
+
+    def __init__(self, told: Callable[[str], int]) -> None:
+        self._told = told
+        self._made: dict[str, int] = {}
+        self._entries: dict[Hashable, _Entry] = {}
+
+    def changed(self, namespace: str) -> None:
+        """This process has changed something there."""
+        self._made[namespace] = self._made.get(namespace, 0) + 1
+
+    async def answer(
+        self, namespace: str, question: Hashable, age: float, make: Callable[[], Awaitable[StoredAnswer]]
+    ) -> StoredAnswer:
+        """The answer to a question that names all that it depends on, made anew or shared."""
+        now = clock.monotonic()
+        version = self._told(namespace), self._made.get(namespace, 0)
+        known = self._entries.get((namespace, question))
+        if (
+            known is None
+            or known.version != version
+            or now - known.begun_at > min(age, LONGEST_SECONDS)
+            or (known.task.done() and (known.task.cancelled() or known.task.exception() is not None))
+        ):
+            self._forget_old(now)
+            known = _Entry(version, now, asyncio.create_task(_run(make), name="sexton shared answer"))
+            self._entries[namespace, question] = known
+        # A caller that goes away leaves the others waiting.
+        return await asyncio.shield(known.task)
+
+    def _forget_old(self, now: float) -> None:
+        for question, entry in list(self._entries.items()):
+            if now - entry.begun_at > LONGEST_SECONDS:
+                del self._entries[question]
+        if len(self._made) > 10_000:
+            self._made.clear()
+            self._entries.clear()
+
+
+async def _run(make: Callable[[], Awaitable[StoredAnswer]]) -> StoredAnswer:
+    return await make()
+
+
+def accepted_age(headers: Any) -> float:
+    """How old an answer a caller takes, in seconds; 0: it must be its own."""
+    found = re.search(r"(?:^|[\s,])max-age=(\d{1,9})(?:$|[\s,])", headers.get("cache-control", ""))
+    return 0.0 if found is None else float(found[1])

@@ -1,0 +1,81 @@
+"""Consoles that ask the same at the same moment share the answer; others get one of their own."""
+
+from __future__ import annotations
+
+import asyncio
+
+from sexton.api.replay import StoredAnswer
+from sexton.api.shared import SharedAnswers, accepted_age
+from sexton.config import Settings
+from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
+from sexton.security.keys import KeySpec, create_key
+from sexton.security.role import Role
+from tests.api.conftest import Api, serve
+from tests.seeding import Store
+
+OLD = {"Cache-Control": "max-age=2"}
+
+
+class Maker:
+    """Makes answers, when it may, and counts them."""
+
+    def __init__(self) -> None:
+        self.made = 0
+        self.go = asyncio.Event()
+
+    async def __call__(self) -> StoredAnswer:
+        self.made += 1
+        number = self.made
+        await self.go.wait()
+        return StoredAnswer(200, {}, b"%d" % number)
+
+
+async def test_who_asks_meanwhile_waits_for_the_same_answer() -> None:
+    told, maker = {"a": 0}, Maker()
+    answers = SharedAnswers(lambda namespace: told.get(namespace, 0))
+    asked = [asyncio.create_task(answers.answer("a", "x", 2, maker)) for _ in range(3)]
+    other = asyncio.create_task(answers.answer("b", "x", 2, maker))
+    await asyncio.sleep(0)
+    asked[0].cancel()  # the others still get theirs
+    maker.go.set()
+    assert [(await each).body for each in asked[1:]] == [b"1", b"1"]
+    assert (await other).body == b"2"
+    assert (await answers.answer("a", "x", 2, maker)).body == b"1"
+    told["a"] += 1  # the feed has told of a change
+    assert (await answers.answer("a", "x", 2, maker)).body == b"3"
+    answers.changed("a")
+    assert (await answers.answer("a", "x", 2, maker)).body == b"4"
+    assert (await answers.answer("b", "x", 2, maker)).body == b"2"
+
+
+def test_an_age_is_read_from_the_header() -> None:
+    for text, age in (("max-age=2", 2.0), ("no-transform, max-age=7", 7.0), ("no-cache", 0.0), ("", 0.0)):
+        assert accepted_age({"cache-control": text}) == age
+    assert accepted_age({}) == 0.0
+
+
+async def test_lists_are_shared_until_something_changes(api: Api, database: Database) -> None:
+    assert (await api("GET", "/jobs", headers=OLD)).json() == []
+    await Store(database).job()
+    assert len((await api("GET", "/jobs")).json()) == 1
+    assert (await api("GET", "/jobs", headers=OLD)).json() == []
+    job = {"name": "one", "schedule": "every 1h", "target": {"handler": "sexton.log"}}
+    assert (await api("POST", "/jobs", job)).status == 201
+    assert len((await api("GET", "/jobs", headers=OLD)).json()) == 2
+
+
+async def test_other_rights_have_another_answer(database: Database) -> None:
+    """Also another namespace, and a caller without a role is refused as ever."""
+    made = {
+        name: await create_key(Context(database), KeySpec(name=name, role=role))
+        for name, role in (("a", Role.VIEWER), ("b", Role.EDITOR))
+    }
+    async with serve(database, Settings(api_keys="configured-key-of-32-characters")) as api:
+        keys = {name: key.key for name, key in made.items()}
+        headers = {name: {**OLD, "Authorization": f"Bearer {key}"} for name, key in keys.items()}
+        assert (await api("GET", "/jobs", headers=headers["a"])).json() == []
+        await Store(database).job()
+        assert (await api("GET", "/jobs", headers=headers["a"])).json() == []
+        assert len((await api("GET", "/jobs", headers=headers["b"])).json()) == 1
+        assert (await api("GET", "/jobs", headers=OLD)).status == 401
