@@ -9,7 +9,8 @@ from sexton.api.shared import SharedAnswers, accepted_age
 from sexton.config import Settings
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
-from sexton.security.keys import KeySpec, create_key
+from sexton.security.key_spec import KeySpec
+from sexton.security.keys import create_key
 from sexton.security.role import Role
 from tests.api.conftest import Api, serve
 from tests.seeding import Store

@@ -24,6 +24,7 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.response import Stream
 
 from sexton import clock
+from sexton.api.body import encoded
 from sexton.api.replay import StoredAnswer, check_key, fingerprint, once
 from sexton.api.request_id import request_id_of
 from sexton.api.route import AGENT, REASON_HEADER, Query, Route
@@ -51,8 +52,6 @@ LARGEST_BODY = 1024 * 1024
 MOST_FIELDS = 10
 # What sends a person who opens a page to sign in.
 SIGNED_OUT = frozenset({"no_key", "bad_session", "other_user", "forwarded"})
-# Items of a list that are encoded at a time.
-SLICE = 50
 # While an answer is sent as it is read, its caller is looked at again so often.
 CHECK_SECONDS = 1.0
 
@@ -437,23 +436,9 @@ async def _respond_from_replica(call: Call, replica: Replica) -> Response[Any]:
     return _response(await _stored(call.operation, answer), call.operation, {"Sexton-Read-From": "primary"})
 
 
-async def _encoded(body: Any) -> bytes:
-    """A list is encoded in slices, and others may go on in between: an encoder in a thread would hold the
-    interpreter's lock as long."""
-    if body is None or isinstance(body, bytes):
-        return body or b""
-    if not isinstance(body, list) or len(body) <= SLICE:
-        return msgspec.json.encode(body)
-    parts = []
-    for start in range(0, len(body), SLICE):
-        parts.append(msgspec.json.encode(body[start : start + SLICE])[1:-1])
-        await clock.sleep(0)
-    return b"[" + b",".join(parts) + b"]"
-
-
 async def _stored(operation: Operation, answer: Answer) -> StoredAnswer:
-    encoded = await _encoded(answer.body)
-    return StoredAnswer(answer.status or operation.status, dict(answer.headers), encoded)
+    body = await encoded(answer.body)
+    return StoredAnswer(answer.status or operation.status, dict(answer.headers), body)
 
 
 async def _while_allowed(parts: AsyncIterator[bytes], call: Call) -> AsyncIterator[bytes]:

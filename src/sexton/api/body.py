@@ -1,0 +1,26 @@
+"""The body of an answer, as it is sent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from sexton import clock
+
+# Items of a list that are encoded at a time.
+SLICE = 50
+
+
+async def encoded(body: Any) -> bytes:
+    """A list is encoded in slices, and others may go on in between: an encoder in a thread would hold the
+    interpreter's lock as long."""
+    if body is None or isinstance(body, bytes):
+        return body or b""
+    if not isinstance(body, list) or len(body) <= SLICE:
+        return msgspec.json.encode(body)
+    parts = []
+    for start in range(0, len(body), SLICE):
+        parts.append(msgspec.json.encode(body[start : start + SLICE])[1:-1])
+        await clock.sleep(0)
+    return b"[" + b",".join(parts) + b"]"
