@@ -172,7 +172,7 @@ def test_what_fires_often_is_a_line_and_a_job_for_one_time_is_moved_by_key(
     expect(page.get_by_role("button", name=re.compile("16:45 once"))).to_be_visible()
     moved = datetime.fromisoformat(ask(server, "GET", f"/jobs/{made['job_id']}")["next_run_at"])
     assert moved == at + timedelta(hours=6, minutes=15)
-    page.get_by_role("radio", name="Agenda").check(force=True)
+    page.get_by_text("Agenda", exact=True).click()
     expect(page.get_by_role("button", name="Move once")).to_be_visible()
 
 
