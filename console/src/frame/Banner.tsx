@@ -31,13 +31,16 @@ export function Banner() {
   for (const each of overview?.attention ?? []) {
     if (each.severity === 'error' && each.link_kind === 'cluster' && !each.code.includes('shard')) problems.push(each.text)
   }
+  const growing = overview?.attention.find((each) => each.code === 'dead_growing')
+  if (growing) problems.push(growing.text)
   if (Math.abs(live.skew) > LARGEST_SKEW_MS) problems.push(t('The clock of this browser is {skew} off that of the server', { skew: duration(Math.abs(live.skew) / 1000) }))
   if (problems.length === 0) return null
   return (
     <div className={classes.banner} data-tone="warn" role="status">
       <IconAlertTriangle size={16} aria-hidden />
       <span>{problems.join(' · ')}</span>
-      {session.mayEverywhere('viewer') && <Link to="/cluster">{t('Cluster')}</Link>}
+      {growing && <Link to="/dead">{t('Dead letters')}</Link>}
+      {session.mayEverywhere('viewer') && (problems.length > 1 || !growing) && <Link to="/cluster">{t('Cluster')}</Link>}
     </div>
   )
 }

@@ -16,6 +16,8 @@ export interface Question {
   /** The word on the button. */
   verb: string
   destructive?: boolean
+  /** It can be taken back afterwards; what is destructive says otherwise that it cannot. */
+  undoable?: boolean
   /** Ask for a reason; it is kept in the audit. */
   reason?: 'required' | 'optional' | 'none'
   /** More fields. */
@@ -73,7 +75,7 @@ function Dialog({ question, open, close }: { question: Question; open: boolean; 
         }}
       >
         <Text fw={600} style={{ overflowWrap: 'anywhere' }}>{question.object}</Text>
-        <Text mt={4} c="dimmed">{question.effect}</Text>
+        <Text mt={4} c="dimmed">{question.effect}{question.destructive && !question.undoable && <> {t('This cannot be undone.')}</>}</Text>
         {question.children}
         {asked !== 'none' && (
           <TextInput

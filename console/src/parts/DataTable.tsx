@@ -13,7 +13,9 @@ import { useNavigate, useSearchParams } from 'react-router'
 import type { Paged } from '@/api/client'
 import { useZone } from '@/frame/session'
 import { number, t, tn } from '@/i18n'
-import { download } from './download'
+import { download, save } from './download'
+import { csvOf, everyRow } from './rows'
+import { tell, tellFailure } from './notify'
 import { shortly } from './instant'
 import { Failure } from './Page'
 import classes from './DataTable.module.css'
@@ -157,6 +159,18 @@ export function DataTable<T>({ name, label, columns, load, keyOf, filters = [], 
   const chosenRows = rows.filter((row) => selected.has(keyOf(row)))
   const selection: Selection<T> = { rows: chosenRows, all, count: all ? (total ?? rows.length) : chosenRows.length, filters: chosen }
 
+  /** Of lists that the server does not export by itself: page after page, up to so many rows. */
+  const exportRows = async (format: 'csv' | 'json') => {
+    try {
+      const { items, cut } = await everyRow((cursor, signal) => load(chosen, cursor, signal))
+      const [text, type] = format === 'csv' ? [csvOf(items), 'text/csv'] : [JSON.stringify(items, null, 2), 'application/json']
+      save(new Blob([text], { type }), `${name}.${format}`)
+      if (cut) tell(tn('The first {count} row was exported; narrow the filters to get the others', 'The first {count} rows were exported; narrow the filters to get the others', items.length))
+    } catch (error) {
+      tellFailure(error)
+    }
+  }
+
   return (
     <section className={classes.table} aria-label={label}>
       <div className={classes.bar}>
@@ -174,6 +188,19 @@ export function DataTable<T>({ name, label, columns, load, keyOf, filters = [], 
         <span className={classes.end}>
         {toolbar}
         <span className={classes.count} aria-live="polite">{query.isPending ? '' : counted(rows.length, total, first?.estimated ?? false, query.hasNextPage)}</span>
+        {!exported && rows.length > 0 && (
+          <Menu position="bottom-end">
+            <Menu.Target>
+              <Tooltip label={t('Export what matches')}>
+                <ActionIcon aria-label={t('Export what matches')}><IconDownload size={16} /></ActionIcon>
+              </Tooltip>
+            </Menu.Target>
+            <Menu.Dropdown>
+              <Menu.Item onClick={() => void exportRows('csv')}>CSV</Menu.Item>
+              <Menu.Item onClick={() => void exportRows('json')}>JSON</Menu.Item>
+            </Menu.Dropdown>
+          </Menu>
+        )}
         {exported && (
           <Menu position="bottom-end">
             <Menu.Target>

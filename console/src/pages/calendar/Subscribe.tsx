@@ -68,7 +68,7 @@ export function Subscribe({ kinds, label, close }: { kinds: string[]; label: str
                     onClick={() => ask({
                       title: t('Revoke an address'),
                       object: feed.name,
-                      effect: t('Calendars that read it stop being updated. This cannot be undone: a new address must be made and given to each of them.'),
+                      effect: t('Calendars that read it stop being updated: a new address must be made and given to each of them.'),
                       verb: t('Revoke'),
                       destructive: true,
                       reason: 'required',

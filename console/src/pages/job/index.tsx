@@ -192,6 +192,7 @@ function Actions({ job }: { job: JobView }) {
     ),
     verb: t('Delete'),
     destructive: true,
+    undoable: true,
     reason: 'required',
     act: async (reason) => {
       await call('DELETE /jobs/{job}', { path, reason })

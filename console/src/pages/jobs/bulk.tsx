@@ -41,6 +41,7 @@ export async function askForAll(ask: (question: Question) => void, action: Actio
       ),
       verb: `${t(VERBS[action])} · ${tn('{count} job', '{count} jobs', matched)}`,
       destructive: action === 'delete',
+      undoable: true,
       reason: action === 'delete' ? 'required' : 'optional',
       ...(action === 'label' ? { children: <TextInput mt="md" label={t('Label: name=value')} description={t('With - before the name it is taken away.')} placeholder="team=billing" onChange={(event) => { label.text = event.currentTarget.value }} /> } : {}),
       act: async (reason) => {

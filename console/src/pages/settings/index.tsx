@@ -92,7 +92,7 @@ function Keys() {
   const [made, setMade] = useState<NewKey | null>(null)
   const keys = useQuery({ queryKey: ['keys'], queryFn: () => call('GET /keys', { query: { limit: 500 } }) })
   const refresh = () => queries.invalidateQueries({ queryKey: ['keys'] })
-  const revoke = (key: KeyView) => ask({ title: t('Revoke a key'), object: `${key.name} (${key.beginning}…)`, effect: t('Programs that use it are refused within two seconds. This cannot be undone.'), verb: t('Revoke'), destructive: true, reason: 'required', act: async (reason) => { await call('DELETE /keys/{key}', { path: { key: key.key_id }, reason }); await refresh() } })
+  const revoke = (key: KeyView) => ask({ title: t('Revoke a key'), object: `${key.name} (${key.beginning}…)`, effect: t('Programs that use it are refused within two seconds.'), verb: t('Revoke'), destructive: true, reason: 'required', act: async (reason) => { await call('DELETE /keys/{key}', { path: { key: key.key_id }, reason }); await refresh() } })
   const rotate = (key: KeyView) => ask({ title: t('Rotate a key'), object: key.name, effect: t('A new key is made; the old one goes on for a day.'), verb: t('Rotate'), act: async (reason) => { setMade(await call('POST /keys/{key}/rotate', { path: { key: key.key_id }, body: {}, reason })); await refresh() } })
   return (
     <Panel title={t('API keys')} right={<Button leftSection={<IconPlus size={14} />} onClick={() => setMaking(true)}>{t('New key')}</Button>} flush>
