@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from sexton.postgres.database import Database
+from tests import plans
 from tests.runs.rows import NOON
+from tests.seeding import Store
 
 pytestmark = pytest.mark.asyncio
 
@@ -67,3 +69,34 @@ async def test_occurrences_read_one_job(database: Database) -> None:
     reach = {"start": NOON.replace(month=2, day=1), "end": NOON.replace(month=2, day=2)}
     plan = await explain(database, "reading/list_recorded_occurrences", job_id=7, limit=100, **reach)
     assert rows_read(plan) <= 250
+
+
+MANY_JOBS = """
+insert into sexton.jobs (id, name, kind, schedule, timezone, timing_key, target)
+select n, 'job ' || n, 'cron', '0 0 1 1 *', 'UTC', gen_random_uuid(), '{}' from generate_series(1, 20000) as n
+"""
+MUCH_HISTORY = """
+insert into sexton.history (recorded_at, run_id, job_id, scheduled_at, status, trigger, fired_at)
+select now() - n * interval '1 s', n, 1 + n % 20000, now(), 'success', 'schedule', now()
+from generate_series(1, 60000) as n
+"""
+COUNTED = "insert into sexton.activity_mark (through) values (now() - interval '10 s')"
+
+
+async def test_what_passed_through_queues_is_not_joined_with_all_jobs(database: Database) -> None:
+    """All but the last seconds is counted; how much that leaves PostgreSQL does not know when it plans."""
+    store = Store(database)
+    for statement in (MANY_JOBS, MUCH_HISTORY, COUNTED, "analyze sexton.history", "analyze sexton.jobs"):
+        await store.execute(statement)
+    now: datetime = await store.value("select now()")
+    text, arguments = database.prepared(
+        "activity/read_queues",
+        namespace="default",
+        queue=None,
+        since=now - timedelta(hours=1),
+        until=now + timedelta(minutes=1),
+        most=100,
+    )
+    async with database.connection() as connection:
+        plan = await plans.explain(connection, text, arguments)
+    assert sum(plans.rows_read(plan, "jobs").values()) <= 100

@@ -70,7 +70,12 @@ async def read_throughput(context: Context, queue: str | None = None) -> Through
     now = await context.time()
     since = now.replace(second=0, microsecond=0) - timedelta(minutes=MINUTES - 1)
     rows = await context.fetch(
-        "activity/read_queues", namespace=context.namespace, queue=queue, since=since, most=MOST_LIVE
+        "activity/read_queues",
+        namespace=context.namespace,
+        queue=queue,
+        since=since,
+        until=now + MINUTE,
+        most=MOST_LIVE,
     )
     found = Throughput(now, since)
     for row in rows:

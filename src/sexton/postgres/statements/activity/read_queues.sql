@@ -17,7 +17,9 @@ found as (
     cross join lateral (
         values (date_trunc('minute', h.recorded_at), 0, 1), (date_trunc('minute', h.fired_at), 1, 0)
     ) as each (minute, fired, ended)
-    where h.recorded_at >= (select through from mark) and h.run_id is not null and job.namespace = :namespace
+    -- With one bound PostgreSQL expects a third of history, and reads all jobs to join them (0.7 s of a million).
+    where h.recorded_at >= (select through from mark) and h.recorded_at < :until
+        and h.run_id is not null and job.namespace = :namespace
     union all
     select lane.queue, date_trunc('minute', live.fired_at), 1, 0
     from live
