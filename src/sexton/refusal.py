@@ -86,6 +86,26 @@ def bad_json(error: Exception) -> InvalidField:
     return InvalidField("bad_json", f"this is not JSON: {why}", field="body", hint="send one JSON object")
 
 
+def converted(data: Any, type_: type[Made], *, strict: bool = True, **told: Any) -> Made:
+    """What was given as a value of this type, or `InvalidField`; `told` as for `explained`."""
+    try:
+        return msgspec.convert(data, type_, strict=strict)
+    except msgspec.ValidationError as error:
+        raise explained(error, type_, data, **told) from None
+
+
+def decoded(text: bytes | str, type_: type[Made], **told: Any) -> Made:
+    """JSON as a value of this type, or `InvalidField`; `told` as for `explained`."""
+    try:
+        try:
+            return msgspec.json.decode(text, type=type_)
+        except msgspec.ValidationError as error:
+            # It was found before the end: what follows may not be JSON.
+            raise explained(error, type_, msgspec.json.decode(text), **told) from None
+    except UNREADABLE as error:
+        raise bad_json(error) from None
+
+
 # Instants that stay instants in every zone, and some days before and after.
 FIRST_YEAR, LAST_YEAR = 2, 9998
 
@@ -117,14 +137,6 @@ def cells_of(line: bytes) -> list[str]:
         raise InvalidField(
             "bad_csv", f"it is not CSV: {error}", field="line", hint="keep each row on one line"
         ) from None
-
-
-def read_config(config: Any, type_: type[Made]) -> Made:
-    """The configuration of an adapter or a provider as its kind's type, or `InvalidField`."""
-    try:
-        return msgspec.convert(config, type_)
-    except msgspec.ValidationError as error:
-        raise explained(error, type_, config, under="config") from None
 
 
 def config_text(config: dict[str, Any]) -> str:

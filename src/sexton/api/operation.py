@@ -37,7 +37,7 @@ from sexton.postgres.database import Database
 from sexton.postgres.page import Page
 from sexton.postgres.replica import Replica
 from sexton.postgres.transaction import NAMESPACE, Context
-from sexton.refusal import UNREADABLE, about, aware, bad_json, check_text, explained, refuse_nul
+from sexton.refusal import about, aware, check_text, converted, decoded, refuse_nul
 from sexton.security.principal import ANYONE, Principal
 
 # Where a request has the `Services` of the application that it was sent to.
@@ -120,24 +120,14 @@ class Call:
         return found
 
     def query(self, type_: type[T]) -> T:
-        try:
-            return msgspec.convert(self.parameters, type_, strict=False)
-        except msgspec.ValidationError as error:
-            raise explained(error, type_, self.parameters, what="parameter", code="bad_value") from None
+        return converted(self.parameters, type_, strict=False, what="parameter", code="bad_value")
 
     def json(self, type_: type[T], *, optional: bool = False) -> T:
         """The body as a value. `optional`: none at all, or null, is the same as {}."""
-        try:
-            body = b"{}" if optional and self.body.strip() in (b"", b"null") else self.body
-            if rb"\u0000" in body:
-                refuse_nul(msgspec.json.decode(body), "body")
-            try:
-                return msgspec.json.decode(body, type=type_)
-            except msgspec.ValidationError as error:
-                # It was found before the end: what follows may not be JSON.
-                raise explained(error, type_, msgspec.json.decode(body), code="bad_value") from None
-        except UNREADABLE as error:
-            raise bad_json(error) from None
+        body = b"{}" if optional and self.body.strip() in (b"", b"null") else self.body
+        if rb"\u0000" in body:
+            refuse_nul(decoded(body, object), "body")
+        return decoded(body, type_, code="bad_value")
 
     @cached_property
     def form(self) -> dict[str, str]:
@@ -145,7 +135,12 @@ class Call:
         try:
             return dict(parse_qsl(self.body.decode(), keep_blank_values=True, max_num_fields=MOST_FIELDS))
         except ValueError as error:
-            raise InvalidField("bad_form", f"this is not a form: {error}", field="body") from None
+            raise InvalidField(
+                "bad_form",
+                f"the body is not a form: {error}",
+                field="body",
+                hint="send name=value&name=value",
+            ) from None
 
     @property
     def expected_revision(self) -> int | None:
@@ -308,7 +303,10 @@ async def _respond(
     if operation.query is None and call.parameters:
         name = next(iter(call.parameters))
         raise InvalidField(
-            "unknown_parameter", f"there is no parameter {name}", field=name, hint="it takes none"
+            "unknown_parameter",
+            f"there is no parameter {name}",
+            field=name,
+            hint="leave it out: this call takes no parameters",
         )
     if operation.streams:
         check_content_type(request, operation.body_types)

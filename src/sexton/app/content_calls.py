@@ -7,8 +7,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
-import msgspec
-
 from sexton.config import Settings
 from sexton.content.model import Entity
 from sexton.content.spec import ScheduleMove
@@ -16,7 +14,7 @@ from sexton.errors import InvalidField
 from sexton.postgres.database import Database
 from sexton.postgres.page import Page
 from sexton.postgres.transaction import Context
-from sexton.refusal import explained
+from sexton.refusal import converted
 
 LARGEST_PAGE = 1000
 
@@ -72,10 +70,7 @@ def read_fields(kind: type[Spec], given: Mapping[str, Any]) -> Spec:
         for name, value in given.items()
         if value is not None or (kind is ScheduleMove and name == "recurrence_rule")
     }
-    try:
-        return msgspec.convert(kept, kind)
-    except msgspec.ValidationError as error:
-        raise explained(error, kind, kept, code="bad_value") from None
+    return converted(kept, kind, code="bad_value")
 
 
 def read_entity(text: object, field: str = "entity") -> Entity:

@@ -8,8 +8,6 @@ from datetime import datetime
 from itertools import islice
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
-import msgspec
-
 from sexton.errors import RefusedLines
 from sexton.notifications import message, read
 from sexton.notifications.campaigns import unconfirmed
@@ -36,7 +34,7 @@ from sexton.notifications.why import NotificationWhy
 from sexton.notifications.why import why as why_of
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
-from sexton.refusal import explained
+from sexton.refusal import converted
 
 CHUNK = 1000
 
@@ -152,7 +150,7 @@ class NotifyCommands:
         """Notify again and again, by a rule on the recipient's wall clock; `fields` are the others of
         `POST /notifications/schedules`."""
         given = {"recurrence_rule": rule, "template_id": template, "user_id": to, "channel": channel}
-        spec = _convert(RecurringSpec, {**given, **fields})
+        spec = converted({**given, **fields}, RecurringSpec)
         return await self._app._call(recurring.create_recurring, spec)
 
     async def schedules(self, *, to: str | None = None, limit: int = 100) -> Schedules:
@@ -163,7 +161,7 @@ class NotifyCommands:
     async def change_schedule(self, schedule_id: str, /, **fields: Any) -> RecurringView:
         """Change a notification that recurs: the fields of `PATCH /notifications/schedules/{schedule}`, such
         as `is_active=False`."""
-        changes = _convert(RecurringChanges, fields)
+        changes = converted(fields, RecurringChanges)
         return await self._app._call(recurring.change_recurring, schedule_id, changes)
 
     async def delete_schedule(self, schedule_id: str) -> None:
@@ -172,18 +170,18 @@ class NotifyCommands:
 
     async def digest(self, name: str, /, **fields: Any) -> DigestView:
         """Make a digest, or change it: the fields of `PUT /digests/{digest}`."""
-        return await self._app._call(digest.put_digest, name, _convert(DigestSpec, fields))
+        return await self._app._call(digest.put_digest, name, converted(fields, DigestSpec))
 
     async def add_event(
         self, digest_name: str, to: str, data: Mapping[str, Any], /, **fields: Any
     ) -> DigestEventView:
         """Put an event into the next digest of a recipient; `fields` are `key` and `event_id`."""
-        spec = _convert(DigestEventSpec, {"user_id": to, "data": dict(data), **fields})
+        spec = converted({"user_id": to, "data": dict(data), **fields}, DigestEventSpec)
         return await self._app._call(digest.add_event, digest_name, spec)
 
     async def sequence(self, name: str, /, **fields: Any) -> SequenceView:
         """Make a sequence, or change it: the fields of `PUT /sequences/{sequence}`."""
-        return await self._app._call(sequence.put_sequence, name, _convert(SequenceSpec, fields))
+        return await self._app._call(sequence.put_sequence, name, converted(fields, SequenceSpec))
 
     async def enter(
         self, sequence_name: str, to: str, /, *, variables: Mapping[str, Any] | None = None
@@ -201,8 +199,8 @@ class NotifyCommands:
         return await self._app._call(sequence.note_event, to, event)
 
     async def recipient(self, user_id: str, /, **fields: Any) -> RecipientView:
-        """Make a recipient, or replace her: the fields of `PUT /recipients/{user_id}`."""
-        spec = _convert(RecipientSpec, fields)
+        """Make a recipient, or replace one: the fields of `PUT /recipients/{user_id}`."""
+        spec = converted(fields, RecipientSpec)
         return await self._app._call(recipient.put_recipient, user_id, spec)
 
     async def erase(self, user_id: str) -> ErasureView:
@@ -211,12 +209,5 @@ class NotifyCommands:
 
     async def template(self, template_id: str, /, **fields: Any) -> TemplateView:
         """Make the next version of a template: the fields of `PUT /templates/{template_id}`."""
-        spec = _convert(TemplateSpec, fields)
+        spec = converted(fields, TemplateSpec)
         return await self._app._call(template.put_template, template_id, spec)
-
-
-def _convert(struct: type[Spec], data: dict[str, Any]) -> Spec:
-    try:
-        return msgspec.convert(data, struct)
-    except msgspec.ValidationError as error:
-        raise explained(error, struct, data) from None

@@ -30,11 +30,11 @@ from sexton.postgres.transaction import Context, command
 from sexton.refusal import (
     MOST_LINES_NAMED,
     UNREADABLE,
-    bad_json,
     cells_of,
     check_text,
+    converted,
+    decoded,
     each_line,
-    explained,
     refuse_nul,
 )
 
@@ -108,15 +108,9 @@ def _spec(item: bytes | Mapping[str, Any]) -> ScheduleSpec:
             return _DECODER.decode(item)
         except (msgspec.ValidationError, *UNREADABLE):
             """What is wrong with it is said below."""
-    try:
-        given = msgspec.json.decode(item) if isinstance(item, bytes) else item
-    except UNREADABLE as error:
-        raise bad_json(error) from None
+    given = decoded(item, object) if isinstance(item, bytes) else item
     refuse_nul(given, "body")
-    try:
-        return msgspec.convert(given, ScheduleSpec, strict=isinstance(item, bytes))
-    except msgspec.ValidationError as error:
-        raise explained(error, ScheduleSpec, given, code="bad_value") from None
+    return converted(given, ScheduleSpec, strict=isinstance(item, bytes), code="bad_value")
 
 
 @command

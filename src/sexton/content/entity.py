@@ -226,8 +226,7 @@ async def list_entities(
 async def _list_kept(
     context: Context, after: tuple[str, str], entity_type: str | None, state: str | None, limit: int
 ) -> Page[EntitySummary]:
-    async with context.open.transaction():
-        await context.open.execute("set local plan_cache_mode = force_custom_plan")
+    async with context.planned_anew():
         rows = await context.fetch(
             "content/list_entities",
             namespace=context.namespace,
@@ -261,8 +260,7 @@ async def _list_planned(
     context: Context, after: tuple[str, str], adapter: str, entity_type: str | None, limit: int
 ) -> Page[Entity]:
     await content_target(context, adapter)
-    async with context.open.transaction():
-        await context.open.execute("set local plan_cache_mode = force_custom_plan")
+    async with context.planned_anew():
         rows = await context.fetch(
             "content/list_planned_entities",
             namespace=context.namespace,

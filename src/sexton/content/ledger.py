@@ -91,8 +91,7 @@ async def list_executions(
     }
     live_place, place = _place(cursor)
     found: list[tuple[str, ExecutionView]] = []
-    async with context.open.transaction():
-        await context.open.execute("set local plan_cache_mode = force_custom_plan")
+    async with context.planned_anew():
         live: list[Record] = []
         if place is None and status in (None, "running") and end is None:
             run_id, plan_id = live_place or (None, None)

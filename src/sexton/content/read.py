@@ -254,8 +254,7 @@ async def list_schedules(
     """Planned actions in the order of their time; of a series that is its first. A page may have fewer than
     it could: where filters leave out most, only so many are looked at for each page."""
     after_at, after_id = (FIRST, 0) if cursor is None else decode_cursor(cursor, tuple[datetime, Number])
-    async with context.open.transaction():
-        await context.open.execute("set local plan_cache_mode = force_custom_plan")
+    async with context.planned_anew():
         rows = await context.fetch(
             "content/list",
             namespace=context.namespace,

@@ -62,9 +62,9 @@ async def reschedule(context: Context, ref: str, move: ScheduleMove) -> Schedule
         moment = Moment(row["scheduled_at"], row["scheduled_at"], row["timezone"])
         raise InvalidField(
             "missing_field",
-            "give one of local_time and at",
+            "the move names no time",
             field="local_time",
-            hint=f"it is planned for {iso(moment.at)}",
+            hint=f"give local_time or at; it is planned for {iso(moment.at)}",
         )
     moment = read_moment(
         move.local_time, move.at, move.timezone or row["timezone"], fold=move.fold, gap=move.gap
@@ -114,7 +114,7 @@ async def skip_next(context: Context, ref: str) -> ScheduleView:
     shown = await view(context, row["id"])
     upcoming = [at for at in shown.next_times if at not in row["skipped"]]
     if not upcoming:
-        raise Conflict("content_done", f"{ref} has no further times")
+        raise Conflict("content_done", f"{ref} has no time left", hint="plan another action")
     await context.execute("content/skip", schedule_id=row["id"], at=upcoming[0])
     _tell(context, "content.skipped", row, None, {"skipped": upcoming[0]})
     return await view(context, row["id"])
@@ -145,7 +145,9 @@ async def _refuse_late(context: Context, row: asyncpg.Record) -> None:
     """An action that was called off, is done, or is being carried out at this moment, stays as it is."""
     ref = encode_id("c", row["id"])
     if row["cancelled_at"] is not None:
-        raise Conflict("content_cancelled", f"{ref} was called off by {row['cancelled_by']}")
+        raise Conflict(
+            "content_cancelled", f"{row['cancelled_by']} called {ref} off", hint="plan another action"
+        )
     if row["release_id"] is not None:
         raise Conflict(
             "in_release",
@@ -153,7 +155,9 @@ async def _refuse_late(context: Context, row: asyncpg.Record) -> None:
             hint="change the release",
         )
     if row["recurrence_rule"] is None and row["done_at"] is not None:
-        raise Conflict("content_done", f"{ref} was carried out, for {iso(row['done_at'])}")
+        raise Conflict(
+            "content_done", f"{ref} was carried out for {iso(row['done_at'])}", hint="plan another action"
+        )
     if row["begun_run"] is not None and await context.fetchval("content/is_running", run_id=row["begun_run"]):
         raise Conflict("content_under_way", f"{ref} is being carried out", hint="try again in a moment")
 

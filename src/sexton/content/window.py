@@ -11,6 +11,7 @@ from datetime import datetime
 
 import asyncpg
 
+from sexton.clock import iso
 from sexton.content.conflict import check_conflicts, hold_entity
 from sexton.content.model import Action, Entity, Left, NotYet
 from sexton.content.plan import PlannedAction, insert
@@ -31,7 +32,10 @@ async def create_window(context: Context, spec: WindowSpec) -> WindowView:
     ends = read_moment(spec.ends, None, zone, field="ends", fold=fold, gap=gap)
     if ends.at <= starts.at:
         raise InvalidField(
-            "bad_range", "the window ends before it starts", field="ends", hint="give a later time"
+            "bad_range",
+            f"the window ends at {iso(ends.at)}, not after its start, {iso(starts.at)}",
+            field="ends",
+            hint="give a later time",
         )
     series = spec.recurrence_rule is not None
     entity = Entity(spec.entity_type, str(spec.entity_id))

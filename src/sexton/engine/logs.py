@@ -7,6 +7,7 @@ import sys
 from contextvars import ContextVar
 from datetime import UTC, datetime
 
+from sexton.clock import iso
 from sexton.printable import printable
 
 #: The request that is being answered, if one is: it is told with what is logged meanwhile.
@@ -30,5 +31,4 @@ class UtcFormatter(logging.Formatter):
 
     def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: N802
         """`2026-06-08 13:00:00.123Z`: logs of many machines have one zone."""
-        at = datetime.fromtimestamp(record.created, UTC).replace(tzinfo=None)
-        return at.isoformat(" ", "milliseconds") + "Z"
+        return iso(datetime.fromtimestamp(record.created, UTC), "milliseconds").replace("T", " ")

@@ -10,6 +10,7 @@ import msgspec
 from asyncpg import Record
 
 from sexton import clock
+from sexton.clock import iso
 from sexton.engine.cluster.status import get_backlog
 from sexton.engine.cluster.view import Backlog
 from sexton.postgres.estimate import MOST_EXACT, total
@@ -272,7 +273,7 @@ def _attention(state: Record, at: datetime, hour: Figures, backlog: list[Backlog
         found.append(_attend("queues_paused", "info", text, len(names), "queues"))
     if hour.late:
         text = f"{counted(hour.late, 'run', 'runs')} of the last hour started more than a second late"
-        since = hour.since.isoformat().replace("+00:00", "Z")
+        since = iso(hour.since)
         found.append(_attend("late_runs", "warning", text, hour.late, "runs", late="true", since=since))
     return sorted(found, key=lambda each: ("error", "warning", "info").index(each.severity))
 

@@ -135,6 +135,11 @@ def local_of(at: datetime, place: Zone) -> datetime:
     return at.astimezone(info).replace(tzinfo=None)
 
 
+def local_text(local: datetime) -> str:
+    """A time on a wall clock as people write it: `2027-03-14 09:00:00`."""
+    return local.replace(tzinfo=None).isoformat(" ", "seconds")
+
+
 def display(at: datetime, timezone: str) -> str:
     """For people: `2027-03-14 09:00 CET (Europe/Berlin)`."""
     local = at.astimezone(zone(timezone).info)

@@ -86,8 +86,7 @@ async def list_jobs(
         )
         rows = await soonest(context, due_at, after, filters)
     else:
-        async with context.open.transaction():
-            await context.open.execute("set local plan_cache_mode = force_custom_plan")
+        async with context.planned_anew():
             rows = await _sorted_rows(context, sort, cursor, filters)
     sizes = accumulate(row["bytes"] for row in rows[:limit])
     shown = rows[: max(1, sum(size <= MOST_BYTES for size in sizes))]

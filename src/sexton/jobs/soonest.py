@@ -33,8 +33,7 @@ async def soonest(
     limit, if there are."""
     found = await _from_timers(context, due_at, after, filters)
     if found is None:
-        async with context.open.transaction():
-            await context.open.execute("set local plan_cache_mode = force_custom_plan")
+        async with context.planned_anew():
             found = await context.fetch("jobs/list_by_next_run", due_at=due_at, after=after, **filters)
     return found
 

@@ -28,7 +28,7 @@ from sexton.notifications.spec import (
 from sexton.notifications.templates.template import LARGEST_VARS, StoredTemplate, no_texts, unknown_template
 from sexton.postgres.database import by_column
 from sexton.postgres.transaction import Context, command
-from sexton.refusal import bad_json, each_line, explained, not_found, refuse_nul
+from sexton.refusal import converted, decoded, each_line, not_found, refuse_nul
 
 RETRY_SECONDS = 300
 MOST_LINES = 5000
@@ -153,7 +153,7 @@ async def move_message(context: Context, ref: str, move: NotificationMove) -> No
     moment, local, timing = _when(move, row["recipient_timezone"], known)
     if move.send_at is None and move.local_time is None:
         raise InvalidField(
-            "missing_field", "nothing says when", field="send_at", hint="give send_at or local_time"
+            "missing_field", "the move names no time", field="send_at", hint="give send_at or local_time"
         )
     due_at = wave.whole_second(moment.at)
     expires_at = row["expires_at"] and moment.at + (row["expires_at"] - row["scheduled_at"])
@@ -256,14 +256,9 @@ def read_spec(item: Item) -> NotificationSpec:
     """A message from a line of JSON, or from what a program gives."""
     if isinstance(item, NotificationSpec):
         return item
-    try:
-        data = msgspec.json.decode(item) if isinstance(item, bytes | str) else item
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise bad_json(error) from None
-    try:
-        return msgspec.convert(data, NotificationSpec)
-    except msgspec.ValidationError as error:
-        raise explained(error, NotificationSpec, data) from None
+    if isinstance(item, bytes | str):
+        return decoded(item, NotificationSpec)
+    return converted(item, NotificationSpec)
 
 
 async def _look_up(context: Context, specs: Sequence[NotificationSpec]) -> Known:
@@ -313,7 +308,10 @@ def _recipient(spec: NotificationSpec, known: Known) -> asyncpg.Record | None:
     if spec.user_id is None:
         if spec.address is None:
             raise InvalidField(
-                "missing_field", "nothing says to whom", field="user_id", hint="give user_id or address"
+                "missing_field",
+                "the message names no recipient",
+                field="user_id",
+                hint="give user_id or address",
             )
         return None
     found = known.recipients.get(spec.user_id)
@@ -334,15 +332,15 @@ def _steps(channel: str | list[str | ChannelStep]) -> list[ChannelStep]:
     if not 1 <= len(steps) <= MOST_CHANNELS or len(set(names)) < len(names):
         raise InvalidField(
             "bad_value",
-            f"{len(steps)} channels" if len(set(names)) == len(names) else "a channel is named twice",
+            f"channel names {', '.join(names) or 'none'}",
             field="channel",
-            hint=f"give one, or up to {MOST_CHANNELS} different ones in their order",
+            hint=f"name 1 to {MOST_CHANNELS} different channels, the first one first",
         )
     for step in steps:
         if not CHANNEL.fullmatch(step.channel):
             raise InvalidField(
                 "bad_value",
-                f"{step.channel!r} is no channel",
+                f"{step.channel!r} is not a channel",
                 field="channel",
                 hint="use email, sms, push, in_app, or the name of another channel",
             )
@@ -361,7 +359,7 @@ def _addresses(address: Any, steps: Sequence[ChannelStep]) -> dict[str, Any]:
     if not isinstance(address, dict) or not address or not address.keys() <= set(names):
         raise InvalidField(
             "bad_address",
-            "it does not say which address is of which channel",
+            "the address does not name its channel",
             field="address",
             hint='such as {"email": "ann@example.org", "sms": "+4915112345678"}',
         )
@@ -376,7 +374,10 @@ def _address(channel: str, value: Any) -> Any:
         if channel not in ("email", "sms", "in_app") and isinstance(value, dict) and value:
             return value
         raise InvalidField(
-            "bad_address", f"this is no address of {channel}", field="address", hint="give a text"
+            "bad_address",
+            f"{value!r:.200} is not an address for {channel}",
+            field="address",
+            hint="give text",
         )
     if channel == "email":
         return check_email(value, "address")

@@ -53,20 +53,22 @@ Days = Annotated[
 class QuietRange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
     """Hours of the recipient's day in which nothing is sent. An end before the start is on the next day."""
 
-    start: Annotated[str, Meta(description="From, on her wall clock.", examples=["22:00"])]
-    end: Annotated[str, Meta(description="Until, on her wall clock; 24:00 is the end.", examples=["08:00"])]
+    start: Annotated[str, Meta(description="From, on the recipient's wall clock.", examples=["22:00"])]
+    end: Annotated[
+        str, Meta(description="Until, on the recipient's wall clock; 24:00 is the end.", examples=["08:00"])
+    ]
     days: Days = None
 
 
 class OptOut(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
-    """What she does not want: all on a channel, all about a topic, or a topic on a channel."""
+    """What the recipient does not want: all on a channel, all about a topic, or a topic on a channel."""
 
     channel: Annotated[Word | None, about("All on this channel, or only the topic on it.")] = None
     topic: Annotated[Word | None, about("All about this topic, or only on the channel.")] = None
 
 
 class FrequencyCap(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
-    """How many messages she gets in a day or week of her own, on a channel or about a topic."""
+    """How many messages the recipient gets in a day or week of their zone, on a channel or about a topic."""
 
     n: Annotated[int, Meta(ge=1, le=100_000, description="At most so many.")]
     per: Annotated[

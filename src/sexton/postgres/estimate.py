@@ -26,9 +26,7 @@ class Total(msgspec.Struct, frozen=True):
 
 async def total(context: Context, statement: str, **parameters: Any) -> Total:
     """How many rows a statement has, which takes how many to look at as `most`. Inside a query."""
-    async with context.open.transaction():
-        # Planned anew, so that only the filters that are given count, and each finds its index.
-        await context.open.execute("set local plan_cache_mode = force_custom_plan")
+    async with context.planned_anew():
         text, arguments = context.database.prepared(statement, most=MOST_EXACT + 1, **parameters)
         count: int = await context.open.fetchval(f"select count(*) from ({text}) as counted", *arguments)
         if count <= MOST_EXACT:

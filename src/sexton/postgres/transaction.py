@@ -17,11 +17,12 @@ A `@query` only reads: it holds one connection for its statements, and no transa
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 import asyncpg
 
@@ -92,6 +93,14 @@ class Context:
         if self.connection is None:
             raise RuntimeError("no connection is open: call this from a @command or a @query")
         return self.connection
+
+    @asynccontextmanager
+    async def planned_anew(self, isolation: Literal["repeatable_read"] | None = None) -> AsyncIterator[None]:
+        """Plan the statements of the block for the filters that they are given, so that each filter finds its
+        index. A plan for all filters looks at every row."""
+        async with self.open.transaction(isolation=isolation):
+            await self.open.execute("set local plan_cache_mode = force_custom_plan")
+            yield
 
     async def time(self) -> datetime:
         """The time that counts."""

@@ -50,8 +50,7 @@ async def count_runs(context: Context, chosen: RunFilter) -> RunCounts:
     since = chosen.since or now - (SEARCHED if chosen.searching else START)
     until = chosen.until or now + timedelta(days=1)
     shared = {**chosen.parameters(context.namespace), "job_id": chosen.job, "limit": MOST_EXACT + 1}
-    async with context.open.transaction():
-        await context.open.execute("set local plan_cache_mode = force_custom_plan")
+    async with context.planned_anew():
         live = [] if chosen.until else await context.fetch("reading/count_live_choice", states=None, **shared)
         exact = True
         if chosen.plain:

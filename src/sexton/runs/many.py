@@ -91,8 +91,8 @@ async def act(
                 f"{counted(matched, 'job is', 'jobs are')} meant by now, and {expected:,} were expected",
                 hint="count again (dry_run), and confirm that number",
             )
-    await context.open.execute("set local plan_cache_mode = force_custom_plan")
-    rows = await context.fetch("jobs/lock_chosen", limit=limit, **_range(context, chosen, after, through))
+    async with context.planned_anew():
+        rows = await context.fetch("jobs/lock_chosen", limit=limit, **_range(context, chosen, after, through))
     if not rows:
         return Tally()
     jobs = await hold_timers(context, rows)
@@ -134,8 +134,7 @@ async def _count(
     context: Context, chosen: JobFilter, after: str | None, through: str | None
 ) -> tuple[int, int | None]:
     """How many jobs are meant, and the last of them."""
-    async with context.open.transaction():
-        await context.open.execute("set local plan_cache_mode = force_custom_plan")
+    async with context.planned_anew():
         row = await context.fetchrow("jobs/count_chosen", **_range(context, chosen, after, through))
     assert row is not None
     return row["jobs"], row["last"]

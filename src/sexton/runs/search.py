@@ -62,10 +62,9 @@ async def _jobs(context: Context, text: str, limit: int) -> list[Found]:
     if number is not None:
         rows += await context.fetch("jobs/find_shown", job_id=number, namespace=context.namespace)
     if WORDS.search(text):
-        async with context.open.transaction():
+        async with context.planned_anew():
             # A word that a million jobs have: some of them are enough.
             await context.open.execute(f"set local gin_fuzzy_search_limit = {MOST_CANDIDATES}")
-            await context.open.execute("set local plan_cache_mode = force_custom_plan")
             rows += await context.fetch(
                 "jobs/search",
                 namespace=context.namespace,

@@ -13,6 +13,7 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from sexton.clock import iso
 from sexton.errors import ScheduleError
 from sexton.schedules import systemd
 from sexton.schedules.cron import DAYS, MONTHS, Cron
@@ -79,7 +80,7 @@ def translate(text: str) -> Native | None:
         raise _refuse(f"{key[1]} is a key of a file, not a part of the schedule", f"write {value}")
     if re.fullmatch(r"@?(?:[0-9]{10}|[0-9]{13})", text):
         at = datetime.fromtimestamp(int(text.lstrip("@")[:10]), UTC)
-        raise _refuse(f"{text} is a number of seconds since 1970", f"write {at:%Y-%m-%dT%H:%M:%SZ}")
+        raise _refuse(f"{text} is a number of seconds since 1970", f"write {iso(at, 'seconds')}")
     if re.fullmatch(r"@[0-9]{1,9}", text):
         raise _refuse(f"{text} is a number of seconds without a unit", f"write every {int(text[1:])}s")
     if re.match(r"@reboot\b", text, re.IGNORECASE):

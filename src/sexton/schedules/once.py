@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 
+from sexton.clock import iso
 from sexton.errors import ScheduleError
 from sexton.schedules import words
 from sexton.schedules.wall import Budget, Rule, from_wall, to_wall
@@ -96,7 +97,7 @@ def refuse_unclear(naive: datetime, zone: Zone) -> None:
             "ambiguous_time",
             f"{when} happens twice in {place}: {first} or {second}, choose fold=first or second",
             position=0,
-            hint=f"pass fold=first or second, or write the instant, such as {instant:%Y-%m-%dT%H:%M:%SZ}",
+            hint=f"pass fold=first or second, or write the instant, such as {iso(instant, 'seconds')}",
         )
     after = zone.first_instant(wall)
     before = zone.period(after - 1).offset

@@ -69,7 +69,10 @@ def read_keys(settings: Settings) -> list[str]:
             lines = Path(text[1:]).read_text("utf-8").splitlines()
         except OSError as error:
             raise InvalidField(
-                "bad_config", f"the file of API keys cannot be read: {error}", field="api_keys"
+                "bad_config",
+                f"the file of API keys cannot be read: {error}",
+                field="api_keys",
+                hint="write @PATH of a file that Sexton may read, one key per line",
             ) from error
         keys = [line.strip() for line in lines if not line.lstrip().startswith("#")]
     else:
@@ -83,7 +86,12 @@ def read_keys(settings: Settings) -> list[str]:
             hint="make one: python -c 'import secrets; print(secrets.token_urlsafe())'",
         )
     if text and not keys:
-        raise InvalidField("bad_config", "there is no key in the file of API keys", field="api_keys")
+        raise InvalidField(
+            "bad_config",
+            "there is no key in the file of API keys",
+            field="api_keys",
+            hint="write one key per line; lines that begin with # do not count",
+        )
     return keys
 
 

@@ -16,11 +16,9 @@ from pkgutil import resolve_name
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from sexton.config import Settings
 from sexton.errors import InvalidField
-from sexton.refusal import explained, unknown_field
+from sexton.refusal import converted, unknown_field
 from sexton.targets.base import OpenKind, Target, TargetKind, TargetServices, lane_name
 from sexton.targets.celery.kind import CeleryKind
 from sexton.targets.handler import Handler, HandlerKind
@@ -117,11 +115,7 @@ def read_target(data: Mapping[str, Any], field: str = "target") -> Target:
         what = f"both {' and '.join(given)}" if given else f"none of {', '.join(known)}"
         raise InvalidField("bad_target", f"the target has {what}", field=field, hint=hint_of())
     [(name, value)] = given.items()
-    spec = known[name].spec
-    try:
-        return Target(known[name], msgspec.convert(value, spec))
-    except msgspec.ValidationError as error:
-        raise explained(error, spec, value, under=f"{field}.{name}") from None
+    return Target(known[name], converted(value, known[name].spec, under=f"{field}.{name}"))
 
 
 def check_target(data: Mapping[str, Any], payload: Any, field: str = "target") -> Target:

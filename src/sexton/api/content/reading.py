@@ -48,7 +48,6 @@ EXECUTION: dict[str, Any] = {
     "execution_id": "r_9hk2",
     "schedule_id": "c_1",
     "content_id": "post/42",
-    "title": "Spring collection",
     "action": "publish",
     "status": "success",
     "scheduled_at_utc": "2027-03-14T08:00:00Z",

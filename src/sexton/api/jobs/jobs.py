@@ -281,7 +281,9 @@ async def list_job_occurrences(call: Call) -> Answer:
     start = now - DAY if query.start is None else aware(query.start, "start")
     end = max(now, start) + DAY if query.end is None else aware(query.end, "end")
     if end < start:
-        raise InvalidField("bad_range", "the range ends before it starts", field="end", hint="swap them")
+        raise InvalidField(
+            "bad_range", f"end, {iso(end)}, is before start, {iso(start)}", field="end", hint="swap them"
+        )
     job = await require_job(call.context, call.path("job"))
     found = await list_occurrences(call.reading, job, start, end, limit=query.limit)
     headers = {}

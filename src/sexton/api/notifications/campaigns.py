@@ -263,7 +263,7 @@ async def delete_segment(call: Call) -> Answer:
     example='{"user_id": "ann", "vars": {"seat": "12A"}}\n{"user_id": "bob"}\n', answer_example=LIST,
 )  # fmt: skip
 async def put_audience(call: Call) -> Answer:
-    """One recipient per line, with variables of her own; with `text/csv` the first line names the columns,
+    """One recipient per line, with variables of its own; with `text/csv` the first line names the columns,
     and all but user_id are variables. The list before is replaced when all lines are there."""
     members = _csv_members(call) if is_csv(call) else _members(call)
     return Answer(await audience.upload(call.context, call.path("audience"), members))

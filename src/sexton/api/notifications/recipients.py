@@ -101,7 +101,7 @@ async def change_recipient(call: Call) -> Answer:
 
 @operation(routes.GET_RECIPIENT, answer=RecipientView, errors=(404,), answer_example=RECIPIENT)
 async def get_recipient(call: Call) -> Answer:
-    """Her addresses, zone, language, quiet hours, opt-outs, caps and fields."""
+    """Addresses, zone, language, quiet hours, opt-outs, caps and fields."""
     return Answer(await recipient.get_recipient(call.context, call.path("user_id")))
 
 
@@ -112,7 +112,7 @@ async def get_recipient(call: Call) -> Answer:
     },
 )  # fmt: skip
 async def export(call: Call) -> Answer:
-    """For a person who asks what is kept about her: what she is, and her latest messages."""
+    """For a person who asks what is kept about them: the recipient, and the latest messages."""
     return Answer(await export_recipient(call.context, call.path("user_id")))
 
 
@@ -124,7 +124,7 @@ async def export(call: Call) -> Answer:
     },
 )  # fmt: skip
 async def erase_recipient(call: Call) -> Answer:
-    """The recipient, her messages with all that became of them, counts and suppressed addresses. What waits
+    """The recipient, the messages with all that became of them, counts and suppressed addresses. What waits
     is not sent. The audit keeps that it was done, when and by whom."""
     return Answer(
         await recipient.erase_recipient(call.context, call.path("user_id"), reason=call.context.reason)

@@ -257,7 +257,7 @@ async def enter_sequence(call: Call) -> Answer:
 
 @operation(routes.GET_SEQUENCE_MEMBER, answer=MemberView, errors=(404,), answer_example=MEMBER)
 async def get_sequence_member(call: Call) -> Answer:
-    """As she entered it last, with her messages."""
+    """As the recipient entered it last, with the messages."""
     return Answer(await sequence.get_member(call.context, call.path("sequence"), call.path("user_id")))
 
 

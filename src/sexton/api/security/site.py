@@ -61,7 +61,7 @@ class Site:
         if named and not self._is_public(host) and not _is_here(host):
             raise SextonError(
                 "bad_host",
-                f"this server is not {host or 'nameless'}",
+                f"this server has another name than {host}" if host else "the request names no host",
                 hint=f"use {self.public or 'http://127.0.0.1'}",
             )
         origin = request.headers.get("origin")

@@ -34,7 +34,7 @@ def set_(
     opt_outs: JsonText = None,
     caps: JsonText = None,
 ) -> int:
-    """Make a recipient, or change some of her fields.
+    """Make a recipient, or change some fields of one.
 
     sexton recipients set ann --email ann@example.org --timezone Europe/Berlin --field name=Ann
     """
@@ -84,7 +84,7 @@ def erase(
     ask: Ask, *, yes: Annotated[bool, Parameter(name=("--yes", "-y"), help="Do not ask first.")] = False
 ) -> int:
     """Erase all traces of a person. The audit keeps that it was done."""
-    if not ask.json and not confirm(f"Erase {ask.path[0]} and all her messages?", yes):
+    if not ask.json and not confirm(f"Erase {ask.path[0]} and all messages to them?", yes):
         return NOT_DONE
 
     def view(found: dict[str, Any]) -> None:

@@ -57,7 +57,7 @@ def enter(ask: Ask, user_id: User, /, *, var: Variables = ()) -> int:
 
 @command(routes.GET_SEQUENCE_MEMBER)
 def member(ask: Ask) -> int:
-    """Show a recipient in a sequence, with her messages."""
+    """Show a recipient in a sequence, with the messages."""
     return ask.shown(_show_member)
 
 
@@ -71,7 +71,7 @@ def leave(ask: Ask) -> int:
 def event(
     ask: Ask,
     user_id: User,
-    event: Annotated[str, Parameter(help="What she did, such as purchased.")],
+    event: Annotated[str, Parameter(help="What the recipient did, such as purchased.")],
     /,
 ) -> int:
     """Tell of something that a recipient did: sequences that stop on it end.

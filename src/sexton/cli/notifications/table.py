@@ -46,7 +46,7 @@ NOTIFICATION_GROUPS = {
         "Say who gets messages: addresses, zones, quiet hours.",
         {
             "set": Command(
-                "notifications.recipients:set_", "Make a recipient, or change some of her fields."
+                "notifications.recipients:set_", "Make a recipient, or change some fields of one."
             ),
             "list": Command("notifications.recipients:list_", "List recipients in the order of their ids."),
             "show": Command("notifications.recipients:show", "Show a recipient."),
@@ -174,7 +174,7 @@ NOTIFICATION_GROUPS = {
                 "Let a recipient enter a sequence: each step becomes a message.",
             ),
             "member": Command(
-                "notifications.sequences:member", "Show a recipient in a sequence, with her messages."
+                "notifications.sequences:member", "Show a recipient in a sequence, with the messages."
             ),
             "leave": Command(
                 "notifications.sequences:leave",

@@ -12,6 +12,7 @@ import msgspec
 from sexton import clock
 from sexton.clock import iso
 from sexton.errors import ScheduleError
+from sexton.refusal import UNREADABLE
 from sexton.schedules import Occurrence, Schedule, parse
 
 if TYPE_CHECKING:
@@ -144,7 +145,7 @@ def _answer_line(line: bytes, decoder: msgspec.json.Decoder[Question]) -> dict[s
         return _error(error.code, error.message, error.position)
     except msgspec.ValidationError as error:
         return _error("bad_request", str(error))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except UNREADABLE as error:
         return _error("bad_json", str(error))
     except Exception as error:
         # A fault of ours must not take the answers of the other lines with it.

@@ -21,6 +21,7 @@ from sexton.content.adapters.base import AdapterServices, NotNow, NotPossible
 from sexton.errors import InvalidField
 from sexton.postgres.transaction import Context
 from sexton.printable import counted
+from sexton.refusal import UNREADABLE
 from sexton.security.binding import Use, hosts_of
 from sexton.security.placeholder import PLACEHOLDER
 from sexton.targets.http.hosts import HostBusy
@@ -55,7 +56,7 @@ class CmsAnswer:
     def json(self) -> Any:
         try:
             return msgspec.json.decode(self.body)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        except UNREADABLE:
             raise CmsError(
                 f"{self.request} answered {self.status} with what is not JSON{self.shown}"
             ) from None

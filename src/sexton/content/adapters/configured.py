@@ -11,13 +11,12 @@ from typing import Annotated, Any
 import asyncpg
 import msgspec
 
-from sexton import refusal
 from sexton.content.adapters.adapter_spec import AdapterSpec
 from sexton.content.adapters.base import Adapter, NoConfig
 from sexton.content.adapters.table import adapters
 from sexton.errors import Conflict, InvalidField
 from sexton.postgres.transaction import Context, command, query
-from sexton.refusal import about, check_config_name, config_text, not_found
+from sexton.refusal import about, check_config_name, config_text, converted, not_found
 
 MOST_ADAPTERS = 200
 
@@ -52,7 +51,7 @@ def needs_config(kind: type[Adapter]) -> bool:
 
 def read_config(kind: str, config: Any) -> Any:
     """A configuration as its kind's type, or `InvalidField`."""
-    return refusal.read_config(config, adapters()[kind].config)
+    return converted(config, adapters()[kind].config, under="config")
 
 
 @command

@@ -156,9 +156,16 @@ def _check_request(
 def _check_headers(headers: dict[str, str], field: str) -> None:
     for name, value in headers.items():
         if not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name) or re.search(r"[\r\n\0]", value):
-            raise InvalidField("bad_header", f"{name!r} is not a header", field=field, hint="no line ends")
+            raise InvalidField(
+                "bad_header",
+                f"{name!r} is not a header",
+                field=field,
+                hint="use a name such as X-Tenant, and a value on one line",
+            )
         if name.lower() in SECURE:
-            raise InvalidField("bad_header", f"{name} is set by Sexton", field=field, hint="leave it out")
+            raise InvalidField(
+                "bad_header", f"Sexton sets the header {name} itself", field=field, hint="leave it out"
+            )
         _check_holes(value, field, answered=False)
 
 
@@ -171,7 +178,7 @@ def _check_holes(value: Any, field: str, answered: bool) -> None:
                 if name not in NAMES and not (answered and name.startswith("state.")):
                     raise InvalidField(
                         "bad_template",
-                        f"{{{{{name}}}}} is not known",
+                        f"there is no value for {{{{{name}}}}}",
                         field=field,
                         hint=f"use {', '.join(NAMES)}" + (", or state.… of its answer" if answered else ""),
                     )

@@ -18,6 +18,7 @@ from typing import Annotated, Any, NamedTuple
 import msgspec
 from asyncpg import Record
 
+from sexton.clock import iso
 from sexton.content.model import RELEASE, Action
 from sexton.content.read import MICROSECOND, STATUS_OF_RUN, in_words, job_of_row, view
 from sexton.errors import InvalidField, SextonError
@@ -100,13 +101,18 @@ def read_range(start: str, end: str, timezone: str | None) -> tuple[datetime, da
 
 def _checked(first: datetime, last: datetime) -> tuple[datetime, datetime]:
     if last <= first:
-        raise InvalidField("bad_range", "end is not after start", field="end", hint="give a later time")
+        raise InvalidField(
+            "bad_range",
+            f"end, {iso(last)}, is not after start, {iso(first)}",
+            field="end",
+            hint="give a later end",
+        )
     if last - first > LONGEST_RANGE:
         raise InvalidField(
             "too_long",
-            f"that is more than {LONGEST_RANGE.days} days",
+            f"the range has more than {LONGEST_RANGE.days} days",
             field="end",
-            hint="give less at a time",
+            hint="ask for a shorter range, several times",
         )
     return first, last
 
@@ -149,8 +155,7 @@ async def list_calendar(
         "adapter": adapter,
         "schedule_id": schedule,
     }
-    async with context.open.transaction(isolation="repeatable_read"):
-        await context.open.execute("set local plan_cache_mode = force_custom_plan")
+    async with context.planned_anew("repeatable_read"):
         single = await context.fetch(
             "content/list_calendar",
             start=start,

@@ -69,8 +69,8 @@ async def reschedule_release(context: Context, ref: str, move: ReleaseMove) -> R
     row = await lock_release(context, ref)
     await _refuse_late(context, row)
     if move.local_time is None and move.at is None:
-        hint = f"it is planned for {iso(row['scheduled_at'])}"
-        raise InvalidField("missing_field", "give one of local_time and at", field="local_time", hint=hint)
+        hint = f"give local_time or at; it is planned for {iso(row['scheduled_at'])}"
+        raise InvalidField("missing_field", "the move names no time", field="local_time", hint=hint)
     moment = read_moment(
         move.local_time, move.at, move.timezone or row["timezone"], fold=move.fold, gap=move.gap
     )
@@ -306,7 +306,9 @@ async def _refuse_over(context: Context, row: asyncpg.Record) -> None:
     """What is done, or is being carried out at this moment, stays as it is."""
     ref = encode_id(RELEASE, row["id"])
     if row["done_at"] is not None:
-        raise Conflict("content_done", f"{ref} went out, {iso(row['done_at'])}")
+        raise Conflict(
+            "content_done", f"{ref} went out at {iso(row['done_at'])}", hint="make another release"
+        )
     if row["failed_at"] is not None:
         raise Conflict("content_done", f"{ref} has failed: {row['error']}", hint="make another release")
     if row["begun_run"] is not None and await context.fetchval("content/is_running", run_id=row["begun_run"]):
@@ -317,11 +319,15 @@ async def _refuse_late(context: Context, row: asyncpg.Record) -> None:
     """Only what has not begun can be changed."""
     ref = encode_id(RELEASE, row["id"])
     if row["cancelled_at"] is not None:
-        raise Conflict("content_cancelled", f"{ref} was called off by {row['cancelled_by']}")
+        raise Conflict(
+            "content_cancelled", f"{row['cancelled_by']} called {ref} off", hint="make another release"
+        )
     await _refuse_over(context, row)
     named = {"release_id": row["id"], "namespace": context.namespace}
     if any(item["result"] is not None for item in await context.fetch("content/list_items", **named)):
-        raise Conflict("content_under_way", f"a part of {ref} went out already", hint="call it off")
+        raise Conflict(
+            "content_under_way", f"a part of {ref} went out already", hint="call the rest of it off"
+        )
 
 
 async def _move(context: Context, what: str, row: asyncpg.Record, moment: Moment, *, force: bool) -> None:

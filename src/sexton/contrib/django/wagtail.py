@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, ParamSpec, TypeVar
 
 from django.apps import apps  # type: ignore[import-untyped]
@@ -29,6 +29,8 @@ from wagtail.actions.publish_page_revision import PublishPageRevisionAction  # t
 from wagtail.actions.publish_revision import PublishRevisionAction  # type: ignore[import-not-found]
 from wagtail.log_actions import log, registry  # type: ignore[import-not-found]
 from wagtail.models import DraftStateMixin, Page  # type: ignore[import-not-found]
+
+from sexton.clock import iso
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
@@ -126,7 +128,7 @@ def _apply_to(found: Any, change: ContentChange) -> Applied:
         instance=found,
         action=NOTED[change.action],
         revision=revision,
-        data={"key": change.key, "actor": change.actor, "scheduled_at": change.scheduled_at.isoformat()},
+        data={"key": change.key, "actor": change.actor, "scheduled_at": iso(change.scheduled_at)},
     )
     after = _standing(_find(change.entity))
     if not _is_done(after, revision, change):
@@ -284,7 +286,7 @@ def _own_schedule(found: Any, entity: Entity, revision: Any | None) -> Iterator[
 def _utc(moment: datetime) -> str:
     if timezone.is_naive(moment):
         moment = timezone.make_aware(moment)
-    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%SZ}"
+    return iso(moment, "seconds").replace("T", " ")
 
 
 def _absent(entity: Entity) -> ContentFinding:

@@ -373,7 +373,10 @@ def read_channels(given: str | list[str]) -> list[str]:
     channels = [given] if isinstance(given, str) else list(given)
     if not 1 <= len(channels) <= 10 or len(set(channels)) < len(channels) or not all(channels):
         raise InvalidField(
-            "bad_value", "channel names none, or one twice", field="channel", hint='such as "email"'
+            "bad_value",
+            f"channel is {given!r:.200}",
+            field="channel",
+            hint='name 1 to 10 different channels, such as "email"',
         )
     return channels
 
@@ -414,7 +417,7 @@ def _time(spec: CampaignSpec, zone: str, now: datetime) -> tuple[datetime | None
     """One instant, or a local time without a zone; neither for what is started by hand."""
     if spec.send_at is not None and spec.local_time is not None:
         raise InvalidField(
-            "bad_value", "both send_at and local_time are given", field="local_time", hint="give one of them"
+            "bad_value", "send_at and local_time are both given", field="local_time", hint="give one of them"
         )
     if spec.local_time is None:
         if spec.when_past is not WhenPast.SEND_NOW:

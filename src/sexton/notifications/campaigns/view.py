@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import asyncpg
 import msgspec
 
+from sexton.jobs.moment import local_text
 from sexton.model import decode_id, encode_id
 from sexton.notifications.campaigns.spec import CampaignStatus, WhenPast
 from sexton.notifications.campaigns.timing import first_possible
@@ -48,7 +49,7 @@ class CampaignCheck(msgspec.Struct, frozen=True, kw_only=True):
     unreachable: Annotated[int, about("No address on any of its channels, opted out, or suppressed.")]
     incomplete: Annotated[int, about("A variable of the template has no value.")]
     missing_variables: Annotated[
-        list[str], about("Variables without a value for all: each recipient must bring her own.")
+        list[str], about("Variables without a value for all: each recipient must bring their own.")
     ]
     unknown: Annotated[int, about("Of a list: not a recipient.")]
     duplicates: Annotated[int, about("Of a list: named more than once.")]
@@ -178,7 +179,7 @@ def _show(row: asyncpg.Record, progress: asyncpg.Record) -> CampaignView:
             if value not in (None, False)
         },
         send_at=row["send_at"],
-        local_time=None if local is None else f"{local:%Y-%m-%d %H:%M:%S}",
+        local_time=None if local is None else local_text(local),
         when_past=WhenPast(row["when_past"]),
         timezone=row["timezone"],
         rate=row["rate"],

@@ -31,7 +31,7 @@ from sexton.notifications.channels.base import (
 from sexton.notifications.channels.configured import secret_only
 from sexton.notifications.channels.http_provider import TIMEOUT_SECONDS, check_url
 from sexton.notifications.channels.push_crypto import read_private_key
-from sexton.refusal import about
+from sexton.refusal import UNREADABLE, about
 from sexton.security.binding import Use, hosts_of
 from sexton.targets.http.step import seconds_to_wait
 from sexton.targets.run import clean
@@ -202,7 +202,7 @@ def _result(reply: httpx.Response) -> tuple[SendResult, str | None]:
 def _reason(body: bytes) -> str | None:
     try:
         found = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE:
         return None
     reason = found.get("reason") if isinstance(found, dict) else None
     return clean(reason, 100) if isinstance(reason, str) else None

@@ -11,12 +11,11 @@ from typing import Annotated, Any
 import asyncpg
 import msgspec
 
-from sexton import refusal
 from sexton.errors import Conflict, InvalidField
 from sexton.notifications.channels.provider_spec import ProviderSpec
 from sexton.notifications.channels.table import provider_kinds
 from sexton.postgres.transaction import Context, command, query
-from sexton.refusal import about, check_config_name, config_text, not_found
+from sexton.refusal import about, check_config_name, config_text, converted, not_found
 from sexton.security.placeholder import PLACEHOLDER, secret_names
 
 MOST_PROVIDERS = 200
@@ -51,7 +50,7 @@ def read_config(kind: str, config: Any) -> Any:
             field="kind",
             hint=f"use {', '.join(sorted(known))}, or install the package that brings it",
         )
-    return refusal.read_config(config, known[kind].config)
+    return converted(config, known[kind].config, under="config")
 
 
 def secret_only(text: str, field: str) -> str:

@@ -28,6 +28,7 @@ from sexton.notifications.channels.base import (
     SendResult,
     Unclear,
 )
+from sexton.refusal import UNREADABLE
 from sexton.security.binding import Use, hosts_of
 from sexton.targets.http.hosts import HostBusy
 from sexton.targets.http.outbound import BadRedirect, BadTls, Reply, Request, TooLarge
@@ -120,7 +121,7 @@ def json_of(reply: Reply) -> Any:
     """What was answered, or None if it is not JSON, or was cut short."""
     try:
         return None if reply.truncated else msgspec.json.decode(reply.body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE:
         return None
 
 

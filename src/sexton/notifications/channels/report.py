@@ -21,7 +21,7 @@ from msgspec import Meta
 
 from sexton import clock
 from sexton.errors import SextonError
-from sexton.refusal import UNREADABLE, about, aware, bad_json, explained
+from sexton.refusal import about, aware, decoded
 
 TOLERANCE_SECONDS = 300.0
 MOST_EVENTS = 1000
@@ -71,15 +71,7 @@ class BadSignature(SextonError):
 def read_standard_report(report: IncomingReport, secrets: Sequence[str]) -> list[DeliveryEvent]:
     """The events of a report signed as Standard Webhooks has it, with one of these secrets."""
     check_standard_signature(report, secrets)
-    try:
-        try:
-            found = msgspec.json.decode(report.body, type=DeliveryReport).events
-        except msgspec.ValidationError as error:
-            raise explained(
-                error, DeliveryReport, msgspec.json.decode(report.body), code="bad_value"
-            ) from None
-    except UNREADABLE as error:
-        raise bad_json(error) from None
+    found = decoded(report.body, DeliveryReport, code="bad_value").events
     for number, each in enumerate(found):
         if each.at is not None:
             aware(each.at, f"events[{number}].at")

@@ -8,7 +8,7 @@ import msgspec
 
 from sexton.errors import InvalidField
 from sexton.notifications.spec import RecipientLine
-from sexton.refusal import cells_of, explained
+from sexton.refusal import cells_of, converted
 
 PLAIN = ("user_id", "email", "phone", "timezone", "locale")
 JSON = ("devices", "addresses", "quiet_hours", "opt_outs", "caps", "fields")
@@ -68,7 +68,4 @@ class RecipientCsv:
             data["quiet_hours"] = {"start": start or "00:00", "end": end or "24:00"}
         if fields:
             data["fields"] = {**data.get("fields", {}), **fields}
-        try:
-            return msgspec.convert(data, RecipientLine)
-        except msgspec.ValidationError as error:
-            raise explained(error, RecipientLine, data) from None
+        return converted(data, RecipientLine)

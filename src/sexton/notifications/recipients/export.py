@@ -1,4 +1,4 @@
-"""What is kept about a recipient, for her."""
+"""What is kept about a recipient, for that person."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ class RecipientExport(msgspec.Struct, frozen=True, kw_only=True):
     """All that is known of a recipient."""
 
     recipient: Annotated[RecipientView, about("The recipient.")]
-    notifications: Annotated[list[NotificationView], about("Her latest messages.")]
+    notifications: Annotated[list[NotificationView], about("The latest messages.")]
     more: Annotated[bool, about("Whether there are older ones: GET /notifications?user_id=… lists them.")]
-    suppressions: Annotated[list[dict[str, Any]], about("Addresses of hers that get nothing, and why.")]
+    suppressions: Annotated[
+        list[dict[str, Any]], about("The recipient's addresses that get nothing, and why.")
+    ]
 
 
 @query

@@ -1,7 +1,7 @@
 """Quiet hours: ranges of the week on the recipient's wall clock in which nothing is sent.
 
-It is quiet whenever her clock shows a quiet time: on the day on which the clock goes back, also when it shows
-it for the second time; where it jumps forward, what it jumps over is nothing.
+It is quiet whenever the recipient's clock shows a quiet time. When clocks go back, that includes the second
+time at which it shows it; when they go forward, the times that it jumps over do not exist.
 """
 
 from __future__ import annotations
@@ -132,13 +132,16 @@ def _read(spec: QuietRange, field: str) -> DayRange:
     if start == end:
         raise InvalidField(
             "empty_range",
-            f"the quiet hours from {spec.start} to {spec.end} are none",
+            f"the quiet hours begin and end at {spec.start}",
             field=f"{field}.end",
             hint="for a whole day write 00:00 to 24:00",
         )
     if start == DAY:
         raise InvalidField(
-            "bad_time", "they begin at 24:00", field=f"{field}.start", hint="write 00:00 of the next day"
+            "bad_time",
+            "the quiet hours begin at 24:00",
+            field=f"{field}.start",
+            hint="write 00:00 of the next day",
         )
     return DayRange(start, end, EVERY_DAY if spec.days is None else _days(spec.days, f"{field}.days"))
 
@@ -146,7 +149,7 @@ def _read(spec: QuietRange, field: str) -> DayRange:
 def _seconds(text: str, field: str) -> int:
     found = TIME.fullmatch(text)
     if found is None or (found[1] == "24" and found[2] != "00"):
-        raise InvalidField("bad_time", f"{text!r} is no time of day", field=field, hint="such as 22:00")
+        raise InvalidField("bad_time", f"{text!r} is not a time of day", field=field, hint="such as 22:00")
     return int(found[1]) * 3600 + int(found[2]) * 60
 
 
@@ -155,9 +158,12 @@ def _days(names: list[str], field: str) -> frozenset[int]:
     for name in names:
         if name.lower()[:3] not in WEEKDAYS or len(name) < 3:
             raise InvalidField(
-                "bad_day", f"{name!r} is no day of the week", field=field, hint=f"use {', '.join(WEEKDAYS)}"
+                "bad_day",
+                f"{name!r} is not a day of the week",
+                field=field,
+                hint=f"use {', '.join(WEEKDAYS)}",
             )
         days.add(WEEKDAYS.index(name.lower()[:3]))
     if not days:
-        raise InvalidField("empty", "no day is named", field=field, hint="leave days out for every day")
+        raise InvalidField("empty", "days is empty", field=field, hint="leave days out for every day")
     return frozenset(days)

@@ -18,7 +18,7 @@ from sexton.notifications.spec import RecipientLine, RecipientSpec
 from sexton.notifications.templates.rendering import known_locale
 from sexton.postgres.page import Page, decode_cursor, encode_cursor, make_page
 from sexton.postgres.transaction import Context, command, query
-from sexton.refusal import about, check_text, each_line, explained, not_found, refuse_nul
+from sexton.refusal import about, check_text, converted, decoded, each_line, not_found, refuse_nul
 
 COLUMNS = (
     "email", "phone", "devices", "addresses", "timezone", "locale", "quiet_hours", "opt_outs", "caps",
@@ -39,14 +39,14 @@ class RecipientView(msgspec.Struct, frozen=True, kw_only=True):
     phone: Annotated[str | None, about("Where SMS go.")]
     devices: Annotated[list[Any], about("Where push messages go.")]
     addresses: Annotated[dict[str, Any], about("Addresses on other channels.")]
-    timezone: Annotated[str | None, about("Her zone; null: the namespace's.")]
-    locale: Annotated[str | None, about("Her language; null: the namespace's.")]
-    quiet_hours: Annotated[Any, about("When nothing is sent to her.")]
-    opt_outs: Annotated[list[Any], about("What she does not want.")]
-    caps: Annotated[list[Any], about("How many messages she gets at most.")]
+    timezone: Annotated[str | None, about("The zone; null: the namespace's.")]
+    locale: Annotated[str | None, about("The language; null: the namespace's.")]
+    quiet_hours: Annotated[Any, about("When nothing is sent.")]
+    opt_outs: Annotated[list[Any], about("What the recipient does not want.")]
+    caps: Annotated[list[Any], about("How many messages the recipient gets at most.")]
     fields: Annotated[dict[str, Any], about("Fields of your own.")]
-    created_at: Annotated[datetime, about("When she was added.")]
-    updated_at: Annotated[datetime, about("When she was changed.")]
+    created_at: Annotated[datetime, about("When the recipient was added.")]
+    updated_at: Annotated[datetime, about("When the recipient was changed.")]
 
 
 class ErasureView(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,7 +60,7 @@ class ErasureView(msgspec.Struct, frozen=True, kw_only=True):
 
 @command
 async def put_recipient(context: Context, user_id: str, spec: RecipientSpec) -> RecipientView:
-    """Make a recipient, or make her what the specification says."""
+    """Make a recipient, or make one what the specification says."""
     check_user_id(user_id)
     columns = columns_of(spec)
     row = await context.fetchrow(
@@ -86,8 +86,8 @@ async def change_recipient(context: Context, user_id: str, changes: Mapping[str,
     stored = {name: _loaded(row, name) for name in COLUMNS}
     for name in changes:
         if name not in COLUMNS:
-            _read(RecipientSpec, dict(changes))  # which refuses it
-    return await put_recipient(context, user_id, _read(RecipientSpec, {**stored, **changes}))
+            converted(dict(changes), RecipientSpec)  # which refuses it
+    return await put_recipient(context, user_id, converted({**stored, **changes}, RecipientSpec))
 
 
 @query
@@ -144,8 +144,8 @@ async def import_recipients(context: Context, lines: Sequence[RecipientLine | by
 
 @command
 async def erase_recipient(context: Context, user_id: str, *, reason: str | None = None) -> ErasureView:
-    """Remove all traces of a person: the recipient, her messages with all that became of them, and what was
-    kept about her addresses. The audit certifies it."""
+    """Remove all traces of a person: the recipient, the messages with all that became of them, and what was
+    kept about the addresses. The audit certifies it."""
     now = await context.time()
     recurring = await forget_recipient(context, user_id)
     row = await context.fetchrow("recipients/erase", namespace=context.namespace, user_id=user_id)
@@ -160,14 +160,7 @@ async def erase_recipient(context: Context, user_id: str, *, reason: str | None 
 
 def read_line(line: bytes | str) -> RecipientLine:
     """A line of an import."""
-    try:
-        return msgspec.json.decode(line, type=RecipientLine)
-    except msgspec.ValidationError as error:
-        raise explained(error, RecipientLine, msgspec.json.decode(line)) from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InvalidField(
-            "bad_json", f"this is not JSON: {error}", field="line", hint="write one JSON object per line"
-        ) from None
+    return decoded(line, RecipientLine)
 
 
 def check_user_id(user_id: str) -> None:
@@ -274,10 +267,3 @@ def _bounded(value: Any, field: str) -> str | None:
 
 def _dumped(value: Any) -> str | None:
     return None if value is None else msgspec.json.encode(value).decode()
-
-
-def _read(struct: type[RecipientSpec], data: dict[str, Any]) -> RecipientSpec:
-    try:
-        return msgspec.convert(data, struct)
-    except msgspec.ValidationError as error:
-        raise explained(error, struct, data) from None

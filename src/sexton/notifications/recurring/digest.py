@@ -17,6 +17,7 @@ import asyncpg
 import msgspec
 
 from sexton.errors import Conflict, InvalidField
+from sexton.jobs.moment import local_text
 from sexton.model import decode_id, encode_id
 from sexton.notifications.campaigns.campaign import find_zone, read_channels
 from sexton.notifications.message import MessageOrigin, create_message, move_message, read_spec
@@ -180,7 +181,7 @@ async def _begin(context: Context, digest: asyncpg.Record, spec: DigestEventSpec
         "channel": list(digest["channels"]),
         "user_id": spec.user_id,
         "template_vars": {"events": [spec.data], "count": 1, "key": spec.key},
-        "local_time": f"{at.astimezone(find_zone(zone).info):%Y-%m-%d %H:%M:%S}",
+        "local_time": local_text(at.astimezone(find_zone(zone).info)),
         "timezone": zone,
         "fold": "first",
         "gap": "after",

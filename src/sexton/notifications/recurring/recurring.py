@@ -1,8 +1,8 @@
 """Notifications that recur: each is a job, and each of its firings makes one message, in the transaction that
 ends the run.
 
-The rule is kept on the wall clock. Without a zone of its own it is that of the recipient, and when hers
-changes the job goes on in the new one: what has fired has fired, and the next one is at 09:00 where she lives
+The rule is kept on the wall clock. Without a zone of its own it is that of the recipient, and when that
+changes the job goes on in the new one: what has fired has fired, and the next one is at 09:00 where they live
 now.
 """
 
@@ -19,6 +19,7 @@ from msgspec import UNSET
 from sexton.errors import InvalidField, ScheduleError
 from sexton.jobs import state
 from sexton.jobs.create import create
+from sexton.jobs.moment import local_text
 from sexton.jobs.spec import JobSpec
 from sexton.model import Backoff, Cancel, MissedWindow, Outcome, Success, decode_id, encode_id
 from sexton.notifications.campaigns.campaign import find_zone
@@ -48,7 +49,7 @@ class RecurringView(msgspec.Struct, frozen=True, kw_only=True):
     recurrence_rule: Annotated[str, about("When, on the wall clock.")]
     recurrence_end: Annotated[datetime | None, about("Nothing after this instant.")]
     timezone: Annotated[str, about("The zone that counts now.")]
-    follows_recipient: Annotated[bool, about("Whether that is the recipient's, and changes with hers.")]
+    follows_recipient: Annotated[bool, about("Whether that is the recipient's, and changes with it.")]
     local_time: Annotated[str | None, about("Where the rule begins.")]
     next_fire_at: Annotated[datetime | None, about("The next time; null: none, or it is paused.")]
     is_active: Annotated[bool, about("Whether it is sent.")]
@@ -192,7 +193,7 @@ async def fire(context: Context, run: RunContext, number: int) -> Outcome:
     own = replace(context, namespace=row["namespace"], actor=row["created_by"])
     nominal = _nominal(row, run.scheduled_at)
     spec = msgspec.structs.replace(
-        read_spec(row["spec"]), local_time=f"{nominal:%Y-%m-%d %H:%M:%S}", timezone=row["zone"], fold="first",
+        read_spec(row["spec"]), local_time=local_text(nominal), timezone=row["zone"], fold="first",
         gap="after",
     )  # fmt: skip
     try:
@@ -347,7 +348,7 @@ def _show(row: asyncpg.Record) -> RecurringView:
         recurrence_end=row["recurrence_end"],
         timezone=row["zone"],
         follows_recipient=row["timezone"] is None and row["user_id"] is not None,
-        local_time=None if starts_at is None else f"{starts_at:%Y-%m-%d %H:%M:%S}",
+        local_time=None if starts_at is None else local_text(starts_at),
         next_fire_at=row["next_fire_at"] if row["is_active"] else None,
         is_active=row["is_active"],
         template_id=spec["template_id"],

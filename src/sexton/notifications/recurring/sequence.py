@@ -1,6 +1,6 @@
 """Sequences: messages with waits between them, for each recipient that enters; an event ends them.
 
-All steps of a recipient are made when she enters, in one transaction, each an ordinary message with its
+All steps of a recipient are made on entering, in one transaction, each an ordinary message with its
 `why`. What stops the sequence cancels those that have not been submitted.
 """
 
@@ -14,6 +14,7 @@ import msgspec
 
 from sexton.clock import iso
 from sexton.errors import Conflict, InvalidField
+from sexton.jobs.moment import local_text
 from sexton.model import decode_id, encode_id
 from sexton.notifications.campaigns.campaign import find_zone, read_channels
 from sexton.notifications.message import MessageOrigin, cancel_message, create_message, read_spec
@@ -51,9 +52,9 @@ class MemberView(msgspec.Struct, frozen=True, kw_only=True):
     """A recipient in a sequence."""
 
     user_id: Annotated[str, about("Who.")]
-    entered_at: Annotated[datetime, about("When she entered it.")]
+    entered_at: Annotated[datetime, about("When they entered it.")]
     revision: Annotated[int, about("The sequence as it was then.")]
-    steps: Annotated[list[MemberStep], about("Her messages.")]
+    steps: Annotated[list[MemberStep], about("The messages.")]
     stopped_at: Annotated[datetime | None, about("When it was stopped.")]
     stopped_by: Annotated[str | None, about("By which event, or by whom.")]
 
@@ -249,7 +250,7 @@ def _time(step: SequenceStep, zone: str, now: datetime) -> dict[str, Any]:
         local = datetime.combine(wall.date() + step.day * DAY, _clock(step.at, "at"))
         if local < wall:
             local += DAY
-    return {"local_time": f"{local:%Y-%m-%d %H:%M:%S}", "timezone": zone, "fold": "first", "gap": "after"}
+    return {"local_time": local_text(local), "timezone": zone, "fold": "first", "gap": "after"}
 
 
 def _clock(text: str, field: str) -> time:
@@ -258,7 +259,7 @@ def _clock(text: str, field: str) -> time:
     except ValueError:
         found = None
     if found is None or found.tzinfo is not None:
-        raise InvalidField("bad_time", f"{text!r} is no time of day", field=field, hint="such as 09:00")
+        raise InvalidField("bad_time", f"{text!r} is not a time of day", field=field, hint="such as 09:00")
     return found.replace(microsecond=0)
 
 

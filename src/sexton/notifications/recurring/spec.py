@@ -32,7 +32,7 @@ Rule = Annotated[
 ]
 Zone = Annotated[
     Annotated[str, Meta(max_length=100)] | None,
-    about("The zone of the wall clock. Default: the recipient's, and it follows when hers changes."),
+    about("The zone of the wall clock. Default: the recipient's, and it follows when that changes."),
 ]
 Expires = Annotated[Annotated[int, Meta(ge=1, le=TEN_YEARS)] | None, about("How late a message may be.")]
 UrgencyName = Annotated[str | None, about("asap, time_sensitive or digest. Default: the template's.")]
@@ -162,7 +162,7 @@ class MemberSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
 
 
 class RecipientEventSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Something that a recipient did: sequences that stop on it end for her."""
+    """Something that a recipient did: sequences that stop on it end for that recipient."""
 
     user_id: User
     event: Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME, description="What: purchased, …")]

@@ -1,10 +1,10 @@
 """What becomes of a message whose time has come: a pure decision, without a database or a clock.
 
     expired     it is later than it may be
-    suppressed  the recipient has opted out of the topic; or on every channel, there is no address, she has
+    suppressed  the recipient has opted out of the topic; or on every channel, there is no address, they have
                 opted out, or the address gets nothing any more
-    held        until her quiet hours end, the window of the campaign opens, or a new day or week of hers
-                begins for which a cap leaves room: the first instant at which all of them agree
+    held        until the recipient's quiet hours end, the window of the campaign opens, or a day or week of
+                theirs begins for which a cap leaves room: the first instant at which all of them agree
     sent        on the first channel that is left
 
 A message that is held is decided about again at that instant, with what is true by then.
@@ -29,7 +29,7 @@ SECOND = timedelta(seconds=1)
 MOST_ROUNDS = 20
 EPOCH_DATE = EPOCH.date()
 
-#: Whose cap, on what, in which day or week of hers.
+#: Whose cap, on what, in which day or week of the recipient.
 CapKey = tuple[str, str, date]
 
 
@@ -255,7 +255,7 @@ def cap_words(cap: FrequencyCap) -> str:
 
 
 def _period(cap: FrequencyCap, wall: int) -> date:
-    """The first day of the day or week of hers."""
+    """The first day of the recipient's day or week."""
     day = wall // DAY
     return EPOCH_DATE + timedelta(days=day - (weekday_of(day) if cap.per == "week" else 0))
 

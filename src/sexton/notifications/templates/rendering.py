@@ -209,8 +209,8 @@ class TextCompiler:
 def choose(
     parts: Mapping[str, Mapping[str, Mapping[str, str]]], locale: str | None, channel: str
 ) -> tuple[str, Mapping[str, str]] | None:
-    """The language in which a recipient gets a template, and its texts: her own, without its region, the
-    template's default, or any that has texts for the channel."""
+    """The language in which a recipient gets a template, and its texts: the recipient's own, that without
+    its region, the template's default, or any that has texts for the channel."""
     for wanted in (*chain(locale), ""):
         if channel in parts.get(wanted, {}):
             return wanted, parts[wanted][channel]

@@ -1,5 +1,5 @@
--- Expects `one` with columns of a recipient, `place` and `member_vars`. The first filled of these channels can reach her: she has an address
--- there, it is not suppressed, and she has not opted out. Nearly all have chosen nothing, and are told by their columns alone.
+-- Expects `one` with columns of a recipient, `place` and `member_vars`. A channel can reach a recipient who has
+-- an address there that is not suppressed, and has not opted out. Nearly all have chosen nothing, and are told by their columns alone.
 suppressing as materialized (
     select exists (select from sexton.suppressions where namespace = :namespace) as any
 ),

@@ -1,4 +1,4 @@
--- Make a recipient, or make her what is given.
+-- Make a recipient, or make one what is given.
 insert into sexton.recipients as recipient (
     namespace, user_id, email, phone, devices, addresses, timezone, locale, quiet_hours, opt_outs, caps, fields,
     created_at, updated_at

@@ -1,4 +1,4 @@
--- How a recipient stands in a sequence, as she entered it last; `live`: a message of hers is still to come.
+-- How a recipient stands in a sequence, as they entered it last; `live`: a message is still to come.
 select member.*, exists (
     select from sexton.messages as message
     where message.id = any (member.message_ids) and message.namespace = :namespace

@@ -1,4 +1,4 @@
--- Lock a recipient's places in one sequence, or in all that stop on an event, with her messages that are still open.
+-- Lock a recipient's places in one sequence, or in all that stop on an event, with the messages that are still open.
 select member.*, sequence.name, array(
     select message.id
     from sexton.messages as message
