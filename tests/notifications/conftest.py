@@ -11,11 +11,13 @@ import pytest_asyncio
 from sexton import Sexton
 from sexton.notifications import execution
 from sexton.notifications.campaigns import conducting
+from sexton.notifications.channels.table import provider_kinds
 from sexton.notifications.spec import EmailParts, SmsParts, TemplateSpec
 from sexton.notifications.templates.template import put_template
 from sexton.postgres.transaction import Context
 from sexton.testing import Engine
 from sexton.testing import engine as start_engine
+from tests.notifications.mailbox import Mailbox
 from tests.notifications.outbox import Outbox
 
 START = datetime(2027, 3, 1, 12, tzinfo=UTC)
@@ -26,6 +28,14 @@ def seldom_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     """A campaign that waits for hours is not looked after every minute of them. It still wakes up in the very
     second of its next message; with looks by the minute, days of campaigns took 130 s of a processor more."""
     monkeypatch.setattr(conducting, "LONGEST_WAIT", 1800.0)
+
+
+@pytest.fixture
+def mailbox(monkeypatch: pytest.MonkeyPatch) -> Mailbox:
+    """A channel that keeps what was sent with it."""
+    made = Mailbox()
+    monkeypatch.setitem(provider_kinds(), "mailbox", made.provider())
+    return made
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sexton.api import operation
+from sexton.api import body
 from sexton.postgres.database import Database
 from sexton.postgres.page import MOST_BYTES, Page, make_page
 from sexton.postgres.transaction import Context
@@ -65,9 +65,9 @@ async def test_lists_of_runs_and_dead_letters_are_cut_alike(
 
 @pytest.mark.asyncio
 async def test_a_long_list_is_encoded_in_slices() -> None:
-    for length in (0, 1, operation.SLICE, operation.SLICE + 1, 3 * operation.SLICE):
+    for length in (0, 1, body.SLICE, body.SLICE + 1, 3 * body.SLICE):
         numbers = list(range(length))
-        assert await operation._encoded(numbers) == str(numbers).replace(" ", "").encode()
+        assert await body.encoded(numbers) == str(numbers).replace(" ", "").encode()
 
 
 @pytest.mark.asyncio

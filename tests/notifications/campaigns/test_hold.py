@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import pytest
 import pytest_asyncio
 
 from sexton import Sexton
@@ -15,7 +14,6 @@ from sexton.notifications.campaigns.spec import AudienceSpec, CampaignSpec
 from sexton.notifications.campaigns.view import CampaignView
 from sexton.notifications.channels.configured import put_provider
 from sexton.notifications.channels.provider_spec import ProviderSpec
-from sexton.notifications.channels.table import provider_kinds
 from sexton.notifications.read import list_messages
 from sexton.notifications.why import why
 from sexton.postgres.transaction import Context
@@ -27,13 +25,6 @@ from tests.notifications.crowd import add_recipients, add_template
 from tests.notifications.mailbox import Mailbox
 
 START = datetime(2027, 3, 1, 12, tzinfo=UTC)
-
-
-@pytest.fixture
-def mailbox(monkeypatch: pytest.MonkeyPatch) -> Mailbox:
-    made = Mailbox()
-    monkeypatch.setitem(provider_kinds(), "mailbox", made.provider())
-    return made
 
 
 @pytest_asyncio.fixture

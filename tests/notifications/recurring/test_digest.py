@@ -14,7 +14,6 @@ from sexton import Sexton
 from sexton.errors import Conflict
 from sexton.notifications.channels.configured import put_provider
 from sexton.notifications.channels.provider_spec import ProviderSpec
-from sexton.notifications.channels.table import provider_kinds
 from sexton.notifications.recipients.recipient import put_recipient
 from sexton.notifications.recurring.digest import (
     add_event,
@@ -35,13 +34,6 @@ START = datetime(2027, 3, 19, 12, tzinfo=UTC)
 PARTS = {
     "": {"email": {"subject": "{{ count }} new", "text": "{% for e in events %}{{ e.text }};{% endfor %}"}}
 }
-
-
-@pytest.fixture
-def mailbox(monkeypatch: pytest.MonkeyPatch) -> Mailbox:
-    made = Mailbox()
-    monkeypatch.setitem(provider_kinds(), "mailbox", made.provider())
-    return made
 
 
 @pytest_asyncio.fixture

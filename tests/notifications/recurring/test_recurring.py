@@ -13,7 +13,6 @@ from sexton import Sexton
 from sexton.errors import InvalidField, NotFound
 from sexton.notifications.channels.configured import put_provider
 from sexton.notifications.channels.provider_spec import ProviderSpec
-from sexton.notifications.channels.table import provider_kinds
 from sexton.notifications.recipients.recipient import erase_recipient, put_recipient
 from sexton.notifications.recurring.recurring import (
     change_recurring,
@@ -32,13 +31,6 @@ from tests.notifications.mailbox import Mailbox
 
 START = datetime(2027, 3, 19, 12, tzinfo=UTC)  # a Friday; Berlin changes its clocks on the 28th
 WEEKLY = "FREQ=WEEKLY;BYDAY=MO;BYHOUR=9;BYMINUTE=0"
-
-
-@pytest.fixture
-def mailbox(monkeypatch: pytest.MonkeyPatch) -> Mailbox:
-    made = Mailbox()
-    monkeypatch.setitem(provider_kinds(), "mailbox", made.provider())
-    return made
 
 
 @pytest_asyncio.fixture

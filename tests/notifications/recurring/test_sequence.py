@@ -13,7 +13,6 @@ from sexton import Sexton
 from sexton.errors import Conflict, InvalidField
 from sexton.notifications.channels.configured import put_provider
 from sexton.notifications.channels.provider_spec import ProviderSpec
-from sexton.notifications.channels.table import provider_kinds
 from sexton.notifications.recipients.recipient import put_recipient
 from sexton.notifications.recurring.sequence import enter, get_member, leave, note_event, put_sequence
 from sexton.notifications.recurring.spec import MemberSpec, SequenceSpec, SequenceStep
@@ -25,13 +24,6 @@ from tests.notifications.crowd import add_template, without_sweep
 from tests.notifications.mailbox import Mailbox
 
 START = datetime(2027, 3, 26, 12, tzinfo=UTC)  # two days before Berlin changes its clocks
-
-
-@pytest.fixture
-def mailbox(monkeypatch: pytest.MonkeyPatch) -> Mailbox:
-    made = Mailbox()
-    monkeypatch.setitem(provider_kinds(), "mailbox", made.provider())
-    return made
 
 
 @pytest_asyncio.fixture
