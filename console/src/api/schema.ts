@@ -2908,7 +2908,7 @@ export interface Operations {
   }
   'GET /recipients': {
     path: null
-    query: { limit?: number; cursor?: string | null }
+    query: { search?: string; limit?: number; cursor?: string | null }
     body: null
     answer: RecipientView[]
   }

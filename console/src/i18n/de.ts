@@ -55,6 +55,7 @@ const de: Readonly<Record<string, string>> = {
   'Backfill': 'Nachholen',
   'Backfill {name}': '{name} nachholen',
   'Before': 'Vorher',
+  'Beginning of the id': 'Anfang der Kennung',
   'Begins with': 'Beginnt mit',
   'Board': 'Tafel',
   'Body': 'Inhalt',

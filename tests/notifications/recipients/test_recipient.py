@@ -80,6 +80,16 @@ async def test_an_import_adds_and_changes_and_leaves_out_what_it_does_not_name(c
     assert ([each.user_id for each in rest.items], rest.cursor) == (["c"], None)
 
 
+async def test_recipients_are_found_by_the_beginning_of_their_id(context: Context) -> None:
+    lines = [f'{{"user_id": "{each}"}}'.encode() for each in ("an", "ann", "ann-2", "annä", "anö", "bob")]
+    await import_recipients(context, lines)
+    page = await list_recipients(context, search="ann", limit=2)
+    assert [each.user_id for each in page.items] == ["ann", "ann-2"]
+    rest = await list_recipients(context, search="ann", limit=2, cursor=page.cursor)
+    assert ([each.user_id for each in rest.items], rest.cursor) == (["annä"], None)
+    assert (await list_recipients(context, search="zoe")).items == []
+
+
 def test_csv_names_its_columns() -> None:
     reader = RecipientCsv(b"\xef\xbb\xbfuser_id,email,quiet_start,quiet_end,field.name\r\n")
     line = reader.read(b'7,a@example.org,22:00,07:00,"Ann, Dr."\r\n')

@@ -26,7 +26,7 @@ export function Recipients() {
     { id: 'zone', header: () => t('Time zone'), cell: ({ row: { original: each } }) => each.timezone ?? '–', meta: { hide: 'sm' } },
     { id: 'changed', header: () => t('Changed'), cell: ({ row: { original: each } }) => <Time at={each.updated_at} />, meta: { hide: 'sm' } },
   ], [])
-  return <DataTable<RecipientView> name="recipients" label={t('Recipients')} columns={columns} load={(_filters, cursor, signal) => page('GET /recipients', { query: { limit: 100, cursor }, signal })} keyOf={(each) => each.user_id} to={(each) => pathOf(each.user_id)} empty={<Empty title={t('No recipients yet')} command="sexton recipients --help" />} />
+  return <DataTable<RecipientView> name="recipients" label={t('Recipients')} columns={columns} filters={[{ name: 'search', label: t('Beginning of the id'), kind: 'text' }]} load={(filters, cursor, signal) => page('GET /recipients', { query: { limit: 100, cursor, ...filters } as never, signal })} keyOf={(each) => each.user_id} to={(each) => pathOf(each.user_id)} empty={<Empty title={t('No recipients yet')} command="sexton recipients --help" />} />
 }
 
 /** One recipient: addresses and wishes, what was sent, and the inbox as the application shows it. */

@@ -43,6 +43,7 @@ class NotificationsBulkQuery(Query, frozen=True, kw_only=True):
 
 
 class RecipientsQuery(Query, frozen=True, kw_only=True):
+    search: Annotated[str, Meta(max_length=200, description="Only ids that begin with this.")] = ""
     limit: Limit = 100
     cursor: Cursor = None
 

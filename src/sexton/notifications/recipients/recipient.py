@@ -26,6 +26,8 @@ COLUMNS = (
 )  # fmt: skip
 JSON = frozenset({"devices", "addresses", "quiet_hours", "opt_outs", "caps", "fields"})
 MOST_LINES = 20_000
+# Ids are in the order of their bytes: after all that begin with a text comes that text and this.
+LAST_CHARACTER = "\U0010ffff"
 LARGEST_FIELDS = 64 * 1024
 EMAIL = re.compile(r"[^@\s\x00-\x20\x7f<>,;]+@[^@\s\x00-\x20\x7f<>,;]+")
 PHONE = re.compile(r"\+?[0-9]{3,20}")
@@ -100,11 +102,18 @@ async def get_recipient(context: Context, user_id: str) -> RecipientView:
 
 @query
 async def list_recipients(
-    context: Context, *, cursor: str | None = None, limit: int = 100
+    context: Context, *, search: str = "", cursor: str | None = None, limit: int = 100
 ) -> Page[RecipientView]:
-    """In the order of their ids."""
+    """In the order of their ids; with `search`, those whose id begins with it."""
     after = "" if cursor is None else decode_cursor(cursor, tuple[str])[0]
-    rows = await context.fetch("recipients/list", namespace=context.namespace, after=after, limit=limit + 1)
+    rows = await context.fetch(
+        "recipients/list",
+        namespace=context.namespace,
+        after=after,
+        first=search,
+        last=search + LAST_CHARACTER,
+        limit=limit + 1,
+    )
     return make_page([(encode_cursor(row["user_id"]), view(row)) for row in rows], limit)
 
 
