@@ -68,16 +68,30 @@ async def test_a_page_ends_where_enough_was_read_and_the_next_goes_on(
     assert counts.since >= now - timedelta(minutes=11)
 
 
+@pytest.mark.parametrize("most", [600, 20])
 async def test_all_are_found_whatever_is_read_at_a_time(
-    database: Database, now: datetime, monkeypatch: pytest.MonkeyPatch
+    database: Database, now: datetime, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
-    monkeypatch.setattr(reaching, "MOST_READ", 600)
+    """Also where one minute has more than is read for a page."""
+    monkeypatch.setattr(reaching, "MOST_READ", most)
     found: list[str | None] = []
     cursor = None
     while True:
         page = await list_runs(Context(database), RunFilter(queue="mail"), cursor=cursor, limit=1000)
         found += [run.run_id for run in page.items]
+        assert page.cursor is None or page.cursor != cursor
         cursor = page.cursor
         if cursor is None:
             break
     assert len(found) == len(set(found)) == 7200
+
+
+async def test_a_count_up_to_an_instant_looks_back_from_there(
+    database: Database, now: datetime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reaching, "MOST_READ", 600)
+    until = now - timedelta(hours=1)
+    counts = await count_runs(Context(database), RunFilter(queue="mail", until=until))
+    assert counts.estimated
+    assert until - timedelta(minutes=11) <= counts.since <= until - timedelta(minutes=9)
+    assert 540 <= counts.success <= 660

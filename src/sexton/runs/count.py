@@ -64,7 +64,7 @@ async def count_runs(context: Context, chosen: RunFilter) -> RunCounts:
             )
         else:
             if chosen.searching and chosen.job is None and not chosen.unusual:
-                earliest, since = since, await reach(context, chosen, since, now, MOST_EXACT)
+                earliest, since = since, await reach(context, chosen, since, min(now, until), MOST_EXACT)
                 exact = since == earliest
             ended = await context.fetch(
                 "reading/count_ended_choice",
