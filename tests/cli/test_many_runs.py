@@ -70,6 +70,24 @@ def test_many_are_cancelled_after_a_count_and_a_word(
     assert sexton("runs", "cancel", *REPORT, "--yes").out == "No such runs.\n"
 
 
+def test_a_count_that_found_none_yet_is_not_taken_for_none(
+    sexton: Sexton, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of what no index finds only the latest are counted."""
+    answers = {None: {"cursor": "further"}, "further": {"matched": 1, "done": 1}}
+
+    def found_later(self: Client, method: str, path: str, body: Any = None, **more: Any) -> Any:
+        if body.get("dry_run"):
+            return {"dry_run": True, "matched": 0, "estimated": True}, {}
+        return answers[body.get("after")], {}
+
+    monkeypatch.setattr(Client, "request", found_later)
+    old = ("runs", "again", "--queue", "old")
+    assert sexton(*old, "--dry-run").out.splitlines()[-1] == "0 runs or more would be repeated"
+    assert "Repeat 0 runs or more?" in sexton(*old).err
+    assert sexton(*old, "--yes").out == "1 run repeated\n"
+
+
 def test_many_are_run_again_with_their_payloads(sexton: Sexton, client: Client) -> None:
     sexton("runs", "cancel", "--all", "--yes")
     told = sexton("runs", "again", "--status", "cancelled", *REPORT, "--yes", "--json").json()

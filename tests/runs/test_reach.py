@@ -10,6 +10,7 @@ from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
 from sexton.runs import reach as reaching
 from sexton.runs.activity import count_recorded
+from sexton.runs.bulk import act_on_runs, check_choice, count_chosen
 from sexton.runs.count import count_runs
 from sexton.runs.filter import RunFilter
 from sexton.runs.reach import reach
@@ -95,3 +96,19 @@ async def test_a_count_up_to_an_instant_looks_back_from_there(
     assert counts.estimated
     assert until - timedelta(minutes=11) <= counts.since <= until - timedelta(minutes=9)
     assert 540 <= counts.success <= 660
+
+
+async def test_acting_on_runs_goes_on_after_a_page_without_any(
+    database: Database, now: datetime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reaching, "MOST_READ", 600)
+    store = Store(database)
+    await store.execute(FILL.replace("1, 7200", "7000, 7000"), await store.job(queue="old"), now)
+    chosen = check_choice("again", RunFilter(queue="old"), all_=False)
+    counted = await count_chosen(Context(database), chosen)
+    assert (counted.matched, counted.estimated) == (0, True)
+    done = await act_on_runs(Context(database), "again", chosen, expected=0)
+    assert (done.matched, done.cursor is None) == (0, False)
+    while done.cursor is not None:
+        done = done.plus(await act_on_runs(Context(database), "again", chosen, after=done.cursor))
+    assert (done.matched, done.done) == (1, 1)

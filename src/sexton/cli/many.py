@@ -114,11 +114,11 @@ def act(
     wish = {"action": action, "filter": dict(ask.chosen), **options}
     place = {} if after is None else {"after": after}
     found = _ask(ask, what, {**wish, **place, "dry_run": True})
-    if dry_run or not found.matched:
+    if dry_run or not (found.matched or found.estimated):
         _show(ask, what, action, found)
         return DONE
     names = ", ".join(map(what.title, found.sample[:NAMED])) + ", …" * (found.matched > NAMED)
-    if not confirm(f"{what.words[action][0]} {_counted(what, found)} ({names})?", yes):
+    if not confirm(f"{what.words[action][0]} {_counted(what, found)}{names and f' ({names})'}?", yes):
         return NOT_DONE
     # A request that is repeated with its key must be the same: what was counted may not be.
     bounds = {} if key or found.through is None else {"through": found.through}
@@ -158,7 +158,9 @@ def _tell_where_to_go_on(what: Many, action: str, done: Any, key: str | None) ->
 
 
 def _counted(what: Many, found: Any) -> str:
-    return f"{'more than ' if found.estimated else ''}{counted(found.matched - found.estimated, what.noun)}"
+    if found.estimated:
+        return f"{counted(found.matched, what.noun)} or more"
+    return counted(found.matched, what.noun)
 
 
 def _show(ask: Ask, what: Many, action: str, found: Any) -> None:
@@ -182,7 +184,7 @@ def _show(ask: Ask, what: Many, action: str, found: Any) -> None:
 
 def _show_counted(what: Many, action: str, found: Any) -> None:
     out = console()
-    if not found.matched:
+    if not (found.matched or found.estimated):
         write(out, f"No such {what.noun}s.")
         return
     table = Table(*what.columns, elastic=what.columns[:1])

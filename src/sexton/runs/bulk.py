@@ -102,7 +102,8 @@ async def act_on_runs(
     else:
         named, cursor = list(dict.fromkeys(ids)), None
     if not named:
-        return RunTally()
+        # Of a filter that no index finds, also an empty page says where the next one goes on.
+        return RunTally(cursor=cursor)
     if action == "cancel":
         return await _cancel(context, named, reason, cursor)
     return await _again(context, named, cursor)
