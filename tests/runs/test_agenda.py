@@ -107,6 +107,20 @@ async def test_what_schedules_do_is_worked_out_once(
     assert [hour.count for hour in shown[-1].density] == [4] * 48
 
 
+async def test_more_schedules_than_are_remembered_are_counted_all_the_same(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agenda, "MOST_ENTRIES", 1)
+    monkeypatch.setattr(planned_hours, "WORK_SECONDS", 60.0)
+    monkeypatch.setattr(planned_hours, "REMEMBERED", 4)
+    for number in range(9):
+        await make(database, f"hourly {number}", f"{number} * * * *")
+    known = PlannedHours()
+    for _ in range(3):
+        shown = await ahead(database, 2, ahead=known)
+        assert ([hour.count for hour in shown.density], shown.estimated) == ([9] * 48, False)
+
+
 async def test_a_job_that_fires_often_does_not_take_the_room_of_others(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -75,11 +75,13 @@ class PlannedHours:
         slice_ends = began + SLICE_SECONDS
         for begin in range(0, len(order), READ_TOGETHER):
             part = order[begin : begin + READ_TOGETHER]
-            await self._learn(context, part, read)
+            schedules = await self._learn(context, part, read)
             for key, (jobs, _) in part:
+                if key[0] not in schedules:
+                    continue  # its job was deleted or changed meanwhile
                 place = (*key, whole, end)
-                schedule = self._schedules.get(key[0])
-                counts = self._known.get(place)
+                schedule = schedules[key[0]]
+                counts = _recall(self._known, place)
                 if counts is None:
                     if worked and clock.monotonic() - began > WORK_SECONDS:
                         continue
@@ -100,11 +102,25 @@ class PlannedHours:
         found = {first + place * HOUR: count * factor for place, count in enumerate(totals) if count}
         return found, share < 1 or counted < every
 
-    async def _learn(self, context: Context, part: Sequence[tuple[Key, tuple[int, int]]], read: Read) -> None:
-        missing = {key[0]: sample for key, (_, sample) in part if key[0] not in self._schedules}
+    async def _learn(
+        self, context: Context, part: Sequence[tuple[Key, tuple[int, int]]], read: Read
+    ) -> dict[Any, Schedule | None]:
+        """The schedules of these groups, by their timing keys: what is remembered may be fewer."""
+        samples = {key[0]: sample for key, (_, sample) in part}
+        found = {key: _recall(self._schedules, key) for key in samples if key in self._schedules}
+        missing = [sample for key, sample in samples.items() if key not in found]
         if missing:
-            for row in await context.fetch("firing/load_schedules", jobs=list(missing.values())):
-                _keep(self._schedules, row["timing_key"], read(dict(row)))
+            for row in await context.fetch("firing/load_schedules", jobs=missing):
+                found[row["timing_key"]] = read(dict(row))
+                _keep(self._schedules, row["timing_key"], found[row["timing_key"]])
+        return found
+
+
+def _recall(known: OrderedDict[Any, Any], name: Any) -> Any:
+    """What was used last is forgotten last."""
+    if name in known:
+        known.move_to_end(name)
+    return known.get(name)
 
 
 def _keep(known: OrderedDict[Any, Any], name: Any, value: Any) -> None:
