@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 import pytest
 
-from sexton.errors import InvalidField
+from sexton.errors import InvalidField, ScheduleError
 from sexton.jobs.create import create
 from sexton.jobs.spec import JobSpec
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
-from sexton.runs import agenda, planned_hours
+from sexton.runs import agenda, planned_hours, planned_times
 from sexton.runs.activity import count_recorded
 from sexton.runs.agenda import Agenda, read_agenda
 from sexton.runs.planned_hours import PlannedHours
@@ -66,12 +67,63 @@ async def test_where_there_are_many_it_is_told_by_the_hour(
 async def test_few_schedules_are_worked_out_however_busy_the_machine_is(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(agenda, "WORK_SECONDS", 0.0)
+    monkeypatch.setattr(planned_times, "WORK_SECONDS", 0.0)
     for number in range(5):
         await make(database, f"hourly {number}", f"{number} * * * *")
     assert not (await ahead(database)).estimated
-    monkeypatch.setattr(agenda, "ALWAYS_WORKED_OUT", 3)
+    monkeypatch.setattr(planned_times, "ALWAYS_WORKED_OUT", 3)
     assert (await ahead(database)).estimated
+
+
+async def test_there_is_a_bound_on_all_of_it(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planned_times, "MOST_SECONDS", 0.0)
+    for number in range(5):
+        await make(database, f"hourly {number}", f"{number} * * * *")
+    shown = await ahead(database)
+    # There was time for one of them: the others count like it.
+    assert (shown.estimated, shown.complete) == (True, False)
+    assert len({each.title for each in shown.entries}) == 1
+    assert [hour.count for hour in shown.density] == [5] * 24 * 7
+
+
+async def test_a_schedule_that_must_be_gone_through_is_bounded(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(planned_times, "MOST_TIMES", 1000)
+    monkeypatch.setattr(planned_times, "SLICE_SECONDS", -1.0)
+    await make(database, "busy", "* * * * *", exclude=["2099-12-24"])
+    shown = await ahead(database)
+    assert (shown.estimated, shown.complete) == (True, False)
+    # What follows is like the beginning, but for the hour in which it ends.
+    assert [hour.count for hour in shown.density] == [60] * 16 + [40] + [60] * (24 * 7 - 17)
+
+
+async def test_runs_that_are_left_for_longer_than_the_range_are_counted_by_arithmetic(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(planned_times, "MOST_TIMES", 10)
+    await make(database, "busy", "* * * * *", max_runs=1_000_000)
+    shown = await ahead(database)
+    assert (shown.estimated, shown.complete) == (False, True)
+    assert [hour.count for hour in shown.density] == [60] * 24 * 7
+
+
+async def test_what_is_not_worked_out_counts_like_those_that_were_chosen_at_random(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not like those that fire seldom, which come first."""
+    monkeypatch.setattr(planned_times, "ALWAYS_WORKED_OUT", 2)
+    monkeypatch.setattr(planned_times, "WORK_SECONDS", 60.0)
+    for number in range(2):
+        await make(database, f"daily {number}", f"{number} 12 * * *")
+    for number in range(8):
+        await make(database, f"hourly {number}", f"{number} * * * *")
+    exact = await ahead(database, 1)
+    assert (exact.estimated, sum(hour.count for hour in exact.density)) == (False, 2 + 8 * 24)
+    work = iter([0.0] * 3 + [61.0] * 100)
+    monkeypatch.setattr(planned_times._Work, "seconds", property(lambda _: next(work)))
+    shown = await ahead(database, 1)
+    assert (shown.estimated, sum(hour.count for hour in shown.density)) == (True, 2 + 8 * 24)
 
 
 async def test_of_very_many_timers_a_part_stands_for_all(
@@ -124,7 +176,7 @@ async def test_more_schedules_than_are_remembered_are_counted_all_the_same(
 async def test_a_job_that_fires_often_does_not_take_the_room_of_others(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(agenda, "WORK_SECONDS", 60.0)
+    monkeypatch.setattr(planned_times, "WORK_SECONDS", 60.0)
     await make(database, "busy", "* * * * *")
     await make(database, "hourly", "0 * * * *")
     await make(database, "rare", "0 9 * * *")
@@ -146,13 +198,13 @@ async def test_arithmetic_counts_what_would_fire(
     database: Database, monkeypatch: pytest.MonkeyPatch, schedule: str, timezone: str
 ) -> None:
     """Over a change of the clocks, and in a zone that is half an hour off."""
-    monkeypatch.setattr(agenda, "WORK_SECONDS", 60.0)
+    monkeypatch.setattr(planned_times, "WORK_SECONDS", 60.0)
     zone = {} if schedule.startswith("every") else {"timezone": "Europe/Berlin"}
     await make(database, "busy", schedule, **zone)
     start = datetime.fromisoformat("2027-03-20T00:00:00+00:00")
     context = Context(database)
     counted = await read_agenda(context, start, start + 14 * DAY, timezone)
-    monkeypatch.setattr(agenda, "_by_hour", lambda *_: None)
+    monkeypatch.setattr(planned_times, "_by_hour", lambda *_: None)
     listed = await read_agenda(context, start, start + 14 * DAY, timezone)
     assert counted == listed
 
@@ -182,6 +234,102 @@ async def test_of_a_past_with_too_much_to_name_what_failed_and_is_seldom_is_name
     ]
     assert {each.late_seconds for each in shown.entries} == {90.0}
     assert {each.schedule for each in shown.entries} == {"* * * * *", "0 9 * * *"}
+
+
+class Broken:
+    """A schedule that cannot be worked out."""
+
+    def between(self, *_: object) -> Iterator[datetime]:
+        raise ScheduleError("bad_schedule", "it has no next time", hint="give another")
+
+    count = between
+
+
+async def test_a_schedule_that_cannot_be_worked_out_does_not_hide_the_others(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agenda, "MOST_ENTRIES", 3)
+    store = Store(database)
+    job = await store.job()
+    await store.execute(
+        """insert into sexton.history (recorded_at, run_id, job_id, scheduled_at, status, trigger)
+        select at, number, $1, at, 'dead', 'schedule'
+        from generate_series(1, 5) as number
+        cross join lateral (select now() - number * interval '1 hour' as at) as times""",
+        job,
+    )
+    await make(database, "broken", "0 9 * * *")
+    for module in (agenda, planned_times):
+        monkeypatch.setattr(module, "read_schedule", lambda _: Broken())
+    now: datetime = await store.value("select now()")
+    shown = await read_agenda(Context(database), now - DAY, now + DAY)
+    assert {each.status for each in shown.entries} >= {"dead"}
+
+
+@pytest.mark.parametrize("most", [30, 3])
+@pytest.mark.parametrize("label", [None, "team"])
+async def test_a_run_over_midnight_belongs_to_the_day_when_it_was_due(
+    database: Database, monkeypatch: pytest.MonkeyPatch, label: str | None, most: int
+) -> None:
+    monkeypatch.setattr(agenda, "MOST_ENTRIES", most)
+    await make(database, "nightly", "59 23 * * *", labels={"team": "billing"})
+    store = Store(database)
+    midnight: datetime = await store.value("select now() - interval '2 hours'")
+    await store.execute(
+        """insert into sexton.history (recorded_at, run_id, job_id, scheduled_at, status, trigger)
+        select now() - interval '1 hour', number, job.id, now() - interval '121 minutes', 'dead', 'schedule'
+        from sexton.jobs as job cross join generate_series(1, $1) as number""",
+        1 if most == 30 else 4,
+    )
+    days = [
+        await read_agenda(Context(database), midnight + day * DAY, midnight + (day + 1) * DAY, label=label)
+        for day in (-2, -1, 0)
+    ]
+    assert [any(each.run_id for each in day.entries) for day in days] == [False, True, False]
+
+
+async def test_a_label_shows_the_latest_jobs_and_says_what_is_left_out(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agenda, "MOST_ENTRIES", 3)
+    for number in range(3):
+        await make(database, f"done {number}", "in 1h", labels={"team": "billing"})
+    store = Store(database)
+    await store.execute("delete from sexton.timers")
+    await store.execute("update sexton.jobs set status = 'completed'")
+    await make(database, "new", "in 30h", labels={"team": "billing"})
+    shown = await ahead(database, label="team")
+    # What has completed takes no room of what is planned.
+    assert [each.title for each in shown.entries] == ["new"]
+    assert (shown.complete, shown.estimated) == (True, False)
+    await store.execute(
+        """insert into sexton.history (recorded_at, run_id, job_id, scheduled_at, status, trigger)
+        select at, job.id, job.id, at, 'success', 'schedule'
+        from sexton.jobs as job cross join lateral (select now() - interval '1 hour' as at) as times"""
+    )
+    now: datetime = await store.value("select now()")
+    past = await read_agenda(Context(database), now - DAY, now, label="team")
+    assert {each.title for each in past.entries} == {"new", "done 2", "done 1"}
+    assert (past.complete, past.estimated) == (False, True)
+
+
+async def test_the_past_of_a_label_says_that_it_counts_what_is_named(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await make(database, "busy", "* * * * *", labels={"team": "billing"})
+    store = Store(database)
+    await store.execute(
+        """insert into sexton.history (recorded_at, run_id, job_id, scheduled_at, status, trigger)
+        select at, minute, job.id, at, 'success', 'schedule'
+        from sexton.jobs as job cross join generate_series(1, 41) as minute
+        cross join lateral (select now() - minute * interval '1 minute' as at) as times"""
+    )
+    now: datetime = await store.value("select now()")
+    shown = await read_agenda(Context(database), now - DAY, now, label="team")
+    assert (len(shown.entries), shown.complete, shown.estimated) == (40, False, True)
+    await store.execute("delete from sexton.history where run_id = 41")
+    shown = await read_agenda(Context(database), now - DAY, now, label="team")
+    assert (len(shown.entries), shown.complete, shown.estimated) == (40, True, False)
 
 
 async def test_jobs_of_products_are_left_to_them(database: Database) -> None:

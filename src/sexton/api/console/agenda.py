@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from sexton.api.console import routes
 from sexton.api.console.routes import AgendaQuery
 from sexton.api.operation import Answer, Call, operation
@@ -12,7 +14,7 @@ from sexton.content.kind import ContentKind
 from sexton.errors import InvalidField
 from sexton.notifications.campaigns.calendar import list_campaign_times
 from sexton.notifications.kind import NotificationKind
-from sexton.runs.agenda import MOST_ENTRIES, Agenda, AgendaEntry, read_agenda
+from sexton.runs.agenda import MOST_ENTRIES, Agenda, AgendaEntry, empty_agenda, read_agenda
 from sexton.runs.feed_spec import KINDS
 
 # Kinds of target whose jobs are shown as what they are of.
@@ -63,17 +65,18 @@ async def get_calendar(call: Call) -> Answer:
         hint = f"use {', '.join(KINDS)}"
         raise InvalidField("bad_value", f"kinds: there is no {kind}", field="kinds", hint=hint)
     zone = query.timezone or "UTC"
-    found = await read_agenda(
-        call.reading,
-        start,
-        end,
-        zone,
-        label=query.label,
-        others=PRODUCTS,
-        ahead=call.services.planned_hours,
-    )
-    entries = found.entries if "jobs" in wanted else []
-    complete = found.complete or "jobs" not in wanted
+    found = empty_agenda(start, end, zone)
+    if "jobs" in wanted:
+        found = await read_agenda(
+            call.reading,
+            start,
+            end,
+            zone,
+            label=query.label,
+            others=PRODUCTS,
+            ahead=call.services.planned_hours,
+        )
+    entries, complete = found.entries, found.complete
     if "content" in wanted:
         page = await list_calendar(call.reading, start, end, timezone=zone, limit=PAGE)
         complete = complete and page.cursor is None
@@ -81,15 +84,8 @@ async def get_calendar(call: Call) -> Answer:
     if "campaigns" in wanted:
         entries = [*entries, *await list_campaign_times(call.reading, start, end)]
     entries = sorted(entries, key=lambda each: each.at)
-    shown = Agenda(
-        start=found.start,
-        end=found.end,
-        timezone=zone,
-        entries=entries[:MOST_ENTRIES],
-        complete=complete and len(entries) <= MOST_ENTRIES,
-        density=found.density if "jobs" in wanted else [],
-        estimated=found.estimated,
-        clock_changes=found.clock_changes,
+    shown = msgspec.structs.replace(
+        found, entries=entries[:MOST_ENTRIES], complete=complete and len(entries) <= MOST_ENTRIES
     )
     return Answer(shown)
 

@@ -1,7 +1,9 @@
--- Jobs of a namespace with a label (:label is its name, :labels its name and value); of the kinds of target that are no product's own.
+-- The latest jobs of a namespace with a label (:label is its name, :labels its name and value), with :end those that are due before it; of the
+-- kinds of target that are no product's own.
 select job.id
 from sexton.jobs as job
 where job.labels is not null and (:label::text is null or job.labels ? :label) and (:labels::jsonb is null or job.labels @> :labels)
     and job.namespace = :namespace and job.status <> 'deleted' and not job.target ?| :others::text[]
-order by job.id
+    and (:end::timestamptz is null or exists (select from sexton.timers as timer where timer.job_id = job.id and timer.due_at < :end))
+order by job.id desc
 limit :most
