@@ -47,6 +47,12 @@ describe('server-sent events', () => {
     again.open()
     await vi.waitFor(() => expect(names()).toContain('jobs'))
     again.close()
+    marked.mockClear()
+    changed = 'event: changed\ndata: {"kinds":["runs"],"job_ids":["j_8"],"more":true}\n\n'
+    const cut = new LiveFeed(queries)
+    cut.open()
+    await vi.waitFor(() => expect(names()).toContain('jobs'))
+    cut.close()
   })
 
   it('goes on from the last one after the connection was lost', async () => {

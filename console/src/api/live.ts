@@ -173,8 +173,10 @@ export class LiveFeed {
   }
 
   /** Whether a job whose runs have changed is in a list of jobs: a page of some among millions is read again for them only. */
-  private showsJobs({ kinds, job_ids = [] }: Changed): boolean {
-    if (!kinds.includes('runs') || job_ids.length === 0) return false
+  private showsJobs({ kinds, job_ids = [], more = false }: Changed): boolean {
+    if (!kinds.includes('runs')) return false
+    // More have changed than are named: any that is shown may be among them.
+    if (more) return true
     const wanted = new Set(job_ids)
     return this.queries.getQueriesData<InfiniteData<{ items: { job_id?: string }[] }>>({ queryKey: ['jobs', 'list'] })
       .some(([, data]) => data?.pages.some((page) => page.items.some((job) => job.job_id !== undefined && wanted.has(job.job_id))))

@@ -334,6 +334,7 @@ const de: Readonly<Record<string, string>> = {
   'Nothing ran in this time': 'In dieser Zeit lief nichts',
   'Nothing was changed yet': 'Noch wurde nichts geändert',
   'Nothing was found': 'Nichts wurde gefunden',
+  'Nothing was found so far; there is more to look through.': 'Bisher wurde nichts gefunden; es gibt noch mehr zu durchsuchen.',
   'Notices of content go to': 'Nachrichten über Inhalte gehen an',
   'Notifications': 'Benachrichtigungen',
   'Now': 'Jetzt',

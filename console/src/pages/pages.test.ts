@@ -1,9 +1,11 @@
 /** What pages work out for themselves: what is asked for many, what takes it back, and what is shown together. */
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { takeoversOf } from './cluster/shards'
-import { restoring, undoOf } from './jobs/bulk'
+import { restoring, takeBack, undoOf } from './jobs/bulk'
 import { writtenTexts } from './notifications/template'
 import { wishesOf } from './runs/bulk'
+
+afterEach(() => vi.unstubAllGlobals())
 
 const row = (job_id: string, status: string, labels: Record<string, string> = {}) => ({ job_id, status, labels }) as never
 
@@ -61,5 +63,14 @@ describe('bringing deleted jobs back', () => {
     const steps = restoring(Array.from({ length: 1001 }, (_, place) => `j_${place}`))
     expect(steps.map((step) => [step.action, step.filter.ids?.length])).toEqual([['restore', 1000], ['restore', 1]])
     expect(restoring([])).toEqual([])
+  })
+
+  it('does not say that all is as it was if some were refused', async () => {
+    const answers = [{ done: 1000 }, { done: 0, refused: [{ code: 'name_taken', message: 'there is a job report', jobs: 1 }] }]
+    vi.stubGlobal('fetch', () => Promise.resolve(Response.json(answers.shift())))
+    const after = vi.fn()
+    const steps = restoring(Array.from({ length: 1001 }, (_, place) => `j_${place}`))
+    await expect(takeBack(steps, after)).rejects.toThrow('1 was refused: there is a job report')
+    expect(after).toHaveBeenCalledOnce()
   })
 })

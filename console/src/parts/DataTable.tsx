@@ -14,6 +14,7 @@ import type { Paged } from '@/api/client'
 import { useZone } from '@/frame/session'
 import { number, t, tn } from '@/i18n'
 import { download, save } from './download'
+import { isTired } from './pages'
 import { csvOf, everyRow } from './rows'
 import { tell, tellFailure } from './notify'
 import { shortly } from './instant'
@@ -84,8 +85,6 @@ interface Props<T> {
 }
 
 const ROW = 38
-// So many pages without a row are looked through.
-const MOST_EMPTY = 50
 // The first drawing has the right columns already.
 const AT_ONCE = { getInitialValueInEffect: false }
 
@@ -143,12 +142,11 @@ export function DataTable<T>({ name, label, columns, load, keyOf, filters = [], 
   const items = short ? modelRows.map((_, index) => ({ index, start: 0, end: 0 })) : virtual.getVirtualItems()
   const last = items.at(-1)?.index ?? 0
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = query
-  // The server ends a page where it has read enough, also an empty one: the next one goes on from there.
-  const pages = query.data?.pages.length ?? 0
-  const looking = rows.length === 0 && hasNextPage && pages < MOST_EMPTY
+  const tired = isTired(query.data?.pages ?? [])
+  const looking = rows.length === 0 && hasNextPage && !tired
   useEffect(() => {
-    if (hasNextPage && !isFetchingNextPage && (looking || (!short && rows.length > 0 && last >= rows.length - 20))) void fetchNextPage()
-  }, [short, last, rows.length, looking, hasNextPage, isFetchingNextPage, fetchNextPage])
+    if (hasNextPage && !isFetchingNextPage && !tired && (looking || (!short && last >= rows.length - 20))) void fetchNextPage()
+  }, [short, last, rows.length, looking, tired, hasNextPage, isFetchingNextPage, fetchNextPage])
 
   const before = short ? 0 : (items[0]?.start ?? 0)
   const after = short ? 0 : virtual.getTotalSize() - (items.at(-1)?.end ?? 0)
@@ -235,7 +233,7 @@ export function DataTable<T>({ name, label, columns, load, keyOf, filters = [], 
       {query.error && rows.length === 0 ? (
         <Failure error={query.error} />
       ) : !query.isPending && !looking && rows.length === 0 ? (
-        filtered ? <div className={classes.none}>{t('Nothing matches these filters.')}</div> : empty
+        hasNextPage ? <div className={classes.none}>{t('Nothing was found so far; there is more to look through.')}</div> : filtered ? <div className={classes.none}>{t('Nothing matches these filters.')}</div> : empty
       ) : (
         <div ref={scroller} className={short ? classes.shortScroller : classes.scroller} tabIndex={0} role="group" aria-label={label}>
           <table data-steady={steady || undefined}>
@@ -309,7 +307,7 @@ export function DataTable<T>({ name, label, columns, load, keyOf, filters = [], 
           </table>
         </div>
       )}
-      {short && hasNextPage && (
+      {(short || tired) && hasNextPage && (
         <div className={classes.more}>
           <Button variant="subtle" color="gray" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>{t('Show more')}</Button>
         </div>

@@ -49,7 +49,7 @@ export async function askForAll(ask: (question: Question) => void, action: Actio
         const done = await throughAll({ action, filter, ...more } as ActionRequest, counted, reason)
         const told = tn('{count} job was changed', '{count} jobs were changed', done.done) + (done.refused ? ` · ${tn('{count} was refused', '{count} were refused', done.refused)}` : '')
         const steps = done.done ? (action === 'delete' ? restoring(done.ids) : undoOf(action, selection, more)) : []
-        if (steps.length) tellUndo(told, async () => { for (const step of steps) await call('POST /jobs/actions', { body: step }); await after() })
+        if (steps.length) tellUndo(told, () => takeBack(steps, after))
         else tell(told)
         await after()
       },
@@ -57,6 +57,19 @@ export async function askForAll(ask: (question: Question) => void, action: Actio
   } catch (error) {
     tellFailure(error)
   }
+}
+
+/** Fails if some of the jobs were refused: these are not as they were. */
+export async function takeBack(steps: ActionRequest[], after: () => unknown): Promise<void> {
+  let refused = 0
+  let why: string | undefined
+  for (const step of steps) {
+    const done = await throughAll(step, { through: null }, undefined)
+    refused += done.refused
+    why ??= done.why
+  }
+  await after()
+  if (refused) throw new Error(`${tn('{count} was refused', '{count} were refused', refused)}: ${why ?? ''}`)
 }
 
 /** What brings deleted jobs back, some in each call. */
@@ -102,17 +115,19 @@ function filterOf(selection: Selection<JobRow>): ActionRequest['filter'] {
 }
 
 /** A call goes through a thousand jobs at most and says where the next one goes on. */
-async function throughAll(request: ActionRequest, counted: Tally, reason: string | undefined): Promise<{ done: number; refused: number; ids: string[] }> {
+async function throughAll(request: ActionRequest, counted: Pick<Tally, 'through'>, reason: string | undefined): Promise<{ done: number; refused: number; why: string | undefined; ids: string[] }> {
   let after: string | null = null
   const ids: string[] = []
   let done = 0
   let refused = 0
+  let why: string | undefined
   do {
     const answer: Tally = await call('POST /jobs/actions', { body: { ...request, through: counted.through ?? null, after }, reason })
     done += answer.done ?? 0
     ids.push(...(answer.job_ids ?? []))
     refused += (answer.refused ?? []).reduce((sum, each) => sum + (each.jobs ?? 0), 0)
+    why ??= answer.refused?.[0]?.message
     after = answer.cursor ?? null
   } while (after)
-  return { done, refused, ids }
+  return { done, refused, why, ids }
 }
