@@ -36,7 +36,7 @@ THINGS = {
     "planned action": ("schedule_not_found", "see: sexton content list"),
     "release": ("release_not_found", "see: sexton content releases"),
     "feed": ("feed_not_found", "see: sexton content feeds"),
-    "calendar_feed": ("feed_not_found", "see: sexton calendar feeds"),
+    "calendar feed": ("feed_not_found", "see: sexton calendar feeds"),
     "adapter": ("adapter_not_found", "GET /api/v1/content/adapters lists them"),
     "suppression": ("suppression_not_found", "GET /api/v1/suppressions lists them"),
     "inbox": ("inbox_not_found", "ask for a new token: POST /api/v1/recipients/USER/inbox-token"),

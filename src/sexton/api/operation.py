@@ -155,9 +155,11 @@ class Call:
             )
         return int(match[1])
 
-    def wrong_token(self, error: SextonError) -> SextonError:
-        """The answer to a wrong token, link or signature. An address that sends many of them is put off. A
-        right one is always answered: behind a proxy all callers have one address."""
+    def wrong_token(
+        self, error: SextonError, hint: str = "correct the address or the signature"
+    ) -> SextonError:
+        """The answer to a wrong token, link or signature. An address that sends many of them is put off, with
+        what to do first. A right one is always answered: behind a proxy all callers have one address."""
         address, wrong = address_of(self.request), self.services.wrong_tokens
         wrong.note(address)
         if not wrong.too_many(address):
@@ -165,7 +167,7 @@ class Call:
         return SextonError(
             "too_many_keys",
             f"more than {WRONG_SIGN_INS} wrong tokens or signatures came from {address} within a minute",
-            hint="correct the address or the signature, and wait a minute",
+            hint=f"{hint}, and wait a minute",
         )
 
     def filters(self, query: type[Query]) -> dict[str, Any]:

@@ -107,10 +107,11 @@ async def revoke_calendar_feed(context: Context, feed_id: str) -> CalendarFeedVi
             now=context.now,
         )
     if row is None:
-        raise not_found("calendar_feed", feed_id)
+        raise not_found("calendar feed", feed_id)
     shown = _shown(row)
-    after = {"revoked_by": shown.revoked_by}
-    context.changed("calendar_feed.revoked", shown.feed_id, shown.name, after=after)
+    if row["changed"]:
+        after = {"revoked_by": shown.revoked_by}
+        context.changed("calendar_feed.revoked", shown.feed_id, shown.name, after=after)
     return shown
 
 

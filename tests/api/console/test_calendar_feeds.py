@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import date, timedelta
+import re
+from datetime import date, datetime, timedelta
 from typing import Any
 
 import icalendar
@@ -11,9 +12,14 @@ import pytest
 from sexton import clock
 from sexton.api.console import calendar_text
 from sexton.config import Settings
+from sexton.content.calendar.text import CalendarText
 from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
+from sexton.runs.agenda import Agenda, AgendaEntry, read_agenda
+from sexton.runs.feed import CalendarFeedView
+from sexton.security.role import Role
 from tests.api.conftest import Api, serve
-from tests.api.security.test_access import ADMIN, CONFIGURED
+from tests.api.security.test_access import ADMIN, CONFIGURED, make_key
 
 
 async def read(api: Api, **spec: Any) -> Any:
@@ -81,12 +87,78 @@ async def _refused(api: Api, **spec: Any) -> str:
 
 async def test_it_is_bounded_and_says_so(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     await furnish(api)
-    monkeypatch.setattr(calendar_text, "MOST_EVENTS", 5)
+    monkeypatch.setattr(calendar_text, "MOST_EVENTS", 40)
     calendar = await read(api)
-    assert sum(event["SUMMARY"] == "daily" for event in calendar.walk("VEVENT")) == 4
+    assert len(calendar.walk("VEVENT")) == 40
+    # The next ones are there, whatever they are.
+    assert ("daily" in titles(calendar), "publish post/1" in titles(calendar)) == (True, False)
     assert "some times are left out" in calendar["X-WR-CALDESC"]
     monkeypatch.setattr(calendar_text, "MOST_BYTES", 1)
-    assert "daily" not in titles(await read(api))
+    for kinds in (["jobs"], ["content"], ["jobs", "content", "campaigns"]):
+        assert len((await read(api, kinds=kinds)).walk("VEVENT")) == 1
+
+
+async def test_it_tells_names_and_times_and_nothing_else(api: Api) -> None:
+    await furnish(api)
+    calendar = await read(api, kinds=["content"])
+    [event] = calendar.walk("VEVENT")
+    assert event["SUMMARY"] == "publish post/1"
+    assert re.fullmatch(r"[0-9-]{10} 0[78]:00 UTC \(UTC\)", event["DESCRIPTION"])
+    assert b"ann" not in calendar.to_ical()
+
+
+async def test_what_is_planned_is_what_is_planned_now(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Jobs are read as of the instant at which their range begins: none of it is over."""
+    seen: list[bool] = []
+
+    async def spy(context: Context, start: datetime, *rest: Any, **options: Any) -> Agenda:
+        seen.append(await context.time() == start)
+        return await read_agenda(context, start, *rest, **options)
+
+    monkeypatch.setattr(calendar_text, "read_agenda", spy)
+    await read(api, kinds=["jobs"])
+    assert seen == [True]
+
+
+async def test_a_feed_is_of_its_namespace(database: Database) -> None:
+    async with serve(database, Settings(api_keys=CONFIGURED)) as api:
+        await api("POST", "/namespaces", {"name": "billing"}, headers=ADMIN)
+        editor = await make_key(api, Role.EDITOR, "billing")
+        await api("POST", "/jobs", {"name": "ours", "schedule": "@daily"}, headers=editor)
+        await api("POST", "/jobs", {"name": "theirs", "schedule": "@daily"}, headers=ADMIN)
+        made = (await api("POST", "/calendar/feeds", {}, headers=editor)).json()
+        answer = await api("GET", made["path"])
+        assert titles(icalendar.Calendar.from_ical(answer.content)) == {"ours"}
+        # Of another namespace it is not there.
+        gone = await api("POST", f"/calendar/feeds/{made['feed_id']}/revoke", headers=ADMIN)
+        assert (gone.status, gone.code) == (404, "feed_not_found")
+        assert (await api("GET", "/calendar/feeds", headers=ADMIN)).json() == []
+
+
+def test_no_name_can_write_lines_of_its_own() -> None:
+    feed = CalendarFeedView(
+        feed_id="cf_1",
+        name="Mine\r\nX-EVIL:1",
+        kinds=["jobs"],
+        label=None,
+        timezone="UTC",
+        created_by="ann",
+        created_at=clock.now(),
+        revoked_by=None,
+        revoked_at=None,
+    )
+    name = "daily\r\nEND:VEVENT\rX-EVIL:1\nX-EVIL:2"
+    entry = AgendaEntry(
+        kind="job", at=clock.now(), local="", timezone="UTC", title=name, id="j_1", status="upcoming"
+    )
+    text = CalendarText(feed.name)
+    text.event(calendar_text._event(feed, entry))
+    text.event(calendar_text._day(feed, clock.now().date(), {name: 50}))
+    encoded = text.encoded()
+    assert not [line for line in encoded.split(b"\r\n") if line.startswith(b"X-EVIL")]
+    assert b"\n" not in encoded.replace(b"\r\n", b"")
+    calendar: Any = icalendar.Calendar.from_ical(encoded)
+    assert len(calendar.walk("VEVENT")) == 2
 
 
 async def test_more_jobs_than_are_named_are_counted_by_the_day(
@@ -116,7 +188,11 @@ async def test_it_is_made_listed_and_revoked(database: Database) -> None:
         )
         gone = await api("POST", f"/calendar/feeds/{made['feed_id']}/revoke", headers=ADMIN)
         assert gone.json()["revoked_at"] is not None
-        assert (await api("GET", made["path"])).code == "feed_not_found"
+        # Twice is once, in the audit too.
+        again = await api("POST", f"/calendar/feeds/{made['feed_id']}/revoke", headers=ADMIN)
+        assert again.json() == gone.json()
+        wrong = await api("GET", made["path"])
+        assert (wrong.code, wrong.json()["hint"]) == ("feed_not_found", "see: sexton calendar feeds")
         # The address of one kind of feed is none of another.
         other = (await api("POST", "/content/feeds", {}, headers=ADMIN)).json()
         assert (await api("GET", f"/calendar/feeds/{other['token']}/calendar.ics")).status == 404
@@ -128,11 +204,12 @@ async def test_the_calendar_of_a_label(api: Api) -> None:
     await furnish(api)
     today = clock.now().date()
     reach = f"start={today}&end={today + timedelta(days=3)}&timezone=UTC&kinds=jobs"
+    await api("POST", "/jobs", {"name": "other", "schedule": "@daily", "labels": {"team": "sales"}})
     every = (await api("GET", f"/calendar?{reach}")).json()
     await api("POST", "/jobs/daily/run")
     some = (await api("GET", f"/calendar?{reach}&label=team%3Dbilling")).json()
     assert {entry["title"] for entry in some["entries"]} == {"daily", "minutely"}
-    assert {entry["title"] for entry in every["entries"]} == {"daily", "minutely"}
+    assert {entry["title"] for entry in every["entries"]} == {"daily", "minutely", "other"}
     assert some["density"]
     none = (await api("GET", f"/calendar?{reach}&label=team%3Dnone")).json()
     assert (none["entries"], none["density"], none["complete"]) == ([], [], True)

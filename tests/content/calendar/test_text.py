@@ -92,4 +92,6 @@ def test_any_text_comes_back(text: str) -> None:
 
 
 def test_lines_are_folded_between_characters() -> None:
+    assert folded("x" * 75) == b"x" * 75 + b"\r\n"
+    assert folded("x" * 150) == b"x" * 75 + b"\r\n " + b"x" * 74 + b"\r\n x\r\n"
     assert folded("é" * 50) == ("é" * 37).encode() + b"\r\n " + ("é" * 13).encode() + b"\r\n"

@@ -66,7 +66,7 @@ async def _authorise(call: Call) -> None:
     pepper = await call.services.guard.sessions.pepper()
     found = await find_calendar_feed(call.context, call.path("token"), pepper)
     if found is None:
-        raise call.wrong_token(not_found("feed", "at this address"))
+        raise call.wrong_token(not_found("calendar feed", "at this address"))
     call.request.state.feed = found
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 
+from sexton import clock
 from sexton.api.console.agenda import PRODUCTS
 from sexton.content.calendar.calendar import CalendarEntry, list_calendar
 from sexton.content.calendar.text import CalendarText, escaped, stamp
@@ -24,6 +25,8 @@ from sexton.schedules.zone import zone
 JOBS_AHEAD, AHEAD = timedelta(days=30), timedelta(days=366)
 MOST_EVENTS, MOST_BYTES = 2000, 1_000_000
 PAGE = 1000
+# After so many events others may go on.
+WRITTEN_TOGETHER = 50
 # Of what fires often on a day: so many are in the title, so many in the text.
 MOST_TITLED, MOST_LISTED = 3, 50
 ABOUT = (
@@ -42,31 +45,35 @@ async def calendar_of(
 @query
 async def _calendar(context: Context, feed: CalendarFeedView, ahead: PlannedHours | None) -> bytes:
     now = await context.time()
-    content: list[CalendarEntry] = []
-    complete, named, often = True, list[AgendaEntry](), dict[date, dict[str, int]]()
+    # The jobs are asked for as of the same instant: what is over by then is not planned.
+    context = replace(context, now=now)
+    complete, often = True, dict[date, dict[str, int]]()
+    planned: list[tuple[datetime, CalendarEntry | AgendaEntry]] = []
     if "content" in feed.kinds:
         page = await list_calendar(context, now, now + AHEAD, timezone=feed.timezone, limit=PAGE)
-        content, complete = page.items, page.cursor is None
+        planned += [(each.scheduled_at_utc, each) for each in page.items]
+        complete = page.cursor is None
     if "campaigns" in feed.kinds:
-        named += await list_campaign_times(context, now, now + AHEAD)
+        planned += [(each.at, each) for each in await list_campaign_times(context, now, now + AHEAD)]
     if "jobs" in feed.kinds:
         jobs = await read_agenda(
             context, now, now + JOBS_AHEAD, feed.timezone, label=feed.label, others=PRODUCTS, ahead=ahead
         )
-        named += [each for each in jobs.entries if each.status == "upcoming" and each.count == 1]
+        planned += [(each.at, each) for each in jobs.entries if each.status == "upcoming" and each.count == 1]
         often = _often(jobs, feed.timezone)
         complete = complete and jobs.complete
     text = CalendarText(feed.name)
-    for day, counts in sorted(often.items()):
-        text.event(_day(feed, day, counts))
-    for entry in content:
-        text.add(entry)
-    room = MOST_EVENTS - len(content)
-    for place, each in enumerate(sorted(named, key=lambda each: each.at)):
-        if place == room or text.size > MOST_BYTES:
+    what = [*sorted(often.items()), *(each for _, each in sorted(planned, key=lambda each: each[0]))]
+    for place, each in enumerate(what):
+        if place == MOST_EVENTS or text.size > MOST_BYTES:
             complete = False
             break
-        text.event(_event(feed, each))
+        if isinstance(each, CalendarEntry):
+            text.add(each, brief=True)
+        else:
+            text.event(_event(feed, each) if isinstance(each, AgendaEntry) else _day(feed, *each))
+        if place % WRITTEN_TOGETHER == 0:
+            await clock.sleep(0)
     text.about = ABOUT if complete else f"{ABOUT} {LEFT_OUT}"
     return text.encoded()
 

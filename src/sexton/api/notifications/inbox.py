@@ -61,7 +61,7 @@ async def create_recipient_token(call: Call) -> Answer:
 async def _authorise(call: Call) -> None:
     found = read_inbox_token(call.context, call.path("token"), await call.services.guard.sessions.pepper())
     if found is None:
-        raise call.wrong_token(not_found("inbox", "that this token opens"))
+        raise call.wrong_token(not_found("inbox", "that this token opens"), "ask for a new token")
     call.request.state.inbox = found
 
 

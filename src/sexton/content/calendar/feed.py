@@ -103,7 +103,8 @@ async def revoke_feed(context: Context, feed_id: str) -> FeedView:
     if row is None:
         raise not_found("feed", feed_id)
     shown = _shown(row)
-    context.changed("feed.revoked", shown.feed_id, shown.name, after={"revoked_by": shown.revoked_by})
+    if row["changed"]:
+        context.changed("feed.revoked", shown.feed_id, shown.name, after={"revoked_by": shown.revoked_by})
     return shown
 
 

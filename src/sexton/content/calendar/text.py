@@ -34,11 +34,13 @@ class CalendarText:
             f"X-PUBLISHED-TTL:{REFRESH}",
         ]
 
-    def add(self, entry: CalendarEntry) -> None:
-        about = [f"{entry.status}, planned by {entry.created_by}", entry.local_time_display]
-        if entry.version is not None:
-            about.append(f"version {entry.version}")
-        about += [text for text in (entry.last_error, entry.note) if text]
+    def add(self, entry: CalendarEntry, *, brief: bool = False) -> None:
+        """Add what is planned; if `brief`, its name and time and nothing else."""
+        about = [entry.local_time_display]
+        if not brief:
+            about.insert(0, f"{entry.status}, planned by {entry.created_by}")
+            about += [] if entry.version is None else [f"version {entry.version}"]
+            about += [text for text in (entry.last_error, entry.note) if text]
         mark = f"{MARKS[entry.status]} " if entry.status in MARKS else ""
         lines = [
             f"UID:{_uid(entry)}",
@@ -86,7 +88,13 @@ def escaped(text: str) -> str:
 
 def folded(line: str) -> bytes:
     """Lines of at most 75 octets; one that goes on begins with a space, and no character is cut."""
-    parts, part = list[bytes](), b""
+    if line.isascii():
+        octets = line.encode()
+        first, rest = octets[:LONGEST_LINE], octets[LONGEST_LINE:]
+        width = LONGEST_LINE - 1
+        parts = [first, *(b" " + rest[at : at + width] for at in range(0, len(rest), width))]
+        return b"\r\n".join(parts) + b"\r\n"
+    parts, part = [], b""
     for each in line:
         octets = each.encode()
         if len(part) + len(octets) > LONGEST_LINE:

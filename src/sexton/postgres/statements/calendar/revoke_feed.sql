@@ -1,5 +1,6 @@
--- Twice is once.
-update sexton.calendar_feeds
-set revoked_at = coalesce(revoked_at, :now::timestamptz, clock_timestamp()), revoked_by = coalesce(revoked_by, :actor)
-where id = :feed_id and namespace = :namespace
-returning *
+-- Twice is once: `changed` tells whether it was open.
+update sexton.calendar_feeds as feed
+set revoked_at = coalesce(feed.revoked_at, :now::timestamptz, clock_timestamp()), revoked_by = coalesce(feed.revoked_by, :actor)
+from (select id, revoked_at from sexton.calendar_feeds where id = :feed_id and namespace = :namespace for update) as before
+where feed.id = before.id
+returning feed.*, before.revoked_at is null as changed
