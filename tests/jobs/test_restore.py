@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncpg
 import pytest
 
 from sexton.errors import Conflict, NameTaken, NotFound
@@ -113,3 +114,31 @@ async def test_what_belongs_to_something_that_was_called_off_stays_deleted(datab
     with pytest.raises(Conflict, match="cannot be restored") as refused:
         await restore(then(database), job)
     assert refused.value.code == "not_restorable"
+
+
+async def test_what_is_called_off_later_stays_deleted_too(database: Database) -> None:
+    job = (await make(database)).job_id
+    await delete(then(database), "report")
+    await delete(then(database, 1), job, final=True)
+    with pytest.raises(Conflict, match="cannot be restored"):
+        await restore(then(database, 2), job)
+
+
+async def test_by_its_name_one_comes_back_that_can(database: Database) -> None:
+    job = (await make(database)).job_id
+    await delete(then(database), "report")
+    await make(database)
+    await delete(then(database, 1), "report", final=True)
+    assert (await restore(then(database, 2), "report")).job_id == job
+
+
+async def test_only_a_taken_name_is_tried_again(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    await make(database)
+    await delete(then(database), "report")
+
+    async def fail(*_: object) -> None:
+        raise asyncpg.UniqueViolationError("timers_pkey")
+
+    monkeypatch.setattr("sexton.jobs.restore._write", fail)
+    with pytest.raises(asyncpg.UniqueViolationError):
+        await restore(then(database), "report")

@@ -100,7 +100,9 @@ async def restore_all(context: Context, jobs: Sequence[LockedJob]) -> list[Verdi
         try:
             async with context.open.transaction():
                 await _write(context, list(returning.values()))
-        except asyncpg.UniqueViolationError:
+        except asyncpg.UniqueViolationError as error:
+            if error.constraint_name != "jobs_name":
+                raise
             continue  # another transaction has just made a job of one of the names
         break
     for status in JobStatus:

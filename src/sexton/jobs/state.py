@@ -183,6 +183,9 @@ async def delete_all(
             final=final,
             now=live[0].now,
         )
+    if final and len(live) < len(jobs):
+        gone = [held for held in jobs if held.job.status == JobStatus.DELETED]
+        await context.execute("jobs/delete_for_good", job_ids=numbers(gone))
     stopped = await context.fetchrow(
         "jobs/cancel_runs",
         job_ids=numbers(jobs),
