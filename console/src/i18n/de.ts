@@ -971,7 +971,7 @@ const de: Readonly<Record<string, string>> = {
   '{count} more jobs that fire often': '{count} weitere Jobs, die oft feuern',
   'Show less': 'Weniger anzeigen',
   'Often:': 'Oft:',
-  'There are too many schedules to work all of them out: the counts are estimated, and not every entry has a name here.': 'Es gibt zu viele Zeitpläne, um alle auszurechnen: die Zahlen sind geschätzt, und nicht jeder Eintrag steht hier mit Namen.',
+  'There is too much to count all of it: the counts are estimated, and not every entry has a name here.': 'Es ist zu viel, um alles zu zählen: die Zahlen sind geschätzt, und nicht jeder Eintrag steht hier mit Namen.',
   'There is more than can be named here: of what is over, failures and jobs that fire seldom are shown; the counts are of everything.': 'Es gibt mehr, als hier mit Namen stehen kann: vom Vergangenen stehen hier Fehler und Jobs, die selten feuern; die Zahlen gelten für alles.',
   'At a glance': 'Auf einen Blick',
   'Died in each of the last 24 hours, now on the right: {counts}': 'Gestorben in jeder der letzten 24 Stunden, jetzt rechts: {counts}',

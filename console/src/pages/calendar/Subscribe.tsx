@@ -2,8 +2,8 @@
 import { Alert, Button, Chip, Group, Modal, TextInput } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { call } from '@/api/client'
-import type { CalendarFeedSpec } from '@/api/schema'
+import { call, page } from '@/api/client'
+import type { CalendarFeedSpec, CalendarFeedView } from '@/api/schema'
 import { useSession, useZone } from '@/frame/session'
 import { t } from '@/i18n'
 import { useConfirm } from '@/parts/Confirm'
@@ -11,6 +11,18 @@ import { Code } from '@/parts/Copy'
 import { Failure } from '@/parts/Page'
 import { Time } from '@/parts/Time'
 import classes from './CalendarPage.module.css'
+
+/** The feeds that are in use, the latest first: those that were revoked fill pages too. */
+async function openFeeds(): Promise<CalendarFeedView[]> {
+  const open: CalendarFeedView[] = []
+  let cursor: string | null = null
+  do {
+    const found: Awaited<ReturnType<typeof page<'GET /calendar/feeds'>>> = await page('GET /calendar/feeds', { query: { limit: 1000, ...(cursor ? { cursor } : {}) } })
+    open.push(...found.items.filter((feed) => !feed.revoked_at))
+    cursor = found.cursor
+  } while (cursor)
+  return open.reverse()
+}
 
 export function Subscribe({ kinds, label, close }: { kinds: string[]; label: string; close: () => void }) {
   const session = useSession()
@@ -22,8 +34,8 @@ export function Subscribe({ kinds, label, close }: { kinds: string[]; label: str
   const [labelled, setLabelled] = useState(label)
   const [path, setPath] = useState<string | null>(null)
   const [error, setError] = useState<unknown>(null)
-  const feeds = useQuery({ queryKey: ['calendar-feeds'], queryFn: () => call('GET /calendar/feeds', {}) })
-  const open = (feeds.data ?? []).filter((feed) => !feed.revoked_at)
+  const feeds = useQuery({ queryKey: ['calendar-feeds'], queryFn: openFeeds })
+  const open = feeds.data ?? []
   const refresh = () => queries.invalidateQueries({ queryKey: ['calendar-feeds'] })
   const make = async () => {
     try {

@@ -92,7 +92,7 @@ export default function CalendarPage() {
         events={events}
         density={asked.data?.density ?? NONE}
         clockChanges={changes}
-        note={asked.data && !asked.data.complete && <p className={classes.note}>{asked.data.estimated ? t('There are too many schedules to work all of them out: the counts are estimated, and not every entry has a name here.') : t('There is more than can be named here: of what is over, failures and jobs that fire seldom are shown; the counts are of everything.')}</p>}
+        note={asked.data && !asked.data.complete && <p className={classes.note}>{asked.data.estimated ? t('There is too much to count all of it: the counts are estimated, and not every entry has a name here.') : t('There is more than can be named here: of what is over, failures and jobs that fire seldom are shown; the counts are of everything.')}</p>}
         go={go}
         open={open}
         {...(session.may('operator') ? { move: (event: CalendarEvent, local: string | null) => setMoving({ event: event as Entry, local }) } : {})}
