@@ -99,7 +99,7 @@ export default function CalendarPage() {
         right={
           <Chip.Group multiple value={kinds} onChange={(value) => set('kinds', value.join(','))}>
             <Group gap={4}>
-              {kinds.includes('jobs') && <TextInput aria-label={t('Label of jobs: name=value')} placeholder={t('Label of jobs: name=value')} leftSection={<IconTag size={13} />} defaultValue={label} onChange={(event) => setLabel(event.currentTarget.value)} w={180} size="xs" />}
+              {kinds.includes('jobs') && <TextInput aria-label={t('Label of jobs: name=value')} placeholder={t('Label')} leftSection={<IconTag size={13} />} defaultValue={label} onChange={(event) => setLabel(event.currentTarget.value)} w={104} size="xs" />}
               {[['jobs', t('Jobs')], ['content', t('Content')], ['campaigns', t('Campaigns')]].map(([value = '', name]) => <Chip key={value} value={value} size="xs" variant="light">{name}</Chip>)}
             </Group>
           </Chip.Group>
