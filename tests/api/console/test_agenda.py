@@ -61,10 +61,15 @@ async def test_each_kind_is_shown_as_what_it_is(api: Api) -> None:
     assert local["id"].startswith("k_")
 
 
-async def test_kinds_can_be_chosen(api: Api) -> None:
+async def test_kinds_can_be_chosen(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     await plan(api)
     for kinds, found in (("campaigns", {"campaign"}), ("jobs,content", {"job", "content"})):
         assert {each["kind"] for each in (await ask(api, kinds=kinds)).json()["entries"]} == found
+    # Jobs that are not shown are not worked out, and changes of the clock are told without them.
+    monkeypatch.delattr("sexton.api.console.agenda.read_agenda")
+    march = {"start": "2027-03-01T00:00:00Z", "end": "2027-04-01T00:00:00Z", "timezone": "Europe/Berlin"}
+    shown = (await ask(api, kinds="content", **march)).json()
+    assert (len(shown["clock_changes"]), shown["density"], shown["complete"]) == (1, [], True)
 
 
 @pytest.mark.parametrize(

@@ -99,6 +99,10 @@ def test_csv_names_its_columns() -> None:
         RecipientCsv(b"user_id,mail")
     with pytest.raises(InvalidField, match="3 cells"):
         RecipientCsv(b"user_id,email").read(b"1,2,3")
+    for bad, code in ((b'1,"a"b', "bad_csv"), (b"1,\xff", "bad_text")):
+        with pytest.raises(InvalidField) as refused:
+            RecipientCsv(b"user_id,email").read(bad)
+        assert refused.value.code == code
 
 
 async def test_all_traces_of_a_person_are_erased_and_the_audit_certifies_it(
