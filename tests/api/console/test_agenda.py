@@ -68,7 +68,7 @@ async def test_kinds_can_be_chosen(api: Api, monkeypatch: pytest.MonkeyPatch) ->
     # Jobs that are not shown are not worked out, and changes of the clock are told without them.
     monkeypatch.delattr("sexton.api.console.agenda.read_agenda")
     march = {"start": "2027-03-01T00:00:00Z", "end": "2027-04-01T00:00:00Z", "timezone": "Europe/Berlin"}
-    shown = (await ask(api, kinds="content", **march)).json()
+    shown = (await ask(api, None, kinds="content", **march)).json()
     assert (len(shown["clock_changes"]), shown["density"], shown["complete"]) == (1, [], True)
 
 

@@ -65,6 +65,9 @@ async def test_a_revoked_feed_is_not_found(context: Context, engine: Engine) -> 
     revoked = await revoke_feed(context, made.feed_id)
     assert revoked.revoked_by == "tester"
     assert await revoke_feed(context, made.feed_id) == revoked
+    async with context.database.connection() as connection:
+        told = await connection.fetch("select action from sexton.audit_entries")
+    assert [row["action"] for row in told].count("feed.revoked") == 1
     assert await opened(context, made.token) is None
     with pytest.raises(NotFound):
         await revoke_feed(context, "f_999")
