@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
@@ -39,6 +39,7 @@ from sexton.postgres.replica import Replica
 from sexton.postgres.transaction import NAMESPACE, Context
 from sexton.refusal import about, aware, check_text, converted, decoded, refuse_nul
 from sexton.security.principal import ANYONE, Principal
+from sexton.security.role import Role
 
 # Where a request has the `Services` of the application that it was sent to.
 SERVICES = "services"
@@ -325,7 +326,8 @@ async def _respond(
             return await _respond_at_gate(call)
         return await _carried_out(call)
     finally:
-        if operation.method != "GET":
+        # What workers do the feed tells: they claim and report all the time.
+        if operation.method != "GET" and operation.role is not Role.WORKER:
             services.shared.changed(namespace)
 
 
@@ -334,7 +336,10 @@ async def _respond_shared(call: Call, age: float) -> Response[Any]:
     operation, request = call.operation, call.request
 
     async def make() -> StoredAnswer:
-        async with call.services.gate.place(call.caller.credential or address_of(request)):
+        place: AbstractAsyncContextManager[None] = nullcontext()
+        if operation.lists or operation.heavy:
+            place = call.services.gate.place(call.caller.credential or address_of(request))
+        async with place:
             return await _stored(operation, await operation.handler(call))
 
     rights = frozenset(call.caller.grants.items())

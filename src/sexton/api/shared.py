@@ -2,8 +2,8 @@
 
 A caller that takes an answer of some age says so with `Cache-Control: max-age=…`, as the console does. It
 then gets the answer that another caller with the same rights got to the same question, or is waiting for,
-unless something has changed since that was begun: the feed has told of a change, or this process has made
-one. A caller that says nothing gets an answer of its own.
+however long that takes; unless something has changed since that was begun: the feed has told of a change, or
+this process has made one. A caller that says nothing gets an answer of its own.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 
 from sexton import clock
 from sexton.api.replay import StoredAnswer
+from sexton.errors import SextonError
 
 # The longest that an answer is kept, whatever age a caller takes.
 LONGEST_SECONDS = 2.0
@@ -47,21 +48,28 @@ class SharedAnswers:
         now = clock.monotonic()
         version = self._told(namespace), self._made.get(namespace, 0)
         known = self._entries.get((namespace, question))
-        if (
+        mine = (
             known is None
             or known.version != version
-            or now - known.begun_at > min(age, LONGEST_SECONDS)
+            or (known.task.done() and now - known.begun_at > min(age, LONGEST_SECONDS))
             or (known.task.done() and (known.task.cancelled() or known.task.exception() is not None))
-        ):
+        )
+        if known is None or mine:
             self._forget_old(now)
             known = _Entry(version, now, asyncio.create_task(_run(make), name="sexton shared answer"))
             self._entries[namespace, question] = known
         # A caller that goes away leaves the others waiting.
-        return await asyncio.shield(known.task)
+        try:
+            return await asyncio.shield(known.task)
+        except SextonError as error:
+            # The caller that was to make it found no place; this one may.
+            if mine or error.code != "too_many_lists":
+                raise
+        return await make()
 
     def _forget_old(self, now: float) -> None:
         for question, entry in list(self._entries.items()):
-            if now - entry.begun_at > LONGEST_SECONDS:
+            if entry.task.done() and now - entry.begun_at > LONGEST_SECONDS:
                 del self._entries[question]
         if len(self._made) > 10_000:
             self._made.clear()

@@ -63,7 +63,7 @@ class QueueAnswer(QueueView, frozen=True, kw_only=True):
 
 
 @operation(
-    routes.LIST_QUEUES, answer=list[QueueAnswer], errors=(422,),
+    routes.LIST_QUEUES, shared=True, answer=list[QueueAnswer], errors=(422,),
     answer_example=[
         {**PASSED, "messages": None}, {**PASSED, "name": "notifications", "messages": MESSAGES},
     ],
