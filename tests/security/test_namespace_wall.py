@@ -27,6 +27,7 @@ KEYS = {
 
 UPKEEP = "keeps the whole cluster going, for all namespaces"
 FIGURE = "a figure of the whole cluster: its callers need a role in all namespaces"
+SIZE = "decides how large a sample is, and is told to no caller"
 SECRET = "found by the hash of a secret that only its holder has"
 APART = {
     "access/read_session": SECRET,
@@ -38,6 +39,7 @@ APART = {
     "cluster/mend_shards": UPKEEP,
     "content/find_feed": SECRET,
     "cluster/remove_nodes": UPKEEP,
+    "jobs/estimate_timers": SIZE,
     "jobs/next_pause_end": UPKEEP,
     "jobs/remove_completed": UPKEEP,
     "jobs/remove_requests": UPKEEP,
