@@ -1,6 +1,6 @@
 /** What concerns every page: the connection is lost, or the cluster is degraded. */
 import { IconAlertTriangle, IconPlugConnectedX } from '@tabler/icons-react'
-import { Link } from 'react-router'
+import { Link, useLocation } from 'react-router'
 import { t, tn } from '@/i18n'
 import { duration } from '@/parts/instant'
 import { useNow } from '@/parts/Time'
@@ -14,6 +14,7 @@ export function Banner() {
   const live = useLiveState()
   const session = useSession()
   const now = useNow()
+  const { pathname } = useLocation()
   if (live.state === 'lost') {
     const since = live.lostAt ? duration((now.getTime() - live.lostAt) / 1000) : ''
     return (
@@ -31,7 +32,8 @@ export function Banner() {
   for (const each of overview?.attention ?? []) {
     if (each.severity === 'error' && each.link_kind === 'cluster' && !each.code.includes('shard')) problems.push(each.text)
   }
-  const growing = overview?.attention.find((each) => each.code === 'dead_growing')
+  // The overview and the dead letters say it themselves.
+  const growing = pathname === '/' || pathname.startsWith('/dead') ? undefined : overview?.attention.find((each) => each.code === 'dead_growing')
   if (growing) problems.push(growing.text)
   if (Math.abs(live.skew) > LARGEST_SKEW_MS) problems.push(t('The clock of this browser is {skew} off that of the server', { skew: duration(Math.abs(live.skew) / 1000) }))
   if (problems.length === 0) return null
