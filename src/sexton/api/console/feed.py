@@ -112,7 +112,11 @@ class Console:
             self.unread.clear()
             self.unread.append(encoded("changed", EVERYTHING))
         self.unread.append(event)
-        self.news.set()
+
+    def wake(self) -> None:
+        """Send what it was told; after a look, so that all of it goes out together."""
+        if self.unread:
+            self.news.set()
 
     def end(self) -> None:
         self.ended = True
@@ -178,10 +182,13 @@ class Feed:
             )
             if console.audience in self._overviews:
                 console.tell(self._overviews[console.audience][0])
+                console.wake()
             while not console.ended and not self._stopping:
-                with contextlib.suppress(TimeoutError):
-                    left = None if until is None else max(0.0, until - clock.monotonic())
-                    await asyncio.wait_for(console.news.wait(), left)
+                if until is None:
+                    await console.news.wait()
+                else:
+                    with contextlib.suppress(TimeoutError):
+                        await asyncio.wait_for(console.news.wait(), max(0.0, until - clock.monotonic()))
                 console.news.clear()
                 if console.unread:
                     events = b"".join(console.unread)
@@ -226,6 +233,8 @@ class Feed:
             except Exception:
                 # The consoles go on with what they have; the next look may do better.
                 log.exception("a look of the feed of events failed")
+            for console in self.consoles:
+                console.wake()
             took = clock.monotonic() - began
             rest = min(took * REST, max(took * LONG_REST, LONG_SECONDS))
             await clock.sleep(max(LOOK_SECONDS - took, rest))

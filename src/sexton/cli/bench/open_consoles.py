@@ -7,6 +7,7 @@ as `console/src/api/live.ts` has it. Meanwhile runs end all the time, and now an
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -27,8 +28,12 @@ RUNS_PER_SECOND = 20
 CHANGE_SECONDS = 10.0
 REST_SECONDS = 2.0
 READY_SECONDS = 120.0
-# Which pages they are at, and by which kinds of changes what they show gets old.
-PAGES = {"overview": {"jobs": ("/upcoming",)}, "jobs": {"jobs": ("/jobs",)}}
+# Which pages they are at, and by which changes what they show gets old. The overview itself is an event.
+PAGES: dict[str, dict[str, str]] = {
+    "overview": {"/upcoming": "jobs"},
+    "jobs": {"/jobs": "jobs"},
+    "runs": {"/runs": "runs"},
+}
 
 ENDED = f"""
 insert into {SCHEMA}.history
@@ -47,7 +52,7 @@ class Follower:
     """One console: its stream of events, and what it asks again."""
 
     server: Serving
-    questions: tuple[str, ...]
+    questions: Mapping[str, str]
     heard: int = 0
     asked: int = 0
     bytes: int = 0
@@ -73,8 +78,8 @@ class Follower:
                 task.cancel()
 
     def _change(self, change: dict[str, Any]) -> None:
-        for path in self.questions:
-            if path not in self._waiting and _concerns(path, change):
+        for path, kind in self.questions.items():
+            if path not in self._waiting and kind in change["kinds"]:
                 self._waiting.add(path)
                 task = asyncio.create_task(self._again(path))
                 self._tasks.add(task)
@@ -86,13 +91,6 @@ class Follower:
         self._waiting.discard(path)
         self.asked += 1
         self.bytes += await _ask(self.server.port, path)
-
-
-def _concerns(path: str, change: dict[str, Any]) -> bool:
-    kinds = set(change["kinds"])
-    if path.startswith(("/jobs", "/upcoming")):
-        return "jobs" in kinds
-    return bool(kinds & {"runs"})
 
 
 def _request(path: str, port: int) -> bytes:
@@ -115,16 +113,21 @@ async def follow(
 ) -> dict[str, Any]:
     """By the page that all of them are at: the cores that the api used."""
     found: dict[str, Any] = {"consoles": consoles}
-    for page in PAGES:
+    for page, kinds in PAGES.items():
         shown = next(view for view in views(examples) if view.page == page)
-        questions = tuple(question.path for question in shown.questions)
+        questions = {
+            question.path: kind
+            for question in shown.questions
+            for begins, kind in kinds.items()
+            if question.path.startswith(begins)
+        }
         found[page] = await _watch(made, server, questions, consoles, seconds, examples.jobs)
         say(f"{consoles} consoles at {page}: {found[page]}")
     return found
 
 
 async def _watch(
-    made: Ground, server: Serving, questions: tuple[str, ...], consoles: int, seconds: float, jobs: int
+    made: Ground, server: Serving, questions: Mapping[str, str], consoles: int, seconds: float, jobs: int
 ) -> dict[str, Any]:
     followers = [Follower(server, questions) for _ in range(consoles)]
     tasks = [asyncio.create_task(each.follow()) for each in followers]
