@@ -34,6 +34,8 @@ export interface Changed {
 
 // A query that an event has marked as old waits this long before an event marks it again.
 const REST_MS = 2000
+// What is dear to work out rests longer where runs alone have changed: they do all the time.
+const LONG_REST_MS: Record<string, number> = { calendar: 20_000, 'job-stats': 10_000, 'run-counts': 5000 }
 const SILENCE_MS = 15_000
 const LONGEST_WAIT_MS = 10_000
 // The first part of a query's key, by what the server says has changed.
@@ -54,7 +56,7 @@ export class LiveFeed {
   private readonly watchers = new Set<() => void>()
   private readonly listeners = new Set<Listener>()
   private readonly markedAt = new Map<string, number>()
-  private readonly waiting = new Map<string, ReturnType<typeof setTimeout>>()
+  private readonly waiting = new Map<string, { at: number; timer: ReturnType<typeof setTimeout> }>()
   private stop: AbortController | null = null
   private lastId: string | null = null
   private focus: Record<string, string> = {}
@@ -183,11 +185,18 @@ export class LiveFeed {
   }
 
   private mark(kinds: string[], more: string[]): void {
-    for (const name of new Set([...kinds.flatMap((kind) => QUERIES[kind] ?? [kind]), ...more])) {
-      if (this.waiting.has(name)) continue
-      const rest = (this.markedAt.get(name) ?? 0) + REST_MS - Date.now()
-      this.waiting.set(name, setTimeout(() => this.refresh(name), Math.max(0, rest)))
-    }
+    const old = new Set([...kinds.filter((kind) => kind !== 'runs').flatMap((kind) => QUERIES[kind] ?? [kind]), ...more])
+    for (const name of old) this.later(name, REST_MS)
+    if (!kinds.includes('runs')) return
+    for (const name of QUERIES['runs'] ?? []) if (!old.has(name)) this.later(name, LONG_REST_MS[name] ?? REST_MS)
+  }
+
+  private later(name: string, rest: number): void {
+    const at = Math.max(Date.now(), (this.markedAt.get(name) ?? 0) + rest)
+    const known = this.waiting.get(name)
+    if (known && known.at <= at) return
+    if (known) clearTimeout(known.timer)
+    this.waiting.set(name, { at, timer: setTimeout(() => this.refresh(name), at - Date.now()) })
   }
 
   private refresh(name: string): void {
