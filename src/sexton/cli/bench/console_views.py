@@ -124,7 +124,7 @@ def _jobs(of: Examples) -> Iterator[PageView]:
 
 def _job(of: Examples) -> Iterator[PageView]:
     job = f"/jobs/{of.job}"
-    all_ = (job, f"{job}/preview?count=10")
+    all_ = (job, f"{job}/preview?count=10", f"{job}/runs?include=skipped&limit=50")
     tabs = {
         "runs": f"{job}/runs?include=skipped&limit=50",
         "accounting": f"{job}/why?past=50&ahead=5",
@@ -137,10 +137,9 @@ def _job(of: Examples) -> Iterator[PageView]:
     yield _view("job", "trends of a month", "", f"{job}/stats?hours=720")
     yield _view("job", "definition", f"{job}?tab=definition", *all_)
     form = "/jobs/new?" + urlencode({"schedule": PREVIEW["schedule"], "timezone": ZONE})
-    yield PageView("new job", "", form, (PageQuestion("/preview?count=10", PREVIEW),))
-    yield PageView(
-        "edit job", "", f"{job}/edit", (PageQuestion(job), PageQuestion("/preview?count=10", PREVIEW))
-    )
+    asked_by_form = (PageQuestion("/preview?count=10", PREVIEW), PageQuestion("/workers"))
+    yield PageView("new job", "", form, asked_by_form)
+    yield PageView("edit job", "", f"{job}/edit", (PageQuestion(job), *asked_by_form))
 
 
 def _runs(of: Examples) -> Iterator[PageView]:
@@ -187,7 +186,7 @@ def _reading(of: Examples) -> Iterator[PageView]:
         path = f"/dead?{urlencode({'limit': 100, **asked})}"
         yield PageView("dead letters", name, f"/dead?{urlencode(chosen)}", (groups, PageQuestion(path)))
     yield _view("dead letter", "", f"/dead/{of.dead}", f"/dead/{of.dead}")
-    yield _view("queues", "", "/queues", "/queues", "/backlog", "/workers")
+    yield _view("queues", "", "/queues", "/queues?expand=hour", "/backlog", "/workers")
     yield _view("cluster", "", "/cluster", "/cluster", "/cluster/doctor")
     yield _view("settings", "you", "/settings", "/sessions")
     yield _view("settings", "keys", "/settings?tab=keys", "/keys?limit=500")
@@ -223,9 +222,9 @@ def _calendars(of: Examples) -> Iterator[PageView]:
 
 
 def _products(of: Examples) -> Iterator[PageView]:
-    board = [
-        f"/content/schedules?status={status}&limit=50"
-        for status in ("pending", "processing", "done", "failed", "skipped")
+    start = urlencode({"start": _text(of.now - DAY * 14)})
+    board = [f"/content/schedules?status={status}&limit=50" for status in ("pending", "processing")] + [
+        f"/content/schedules?status={status}&limit=200&{start}" for status in ("done", "failed", "skipped")
     ]
     yield _view("content", "board", "/content/board", *board)
     yield _list("content", "entities", "/content/entities", "/content/entities", {"limit": 100}, {})
