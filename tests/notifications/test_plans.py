@@ -125,3 +125,29 @@ async def test_a_slice_reads_a_slice_of_the_recipients(ledger: Database) -> None
     }  # fmt: skip
     assert await read(ledger, "campaigns/expand_filter", "recipients", **expanded) <= 110
     assert await read(ledger, "campaigns/expand_filter", **expanded) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "of"),
+    [
+        ("list", {"campaign_id": None, "place": 2**63 - 1}),
+        ("list_oldest", {"campaign_id": None, "place": 0}),
+        ("list_of_recipient", {"campaign_id": None, "user_id": "u7", "place": 2**63 - 1}),
+        ("list_of_recipient_oldest", {"campaign_id": None, "user_id": "u7", "place": 0}),
+        ("list_of_campaign", {"campaign_id": 7, "place": ""}),
+        ("list_of_campaign_last", {"campaign_id": 7, "place": "z"}),
+    ],
+)
+async def test_a_page_of_a_list_reads_a_page(ledger: Database, name: str, of: dict[str, Any]) -> None:
+    meant: dict[str, Any] = {"statuses": None, "template_id": None, **of}
+    assert await read(ledger, f"messages/{name}", most=21, limit=21, **meant) <= 22
+    # Of a filter that no message passes, what it may read.
+    searched = {**meant, "statuses": ["bounced"]}
+    assert await read(ledger, f"messages/{name}", most=30, limit=21, **searched) <= 31
+
+
+async def test_messages_that_are_called_off_are_found_by_their_ids(ledger: Database) -> None:
+    ids: dict[str, Any] = {"message_ids": [*range(6050, 6150)]}
+    for name in ("messages/lock_many", "messages/find_marked", "campaigns/lock_chunks_of"):
+        assert await read(ledger, name, **ids) <= 110
+    assert await read(ledger, "messages/cancel", detail="{}", now=NOW, **ids) <= 210

@@ -1159,12 +1159,35 @@ export interface NoticeView {
   events: NoticeEvent[]
   job_id: string | null
 }
+export interface NotificationActionFilter {
+  user_id?: string | null
+  status?: "bounced" | "cancelled" | "delivered" | "expired" | "failed" | "held" | "pending" | "processing" | "sent" | "suppressed" | "unconfirmed" | null
+  template_id?: string | null
+  campaign_id?: string | null
+  all?: boolean
+  ids?: string[] | null
+}
+export interface NotificationActionRequest {
+  action: "cancel"
+  filter: NotificationActionFilter
+  dry_run?: boolean
+  expected?: number | null
+  after?: string | null
+  limit?: number
+}
 export interface NotificationMove {
   send_at?: string | null
   local_time?: string | null
   timezone?: string | null
   fold?: "first" | "second" | null
   gap?: "after" | "shift" | null
+}
+export interface NotificationRefusal {
+  code: string
+  message: string
+  hint: string | null
+  sample: string[]
+  messages: number
 }
 export interface NotificationSettings {
   timezone?: string | null
@@ -1190,6 +1213,15 @@ export interface NotificationSpec {
   max_retries?: number
   retry_seconds?: number | null
   topic?: string | null
+}
+export interface NotificationTally {
+  dry_run: boolean
+  matched: number
+  estimated: boolean
+  done: number
+  refused: NotificationRefusal[]
+  sample: SampledNotification[]
+  cursor: string | null
 }
 export interface NotificationTarget {
 
@@ -1844,6 +1876,12 @@ export interface RunWait {
 export interface SampledJob {
   job_id: string
   name: string
+  status: string
+}
+export interface SampledNotification {
+  notification_id: string
+  user_id: string | null
+  template_id: string
   status: string
 }
 export interface SampledRun {
@@ -2680,7 +2718,7 @@ export interface Operations {
   }
   'GET /content/entities': {
     path: null
-    query: { entity_type?: string | null; adapter?: string; state?: "archived" | "draft" | "published" | "unpublished" | null; limit?: number; cursor?: string | null }
+    query: { entity_type?: string | null; adapter?: string; state?: "archived" | "draft" | "published" | "unpublished" | null; search?: string; limit?: number; cursor?: string | null }
     body: null
     answer: EntitySummary[]
   }
@@ -2692,7 +2730,7 @@ export interface Operations {
   }
   'GET /content/releases': {
     path: null
-    query: { created_by?: string | null; start?: string | null; end?: string | null; limit?: number; cursor?: string | null }
+    query: { created_by?: string | null; start?: string | null; end?: string | null; search?: string | null; sort?: "-scheduled_at" | "scheduled_at"; limit?: number; cursor?: string | null }
     body: null
     answer: ReleaseView[]
   }
@@ -2840,6 +2878,12 @@ export interface Operations {
     body: string
     answer: ImportAnswer
   }
+  'POST /notifications/actions': {
+    path: null
+    query: null
+    body: NotificationActionRequest
+    answer: NotificationTally
+  }
   'POST /notifications': {
     path: null
     query: null
@@ -2848,7 +2892,7 @@ export interface Operations {
   }
   'GET /notifications': {
     path: null
-    query: { user_id?: string | null; status?: "bounced" | "cancelled" | "delivered" | "expired" | "failed" | "held" | "pending" | "processing" | "sent" | "suppressed" | "unconfirmed" | null; template_id?: string | null; limit?: number; cursor?: string | null }
+    query: { user_id?: string | null; status?: "bounced" | "cancelled" | "delivered" | "expired" | "failed" | "held" | "pending" | "processing" | "sent" | "suppressed" | "unconfirmed" | null; template_id?: string | null; campaign_id?: string | null; sort?: "-created_at" | "-user_id" | "created_at" | "user_id" | null; limit?: number; cursor?: string | null }
     body: null
     answer: NotificationView[]
   }
@@ -2908,7 +2952,7 @@ export interface Operations {
   }
   'GET /recipients': {
     path: null
-    query: { search?: string; limit?: number; cursor?: string | null }
+    query: { search?: string; sort?: "-user_id" | "user_id"; limit?: number; cursor?: string | null }
     body: null
     answer: RecipientView[]
   }
@@ -2950,7 +2994,7 @@ export interface Operations {
   }
   'GET /templates': {
     path: null
-    query: { limit?: number; cursor?: string | null }
+    query: { search?: string; sort?: "-template_id" | "template_id"; limit?: number; cursor?: string | null }
     body: null
     answer: TemplateView[]
   }
@@ -3226,7 +3270,7 @@ export interface Operations {
   }
   'GET /campaigns': {
     path: null
-    query: { status?: CampaignStatus | null; limit?: number; cursor?: string | null }
+    query: { status?: CampaignStatus | null; search?: string | null; sort?: "-created_at" | "-name" | "-send_at" | "created_at" | "name" | "send_at"; limit?: number; cursor?: string | null }
     body: null
     answer: CampaignView[]
   }

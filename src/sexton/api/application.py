@@ -20,6 +20,7 @@ from sexton.api.content import releases as content_releases
 from sexton.api.content import schedules as content
 from sexton.api.engine import system, workers
 from sexton.api.jobs import actions, bulk, jobs, queues, targets
+from sexton.api.notifications import actions as notification_actions
 from sexton.api.notifications import campaigns, channels, inbox, recipients, recurring, templates
 from sexton.api.notifications import messages as notifications
 from sexton.api.operation import SERVICES, SLASH, Operation, operations_of
@@ -67,6 +68,7 @@ MODULES = (
     content_reading,
     content_feeds,
     content_import,
+    notification_actions,
     notifications,
     recipients,
     templates,

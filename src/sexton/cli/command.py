@@ -106,7 +106,12 @@ def command(
             if each.name not in left_out
         ]
         choices = [
-            option_of(each, f"--{each.name}", None if each.default is None else EMPTY, times)
+            option_of(
+                each,
+                (names or {}).get(each.name, f"--{each.name}"),
+                None if each.default is None else EMPTY,
+                times,
+            )
             for each in (() if chosen is None else msgspec.structs.fields(chosen))
             if each.name not in without
         ]

@@ -1,4 +1,4 @@
-"""Acting on many jobs or runs from the command line: count, ask, then chunk after chunk."""
+"""Acting on many jobs, runs or messages from the command line: count, ask, then chunk after chunk."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import msgspec
 from cyclopts import Parameter
 
 from sexton.api.jobs import routes
+from sexton.api.notifications.routes import ACT_ON_NOTIFICATIONS
 from sexton.api.route import Route
 from sexton.api.runs.routes import ACT_ON_RUNS
 from sexton.cli import DONE, NOT_DONE
@@ -20,6 +21,7 @@ from sexton.cli.output import Table, console, cut, paragraph, write, write_json
 from sexton.cli.remote import confirm
 from sexton.errors import InvalidField
 from sexton.jobs.tally import Tally
+from sexton.notifications.tally import NotificationTally
 from sexton.printable import counted
 from sexton.runs.tally import RunTally
 
@@ -31,7 +33,7 @@ class Many(NamedTuple):
 
     noun: str
     route: Route
-    tally: type[Tally] | type[RunTally]
+    tally: type[Tally] | type[RunTally] | type[NotificationTally]
     words: Mapping[str, tuple[str, str]]
     #: Actions that do it once more when they are repeated.
     anew: tuple[str, ...]
@@ -70,6 +72,17 @@ RUNS = Many(
     lambda run: f"{run.run_id} of {cut(run.job_name, 40)}",
     "--job, --status dead, --since -2h … or --all",
 )
+MESSAGES = Many(
+    "message",
+    ACT_ON_NOTIFICATIONS,
+    NotificationTally,
+    {"cancel": ("Call off", "called off")},
+    (),
+    ("to", "message", "template", "status"),
+    lambda message: (message.user_id or "", message.notification_id, message.template_id, message.status),
+    lambda message: f"{message.notification_id} to {cut(message.user_id or 'an address', 40)}",
+    "--to, --template, --campaign … or --all",
+)
 
 DryRun = Annotated[bool, Parameter(help="Only say how many are meant, and show some.")]
 After = Annotated[str | None, Parameter(help="Go on after this one, as was told when it was cut off.")]
@@ -82,7 +95,7 @@ Key = Annotated[
 
 
 def named(ask: Ask, one: str | None, what: Many = JOBS, **for_many: Any) -> str | None:
-    """The job or run that was named; None: a filter says which ones are meant."""
+    """The job, run or message that was named; None: a filter says which ones are meant."""
     noun = what.noun
     if one is not None and ask.chosen:
         raise InvalidField(

@@ -16,7 +16,7 @@ from sexton.content.read import MOST_LOOKED_AT, ScheduleView, views
 from sexton.content.spec import EntitySpec
 from sexton.errors import InvalidField
 from sexton.model import encode_id
-from sexton.postgres.page import Page, decode_cursor, encode_cursor, make_page
+from sexton.postgres.page import LAST_CHARACTER, Page, decode_cursor, encode_cursor, make_page
 from sexton.postgres.transaction import Context, command, query
 from sexton.refusal import about, check_text, not_found, refuse_nul
 
@@ -194,16 +194,22 @@ async def list_entities(
     adapter: str = BUILTIN,
     entity_type: str | None = None,
     state: str | None = None,
+    search: str = "",
     cursor: str | None = None,
     limit: int = 100,
 ) -> Page[EntitySummary]:
     """The entities of `builtin`, or those that plans of another adapter name, by type and id; that adapter
     is asked how they are, at most for ten seconds. A page may have fewer than it could: where filters leave
-    out most, only so many are looked at for each page."""
+    out most, only so many are looked at for each page. With `search`, those of `builtin` whose ids begin with
+    it."""
     after = ("", "") if cursor is None else decode_cursor(cursor, tuple[str, str])
     refuse_nul("".join(after), "cursor")
     if adapter == BUILTIN:
-        return await _list_kept(context, after, entity_type, state, limit)
+        return await _list_kept(context, after, entity_type, state, search, limit)
+    if search:
+        hint = "leave it out, or leave adapter out"
+        message = f"the entities of {adapter} are not searched"
+        raise InvalidField("bad_value", message, field="search", hint=hint)
     page = await _list_planned(context, after, adapter, entity_type, min(limit, MOST_ASKED))
     standings = await ask_standings(context, settings, [(adapter, entity) for entity in page.items])
     found = [
@@ -224,16 +230,23 @@ async def list_entities(
 
 @query
 async def _list_kept(
-    context: Context, after: tuple[str, str], entity_type: str | None, state: str | None, limit: int
+    context: Context,
+    after: tuple[str, str],
+    entity_type: str | None,
+    state: str | None,
+    search: str,
+    limit: int,
 ) -> Page[EntitySummary]:
+    beginning = {"first": search, "last": search + LAST_CHARACTER} if search else {}
     async with context.planned_anew():
         rows = await context.fetch(
-            "content/list_entities",
+            "content/search_entities" if search else "content/list_entities",
             namespace=context.namespace,
             entity_type=entity_type,
             after_type=after[0],
             after_id=after[1],
             look=MOST_LOOKED_AT,
+            **beginning,
         )
     chosen = [row for row in rows if state is None or row["state"] == state][: limit + 1]
     titles = {

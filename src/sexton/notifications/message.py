@@ -130,7 +130,7 @@ async def cancel_message(context: Context, ref: str, *, why: str | None = None) 
     await context.execute(
         "messages/cancel",
         namespace=context.namespace,
-        message_id=row["id"],
+        message_ids=[row["id"]],
         now=now,
         detail=_dumped({"by": context.actor, "reason": why or context.reason}),
     )
@@ -415,24 +415,33 @@ def _expires_seconds(spec: NotificationSpec, defaults: Mapping[str, Any]) -> int
 async def _hold(context: Context, ref: str) -> asyncpg.Record:
     """Lock a message that was not submitted; refuse one that was."""
     number = message_number(ref)
-    # The timer first, or the chunk: it is what a worker locks.
-    await context.execute("messages/lock_timer", namespace=context.namespace, message_id=number)
-    await context.execute("campaigns/lock_chunk_of", namespace=context.namespace, message_id=number)
+    await lock_sending(context, [number])
     row = await context.fetchrow("messages/lock", namespace=context.namespace, message_id=number)
     if row is None:
         raise not_found("notification", ref)
     status = row["status"]
-    if row["campaign_id"] is not None and await context.fetchval(
-        "messages/is_marked", namespace=context.namespace, message_id=number
+    if row["campaign_id"] is not None and await context.fetch(
+        "messages/find_marked", namespace=context.namespace, message_ids=[number]
     ):
         status = MessageStatus.PROCESSING.value
     if status not in OPEN:
-        raise Conflict(
-            "already_submitted" if status != "cancelled" else "already_cancelled",
-            f"{ref} is {status} already",
-            hint=f"see: sexton notify why {ref}",
-        )
+        raise over(ref, status)
     return row
+
+
+async def lock_sending(context: Context, numbers: Sequence[int]) -> None:
+    """Their timers, and the chunks of those of campaigns: what a worker locks first."""
+    await context.execute("messages/lock_timers", namespace=context.namespace, message_ids=numbers)
+    await context.execute("campaigns/lock_chunks_of", namespace=context.namespace, message_ids=numbers)
+
+
+def over(ref: str, status: str) -> Conflict:
+    """The refusal to change a message that was submitted, or called off."""
+    return Conflict(
+        "already_submitted" if status != MessageStatus.CANCELLED else "already_cancelled",
+        f"{ref} is {status} already",
+        hint=f"see: sexton notify why {ref}",
+    )
 
 
 def _dumped(value: Any) -> str:

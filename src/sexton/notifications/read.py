@@ -10,10 +10,15 @@ import msgspec
 
 from sexton.jobs.moment import display
 from sexton.model import decode_id, encode_id
+from sexton.notifications.filter import MessageFilter, MessageOrder, MessageSort, campaign_number
 from sexton.notifications.model import CAMPAIGN, MESSAGE, MessageStatus
-from sexton.postgres.page import Page, make_page, number_in_cursor
+from sexton.postgres.estimate import MOST_EXACT, Total
+from sexton.postgres.page import Page, make_page
 from sexton.postgres.transaction import Context, query
 from sexton.refusal import about, not_found
+
+# Messages that are read for a page, and for a count, of a filter that no index finds.
+MOST_READ, MOST_COUNTED = 12_000, 30_000
 
 
 class NotificationView(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,23 +69,74 @@ async def list_messages(
     user_id: str | None = None,
     status: str | None = None,
     template_id: str | None = None,
-    campaign: int | None = None,
+    campaign_id: str | None = None,
+    sort: MessageSort | None = None,
     cursor: str | None = None,
     limit: int = 100,
 ) -> Page[NotificationView]:
-    """The latest first."""
-    before = 2**63 - 1 if cursor is None else number_in_cursor(cursor, MESSAGE)
-    rows = await context.fetch(
-        "messages/list_of_recipient" if user_id is not None else "messages/list",
-        namespace=context.namespace,
-        status=status,
+    """The latest first (-created_at), or the oldest (created_at); those of a campaign by the ids of their
+    recipients (user_id, -user_id)."""
+    chosen = chosen_by(user_id, status, template_id, campaign_id)
+    return await list_chosen(context, chosen, sort=sort, cursor=cursor, limit=limit)
+
+
+def chosen_by(
+    user_id: str | None, status: str | None, template_id: str | None, campaign_id: str | None
+) -> MessageFilter:
+    return MessageFilter(
+        user_id=user_id,
+        statuses=None if status is None else (status,),
         template_id=template_id,
-        campaign_id=campaign,
-        before=before,
-        limit=limit + 1,
-        **({} if user_id is None else {"user_id": user_id}),
+        campaign=None if campaign_id is None else campaign_number(campaign_id),
     )
-    return make_page([(encode_id(MESSAGE, row["id"]), view_of(row)) for row in rows], limit)
+
+
+async def list_chosen(
+    context: Context,
+    chosen: MessageFilter,
+    *,
+    sort: MessageSort | None = None,
+    cursor: str | None = None,
+    limit: int = 100,
+) -> Page[NotificationView]:
+    """A page that has read enough may not be full, or empty, and yet have a cursor. Inside a query."""
+    order = MessageOrder.of(chosen, sort)
+    most = MOST_READ if chosen.searching else limit + 1
+    rows = await context.fetch(
+        order.statement,
+        place=order.place(cursor),
+        most=most,
+        limit=limit + 1,
+        **chosen.parameters(context.namespace),
+    )
+    found = [(order.cursor(row), view_of(row)) for row in rows if row["meant"]]
+    page = make_page(found, limit)
+    if page.cursor is None and rows and rows[-1]["place"] == most:
+        return Page(page.items, order.cursor(rows[-1]))
+    return page
+
+
+@query
+async def count_messages(context: Context, chosen: MessageFilter) -> Total:
+    """How many messages a filter means, as far as they are looked through: if there may be more, and nothing
+    was searched for, as PostgreSQL's planner expects."""
+    order = MessageOrder.of(chosen, None)
+    asked: dict[str, Any] = {"place": order.start, **chosen.parameters(context.namespace)}
+    most = MOST_COUNTED if chosen.searching else MOST_EXACT + 1
+    async with context.planned_anew():
+        text, arguments = context.database.prepared(order.statement, most=most, limit=None, **asked)
+        row = await context.open.fetchrow(
+            "select count(*) filter (where meant) as found, coalesce(max(place), 0) as looked "
+            f"from ({text}) as counted",
+            *arguments,
+        )
+        assert row is not None
+        found, cut = row["found"], row["looked"] == most
+        if not cut or chosen.searching:
+            return Total(found, estimated=cut)
+        text, arguments = context.database.prepared(order.statement, most=None, limit=None, **asked)
+        plan = await context.open.fetchval(f"explain (format json) {text}", *arguments)
+    return Total(max(found, int(msgspec.json.decode(plan)[0]["Plan"]["Plan Rows"])), estimated=True)
 
 
 async def view(context: Context, number: int) -> NotificationView:

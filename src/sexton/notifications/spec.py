@@ -4,13 +4,17 @@ default."""
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from sexton.notifications.model import Urgency
 from sexton.refusal import about
+
+# The orders of lists.
+RecipientSort = Literal["user_id", "-user_id"]
+TemplateSort = Literal["template_id", "-template_id"]
 
 LONGEST_ID = 200
 LONGEST_WORD = 64

@@ -20,6 +20,9 @@ MOST_ROWS = 1000
 # Bytes of JSON after which a page ends, however few rows it has: payloads and results can be large.
 MOST_BYTES = 4 * 1024 * 1024
 
+# Texts are in the order of their bytes: after all that begin with one comes that one and this.
+LAST_CHARACTER = "\U0010ffff"
+
 Item = TypeVar("Item")
 # The number of a row in a cursor.
 Number = Annotated[int, Meta(ge=0, le=2**63 - 1)]

@@ -221,3 +221,30 @@ def test_sequences(server: Server, sexton: Sexton, people: Path, tmp_path: Path)
     assert "bought" in sexton("sequences", "list").out
     assert "after 3,600 s" in sexton("sequences", "show", "drip").out
     assert sexton("sequences", "delete", "drip").out == "drip is deleted\n"
+
+
+def test_many_messages_are_called_off_after_a_count_and_a_word(
+    server: Server, sexton: Sexton, people: Path
+) -> None:
+    sexton("recipients", "import", str(people))
+    texts(sexton)
+    texts(sexton, "other")
+    for to, template in (("ann", "hello"), ("bob", "hello"), ("eve", "other")):
+        assert sexton("notify", "send", template, "--to", to, "--at", NINE).code == 0
+    counted = sexton("notify", "cancel", "--template", "hello", "--dry-run")
+    assert counted.code == 0
+    assert "2 messages would be called off" in counted.out
+    assert "bob" in counted.out
+    asked = sexton("notify", "cancel", "--template", "hello")
+    assert (asked.code, "Call off 2 messages (" in asked.err) == (2, True)
+    done = sexton("notify", "cancel", "--template", "hello", "--reason", "a wrong date", "--yes")
+    assert (done.code, done.out) == (0, "2 messages called off\n")
+    assert sexton("notify", "cancel", "--all", "--yes", "--json").json()["done"] == 1
+    assert sexton("notify", "cancel", "--to", "ann", "--yes").out == "No such messages.\n"
+    listed = sexton("notify", "list", "--status", "cancelled", "--sort", "created_at", "--json").json()
+    assert [each["user_id"] for each in listed] == ["ann", "bob", "eve"]
+    [entry, *_] = sexton("audit", "list", "--action", "notification.cancelled", "--json").json()[::-1]
+    assert entry["reason"] == "a wrong date"
+    nothing = sexton("notify", "cancel")
+    assert (nothing.code, "nothing says which messages are meant" in nothing.err) == (2, True)
+    assert sexton("notify", "cancel", listed[0]["notification_id"]).code != 0

@@ -10,6 +10,7 @@ from msgspec import Meta
 
 from sexton.api.route import Cursor, Limit, Query, Route
 from sexton.content.adapters.adapter_spec import AdapterSpec
+from sexton.content.releases.view import ReleaseSort
 from sexton.content.spec import (
     EntitySpec,
     FeedSpec,
@@ -110,6 +111,9 @@ class EntitiesQuery(Query, frozen=True, kw_only=True):
     entity_type: EntityType = None
     adapter: Annotated[str, about("Where they live.")] = "builtin"
     state: Annotated[EntityStates | None, about("draft, published, unpublished or archived.")] = None
+    search: Annotated[
+        str, Meta(max_length=200, description="Only ids that begin with this; of `builtin` only.")
+    ] = ""
     limit: Limit = 100
     cursor: Cursor = None
 
@@ -196,6 +200,10 @@ class ReleasesQuery(Query, frozen=True, kw_only=True):
     created_by: Annotated[str | None, about("Only those that this person planned.")] = None
     start: Annotated[datetime | None, about("Only those planned for this instant or later.")] = None
     end: Annotated[datetime | None, about("Only those planned for this instant or earlier.")] = None
+    search: Annotated[
+        Annotated[str, Meta(max_length=200)] | None, about("Only those with this in their notes.")
+    ] = None
+    sort: Annotated[ReleaseSort, about("The order: by their time, or the reverse.")] = "scheduled_at"
     limit: Limit = 100
     cursor: Cursor = None
 

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from sexton.api.route import Cursor, Limit, Query, Route
-from sexton.notifications.campaigns.spec import CampaignSpec, CampaignStatus, SegmentSpec
+from sexton.notifications.campaigns.spec import CampaignSort, CampaignSpec, CampaignStatus, SegmentSpec
 from sexton.refusal import about
 from sexton.security.role import Role
 
@@ -17,6 +17,13 @@ TAG = "campaigns"
 
 class CampaignsQuery(Query, frozen=True, kw_only=True):
     status: Annotated[CampaignStatus | None, about("Only those in this status.")] = None
+    search: Annotated[
+        Annotated[str, Meta(max_length=200)] | None, about("Only those with this in their names.")
+    ] = None
+    sort: Annotated[
+        CampaignSort,
+        about("The order: when they were made, their names, when they go out; - is the reverse."),
+    ] = "-created_at"
     limit: Limit = 100
     cursor: Cursor = None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 import msgspec
@@ -123,12 +124,23 @@ async def create_notifications(call: Call) -> Answer:
 
 
 @operation(
-    routes.LIST_NOTIFICATIONS, lists=True, answer=list[NotificationView], errors=(422,),
+    routes.LIST_NOTIFICATIONS, lists=True, answer=list[NotificationView], errors=(404, 422),
     answer_example=[NOTIFICATION],
 )  # fmt: skip
 async def list_notifications(call: Call) -> Answer:
-    """Those of campaigns as well."""
-    return call.paged(await read.list_messages(call.reading, **call.filters(NotificationsQuery)))
+    """The latest first, those of campaigns as well; with `campaign_id` by the ids of their recipients. With
+    `status` or `template_id` a page may have fewer messages than asked for and yet a next one: it ends where
+    it has read enough. The first page says how many there are in all, unless there are too many to look
+    through."""
+    query = call.query(NotificationsQuery)
+    chosen = read.chosen_by(query.user_id, query.status, query.template_id, query.campaign_id)
+    answer = call.paged(await read.list_messages(call.reading, **call.filters(NotificationsQuery)))
+    if query.cursor is not None:
+        return answer
+    total = await read.count_messages(call.reading, chosen)
+    if total.estimated and chosen.searching:
+        return answer
+    return replace(answer, headers={**answer.headers, **total.headers()})
 
 
 @operation(

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+import msgspec
 from msgspec import Meta
 
 from sexton.api.route import Cursor, Limit, Query, Route
+from sexton.notifications.filter import MessageSort
 from sexton.notifications.spec import (
     NotificationMove,
     NotificationSettings,
     NotificationSpec,
     PreviewRequest,
     RecipientLine,
+    RecipientSort,
     RecipientSpec,
+    TemplateSort,
     TemplateSpec,
     TrialSpec,
 )
@@ -27,10 +31,20 @@ Status = Literal[
 ]  # fmt: skip
 
 
-class NotificationsQuery(Query, frozen=True, kw_only=True):
+class NotificationChoice(Query, frozen=True, kw_only=True):
+    """Which messages."""
+
     user_id: Annotated[str | None, about("Only to this recipient.")] = None
     status: Annotated[Status | None, about("Only in this status.")] = None
     template_id: Annotated[str | None, about("Only with this template.")] = None
+    campaign_id: Annotated[str | None, about("Only of this campaign, `k_…`.")] = None
+
+
+class NotificationsQuery(NotificationChoice, frozen=True, kw_only=True):
+    sort: Annotated[
+        MessageSort | None,
+        about("The order: -created_at or created_at; of a campaign user_id or -user_id."),
+    ] = None
     limit: Limit = 100
     cursor: Cursor = None
 
@@ -44,6 +58,7 @@ class NotificationsBulkQuery(Query, frozen=True, kw_only=True):
 
 class RecipientsQuery(Query, frozen=True, kw_only=True):
     search: Annotated[str, Meta(max_length=200, description="Only ids that begin with this.")] = ""
+    sort: Annotated[RecipientSort, about("The order: by their ids, or the reverse.")] = "user_id"
     limit: Limit = 100
     cursor: Cursor = None
 
@@ -55,6 +70,13 @@ class RecipientsBulkQuery(Query, frozen=True, kw_only=True):
 
 
 class TemplatesQuery(Query, frozen=True, kw_only=True):
+    search: Annotated[str, Meta(max_length=200, description="Only ids that begin with this.")] = ""
+    sort: Annotated[TemplateSort, about("The order: by their ids, or the reverse.")] = "template_id"
+    limit: Limit = 100
+    cursor: Cursor = None
+
+
+class TemplateVersionsQuery(Query, frozen=True, kw_only=True):
     limit: Limit = 100
     cursor: Cursor = None
 
@@ -63,6 +85,41 @@ class TemplateQuery(Query, frozen=True, kw_only=True):
     version: Annotated[int | None, Meta(description="Which version. Default: the latest.")] = None
 
 
+# Many messages
+
+MOST_IDS = 200
+
+
+class NotificationActionFilter(NotificationChoice, frozen=True, kw_only=True):
+    """Which messages are meant. At least one of the fields, or `all`."""
+
+    all: Annotated[bool, about("Say that every message is meant.")] = False
+    ids: Annotated[
+        Annotated[list[str], Meta(max_length=MOST_IDS)] | None,
+        about("These messages, by their ids; goes with no other field."),
+    ] = None
+
+
+class NotificationActionRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What to do, and to which messages."""
+
+    action: Annotated[Literal["cancel"], about("Call those off that were not submitted.")]
+    filter: Annotated[NotificationActionFilter, about("To which messages.")]
+    dry_run: Annotated[bool, about("Only say how many messages are meant, and show some.")] = False
+    expected: Annotated[
+        Annotated[int, Meta(ge=0)] | None, about("Refuse with 409 if more messages than these are meant.")
+    ] = None
+    after: Annotated[str | None, about("Go on after this place: the `cursor` of the answer before.")] = None
+    limit: Annotated[
+        int,
+        Meta(ge=1, le=200, description="How many messages at most, in this call: they are changed together."),
+    ] = 200
+
+
+ACT_ON_NOTIFICATIONS = Route(
+    "POST", "/notifications/actions", TAG, "Call many messages off", Role.OPERATOR,
+    body=NotificationActionRequest,
+)  # fmt: skip
 CREATE_NOTIFICATION = Route(
     "POST", "/notifications", TAG, "Schedule a message", Role.EDITOR, body=NotificationSpec
 )
@@ -130,7 +187,7 @@ GET_TEMPLATE = Route(
 LIST_TEMPLATES = Route("GET", "/templates", TAG, "List templates", Role.VIEWER, query=TemplatesQuery)
 LIST_TEMPLATE_VERSIONS = Route(
     "GET", "/templates/{template_id}/versions", TAG, "List the versions of a template", Role.VIEWER,
-    query=TemplatesQuery,
+    query=TemplateVersionsQuery,
 )  # fmt: skip
 DELETE_TEMPLATE = Route("DELETE", "/templates/{template_id}", TAG, "Delete a template", Role.EDITOR)
 PREVIEW_TEMPLATE = Route(

@@ -227,27 +227,47 @@ def _products(of: Examples) -> Iterator[PageView]:
         f"/content/schedules?status={status}&limit=200&{start}" for status in ("done", "failed", "skipped")
     ]
     yield _view("content", "board", "/content/board", *board)
-    yield _list("content", "entities", "/content/entities", "/content/entities", {"limit": 100}, {})
-    yield _view("content", "releases", "/content/releases", "/content/releases?limit=100")
+    of_type = [f"{path}&entity_type=post" for path in board]
+    yield _view("content", "board of a type", "/content/board?entity_type=post", *of_type)
+    for name, chosen in (("entities", {}), ("entities by a beginning", {"search": of.entity[:2] or "p"})):
+        yield _list("content", name, "/content/entities", "/content/entities", {"limit": 100}, chosen)
+    for name, chosen in (
+        ("releases", {}), ("releases by a word", {"search": "spring"}),
+        ("the last releases", {"sort": "-scheduled_at"}),
+    ):  # fmt: skip
+        yield _list("content", name, "/content/releases", "/content/releases", {"limit": 100}, chosen)
     action = f"/content/schedules/{of.schedule}"
     yield _view("content", "an action", action, action, f"{action}/executions?limit=50")
     entity = f"/content/entities/post/{of.entity}"
     yield _view("content", "an entity", entity, entity)
     notifications = "/notifications"
-    yield _list("campaigns", "", f"{notifications}/campaigns", "/campaigns", {"limit": 100}, {})
+    for name, chosen in (
+        ("", {}), ("a name", {"search": "spring"}), ("by name", {"sort": "name"}),
+        ("by time", {"sort": "-send_at"}),
+    ):  # fmt: skip
+        yield _list("campaigns", name, f"{notifications}/campaigns", "/campaigns", {"limit": 100}, chosen)
     campaign = f"/campaigns/{of.campaign}"
     yield _view("campaigns", "one", notifications + campaign, campaign)
     for name, chosen in (
         ("", {}), ("failed", {"status": "failed"}), ("of a recipient", {"user_id": "u7"}),
         ("of a template", {"template_id": "hello"}), ("that wait", {"status": "pending"}),
+        ("the oldest", {"sort": "created_at"}), ("of a campaign", {"campaign_id": of.campaign}),
+        ("failed of a campaign", {"campaign_id": of.campaign, "status": "failed"}),
+        ("of a campaign, the last", {"campaign_id": of.campaign, "sort": "-user_id"}),
     ):  # fmt: skip
         yield _list("messages", name, f"{notifications}/messages", "/notifications", {"limit": 100}, chosen)
     message = f"/messages/{of.message}"
     yield _view("messages", "one", notifications + message, f"/notifications/{of.message}/why")
-    yield _list("recipients", "", f"{notifications}/recipients", "/recipients", {"limit": 100}, {})
+    for name, chosen in (("", {}), ("a beginning", {"search": "u7"}), ("the last", {"sort": "-user_id"})):
+        yield _list("recipients", name, f"{notifications}/recipients", "/recipients", {"limit": 100}, chosen)
     of_one = "/notifications?user_id=u7&limit=50"
     yield _view("recipients", "one", f"{notifications}/recipients/u7", "/recipients/u7", of_one)
-    yield _view("templates", "", f"{notifications}/templates", "/templates?limit=100")
+    for name, chosen in (
+        ("", {}),
+        ("a beginning", {"search": "hel"}),
+        ("the last", {"sort": "-template_id"}),
+    ):
+        yield _list("templates", name, f"{notifications}/templates", "/templates", {"limit": 100}, chosen)
     yield _view("templates", "one", f"{notifications}/templates/hello", "/templates/hello")
     yield _view("channels", "", f"{notifications}/channels", "/channels")
 

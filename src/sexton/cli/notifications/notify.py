@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 
 from sexton.api.notifications import routes
+from sexton.cli import many
 from sexton.cli.command import Ask, command
 from sexton.cli.output import Table, console, write
-from sexton.cli.remote import first_line, instant, pair, read_json, short_time, show_fields
+from sexton.cli.remote import Yes, first_line, instant, pair, read_json, short_time, show_fields
 
 STYLES = {
     "pending": "", "held": "yellow", "processing": "cyan", "sent": "green", "delivered": "green",
     "failed": "red", "bounced": "red", "cancelled": "dim", "expired": "red", "suppressed": "dim",
     "unconfirmed": "yellow",
 }  # fmt: skip
+# The filters of a list, as they are typed.
+CHOICE = {"user_id": "--to", "template_id": "--template", "campaign_id": "--campaign"}
 
 When = Annotated[
     str | None,
@@ -71,7 +75,7 @@ def send(
     return ask.shown(_show, template_id=template, channel=names, **more)
 
 
-@command(routes.LIST_NOTIFICATIONS, names={"user_id": "--to", "template_id": "--template"})
+@command(routes.LIST_NOTIFICATIONS, names=CHOICE)
 def list_(ask: Ask) -> int:
     """List messages, the latest first."""
     return ask.shown(_show_all)
@@ -97,10 +101,26 @@ def why(ask: Ask) -> int:
     return ask.shown(view)
 
 
-@command(routes.CANCEL_NOTIFICATION)
-def cancel(ask: Ask) -> int:
-    """Call a message off that was not submitted."""
-    return ask.shown(_show)
+@command(routes.CANCEL_NOTIFICATION, names=CHOICE, chosen=routes.NotificationActionFilter)
+def cancel(
+    ask: Ask,
+    message: Annotated[
+        str | None, Parameter(help="The message's id, n_…. Without one: those that a filter means.")
+    ] = None,
+    /,
+    *,
+    dry_run: many.DryRun = False,
+    yes: Yes = False,
+) -> int:
+    """Call messages off that were not submitted.
+
+    One by its id, or all that a filter means, once you have seen how many they
+    are.
+    """
+    one = many.named(ask, message, many.MESSAGES, dry_run=dry_run)
+    if one is None:
+        return many.act(ask, "cancel", many.MESSAGES, yes=yes, dry_run=dry_run)
+    return replace(ask, path=(one,)).shown(_show)
 
 
 @command(routes.RESCHEDULE_NOTIFICATION, without=("send_at", "local_time"))

@@ -12,7 +12,7 @@ NOTIFICATION_GROUPS = {
             "list": Command("notifications.notify:list_", "List messages, the latest first."),
             "show": Command("notifications.notify:show", "Show a message."),
             "why": Command("notifications.notify:why", "Say why a message went when it went, or did not."),
-            "cancel": Command("notifications.notify:cancel", "Call a message off that was not submitted."),
+            "cancel": Command("notifications.notify:cancel", "Call messages off that were not submitted."),
             "reschedule": Command("notifications.notify:reschedule", "Send a message at another time."),
             "resend": Command(
                 "notifications.notify:resend", "Send a message again that is unconfirmed or has failed."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import accumulate
-from typing import Annotated
+from typing import Annotated, Literal
 
 import asyncpg
 import msgspec
@@ -13,6 +13,7 @@ import msgspec
 from sexton.content.model import RELEASE, Action, OnFailure
 from sexton.content.read import STATUS_OF_ITEM, STATUS_OF_RUN
 from sexton.content.releases.preflight import ReleaseFinding
+from sexton.jobs.filter import pattern_of
 from sexton.jobs.moment import display
 from sexton.model import decode_id, encode_id
 from sexton.postgres.page import Number, Page, decode_cursor, encode_cursor
@@ -21,7 +22,8 @@ from sexton.refusal import about, not_found
 
 # Of all releases of a page together.
 MOST_LISTED_ITEMS = 2000
-FIRST = datetime(1, 1, 1, tzinfo=UTC)
+FIRST, LAST = datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)
+ReleaseSort = Literal["scheduled_at", "-scheduled_at"]
 
 
 class ReleaseItem(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,19 +100,27 @@ async def list_releases(
     created_by: str | None = None,
     start: datetime | None = None,
     end: datetime | None = None,
+    search: str | None = None,
+    sort: ReleaseSort = "scheduled_at",
     cursor: str | None = None,
     limit: int = 100,
 ) -> Page[ReleaseView]:
-    """Releases in the order of their time. A page ends early where they have very many items."""
-    after_at, after_id = (FIRST, 0) if cursor is None else decode_cursor(cursor, tuple[datetime, Number])
+    """Releases in the order of their time, or the reverse; with `search`, those with this in their notes. A
+    page ends early where they have very many items."""
+    rising = sort == "scheduled_at"
+    end_of_time = FIRST if rising else LAST
+    place_at, place_id = (
+        (end_of_time, 0) if cursor is None else decode_cursor(cursor, tuple[datetime, Number])
+    )
     rows = await context.fetch(
-        "content/list_releases",
+        "content/list_releases" if rising else "content/list_releases_last",
         namespace=context.namespace,
         created_by=created_by,
         start=start,
         end=end,
-        after_at=after_at,
-        after_id=after_id,
+        pattern=f"%{pattern_of(search)}" if search else None,
+        place_at=place_at,
+        place_id=place_id,
         limit=limit + 1,
     )
     sizes = accumulate(row["items"] for row in rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
@@ -13,6 +13,7 @@ from sexton.refusal import about
 
 MOST_INLINE = 10_000
 TEN_YEARS = 10 * 366 * 86_400
+CampaignSort = Literal["-created_at", "created_at", "name", "-name", "send_at", "-send_at"]
 
 
 class WhenPast(StrEnum):

@@ -8,12 +8,20 @@ from typing import Annotated, Any
 import asyncpg
 import msgspec
 
+from sexton.jobs.filter import pattern_of
 from sexton.jobs.moment import local_text
 from sexton.model import decode_id, encode_id
-from sexton.notifications.campaigns.spec import CampaignStatus, WhenPast
+from sexton.notifications.campaigns.spec import CampaignSort, CampaignStatus, WhenPast
 from sexton.notifications.campaigns.timing import first_possible
 from sexton.notifications.model import CAMPAIGN
-from sexton.postgres.page import Page, make_page, number_in_cursor
+from sexton.postgres.page import (
+    Number,
+    Page,
+    decode_cursor,
+    encode_cursor,
+    make_page,
+    number_in_cursor,
+)
 from sexton.postgres.transaction import Context, query
 from sexton.refusal import about, not_found
 
@@ -108,18 +116,40 @@ async def get_campaign(context: Context, ref: str) -> CampaignView:
 
 @query
 async def list_campaigns(
-    context: Context, *, status: CampaignStatus | None, cursor: str | None, limit: int
+    context: Context,
+    *,
+    status: CampaignStatus | None = None,
+    search: str | None = None,
+    sort: CampaignSort = "-created_at",
+    cursor: str | None = None,
+    limit: int = 100,
 ) -> Page[CampaignView]:
-    rows = await context.fetch(
-        "campaigns/list",
-        namespace=context.namespace,
-        before=None if cursor is None else number_in_cursor(cursor, CAMPAIGN),
-        status=None if status is None else status.value,
-        limit=limit + 1,
-        now=context.now,
-    )
+    """The latest first, or by name, or by when they go out, and the reverse of each; with `search`, those
+    with this in their names."""
+    filters = {
+        "namespace": context.namespace,
+        "status": None if status is None else status.value,
+        "pattern": f"%{pattern_of(search)}" if search else None,
+        "limit": limit + 1,
+        "now": context.now,
+    }
+    if sort == "-created_at":
+        before = None if cursor is None else number_in_cursor(cursor, CAMPAIGN)
+        rows = await context.fetch("campaigns/list", before=before, **filters)
+        places = [encode_id(CAMPAIGN, row["id"]) for row in rows]
+    else:
+        place, number = (None, None) if cursor is None else decode_cursor(cursor, tuple[str, Number])
+        rows = await context.fetch(
+            "campaigns/list_sorted_last" if sort.startswith("-") else "campaigns/list_sorted",
+            key=sort.removeprefix("-"),
+            place=place,
+            place_id=number,
+            **filters,
+        )
+        places = [encode_cursor(row["key"], row["id"]) for row in rows]
     found = [
-        (encode_id(CAMPAIGN, row["id"]), _show(row, await _progress(context, row["id"]))) for row in rows
+        (place, _show(row, await _progress(context, row["id"])))
+        for place, row in zip(places, rows, strict=True)
     ]
     return make_page(found, limit)
 

@@ -14,9 +14,9 @@ from sexton.errors import InvalidField
 from sexton.jobs.moment import find_zone
 from sexton.notifications.recipients.quiet import read_ranges
 from sexton.notifications.recurring.following import follow_recipients, forget_recipient
-from sexton.notifications.spec import RecipientLine, RecipientSpec
+from sexton.notifications.spec import RecipientLine, RecipientSort, RecipientSpec
 from sexton.notifications.templates.rendering import known_locale
-from sexton.postgres.page import Page, decode_cursor, encode_cursor, make_page
+from sexton.postgres.page import LAST_CHARACTER, Page, decode_cursor, encode_cursor, make_page
 from sexton.postgres.transaction import Context, command, query
 from sexton.refusal import about, check_text, converted, decoded, each_line, not_found, refuse_nul
 
@@ -26,8 +26,6 @@ COLUMNS = (
 )  # fmt: skip
 JSON = frozenset({"devices", "addresses", "quiet_hours", "opt_outs", "caps", "fields"})
 MOST_LINES = 20_000
-# Ids are in the order of their bytes: after all that begin with a text comes that text and this.
-LAST_CHARACTER = "\U0010ffff"
 LARGEST_FIELDS = 64 * 1024
 EMAIL = re.compile(r"[^@\s\x00-\x20\x7f<>,;]+@[^@\s\x00-\x20\x7f<>,;]+")
 PHONE = re.compile(r"\+?[0-9]{3,20}")
@@ -102,14 +100,20 @@ async def get_recipient(context: Context, user_id: str) -> RecipientView:
 
 @query
 async def list_recipients(
-    context: Context, *, search: str = "", cursor: str | None = None, limit: int = 100
+    context: Context,
+    *,
+    search: str = "",
+    sort: RecipientSort = "user_id",
+    cursor: str | None = None,
+    limit: int = 100,
 ) -> Page[RecipientView]:
-    """In the order of their ids; with `search`, those whose id begins with it."""
-    after = "" if cursor is None else decode_cursor(cursor, tuple[str])[0]
+    """In the order of their ids, or the reverse; with `search`, those whose id begins with it."""
+    rising = sort == "user_id"
+    start = "" if rising else LAST_CHARACTER
     rows = await context.fetch(
-        "recipients/list",
+        "recipients/list" if rising else "recipients/list_last",
         namespace=context.namespace,
-        after=after,
+        place=start if cursor is None else decode_cursor(cursor, tuple[str])[0],
         first=search,
         last=search + LAST_CHARACTER,
         limit=limit + 1,

@@ -202,7 +202,7 @@ async def _append(context: Context, gathering: asyncpg.Record, data: dict[str, A
     if number is None:
         return None
     # The timer first: it is what a worker locks.
-    await context.execute("messages/lock_timer", namespace=context.namespace, message_id=number)
+    await context.execute("messages/lock_timers", namespace=context.namespace, message_ids=[number])
     row = await context.fetchrow("messages/lock", namespace=context.namespace, message_id=number)
     if row is None or row["status"] not in OPEN:
         return None

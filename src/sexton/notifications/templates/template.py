@@ -12,7 +12,7 @@ from jinja2.exceptions import TemplateError
 from msgspec import UNSET
 
 from sexton.errors import InvalidField
-from sexton.notifications.spec import TemplateSpec, VariableSpec
+from sexton.notifications.spec import TemplateSort, TemplateSpec, VariableSpec
 from sexton.notifications.templates.mjml import to_html
 from sexton.notifications.templates.rendering import (
     KNOWN,
@@ -21,7 +21,7 @@ from sexton.notifications.templates.rendering import (
     known_locale,
     refused,
 )
-from sexton.postgres.page import Page, decode_cursor, encode_cursor, make_page
+from sexton.postgres.page import LAST_CHARACTER, Page, decode_cursor, encode_cursor, make_page
 from sexton.postgres.transaction import Context, command, query
 from sexton.refusal import about, check_text, not_found, refuse_nul
 
@@ -171,10 +171,24 @@ async def get_template(context: Context, template_id: str, *, version: int | Non
 
 @query
 async def list_templates(
-    context: Context, *, cursor: str | None = None, limit: int = 100
+    context: Context,
+    *,
+    search: str = "",
+    sort: TemplateSort = "template_id",
+    cursor: str | None = None,
+    limit: int = 100,
 ) -> Page[TemplateView]:
-    after = "" if cursor is None else decode_cursor(cursor, tuple[str])[0]
-    rows = await context.fetch("templates/list", namespace=context.namespace, after=after, limit=limit + 1)
+    """In the order of their ids, or the reverse; with `search`, those whose id begins with it."""
+    rising = sort == "template_id"
+    start = "" if rising else LAST_CHARACTER
+    rows = await context.fetch(
+        "templates/list" if rising else "templates/list_last",
+        namespace=context.namespace,
+        place=start if cursor is None else decode_cursor(cursor, tuple[str])[0],
+        first=search,
+        last=search + LAST_CHARACTER,
+        limit=limit + 1,
+    )
     return make_page([(encode_cursor(row["template_id"]), _view(row)) for row in rows], limit)
 
 

@@ -1,3 +1,4 @@
+-- Releases of a namespace in the order of their time.
 select id, scheduled_at,
        (select count(*) from sexton.content_schedules as item where item.release_id = release.id) as items
 from sexton.content_releases as release
@@ -5,6 +6,7 @@ where namespace = :namespace
     and (:created_by::text is null or created_by = :created_by)
     and (:start::timestamptz is null or scheduled_at >= :start)
     and (:end::timestamptz is null or scheduled_at <= :end)
-    and (scheduled_at, id) > (:after_at, :after_id)
+    and (:pattern::text is null or note ilike :pattern)
+    and (scheduled_at, id) > (:place_at, :place_id)
 order by scheduled_at, id
 limit :limit

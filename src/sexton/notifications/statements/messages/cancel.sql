@@ -1,8 +1,8 @@
--- A locked message is not sent.
+-- Locked messages are not sent.
 with ended as (
     update sexton.messages
     set status = 'cancelled', due_at = null, hold_reason = null, settled_at = :now::timestamptz
-    where namespace = :namespace and id = :message_id
+    where namespace = :namespace and id = any (:message_ids::bigint[])
     returning id
 ),
 untimed as (

@@ -1,0 +1,168 @@
+"""Calling many messages off: those that a filter means, or some that are named, a chunk at a time.
+
+A chunk is one transaction, and between chunks nothing is held. What was done stays done, whatever becomes of
+the next chunk: the same command goes on from there. A message that was submitted meanwhile does not keep the
+others: the answer says why, by code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import msgspec
+
+from sexton.errors import Conflict, InvalidField, SextonError
+from sexton.jobs.tally import MOST_NAMED
+from sexton.model import encode_id
+from sexton.notifications.filter import MessageFilter
+from sexton.notifications.message import lock_sending, over
+from sexton.notifications.model import MESSAGE, OPEN, MessageStatus
+from sexton.notifications.read import count_messages, list_chosen, message_number
+from sexton.notifications.tally import NotificationRefusal, NotificationTally, SampledNotification
+from sexton.postgres.transaction import Context, command, query
+from sexton.printable import counted
+from sexton.refusal import not_found
+
+LARGEST_CHUNK = 200
+
+
+def check_choice(chosen: MessageFilter, *, all_: bool) -> MessageFilter:
+    """The messages that can be called off. Refuses a filter that leaves nothing out, unless it is said that
+    all messages are meant."""
+    if chosen == MessageFilter() and not all_:
+        raise InvalidField(
+            "bad_filter",
+            "nothing says which messages are meant",
+            field="filter",
+            hint="give ids, a recipient, a template, a campaign or a status, or say all",
+        )
+    wanted = [each.value for each in OPEN if chosen.statuses is None or each in chosen.statuses]
+    if not wanted:
+        raise InvalidField(
+            "bad_value",
+            "a message that was submitted cannot be called off",
+            field="filter.status",
+            hint=f"use {' or '.join(OPEN)}",
+        )
+    return replace(chosen, statuses=wanted)
+
+
+@query
+async def count_chosen(
+    context: Context, chosen: MessageFilter, ids: Sequence[str] | None = None
+) -> NotificationTally:
+    """What calling these messages off would mean: how many they are, and some of them."""
+    if ids is not None:
+        rows = await context.fetch(
+            "messages/find_many",
+            namespace=context.namespace,
+            message_ids=[message_number(each) for each in ids],
+        )
+        open_ = [row for row in rows if row["status"] in OPEN]
+        matched, estimated = len(open_), False
+        shown = [
+            (encode_id(MESSAGE, row["id"]), row["user_id"], row["template_id"], row["status"])
+            for row in open_[:MOST_NAMED]
+        ]
+    else:
+        total = await count_messages(context, chosen)
+        matched, estimated = total.count, total.estimated
+        page = await list_chosen(context, chosen, limit=MOST_NAMED)
+        shown = [
+            (each.notification_id, each.user_id, each.template_id, each.status.value) for each in page.items
+        ]
+    sample = [
+        SampledNotification(notification_id=number, user_id=user, template_id=template, status=status)
+        for number, user, template, status in shown
+    ]
+    return NotificationTally(dry_run=True, matched=matched, estimated=estimated, sample=sample)
+
+
+@command
+async def cancel_messages(
+    context: Context,
+    chosen: MessageFilter,
+    ids: Sequence[str] | None = None,
+    *,
+    after: str | None = None,
+    expected: int | None = None,
+    limit: int = LARGEST_CHUNK,
+) -> NotificationTally:
+    """One chunk: call off the next messages of the filter, or those that are named. Refused if more than
+    `expected` are meant."""
+    if expected is not None:
+        matched = (await count_chosen(context, chosen, ids)).matched
+        if matched > expected:
+            raise Conflict(
+                "count_changed",
+                f"{counted(matched, 'message is', 'messages are')} meant by now, and {expected:,} were "
+                "expected",
+                hint="count again (dry_run), and confirm that number",
+            )
+    if ids is None:
+        page = await list_chosen(context, chosen, cursor=after, limit=limit)
+        named, cursor = [each.notification_id for each in page.items], page.cursor
+    else:
+        named, cursor = list(dict.fromkeys(ids)), None
+    if not named:
+        # Also an empty page says where the next one goes on.
+        return NotificationTally(cursor=cursor)
+    verdicts = await _cancel(context, named)
+    return NotificationTally(
+        matched=len(named),
+        done=sum(verdict is None for verdict in verdicts.values()),
+        refused=_refusals(verdicts),
+        cursor=cursor,
+    )
+
+
+async def _cancel(context: Context, named: Sequence[str]) -> dict[str, SextonError | None]:
+    """Why each was refused; None: it does not go out."""
+    numbers = {message_number(each): each for each in named}
+    every = {"namespace": context.namespace, "message_ids": sorted(numbers)}
+    await lock_sending(context, sorted(numbers))
+    rows = await context.fetch("messages/lock_many", **every)
+    marked = {row["id"] for row in await context.fetch("messages/find_marked", **every)}
+    found = {
+        row["id"]: MessageStatus.PROCESSING.value if row["id"] in marked else row["status"] for row in rows
+    }
+    ready = [number for number, status in found.items() if status in OPEN]
+    if ready:
+        await context.execute(
+            "messages/cancel",
+            namespace=context.namespace,
+            message_ids=ready,
+            now=await context.time(),
+            detail=msgspec.json.encode({"by": context.actor, "reason": context.reason}).decode(),
+        )
+        context.changed(
+            "notification.cancelled",
+            numbers[ready[0]] if len(ready) == 1 else None,
+            after={"status": "cancelled"},
+            detail={"count": len(ready), "notification_ids": [numbers[each] for each in ready[:MOST_NAMED]]},
+        )
+    verdicts: dict[str, SextonError | None] = {}
+    for number, ref in numbers.items():
+        if number not in found:
+            verdicts[ref] = not_found("notification", ref)
+        else:
+            verdicts[ref] = None if found[number] in OPEN else over(ref, found[number])
+    return verdicts
+
+
+def _refusals(verdicts: Mapping[str, SextonError | None]) -> list[NotificationRefusal]:
+    found: dict[str, list[tuple[str, SextonError]]] = {}
+    for ref, verdict in verdicts.items():
+        if verdict is not None:
+            found.setdefault(verdict.code, []).append((ref, verdict))
+    return [
+        NotificationRefusal(
+            code=code,
+            message=some[0][1].message,
+            hint=some[0][1].hint,
+            messages=len(some),
+            sample=[ref for ref, _ in some[:MOST_NAMED]],
+        )
+        for code, some in found.items()
+    ]

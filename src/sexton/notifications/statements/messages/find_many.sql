@@ -1,0 +1,7 @@
+-- Messages by their ids, as people see them; those that the namespace does not have are left out.
+select messages.id, messages.user_id, messages.template_id,
+-- include: message_status
+    as status
+from sexton.messages
+where messages.namespace = :namespace and messages.id = any (:message_ids::bigint[])
+order by messages.id
