@@ -18,7 +18,7 @@ export interface Question {
   destructive?: boolean
   /** It can be taken back afterwards; what is destructive says otherwise that it cannot. */
   undoable?: boolean
-  /** Ask for a reason; it is kept in the audit. */
+  /** Ask for a reason; it is kept in the audit. What is destructive and cannot be undone needs one, unless this says otherwise. */
   reason?: 'required' | 'optional' | 'none'
   /** More fields. */
   children?: ReactNode
@@ -51,7 +51,7 @@ function Dialog({ question, open, close }: { question: Question; open: boolean; 
   const [reason, setReason] = useState('')
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<unknown>(null)
-  const asked = question.reason ?? 'optional'
+  const asked = question.reason ?? (question.destructive && !question.undoable ? 'required' : 'optional')
   const ready = !busy && (asked !== 'required' || reason.trim().length > 0)
   const act = async () => {
     setBusy(true)

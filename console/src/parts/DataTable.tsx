@@ -1,6 +1,7 @@
 /**
  * The one list. The server pages, filters and sorts; filters and order stand in the address bar, so that a list can be
- * sent to a colleague. Rows are virtual: ten thousand loaded rows cost what thirty cost.
+ * sent to a colleague. Rows are virtual: ten thousand loaded rows cost what thirty cost. A list that arrives `whole` is filtered
+ * and sorted here, and is the same for its reader.
  */
 import { ActionIcon, Button, Checkbox, Menu, Select, Skeleton, TextInput, Tooltip } from '@mantine/core'
 import { useDebouncedCallback, useMediaQuery } from '@mantine/hooks'
@@ -15,6 +16,7 @@ import { useZone } from '@/frame/session'
 import { number, t, tn } from '@/i18n'
 import { download, save } from './download'
 import { isTired } from './pages'
+import { matching, type Sortable, type WholeRows } from './whole'
 import { csvOf, everyRow } from './rows'
 import { tell, tellFailure } from './notify'
 import { shortly } from './instant'
@@ -27,6 +29,8 @@ declare module '@tanstack/react-table' {
     sort?: string
     /** The server does not know the reverse of it. */
     oneWay?: boolean
+    /** Of a list that arrives whole: what it is sorted by. */
+    value?(row: TData): Sortable
     /** Leave the column out below this width. */
     hide?: 'sm' | 'md' | 'lg'
     align?: 'right'
@@ -66,12 +70,19 @@ interface Props<T> {
   /** The first part of the query's key: see `live`. */
   name: string
   label: string
+  /** Shown on the list, where a page has several. */
+  title?: string
   columns: ColumnDef<T>[]
-  load(filters: Filters, cursor: string | null, signal: AbortSignal): Promise<Paged<T[]>>
+  load?(filters: Filters, cursor: string | null, signal: AbortSignal): Promise<Paged<T[]>>
+  /** Instead of `load`: all rows, which are filtered and sorted here. */
+  whole?: WholeRows<T>
   keyOf(row: T): string
   filters?: Filter[]
   /** Filters that are always on, beside those of the address bar. */
   fixed?: Filters
+  /** The names of the order and of the text filter in the address bar, where a page has two lists. */
+  sortName?: string
+  searchName?: string
   to?(row: T): string | null
   bulk?: BulkAction<T>[]
   /** The path of the export, with `format` and the filters: /jobs/export. */
@@ -88,14 +99,14 @@ const ROW = 38
 // The first drawing has the right columns already.
 const AT_ONCE = { getInitialValueInEffect: false }
 
-export function DataTable<T>({ name, label, columns, load, keyOf, filters = [], fixed, to, bulk = [], exported, empty, short = false, steady = false, toolbar }: Props<T>) {
+export function DataTable<T>({ name, label, title, columns, load, whole, keyOf, filters = [], fixed, sortName = 'sort', searchName = 'search', to, bulk = [], exported, empty, short = whole !== undefined, steady = false, toolbar }: Props<T>) {
   const [search, setSearch] = useSearchParams()
   const navigate = useNavigate()
   const narrow = useMediaQuery('(max-width: 640px)', undefined, AT_ONCE) ?? false
   const middle = useMediaQuery('(max-width: 960px)', undefined, AT_ONCE) ?? false
   const large = useMediaQuery('(max-width: 1200px)', undefined, AT_ONCE) ?? false
   const [unfolded, setUnfolded] = useState(false)
-  const names = useMemo(() => new Set([...filters.map((filter) => filter.name), 'sort']), [filters])
+  const names = useMemo(() => new Set([...filters.map((filter) => filter.name), sortName]), [filters, sortName])
   const chosen: Filters = { ...fixed }
   for (const [key, value] of search) if (names.has(key)) chosen[key] = value
   const set = (key: string, value: string | null) =>
@@ -109,19 +120,34 @@ export function DataTable<T>({ name, label, columns, load, keyOf, filters = [], 
       { replace: true },
     )
 
+  const clear = () =>
+    setSearch(
+      (before) => {
+        const next = new URLSearchParams(before)
+        for (const key of names) next.delete(key)
+        return next
+      },
+      { replace: true },
+    )
+
+  const ask = (cursor: string | null, signal: AbortSignal) => load?.(chosen, cursor, signal) ?? Promise.reject(new Error(`${name} has no rows`))
   const query = useInfiniteQuery({
-    queryKey: [name, 'list', chosen],
-    queryFn: ({ pageParam, signal }) => load(chosen, pageParam, signal),
+    queryKey: [name, 'list', label, chosen],
+    queryFn: ({ pageParam, signal }) => ask(pageParam, signal),
+    enabled: !whole,
     initialPageParam: null as string | null,
     getNextPageParam: (last) => last.cursor,
     placeholderData: keepPreviousData,
   })
-  const rows = useMemo(() => query.data?.pages.flatMap((each) => each.items) ?? [], [query.data])
+  const filterKey = JSON.stringify(chosen)
+  const loaded = useMemo(() => query.data?.pages.flatMap((each) => each.items) ?? [], [query.data])
+  const rows = whole ? matching(whole, chosen, ordersOf(columns), chosen[sortName], searchName) : loaded
   const first = query.data?.pages[0]
-  const total = first?.total ?? null
+  const total = whole ? (whole.rows?.length ?? null) : (first?.total ?? null)
+  const pending = whole ? !whole.rows && !whole.error : query.isPending
+  const failure = whole ? whole.error : query.error
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
   const [all, setAll] = useState(false)
-  const filterKey = JSON.stringify(chosen)
   useEffect(() => {
     setSelected(new Set())
     setAll(false)
@@ -160,7 +186,7 @@ export function DataTable<T>({ name, label, columns, load, keyOf, filters = [], 
   /** Of lists that the server does not export by itself: page after page, up to so many rows. */
   const exportRows = async (format: 'csv' | 'json') => {
     try {
-      const { items, cut } = await everyRow((cursor, signal) => load(chosen, cursor, signal))
+      const { items, cut } = whole ? { items: rows, cut: false } : await everyRow(ask)
       const [text, type] = format === 'csv' ? [csvOf(items), 'text/csv'] : [JSON.stringify(items, null, 2), 'application/json']
       save(new Blob([text], { type }), `${name}.${format}`)
       if (cut) tell(tn('The first {count} row was exported; narrow the filters to get the others', 'The first {count} rows were exported; narrow the filters to get the others', items.length))
@@ -172,6 +198,7 @@ export function DataTable<T>({ name, label, columns, load, keyOf, filters = [], 
   return (
     <section className={classes.table} aria-label={label}>
       <div className={classes.bar}>
+        {title && <h2 className={classes.title}>{title}</h2>}
         {visible.slice(0, folded ? 1 : undefined).map((filter) => (
           <FilterField key={filter.name} filter={filter} value={chosen[filter.name] ?? ''} set={(value) => set(filter.name, value)} />
         ))}
@@ -179,13 +206,13 @@ export function DataTable<T>({ name, label, columns, load, keyOf, filters = [], 
           <Button variant="default" leftSection={<IconAdjustmentsHorizontal size={14} />} aria-expanded={!folded} onClick={() => setUnfolded((before) => !before)}>{t('Filters')}</Button>
         )}
         {filtered && (
-          <Button variant="subtle" color="gray" leftSection={<IconX size={13} />} onClick={() => setSearch(new URLSearchParams(), { replace: true })}>
+          <Button variant="subtle" color="gray" leftSection={<IconX size={13} />} onClick={clear}>
             {t('Clear')}
           </Button>
         )}
         <span className={classes.end}>
         {toolbar}
-        <span className={classes.count} aria-live="polite">{query.isPending ? '' : counted(rows.length, total, first?.estimated ?? false, query.hasNextPage)}</span>
+        <span className={classes.count} aria-live="polite">{pending ? '' : counted(rows.length, total, first?.estimated ?? false, whole ? rows.length !== total : query.hasNextPage)}</span>
         {!exported && rows.length > 0 && (
           <Menu position="bottom-end">
             <Menu.Target>
@@ -217,9 +244,9 @@ export function DataTable<T>({ name, label, columns, load, keyOf, filters = [], 
       </div>
       {bulk.length > 0 && selection.count > 0 && (
         <div className={classes.selection} role="region" aria-label={t('Selection')}>
-          <strong className="num">{tn('{count} selected', '{count} selected', selection.count)}</strong>
-          {!all && total !== null && total > chosenRows.length && chosenRows.length === rows.length && (
-            <Button variant="subtle" onClick={() => setAll(true)}>{tn('Select all {count} that match', 'Select all {count} that match', total)}</Button>
+          <strong className="num">{all && total === null ? t('All that match are selected') : tn('{count} selected', '{count} selected', selection.count)}</strong>
+          {!all && !whole && chosenRows.length === rows.length && (total === null ? hasNextPage : total > rows.length) && (
+            <Button variant="subtle" onClick={() => setAll(true)}>{total === null ? t('Select all that match') : tn('Select all {count} that match', 'Select all {count} that match', total)}</Button>
           )}
           <span className={classes.space} />
           {bulk.map((action) => (
@@ -230,9 +257,9 @@ export function DataTable<T>({ name, label, columns, load, keyOf, filters = [], 
           <ActionIcon aria-label={t('Clear the selection')} onClick={() => { setSelected(new Set()); setAll(false) }}><IconX size={14} /></ActionIcon>
         </div>
       )}
-      {query.error && rows.length === 0 ? (
-        <Failure error={query.error} />
-      ) : !query.isPending && !looking && rows.length === 0 ? (
+      {failure && rows.length === 0 ? (
+        <Failure error={failure} />
+      ) : !pending && !looking && rows.length === 0 ? (
         hasNextPage ? <div className={classes.none}>{t('Nothing was found so far; there is more to look through.')}</div> : filtered ? <div className={classes.none}>{t('Nothing matches these filters.')}</div> : empty
       ) : (
         <div ref={scroller} className={short ? classes.shortScroller : classes.scroller} tabIndex={0} role="group" aria-label={label}>
@@ -254,16 +281,16 @@ export function DataTable<T>({ name, label, columns, load, keyOf, filters = [], 
                     const meta = header.column.columnDef.meta
                     const content = flexRender(header.column.columnDef.header, header.getContext())
                     return (
-                      <th key={header.id} scope="col" data-align={meta?.align} style={{ width: narrow && meta?.narrow ? meta.narrow : meta?.width }} {...sorted(meta?.sort, chosen['sort'])}>
-                        {meta?.sort ? <SortButton sort={meta.sort} oneWay={meta.oneWay ?? false} current={chosen['sort']} set={(value) => set('sort', value)}>{content}</SortButton> : content}
+                      <th key={header.id} scope="col" data-align={meta?.align} style={{ width: narrow && meta?.narrow ? meta.narrow : meta?.width }} {...sorted(meta?.sort, chosen[sortName])}>
+                        {meta?.sort ? <SortButton sort={meta.sort} oneWay={meta.oneWay ?? false} current={chosen[sortName]} set={(value) => set(sortName, value)}>{content}</SortButton> : content}
                       </th>
                     )
                   })}
                 </tr>
               ))}
             </thead>
-            <tbody aria-busy={query.isPending || looking}>
-              {(query.isPending || looking) && Array.from({ length: short ? 3 : 8 }, (_, index) => <tr key={index}><td colSpan={width}><Skeleton height={10} width={`${70 - (index % 4) * 11}%`} aria-label={t('Loading')} /></td></tr>)}
+            <tbody aria-busy={pending || looking}>
+              {(pending || looking) && Array.from({ length: short ? 3 : 8 }, (_, index) => <tr key={index}><td colSpan={width}><Skeleton height={10} width={`${70 - (index % 4) * 11}%`} aria-label={t('Loading')} /></td></tr>)}
               {before > 0 && <tr aria-hidden style={{ height: before }}><td colSpan={width} /></tr>}
               {items.map(({ index }) => {
                 const row = modelRows[index]
@@ -314,6 +341,22 @@ export function DataTable<T>({ name, label, columns, load, keyOf, filters = [], 
       )}
     </section>
   )
+}
+
+/** Filters of what is no table: their fields, with the values of the address bar. */
+export function FilterBar({ filters }: { filters: Filter[] }) {
+  const [search, setSearch] = useSearchParams()
+  const set = (name: string, value: string | null) =>
+    setSearch(
+      (before) => {
+        const next = new URLSearchParams(before)
+        if (value) next.set(name, value)
+        else next.delete(name)
+        return next
+      },
+      { replace: true },
+    )
+  return <div className={classes.filters} role="search">{filters.map((filter) => <FilterField key={filter.name} filter={filter} value={search.get(filter.name) ?? ''} set={(value) => set(filter.name, value)} />)}</div>
 }
 
 function FilterField({ filter, value, set }: { filter: Filter; value: string; set: (value: string | null) => void }) {
@@ -371,6 +414,11 @@ function SortButton({ sort, oneWay, current, set, children }: { sort: string; on
 function sorted(sort: string | undefined, current: string | undefined): { 'aria-sort'?: 'ascending' | 'descending' } {
   if (!sort) return {}
   return current === sort ? { 'aria-sort': 'ascending' } : current === `-${sort}` ? { 'aria-sort': 'descending' } : {}
+}
+
+/** What each order of a list that arrives whole compares. */
+function ordersOf<T>(columns: ColumnDef<T>[]): Record<string, (row: T) => Sortable> {
+  return Object.fromEntries(columns.flatMap(({ meta }) => (meta?.sort && meta.value ? [[meta.sort, meta.value]] : [])))
 }
 
 /** “100 of 4,312”, “100 of about 1.2 M”, “100+”. */

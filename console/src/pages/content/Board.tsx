@@ -1,12 +1,12 @@
 /** What is planned, what goes out now, and what became of it in the last two weeks. */
 import { IconArchive, IconEye, IconEyeOff, IconPackage, IconRepeat, type Icon } from '@tabler/icons-react'
-import { useQuery } from '@tanstack/react-query'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
-import { Link } from 'react-router'
+import { Link, useSearchParams } from 'react-router'
 import { page } from '@/api/client'
 import type { ScheduleView } from '@/api/schema'
 import { t } from '@/i18n'
-import { counted } from '@/parts/DataTable'
+import { counted, FilterBar } from '@/parts/DataTable'
 import { Empty } from '@/parts/Empty'
 import { Answer } from '@/parts/Page'
 import { Dot, Status } from '@/parts/Status'
@@ -16,10 +16,18 @@ import classes from './Content.module.css'
 type Tone = 'good' | 'bad' | 'warn' | 'info' | 'idle'
 const COLUMNS: [string, string, Tone][] = [['pending', 'Planned', 'idle'], ['processing', 'Going out', 'info'], ['done', 'Done', 'good'], ['failed', 'Failed', 'bad'], ['skipped', 'Skipped', 'warn']]
 const RECENT_DAYS = 14
+const FILTERS = ['entity_type', 'entity_id', 'action', 'created_by']
 export const ACTIONS: Record<string, Icon> = { publish: IconEye, unpublish: IconEyeOff, archive: IconArchive }
 
 export function Board() {
-  return <div className={classes.board}>{COLUMNS.map(([status, title, tone]) => <Column key={status} status={status} title={t(title)} tone={tone} />)}</div>
+  const [search] = useSearchParams()
+  const chosen = Object.fromEntries([...search].filter(([name]) => FILTERS.includes(name)))
+  return (
+    <>
+      <FilterBar filters={[{ name: 'entity_type', label: t('Type'), kind: 'text', width: 150 }, { name: 'entity_id', label: t('Id'), kind: 'text', width: 180 }, { name: 'action', label: t('Action'), options: Object.keys(ACTIONS).map((value) => ({ value, label: t(value) })) }, { name: 'created_by', label: t('Planned by'), kind: 'text', width: 160 }]} />
+      <div className={classes.board}>{COLUMNS.map(([status, title, tone]) => <Column key={status} status={status} title={t(title)} tone={tone} chosen={chosen} />)}</div>
+    </>
+  )
 }
 
 /** The name that people know: the title of the entity, else its type and id. */
@@ -27,16 +35,16 @@ export function nameOf(item: { title?: string | null; entity_type: string; entit
   return item.title ?? `${item.entity_type}/${item.entity_id}`
 }
 
-function Column({ status, title, tone }: { status: string; title: string; tone: Tone }) {
+function Column({ status, title, tone, chosen }: { status: string; title: string; tone: Tone; chosen: Record<string, string> }) {
   const past = status !== 'pending' && status !== 'processing'
   const start = useMemo(() => (past ? new Date(Date.now() - RECENT_DAYS * 86_400_000).toISOString() : null), [past])
-  const asked = useQuery({ queryKey: ['content', 'schedules', status], queryFn: () => page('GET /content/schedules', { query: { status: status as 'pending', limit: past ? 200 : 50, start } }) })
+  const asked = useQuery({ queryKey: ['content', 'schedules', status, chosen], queryFn: () => page('GET /content/schedules', { query: { status: status as 'pending', limit: past ? 200 : 50, start, ...chosen } as never }), placeholderData: keepPreviousData })
   return (
     <section className={classes.column} aria-label={title}>
       <header><Dot tone={tone} /><h2>{title}</h2>{asked.data && <span className={classes.columnCount}>{counted(asked.data.items.length, asked.data.total, asked.data.estimated, asked.data.cursor !== null)}</span>}</header>
       <Answer query={asked}>
         {({ items }) => items.length === 0 ? (
-          status === 'pending' ? <Empty title={t('Nothing is planned')} command={"sexton content schedule post 1 publish --at '2027-01-04T09:00' --timezone Europe/Berlin"} /> : <p className={classes.none}>{past ? t('none in {count} days', { count: RECENT_DAYS }) : t('none')}</p>
+          Object.keys(chosen).length ? <p className={classes.none}>{t('Nothing matches these filters.')}</p> : status === 'pending' ? <Empty title={t('Nothing is planned')} command={"sexton content schedule post 1 publish --at '2027-01-04T09:00' --timezone Europe/Berlin"} /> : <p className={classes.none}>{past ? t('none in {count} days', { count: RECENT_DAYS }) : t('none')}</p>
         ) : (
           <div className={classes.cards} tabIndex={0} role="group" aria-label={title}>{(past ? items.toReversed() : items).slice(0, 50).map((each) => <Card key={each.schedule_id} schedule={each} />)}</div>
         )}

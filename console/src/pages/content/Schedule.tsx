@@ -5,7 +5,7 @@ import { Link, useParams } from 'react-router'
 import { call, page } from '@/api/client'
 import type { ScheduleView } from '@/api/schema'
 import { useSession, useZone } from '@/frame/session'
-import { t } from '@/i18n'
+import { t, tn } from '@/i18n'
 import { Move } from '@/parts/calendar/Move'
 import { useConfirm } from '@/parts/Confirm'
 import { tell, tellFailure } from '@/parts/notify'
@@ -70,7 +70,7 @@ function Actions({ schedule }: { schedule: ScheduleView }) {
       <Button variant="default" onClick={() => setMoving(true)}>{t('Move')}</Button>
       <Button variant="default" onClick={() => ask({ title: t('Carry it out now'), object: `${t(schedule.action)} ${name}`, effect: t('It goes out at once instead of at its time.'), verb: t('Now'), act: async (reason) => { await call('POST /content/schedules/{schedule}/run', { path, reason }); await refresh() } })}>{t('Now')}</Button>
       {schedule.recurrence_rule && <Button variant="default" onClick={() => act(() => call('POST /content/schedules/{schedule}/skip', { path }), t('The next time is left out'))}>{t('Skip the next')}</Button>}
-      <Button variant="default" c="var(--bad)" onClick={() => ask({ title: t('Call an action off'), object: `${t(schedule.action)} ${name}`, effect: t('It does not go out. What was published stays as it is.'), verb: t('Call off'), destructive: true, act: async (reason) => { await call('POST /content/schedules/{schedule}/cancel', { path, body: {}, reason }); await refresh() } })}>{t('Call off')}</Button>
+      <Button variant="default" c="var(--bad)" onClick={() => ask({ title: t('Call an action off'), object: `${t(schedule.action)} ${name}`, effect: `${schedule.recurrence_rule ? t('It is a series: all its times to come are called off, the next is {time}.', { time: schedule.local_time_display }) : `${tn('{count} action', '{count} actions', 1)}: ${t('it was to go out {time}', { time: schedule.local_time_display })}.`} ${t('It does not go out. What was published stays as it is.')}`, verb: t('Call off'), destructive: true, act: async (reason) => { await call('POST /content/schedules/{schedule}/cancel', { path, body: {}, reason }); await refresh() } })}>{t('Call off')}</Button>
       {moving && <Move event={{ key: schedule.schedule_id, at: schedule.scheduled_at_utc, title: name }} local={null} zone={zone} close={() => setMoving(false)} act={async (local, force) => { await call('POST /content/schedules/{schedule}/reschedule', { path, body: { local_time: local, timezone: zone, force } }); await refresh() }} />}
     </>
   )

@@ -1,7 +1,8 @@
 import { Alert, Button } from '@mantine/core'
 import { IconAlertTriangle, IconCheck, IconClock, IconUserQuestion, IconX } from '@tabler/icons-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import type { ColumnDef } from '@tanstack/react-table'
+import { useMemo, useState } from 'react'
 import { Link, useParams } from 'react-router'
 import { call, page } from '@/api/client'
 import type { ReleaseView } from '@/api/schema'
@@ -9,6 +10,7 @@ import { useSession, useZone } from '@/frame/session'
 import { t, tn } from '@/i18n'
 import { Move } from '@/parts/calendar/Move'
 import { useConfirm } from '@/parts/Confirm'
+import { DataTable, type Filters } from '@/parts/DataTable'
 import { Empty } from '@/parts/Empty'
 import { duration } from '@/parts/instant'
 import { tell, tellFailure } from '@/parts/notify'
@@ -20,23 +22,26 @@ import { nameOf } from './Board'
 import classes from './Content.module.css'
 
 export function Releases() {
-  const asked = useQuery({ queryKey: ['content', 'releases'], queryFn: () => page('GET /content/releases', { query: { limit: 100 } }) })
+  const columns = useMemo((): ColumnDef<ReleaseView>[] => [
+    { id: 'release', header: () => t('Release'), cell: ({ row: { original: release } }) => <Link to={`/content/releases/${release.release_id}`} className="link">{release.note ?? release.release_id}</Link> },
+    { id: 'state', header: () => t('State'), cell: ({ row: { original: release } }) => <Status status={release.status} /> },
+    { id: 'when', header: () => t('When'), cell: ({ row: { original: release } }) => <Time at={release.scheduled_at_utc} zone={release.timezone} show="both" />, meta: { sort: 'scheduled_at' } },
+    { id: 'items', header: () => t('Items'), cell: ({ row: { original: release } }) => tn('{count} item', '{count} items', release.items.length), meta: { hide: 'sm' } },
+    { id: 'checks', header: () => t('Checks'), cell: ({ row: { original: release } }) => <Checks release={release} />, meta: { hide: 'md' } },
+    { id: 'approval', header: () => t('Approval'), cell: ({ row: { original: release } }) => (release.needs_approval ? <Status status={release.approved_by ? 'done' : 'warning'} label={release.approved_by ?? t('needed')} /> : <span className="quiet">{t('not needed')}</span>), meta: { hide: 'md' } },
+    { id: 'by', header: () => t('Planned by'), cell: ({ row: { original: release } }) => release.created_by, meta: { hide: 'sm' } },
+  ], [])
   return (
-    <Panel title={t('Releases')} flush>
-      <Answer query={asked}>
-        {({ items }) => items.length === 0 ? <Empty title={t('No release is planned')} command="sexton content release --help">{t('A release lets several actions go out together, or none.')}</Empty> : (
-          <div className={tables.scroll}><table className={tables.table}>
-            <thead><tr><th scope="col">{t('Release')}</th><th scope="col">{t('State')}</th><th scope="col">{t('When')}</th><th scope="col">{t('Items')}</th><th scope="col">{t('Checks')}</th><th scope="col">{t('Approval')}</th><th scope="col">{t('Planned by')}</th></tr></thead>
-            <tbody>{items.map((release) => (
-              <tr key={release.release_id}>
-                <td><Link to={`/content/releases/${release.release_id}`} className="link">{release.note ?? release.release_id}</Link></td><td><Status status={release.status} /></td><td><Time at={release.scheduled_at_utc} zone={release.timezone} show="both" /></td>
-                <td>{tn('{count} item', '{count} items', release.items.length)}</td><td><Checks release={release} /></td><td>{release.needs_approval ? <Status status={release.approved_by ? 'done' : 'warning'} label={release.approved_by ?? t('needed')} /> : <span className="quiet">{t('not needed')}</span>}</td><td>{release.created_by}</td>
-              </tr>
-            ))}</tbody>
-          </table></div>
-        )}
-      </Answer>
-    </Panel>
+    <DataTable<ReleaseView>
+      name="content"
+      label={t('Releases')}
+      columns={columns}
+      load={(filters: Filters, cursor, signal) => page('GET /content/releases', { query: { limit: 100, cursor, ...filters } as never, signal })}
+      keyOf={(release) => release.release_id}
+      to={(release) => `/content/releases/${release.release_id}`}
+      filters={[{ name: 'search', label: t('Part of the note'), kind: 'text' }, { name: 'created_by', label: t('Planned by'), kind: 'text', width: 160 }, { name: 'start', label: t('Since'), kind: 'since', width: 150 }]}
+      empty={<Empty title={t('No release is planned')} command="sexton content release --help">{t('A release lets several actions go out together, or none.')}</Empty>}
+    />
   )
 }
 
@@ -105,7 +110,7 @@ function Actions({ release }: { release: ReleaseView }) {
       <Button variant="default" onClick={() => act(() => call('POST /content/releases/{release}/check', { path }), t('{name} was checked', { name }))}>{t('Check now')}</Button>
       <Button variant="default" onClick={() => setMoving(true)}>{t('Move')}</Button>
       <Button variant="default" onClick={() => ask({ title: t('Let a release go out now'), object: name, effect: `${count}. ${t('It goes out at once instead of at its time.')}`, verb: t('Now'), act: async (reason) => { await call('POST /content/releases/{release}/run', { path, reason }); await refresh() } })}>{t('Now')}</Button>
-      <Button variant="default" c="var(--bad)" onClick={() => ask({ title: t('Call a release off'), object: name, effect: `${count}. ${t('It does not go out. What was published stays as it is.')}`, verb: t('Call off'), destructive: true, act: async (reason) => { await call('POST /content/releases/{release}/cancel', { path, body: {}, reason }); await refresh() } })}>{t('Call off')}</Button>
+      <Button variant="default" c="var(--bad)" onClick={() => ask({ title: t('Call a release off'), object: name, effect: `${count}: ${t('it was to go out {time}', { time: release.local_time_display })}. ${t('It does not go out. What was published stays as it is.')}`, verb: t('Call off'), destructive: true, act: async (reason) => { await call('POST /content/releases/{release}/cancel', { path, body: {}, reason }); await refresh() } })}>{t('Call off')}</Button>
       {moving && <Move event={{ key: release.release_id, at: release.scheduled_at_utc, title: name }} local={null} zone={zone} close={() => setMoving(false)} act={async (local, force) => { await call('POST /content/releases/{release}/reschedule', { path, body: { local_time: local, timezone: zone, force } }); await refresh() }} />}
     </>
   )

@@ -49,7 +49,7 @@ function Shown({ letter }: { letter: DeadLetter }) {
   const discard = () => ask({
     title: t('Discard a dead letter'),
     object: `${letter.job_name ?? letter.job_id} ${letter.run_id}`,
-    effect: t('It cannot be redriven any more; its run stays in the history as dead.'),
+    effect: `${letter.attempt ? `${tn('It was tried {count} time', 'It was tried {count} times', letter.attempt)}. ` : ''}${t('It cannot be redriven any more; its run stays in the history as dead.')}`,
     verb: t('Discard'),
     destructive: true,
     reason: 'required',

@@ -9,15 +9,16 @@ import type { DeadFilter, DeadGroup, DeadLetter } from '@/api/schema'
 import { useSession } from '@/frame/session'
 import { number, t, tn } from '@/i18n'
 import { useConfirm } from '@/parts/Confirm'
-import { DataTable, type Filters } from '@/parts/DataTable'
+import { DataTable, type Filters, type Selection } from '@/parts/DataTable'
 import { Empty } from '@/parts/Empty'
 import { toldBy } from '@/parts/error'
 import { ErrorText } from '@/parts/ErrorText'
-import { tell } from '@/parts/notify'
+import { tell, tellFailure } from '@/parts/notify'
 import { Answer, Page, Panel } from '@/parts/Page'
 import { Spark } from '@/parts/Spark'
 import { Status } from '@/parts/Status'
 import { Time } from '@/parts/Time'
+import { askToDiscard, askToRedrive, filterOf } from './bulk'
 import { Redrive } from './Redrive'
 import classes from './Dead.module.css'
 
@@ -52,7 +53,7 @@ export default function Dead() {
             )}
           </Answer>
         </Tabs.Panel>
-        <Tabs.Panel value="letters"><Letters /></Tabs.Panel>
+        <Tabs.Panel value="letters"><Letters redrive={(filter, count) => setRedrive({ filter, name: t('what matches the filters'), count })} refresh={refresh} /></Tabs.Panel>
       </Tabs>
       {redrive && <Redrive {...redrive} close={() => setRedrive(null)} done={refresh} />}
     </Page>
@@ -105,8 +106,24 @@ function Group({ group, redrive, refresh }: { group: DeadGroup; redrive: () => v
   )
 }
 
-function Letters() {
+function Letters({ redrive, refresh }: { redrive: (filter: DeadFilter, count: number) => void; refresh: () => Promise<unknown> }) {
   const columns = useMemo(makeColumns, [])
+  const session = useSession()
+  const ask = useConfirm()
+  const redriveAll = async (selection: Selection<DeadLetter>) => {
+    try {
+      const counted = await call('POST /dead/redrive', { body: { ...filterOf(selection), dry_run: true } })
+      redrive(filterOf(selection), counted.matched ?? 0)
+    } catch (error) {
+      tellFailure(error)
+    }
+  }
+  const bulk = session.may('operator')
+    ? [
+        { label: t('Redrive'), icon: <IconRefresh size={14} />, act: (selection: Selection<DeadLetter>) => (selection.all ? void redriveAll(selection) : askToRedrive(ask, selection, refresh)) },
+        { label: t('Discard'), icon: <IconTrash size={14} />, color: 'var(--bad)', act: (selection: Selection<DeadLetter>) => void askToDiscard(ask, selection, refresh) },
+      ]
+    : []
   const load = (filters: Filters, cursor: string | null, signal: AbortSignal): Promise<Paged<DeadLetter[]>> => page('GET /dead', { query: { limit: 100, cursor, ...filters } as never, signal })
   return (
     <DataTable
@@ -121,6 +138,7 @@ function Letters() {
         { name: 'reason', label: t('Reason'), options: ['exhausted', 'permanent', 'poison'].map((value) => ({ value, label: t(value) })), width: 130 },
         { name: 'error_group', label: t('Cause'), kind: 'text', width: 200 },
       ]}
+      bulk={bulk}
       exported="/export/dead"
       steady
       empty={<NOTHING />}

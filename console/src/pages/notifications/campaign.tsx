@@ -53,6 +53,7 @@ export function Campaign() {
                   [t('Template'), <Link key="t" className="link" to={`/notifications/templates/${encodeURIComponent(campaign.template_id)}`}>{campaign.template_id} {campaign.template_version}</Link>], [t('Channels'), campaign.channels.map(channelName).join(' → ')],
                   [t('When'), campaign.send_at ? <Time key="w" at={campaign.send_at} zone={campaign.timezone} show="both" /> : localTime(campaign.local_time)], [t('Messages per second at most'), campaign.rate ?? t('no limit')],
                   [t('Goes first'), campaign.canary === null ? null : `${number(campaign.canary * 100, 1)} %`], [t('Planned by'), campaign.created_by], [t('Job'), <Link key="j" className="link" to={`/jobs/${campaign.job_id}`}>{campaign.job_id}</Link>],
+                  [t('Messages'), <Link key="m" className="link" to={`/notifications/messages?campaign_id=${campaign.campaign_id}`}>{t('Show all of them')}</Link>],
                 ]} />
               </Panel>
             </Stack>
@@ -84,7 +85,7 @@ function Standing({ campaign }: { campaign: CampaignView }) {
       </div>
       <dl className={classes.counts}>
         {PARTS.filter(([name]) => counts[name] > 0 || ['sent', 'failed', 'left'].includes(name)).map(([name, label, tone]) => (
-          <div key={name}><dt><i data-tone={tone} aria-hidden />{t(label)}</dt><dd>{number(counts[name])}</dd></div>
+          <div key={name}><dt><i data-tone={tone} aria-hidden />{t(label)}</dt><dd>{counts[name] > 0 ? <Link className="link" to={`/notifications/messages?campaign_id=${campaign.campaign_id}&status=${name === 'left' ? 'pending' : name}`}>{number(counts[name])}</Link> : 0}</dd></div>
         ))}
       </dl>
     </Panel>
@@ -166,7 +167,7 @@ function Held({ shown, campaign }: { shown: CampaignProgress; campaign: Campaign
     <Panel title={t('What is held, and why')} flush>
       {shown.holds.length === 0 && shown.events.length === 0 ? <Empty title={t('Nothing is held')} /> : (
         <ul className={classes.rows}>
-          {shown.holds.map((hold) => <li key={hold.reason}><Status status="held" label={t(hold.reason)} /><Link className="link num" to={`/notifications/messages?status=held&template_id=${encodeURIComponent(campaign.template_id)}`}>{tn('{count} message', '{count} messages', hold.messages)}</Link></li>)}
+          {shown.holds.map((hold) => <li key={hold.reason}><Status status="held" label={t(hold.reason)} /><Link className="link num" to={`/notifications/messages?status=held&campaign_id=${campaign.campaign_id}`}>{tn('{count} message', '{count} messages', hold.messages)}</Link></li>)}
           {shown.events.toReversed().slice(0, 8).map((event) => <li key={event.at + event.kind}><Status status={event.kind === 'resumed' ? 'active' : event.kind === 'quota' ? 'held' : event.kind} label={t(event.kind)} /><span className="quiet clip">{[event.reason, event.by].filter(Boolean).join(' · ')}</span><Time at={event.at} /></li>)}
         </ul>
       )}
@@ -197,7 +198,7 @@ function Controls({ campaign }: { campaign: CampaignView }) {
   const path = { campaign: campaign.campaign_id }
   const left = tn('{count} message is left', '{count} messages are left', campaign.counts.left)
   const question = (title: string, verb: string, effect: string, act: (reason: string | undefined) => Promise<unknown>, destructive = false) => () =>
-    ask({ title, object: campaign.name, effect: `${left}. ${effect}`, verb, destructive, act: async (reason) => { await act(reason); await queries.invalidateQueries({ queryKey: ['campaigns'] }) } })
+    ask({ title, object: campaign.name, effect: `${campaign.counts.total ? `${tn('{count} sent', '{count} sent', campaign.counts.sent)}, ${left}` : t('Its messages are not written yet')}. ${effect}`, verb, destructive, act: async (reason) => { await act(reason); await queries.invalidateQueries({ queryKey: ['campaigns'] }) } })
   return (
     <>
       {campaign.status === 'draft' && <Button onClick={question(t('Start a campaign'), t('Start'), t('It goes out at its time.'), (reason) => call('POST /campaigns/{campaign}/start', { path, body: {}, reason }))}>{t('Start')}</Button>}

@@ -27,11 +27,12 @@ function Bar({ campaign }: { campaign: CampaignView }) {
 
 export function Campaigns() {
   const columns = useMemo((): ColumnDef<CampaignView>[] => [
-    { id: 'name', header: () => t('Campaign'), cell: ({ row: { original: each } }) => <Link to={`/notifications/campaigns/${each.campaign_id}`} className="link">{each.name}</Link> },
+    { id: 'name', header: () => t('Campaign'), cell: ({ row: { original: each } }) => <Link to={`/notifications/campaigns/${each.campaign_id}`} className="link">{each.name}</Link>, meta: { sort: 'name' } },
     { id: 'status', header: () => t('Status'), cell: ({ row: { original: each } }) => <Status status={each.status} /> },
     { id: 'progress', header: () => t('Progress'), cell: ({ row: { original: each } }) => <Bar campaign={each} />, meta: { hide: 'sm' } },
     { id: 'failed', header: () => t('Failed'), cell: ({ row: { original: each } }) => <span className={each.counts.failed ? 'bad num' : 'num'}>{number(each.counts.failed)}</span>, meta: { align: 'right', hide: 'md' } },
-    { id: 'when', header: () => t('When'), cell: ({ row: { original: each } }) => (each.send_at ? <Time at={each.send_at} zone={each.timezone} show="both" /> : (localTime(each.local_time) ?? '–')) },
+    { id: 'when', header: () => t('When'), cell: ({ row: { original: each } }) => (each.send_at ? <Time at={each.send_at} zone={each.timezone} show="both" /> : (localTime(each.local_time) ?? '–')), meta: { sort: 'send_at' } },
+    { id: 'made', header: () => t('Made'), cell: ({ row: { original: each } }) => <Time at={each.created_at} />, meta: { sort: 'created_at', hide: 'lg' } },
     { id: 'by', header: () => t('Planned by'), cell: ({ row: { original: each } }) => each.created_by, meta: { hide: 'md' } },
   ], [])
   return (
@@ -42,8 +43,8 @@ export function Campaigns() {
       load={(filters: Filters, cursor, signal) => page('GET /campaigns', { query: { limit: 100, cursor, ...filters } as never, signal })}
       keyOf={(each) => each.campaign_id}
       to={(each) => `/notifications/campaigns/${each.campaign_id}`}
-      filters={[{ name: 'status', label: t('Status'), options: ['draft', 'scheduled', 'preparing', 'sending', 'waiting', 'paused', 'done', 'failed', 'cancelled'].map((value) => ({ value, label: t(value) })) }]}
-      empty={<Empty title={t('No campaigns yet')} command="sexton campaigns --help">{t('A campaign sends one template to many, each at the right local time.')}</Empty>}
+      filters={[{ name: 'search', label: t('Part of the name'), kind: 'text' }, { name: 'status', label: t('Status'), options: ['draft', 'scheduled', 'preparing', 'sending', 'waiting', 'paused', 'done', 'failed', 'cancelled'].map((value) => ({ value, label: t(value) })) }]}
+      empty={<Empty title={t('No campaigns yet')} command="sexton campaigns create --name spring --template-id spring --segment customers --local-time '2027-03-14 08:00'">{t('A campaign sends one template to many, each at the right local time.')}</Empty>}
     />
   )
 }

@@ -3,40 +3,55 @@ import { IconArrowsSplit2, IconBan, IconCalendar, IconCheck, IconClock, IconCloc
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import type { ColumnDef } from '@tanstack/react-table'
 import { useMemo } from 'react'
-import { Link, useParams } from 'react-router'
+import { Link, useParams, useSearchParams } from 'react-router'
 import { call, page } from '@/api/client'
 import type { NotificationView, WhyLine } from '@/api/schema'
 import { useSession } from '@/frame/session'
-import { t } from '@/i18n'
+import { t, tn } from '@/i18n'
 import { useConfirm } from '@/parts/Confirm'
-import { DataTable, type Filters } from '@/parts/DataTable'
+import { DataTable, type Filters, type Selection } from '@/parts/DataTable'
 import { channelName } from '@/parts/channel'
 import { Empty } from '@/parts/Empty'
 import { Answer, Columns, Facts, Page, Panel, Stack } from '@/parts/Page'
 import { Status } from '@/parts/Status'
 import { Time } from '@/parts/Time'
+import { askToCallOff } from './bulk'
 import classes from './Notifications.module.css'
 
+/** Those of a campaign come by their recipients, others as they were made; the server knows no other order of each. */
+export function fitting(filters: Filters): Filters {
+  const { sort, ...others } = filters
+  const known = filters['campaign_id'] && !filters['user_id'] ? 'user_id' : 'created_at'
+  return sort?.replace(/^-/, '') === known ? filters : others
+}
+
 export function Messages() {
+  const session = useSession()
+  const ask = useConfirm()
+  const queries = useQueryClient()
+  const [search] = useSearchParams()
+  const ofCampaign = Boolean(search.get('campaign_id') && !search.get('user_id'))
+  const bulk = session.may('operator') ? [{ label: t('Call off'), icon: <IconBan size={14} />, color: 'var(--bad)', act: (selection: Selection<NotificationView>) => void askToCallOff(ask, selection, () => queries.invalidateQueries({ queryKey: ['messages'] })) }] : []
   const columns = useMemo((): ColumnDef<NotificationView>[] => [
     { id: 'status', header: () => t('Status'), cell: ({ row: { original: each } }) => <Status status={each.status} /> },
-    { id: 'id', header: () => t('Message'), cell: ({ row: { original: each } }) => <Link to={`/notifications/messages/${each.notification_id}`} className="mono">{each.notification_id}</Link> },
-    { id: 'to', header: () => t('To'), cell: ({ row: { original: each } }) => (each.user_id ? <Link to={`/notifications/recipients/${encodeURIComponent(each.user_id)}`} className="link">{each.user_id}</Link> : '–') },
+    { id: 'id', header: () => t('Message'), cell: ({ row: { original: each } }) => <Link to={`/notifications/messages/${each.notification_id}`} className="mono">{each.notification_id}</Link>, meta: ofCampaign ? { hide: 'sm' } : { sort: 'created_at', hide: 'sm' } },
+    { id: 'to', header: () => t('To'), cell: ({ row: { original: each } }) => (each.user_id ? <Link to={`/notifications/recipients/${encodeURIComponent(each.user_id)}`} className="link">{each.user_id}</Link> : '–'), meta: ofCampaign ? { sort: 'user_id' } : {} },
     { id: 'channel', header: () => t('Channel'), cell: ({ row: { original: each } }) => channelName(each.channel), meta: { hide: 'sm' } },
     { id: 'template', header: () => t('Template'), cell: ({ row: { original: each } }) => each.template_id, meta: { hide: 'md' } },
     { id: 'when', header: () => t('When'), cell: ({ row: { original: each } }) => <Time at={each.send_at_utc} zone={each.timezone} show="both" /> },
     { id: 'why', header: () => t('What went wrong'), cell: ({ row: { original: each } }) => <span className="quiet">{each.failure_reason ?? each.hold_reason ?? ''}</span>, meta: { hide: 'lg' } },
-  ], [])
+  ], [ofCampaign])
   return (
     <DataTable<NotificationView>
       name="messages"
       label={t('Messages')}
       columns={columns}
-      load={(filters: Filters, cursor, signal) => page('GET /notifications', { query: { limit: 100, cursor, ...filters } as never, signal })}
+      load={(filters: Filters, cursor, signal) => page('GET /notifications', { query: { limit: 100, cursor, ...fitting(filters) } as never, signal })}
       keyOf={(each) => each.notification_id}
       to={(each) => `/notifications/messages/${each.notification_id}`}
-      filters={[{ name: 'user_id', label: t('Recipient'), kind: 'text' }, { name: 'template_id', label: t('Template'), kind: 'text', width: 160 }, { name: 'status', label: t('Status'), options: ['pending', 'held', 'processing', 'sent', 'delivered', 'failed', 'bounced', 'suppressed', 'expired', 'cancelled', 'unconfirmed'].map((value) => ({ value, label: t(value) })) }]}
-      empty={<Empty title={t('No messages yet')} command="sexton notify --help" />}
+      filters={[{ name: 'user_id', label: t('Recipient'), kind: 'text' }, { name: 'template_id', label: t('Template'), kind: 'text', width: 160 }, { name: 'campaign_id', label: t('Campaign'), kind: 'text', width: 130 }, { name: 'status', label: t('Status'), options: ['pending', 'held', 'processing', 'sent', 'delivered', 'failed', 'bounced', 'suppressed', 'expired', 'cancelled', 'unconfirmed'].map((value) => ({ value, label: t(value) })) }]}
+      bulk={bulk}
+      empty={<Empty title={t('No messages yet')} command="sexton notify send hello --to ann --var name=Ann">{t('A message is a template for one recipient, at a time. To send one now:')}</Empty>}
     />
   )
 }
@@ -87,7 +102,7 @@ function Controls({ message }: { message: NotificationView }) {
   return (
     <>
       {message.status === 'unconfirmed' && <Button onClick={() => ask({ title: t('Send a message again'), object, effect: t('It may have gone out already: then it is there twice.'), verb: t('Send again'), act: async (reason) => { await call('POST /notifications/{notification}/resend', { path, reason }); await refresh() } })}>{t('Send again')}</Button>}
-      {(message.status === 'pending' || message.status === 'held') && <Button variant="default" c="var(--bad)" onClick={() => ask({ title: t('Call a message off'), object, effect: t('It does not go out.'), verb: t('Call off'), destructive: true, act: async (reason) => { await call('POST /notifications/{notification}/cancel', { path, reason }); await refresh() } })}>{t('Call off')}</Button>}
+      {(message.status === 'pending' || message.status === 'held') && <Button variant="default" c="var(--bad)" onClick={() => ask({ title: t('Call a message off'), object, effect: `${tn('{count} message', '{count} messages', 1)}: ${t('it was to go out {time}', { time: message.local_time_display })}. ${t('It does not go out.')}`, verb: t('Call off'), destructive: true, act: async (reason) => { await call('POST /notifications/{notification}/cancel', { path, reason }); await refresh() } })}>{t('Call off')}</Button>}
     </>
   )
 }

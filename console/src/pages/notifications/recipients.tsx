@@ -20,13 +20,13 @@ const pathOf = (id: string) => `/notifications/recipients/${encodeURIComponent(i
 
 export function Recipients() {
   const columns = useMemo((): ColumnDef<RecipientView>[] => [
-    { id: 'id', header: () => t('Recipient'), cell: ({ row: { original: each } }) => <Link to={pathOf(each.user_id)} className="link">{each.user_id}</Link> },
+    { id: 'id', header: () => t('Recipient'), cell: ({ row: { original: each } }) => <Link to={pathOf(each.user_id)} className="link">{each.user_id}</Link>, meta: { sort: 'user_id' } },
     { id: 'email', header: () => t('E-mail'), cell: ({ row: { original: each } }) => each.email ?? '–' },
     { id: 'phone', header: () => t('Phone'), cell: ({ row: { original: each } }) => each.phone ?? '–', meta: { hide: 'md' } },
     { id: 'zone', header: () => t('Time zone'), cell: ({ row: { original: each } }) => each.timezone ?? '–', meta: { hide: 'sm' } },
     { id: 'changed', header: () => t('Changed'), cell: ({ row: { original: each } }) => <Time at={each.updated_at} />, meta: { hide: 'sm' } },
   ], [])
-  return <DataTable<RecipientView> name="recipients" label={t('Recipients')} columns={columns} filters={[{ name: 'search', label: t('Beginning of the id'), kind: 'text' }]} load={(filters, cursor, signal) => page('GET /recipients', { query: { limit: 100, cursor, ...filters } as never, signal })} keyOf={(each) => each.user_id} to={(each) => pathOf(each.user_id)} empty={<Empty title={t('No recipients yet')} command="sexton recipients --help" />} />
+  return <DataTable<RecipientView> name="recipients" label={t('Recipients')} columns={columns} filters={[{ name: 'search', label: t('Beginning of the id'), kind: 'text' }]} load={(filters, cursor, signal) => page('GET /recipients', { query: { limit: 100, cursor, ...filters } as never, signal })} keyOf={(each) => each.user_id} to={(each) => pathOf(each.user_id)} empty={<Empty title={t('No recipients yet')} command="sexton recipients set ann --email ann@example.org --timezone Europe/Berlin">{t('A recipient has addresses, a time zone and wishes. To make one:')}</Empty>} />
 }
 
 /** One recipient: addresses and wishes, what was sent, and the inbox as the application shows it. */

@@ -1,16 +1,18 @@
 import { Alert, Button, Group, Modal, NumberInput, Progress, Tooltip } from '@mantine/core'
 import { IconAlertTriangle, IconPencil, IconPlayerPause, IconPlayerPlay } from '@tabler/icons-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
+import type { ColumnDef } from '@tanstack/react-table'
 import { useState } from 'react'
 import { call, orNone } from '@/api/client'
 import type { Backlog, NodeView, QueueAnswer, QueueHour } from '@/api/schema'
 import { useSession } from '@/frame/session'
 import { number, t, tn } from '@/i18n'
-import { useConfirm } from '@/parts/Confirm'
+import { useConfirm, type Question } from '@/parts/Confirm'
+import { DataTable, type Selection } from '@/parts/DataTable'
 import { Empty } from '@/parts/Empty'
 import { duration } from '@/parts/instant'
 import { tell, tellFailure, tellUndo } from '@/parts/notify'
-import { Answer, Failure, Page, Panel } from '@/parts/Page'
+import { Failure, Page } from '@/parts/Page'
 import { Status } from '@/parts/Status'
 import { Time, useNow } from '@/parts/Time'
 import classes from './Queues.module.css'
@@ -35,12 +37,8 @@ export default function Queues() {
   return (
     <Page title={t('Queues and workers')}>
       {unserved.length > 0 && <Unserved lanes={unserved} />}
-      <Panel title={t('Queues')} flush>
-        <Answer query={queues}>{(rows) => rows.length === 0 ? <Empty title={t('No queue has been used yet')} command="sexton queues list">{t('A queue appears with the first job that names it.')}</Empty> : <QueueTable rows={rows} unserved={new Set(unserved.map((lane) => lane.queue))} />}</Answer>
-      </Panel>
-      <Panel title={t('Workers')} flush>
-        <Answer query={nodes}>{(rows) => rows.length === 0 ? <Empty title={t('No worker is running')} command="sexton up --roles worker">{t('Runs wait until a worker that knows their handler joins.')}</Empty> : <WorkerTable rows={rows} />}</Answer>
-      </Panel>
+      <QueueTable rows={queues.data} error={queues.error} unserved={new Set(unserved.map((lane) => lane.queue))} />
+      <WorkerTable rows={nodes.data} error={nodes.error} />
     </Page>
   )
 }
@@ -60,57 +58,95 @@ function Unserved({ lanes }: { lanes: Backlog[] }) {
   )
 }
 
-function QueueTable({ rows, unserved }: { rows: Queue[]; unserved: ReadonlySet<string> }) {
-  const deepest = Math.max(1, ...rows.map((queue) => queue.waiting ?? 0))
+const stateOf = (queue: Queue, unserved: ReadonlySet<string>) => (unserved.has(queue.name) ? 'problem' : queue.paused ? 'paused' : 'active')
+
+function QueueTable({ rows, error, unserved }: { rows: Queue[] | undefined; error: unknown; unserved: ReadonlySet<string> }) {
+  const deepest = Math.max(1, ...(rows ?? []).map((queue) => queue.waiting ?? 0))
   const session = useSession()
   const ask = useConfirm()
   const queries = useQueryClient()
   const [editing, setEditing] = useState<Queue | null>(null)
   const refresh = () => queries.invalidateQueries({ queryKey: ['queues'] })
-  const toggle = (queue: Queue) =>
-    queue.paused
-      ? void call('POST /queues/{queue}/resume', { path: { queue: queue.name } }).then(() => { tellUndo(t('{name} goes on', { name: queue.name }), async () => { await call('POST /queues/{queue}/pause', { path: { queue: queue.name }, body: { reason: queue.paused_reason ?? null } }); await refresh() }); return refresh() }).catch(tellFailure)
-      : ask({
-          title: t('Pause a queue'),
-          object: queue.name,
-          effect: tn('{count} run waits in it and is not started until it goes on; running ones finish.', '{count} runs wait in it and are not started until it goes on; running ones finish.', queue.waiting ?? 0),
-          verb: t('Pause'),
-          act: async (reason) => {
-            await call('POST /queues/{queue}/pause', { path: { queue: queue.name }, body: { reason: reason ?? null }, reason })
-            await refresh()
-          },
-        })
+  const pause = (queues: Queue[]) => askToPause(ask, queues, refresh)
+  const columns: ColumnDef<Queue>[] = [
+    { id: 'name', header: () => t('Queue'), cell: ({ row: { original: queue } }) => <><strong>{queue.name}</strong>{queue.warnings?.map((warning) => <div key={warning} className="warn">{warning}</div>)}</>, meta: { sort: 'name', value: (queue) => queue.name } },
+    { id: 'state', header: () => t('State'), cell: ({ row: { original: queue } }) => <>{unserved.has(queue.name) ? <Status status="problem" label={t('no worker')} /> : <Status status={queue.paused ? 'paused' : 'active'} />}{queue.paused_reason && <div className="quiet">{queue.paused_reason}</div>}</>, meta: { sort: 'state', value: (queue) => stateOf(queue, unserved) } },
+    { id: 'waiting', header: () => t('Waiting'), cell: ({ row: { original: queue } }) => <span className={classes.depth}><i data-bad={unserved.has(queue.name) || undefined} style={{ width: `${((queue.waiting ?? 0) / deepest) * 100}%` }} aria-hidden />{number(queue.waiting ?? 0)}</span>, meta: { align: 'right', sort: 'waiting', value: (queue) => queue.waiting ?? 0 } },
+    { id: 'oldest', header: () => t('Oldest'), cell: ({ row: { original: queue } }) => (queue.oldest_available_at ? <Time at={queue.oldest_available_at} /> : <span className="quiet">–</span>), meta: { align: 'right', hide: 'sm', sort: 'oldest', value: (queue) => queue.oldest_available_at } },
+    { id: 'running', header: () => t('Running'), cell: ({ row: { original: queue } }) => <>{queue.running == null ? <span className="quiet">–</span> : number(queue.running)}{queue.concurrency ? <span className="quiet"> / {number(queue.concurrency)}</span> : null}</>, meta: { align: 'right', hide: 'sm', sort: 'running', value: (queue) => queue.running } },
+    { id: 'in', header: () => t('In/s'), cell: ({ row: { original: queue } }) => <>{number(queue.arrival_per_second ?? 0, 1)}{queue.messages && <div className="quiet">{t('{count} messages', { count: number(queue.messages.arrival_per_second, 1) })}</div>}</>, meta: { align: 'right', hide: 'sm', sort: 'in', value: (queue) => queue.arrival_per_second ?? 0 } },
+    { id: 'out', header: () => t('Out/s'), cell: ({ row: { original: queue } }) => <>{number(queue.drain_per_second ?? 0, 1)}{queue.messages && <div className="quiet">{t('{count} messages', { count: number(queue.messages.drain_per_second, 1) })}</div>}</>, meta: { align: 'right', hide: 'sm', sort: 'out', value: (queue) => queue.drain_per_second ?? 0 } },
+    { id: 'hour', header: () => t('Last hour'), cell: ({ row: { original: queue } }) => queue.hour && <Hour hour={queue.hour} />, meta: { hide: 'md' } },
+    { id: 'limits', header: () => t('Limits'), cell: ({ row: { original: queue } }) => (session.may('editor') ? <Button variant="subtle" color="gray" className={classes.limits ?? ''} rightSection={<IconPencil size={12} />} aria-label={`${t('Limits of {name}', { name: queue.name })}: ${limitText(queue)}`} onClick={() => setEditing(queue)}>{limitText(queue)}</Button> : <span className="quiet">{limitText(queue)}</span>) },
+    { id: 'actions', header: () => <span className="hidden-label">{t('Actions')}</span>, cell: ({ row: { original: queue } }) => session.may('operator') && <Button variant="subtle" color="gray" leftSection={queue.paused ? <IconPlayerPlay size={13} /> : <IconPlayerPause size={13} />} onClick={() => (queue.paused ? void resume([queue], refresh) : pause([queue]))}>{queue.paused ? t('Resume') : t('Pause')}</Button>, meta: { align: 'right' } },
+  ]
+  const bulk = session.may('operator')
+    ? [
+        { label: t('Pause'), icon: <IconPlayerPause size={14} />, act: (selection: Selection<Queue>) => pause(selection.rows.filter((queue) => !queue.paused)) },
+        { label: t('Resume'), icon: <IconPlayerPlay size={14} />, act: (selection: Selection<Queue>) => void resume(selection.rows.filter((queue) => queue.paused), refresh) },
+      ]
+    : []
   return (
-    <div className={classes.scroll}>
-      <table className={classes.table}>
-        <thead>
-          <tr>
-            <th scope="col">{t('Queue')}</th><th scope="col">{t('State')}</th><th scope="col" data-right>{t('Waiting')}</th><th scope="col" data-right>{t('Oldest')}</th><th scope="col" data-right>{t('Running')}</th>
-            <th scope="col" data-right>{t('In/s')}</th><th scope="col" data-right>{t('Out/s')}</th><th scope="col">{t('Last hour')}</th><th scope="col">{t('Limits')}</th><th scope="col"><span className="hidden-label">{t('Actions')}</span></th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((queue) => (
-            <tr key={queue.name}>
-              <td><strong>{queue.name}</strong>{queue.warnings?.map((warning) => <div key={warning} className="warn">{warning}</div>)}</td>
-              <td>{unserved.has(queue.name) ? <Status status="problem" label={t('no worker')} /> : <Status status={queue.paused ? 'paused' : 'active'} />}{queue.paused_reason && <div className="quiet">{queue.paused_reason}</div>}</td>
-              <td data-right><span className={classes.depth}><i data-bad={unserved.has(queue.name) || undefined} style={{ width: `${((queue.waiting ?? 0) / deepest) * 100}%` }} aria-hidden />{number(queue.waiting ?? 0)}</span></td>
-              <td data-right>{queue.oldest_available_at ? <Time at={queue.oldest_available_at} /> : <span className="quiet">–</span>}</td>
-              <td data-right>{queue.running == null ? <span className="quiet">–</span> : number(queue.running)}{queue.concurrency ? <span className="quiet"> / {number(queue.concurrency)}</span> : null}</td>
-              <td data-right>{number(queue.arrival_per_second ?? 0, 1)}{queue.messages && <div className="quiet">{t('{count} messages', { count: number(queue.messages.arrival_per_second, 1) })}</div>}</td>
-              <td data-right>{number(queue.drain_per_second ?? 0, 1)}{queue.messages && <div className="quiet">{t('{count} messages', { count: number(queue.messages.drain_per_second, 1) })}</div>}</td>
-              <td>{queue.hour && <Hour hour={queue.hour} />}</td>
-              <td>{session.may('editor') ? <Button variant="subtle" color="gray" className={classes.limits ?? ''} rightSection={<IconPencil size={12} />} aria-label={`${t('Limits of {name}', { name: queue.name })}: ${limitText(queue)}`} onClick={() => setEditing(queue)}>{limitText(queue)}</Button> : <span className="quiet">{limitText(queue)}</span>}</td>
-              <td data-right>
-                {session.may('operator') && <Button variant="subtle" color="gray" leftSection={queue.paused ? <IconPlayerPlay size={13} /> : <IconPlayerPause size={13} />} onClick={() => toggle(queue)}>{queue.paused ? t('Resume') : t('Pause')}</Button>}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+    <>
+      <DataTable<Queue>
+        name="queues"
+        label={t('Queues')}
+        title={t('Queues')}
+        columns={columns}
+        whole={{ rows, error, text: (queue) => `${queue.name} ${queue.paused_reason ?? ''}`, values: { state: (queue) => stateOf(queue, unserved) } }}
+        keyOf={(queue) => queue.name}
+        searchName="queue"
+        filters={[{ name: 'queue', label: t('Queue'), kind: 'text', width: 160 }, { name: 'state', label: t('State'), options: [['active', t('active')], ['paused', t('paused')], ['problem', t('no worker')]].map(([value = '', label = '']) => ({ value, label })) }]}
+        bulk={bulk}
+        empty={<Empty title={t('No queue has been used yet')} command="sexton queues list">{t('A queue appears with the first job that names it.')}</Empty>}
+      />
       {editing && <Limits queue={editing} close={() => setEditing(null)} done={refresh} />}
-    </div>
+    </>
   )
+}
+
+/** Some queues, or one: how many runs wait in them is said first. */
+function askToPause(ask: (question: Question) => void, queues: Queue[], refresh: () => Promise<unknown>): void {
+  const [first] = queues
+  if (!first) {
+    tell(t('They are paused already'))
+    return
+  }
+  const waiting = queues.reduce((sum, queue) => sum + (queue.waiting ?? 0), 0)
+  ask({
+    title: queues.length === 1 ? t('Pause a queue') : t('Pause queues'),
+    object: queues.length === 1 ? first.name : `${tn('{count} queue', '{count} queues', queues.length)}: ${queues.map((queue) => queue.name).join(', ')}`,
+    effect: queues.length === 1
+      ? tn('{count} run waits in it and is not started until it goes on; running ones finish.', '{count} runs wait in it and are not started until it goes on; running ones finish.', waiting)
+      : tn('{count} run waits in them and is not started until they go on; running ones finish.', '{count} runs wait in them and are not started until they go on; running ones finish.', waiting),
+    verb: t('Pause'),
+    act: async (reason) => {
+      for (const queue of queues) await call('POST /queues/{queue}/pause', { path: { queue: queue.name }, body: { reason: reason ?? null }, reason })
+      tellUndo(queues.length === 1 ? t('{name} is paused', { name: first.name }) : tn('{count} queue is paused', '{count} queues are paused', queues.length), async () => {
+        for (const queue of queues) await call('POST /queues/{queue}/resume', { path: { queue: queue.name } })
+        await refresh()
+      })
+      await refresh()
+    },
+  })
+}
+
+async function resume(queues: Queue[], refresh: () => Promise<unknown>): Promise<void> {
+  const [first] = queues
+  if (!first) {
+    tell(t('None of them is paused'))
+    return
+  }
+  try {
+    for (const queue of queues) await call('POST /queues/{queue}/resume', { path: { queue: queue.name } })
+    tellUndo(queues.length === 1 ? t('{name} goes on', { name: first.name }) : tn('{count} queue goes on', '{count} queues go on', queues.length), async () => {
+      for (const queue of queues) await call('POST /queues/{queue}/pause', { path: { queue: queue.name }, body: { reason: queue.paused_reason ?? null } })
+      await refresh()
+    })
+  } catch (failure) {
+    tellFailure(failure)
+  }
+  await refresh()
 }
 
 /** What came in as bars, what left as a line; said in words, too. */
@@ -181,32 +217,39 @@ function Handlers({ names }: { names: string[] }) {
   )
 }
 
-function WorkerTable({ rows }: { rows: NodeView[] }) {
+function WorkerTable({ rows, error }: { rows: NodeView[] | undefined; error: unknown }) {
   const now = useNow()
+  const columns: ColumnDef<NodeView>[] = [
+    { id: 'name', header: () => t('Worker'), cell: ({ row: { original: node } }) => <><strong>{node.name}</strong>{node.app && <div className="quiet">{node.app}</div>}</>, meta: { sort: 'name', value: (node) => node.name } },
+    { id: 'state', header: () => t('State'), cell: ({ row: { original: node } }) => <Status status={node.state} />, meta: { sort: 'state', value: (node) => node.state } },
+    { id: 'slots', header: () => t('Slots'), cell: ({ row: { original: node } }) => <Slots node={node} />, meta: { sort: 'slots', value: (node) => (node.capacity ? (node.running ?? 0) / node.capacity : 0) } },
+    { id: 'heartbeat', header: () => t('Heartbeat'), cell: ({ row: { original: node } }) => <span className={(now.getTime() - new Date(node.heartbeat_at).getTime()) / 1000 > 30 ? 'bad' : ''}><Time at={node.heartbeat_at} /></span>, meta: { sort: 'heartbeat', value: (node) => node.heartbeat_at } },
+    { id: 'lag', header: () => t('Lag'), cell: ({ row: { original: node } }) => <span className={(node.lag_ms ?? 0) > SLOW_MS ? 'warn' : ''}>{node.lag_ms == null ? '–' : duration(node.lag_ms / 1000)}</span>, meta: { align: 'right', hide: 'sm', sort: 'lag', value: (node) => node.lag_ms } },
+    { id: 'version', header: () => t('Version'), cell: ({ row: { original: node } }) => node.version, meta: { hide: 'sm', sort: 'version', value: (node) => node.version } },
+    { id: 'queues', header: () => t('Queues'), cell: ({ row: { original: node } }) => queuesOf(node), meta: { hide: 'md' } },
+    { id: 'handlers', header: () => t('Handlers'), cell: ({ row: { original: node } }) => <Handlers names={node.handlers ?? []} />, meta: { hide: 'md' } },
+  ]
   return (
-    <div className={classes.scroll}>
-      <table className={classes.table}>
-        <thead>
-          <tr><th scope="col">{t('Worker')}</th><th scope="col">{t('State')}</th><th scope="col">{t('Slots')}</th><th scope="col">{t('Heartbeat')}</th><th scope="col" data-right>{t('Lag')}</th><th scope="col">{t('Version')}</th><th scope="col">{t('Queues')}</th><th scope="col">{t('Handlers')}</th></tr>
-        </thead>
-        <tbody>
-          {rows.map((node) => {
-            const [running, capacity] = [node.running ?? 0, node.capacity ?? 0]
-            return (
-              <tr key={node.node_id}>
-                <td><strong>{node.name}</strong>{node.app && <div className="quiet">{node.app}</div>}</td>
-                <td><Status status={node.state} /></td>
-                <td><div className={classes.slots}><Progress value={capacity ? (running / capacity) * 100 : 0} w={90} color={capacity && running / capacity > 0.9 ? 'var(--warn-mark)' : 'var(--accent)'} aria-label={t('{running} of {capacity} slots', { running, capacity })} /><span className="num">{number(running)}<span className="quiet"> / {number(capacity)}</span></span></div></td>
-                <td><span className={(now.getTime() - new Date(node.heartbeat_at).getTime()) / 1000 > 30 ? 'bad' : ''}><Time at={node.heartbeat_at} /></span></td>
-                <td data-right className={(node.lag_ms ?? 0) > SLOW_MS ? 'warn' : ''}>{node.lag_ms == null ? '–' : duration(node.lag_ms / 1000)}</td>
-                <td>{node.version}</td>
-                <td>{node.queues?.length && !node.queues.includes('*') ? node.queues.join(', ') : t('all')}</td>
-                <td><Handlers names={node.handlers ?? []} /></td>
-              </tr>
-            )
-          })}
-        </tbody>
-      </table>
-    </div>
+    <DataTable<NodeView>
+      name="workers"
+      label={t('Workers')}
+      title={t('Workers')}
+      columns={columns}
+      whole={{ rows, error, text: (node) => [node.name, node.app, node.version, node.state, queuesOf(node), ...(node.handlers ?? [])].join(' ') }}
+      keyOf={(node) => String(node.node_id)}
+      sortName="worker_sort"
+      searchName="worker"
+      filters={[{ name: 'worker', label: t('Name, queue or handler'), kind: 'text' }]}
+      empty={<Empty title={t('No worker is running')} command="sexton up --roles worker">{t('Runs wait until a worker that knows their handler joins.')}</Empty>}
+    />
   )
+}
+
+function queuesOf(node: NodeView): string {
+  return node.queues?.length && !node.queues.includes('*') ? node.queues.join(', ') : t('all')
+}
+
+function Slots({ node }: { node: NodeView }) {
+  const [running, capacity] = [node.running ?? 0, node.capacity ?? 0]
+  return <div className={classes.slots}><Progress value={capacity ? (running / capacity) * 100 : 0} w={90} color={capacity && running / capacity > 0.9 ? 'var(--warn-mark)' : 'var(--accent)'} aria-label={t('{running} of {capacity} slots', { running, capacity })} /><span className="num">{number(running)}<span className="quiet"> / {number(capacity)}</span></span></div>
 }
