@@ -59,7 +59,11 @@ class Pair:
         return done.stdout.strip()
 
     def kill_replica(self) -> None:
-        """As if its machine had gone; `replica.start()` brings it back at the same address."""
+        """As if its machine had gone; `replica.start()` brings it back at the same address, with all that is
+        committed by now: it begins where it was at its last checkpoint, which may be before any table."""
+        self.run(self.primary, "checkpoint")
+        self._wait_for_replay()
+        self.run(self.replica, "checkpoint")
         self.end(self.replica, signal.SIGQUIT)
 
     def end(self, server: PrivateServer, how: signal.Signals) -> None:
@@ -71,11 +75,14 @@ class Pair:
 
     def cut_replica_off(self) -> None:
         """What is committed from now on does not reach it. It has all that was committed before."""
-        reached = self.run(self.primary, "select pg_current_wal_lsn()")
-        self._wait_for(self.replica, f"select pg_last_wal_replay_lsn() >= '{reached}'")
+        self._wait_for_replay()
         self.run(self.replica, "alter system set primary_conninfo = ''")
         self.run(self.replica, "select pg_reload_conf()")
         self._wait_for(self.replica, "select not exists (select from pg_stat_wal_receiver)")
+
+    def _wait_for_replay(self) -> None:
+        reached = self.run(self.primary, "select pg_current_wal_lsn()")
+        self._wait_for(self.replica, f"select pg_last_wal_replay_lsn() >= '{reached}'")
 
     def _wait_for(self, server: PrivateServer, statement: str) -> None:
         while self.run(server, statement) != "t":
