@@ -16,7 +16,7 @@ WORKERS ?= $(shell expr 2 '*' $$(getconf _NPROCESSORS_ONLN))
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help install up test compile test-servers search chaos docs console console-types screenshots check format bench bench-engines lock clean
+.PHONY: help install up test compile lint test-servers search chaos docs console console-types screenshots check format bench bench-engines lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' Makefile | expand -t 16
@@ -54,7 +54,7 @@ up: $(READY) ## start Sexton on this machine
 	@$(BIN)/sexton up
 
 test: $(STAMP) ## check, then all tests
-	@$(MAKE) --no-print-directory -j 2 check compile
+	@$(MAKE) --no-print-directory -j 2 lint compile
 	$(BIN)/python -m tests.second_try -n $(WORKERS) --dist worksteal
 
 # Read every test once, beside the check of the types: else each worker compiles all of them for itself.
@@ -83,11 +83,13 @@ screenshots: $(STAMP) ## pictures of the console in docs/images, of a running `s
 docs: $(STAMP) ## write docs/python.md from the docstrings
 	$(BIN)/python -m tests.python_reference
 
-check: $(STAMP) ## format, lint, types and import rules
+check: lint ## format, lint, types and import rules
+	$(BIN)/python -m pytest -q -p no:cacheprovider tests/test_imports.py
+
+lint: $(STAMP)
 	$(BIN)/python -m ruff format --check $(SOURCES)
 	$(BIN)/python -m ruff check $(SOURCES)
 	$(BIN)/python -m mypy $(SOURCES)
-	$(BIN)/python -m pytest -q -p no:cacheprovider tests/test_imports.py
 
 format: $(STAMP) ## rewrite the sources in the house format
 	$(BIN)/python -m ruff format $(SOURCES)
