@@ -5,13 +5,13 @@ hundreds of nodes. A forked one differs from one that was started only in its pa
 session, an environment, a working directory and open files of its own, and it is killed, stopped and limited
 as any other. It goes on as `python -m sexton` would, and ends as that ends.
 
-What is set before Python runs cannot be given to it: start a program for another interpreter or its path, and
-for crash points, which are read when their module is imported.
+What is set before Python runs cannot be given to it: start a program for another interpreter or its path.
 
     python -m tests.faults.fork_server SOCKET
 
 Each connection to the socket is one process: a line of JSON says what to run, a line with the process id
-comes back, and the exit code once it has ended. The end of the standard input is the end of the server.
+comes back, and the exit code once it has ended. With the line may come three descriptors, for its standard
+input, output and error. The end of the standard input is the end of the server.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ from pathlib import Path
 from typing import Any
 
 from sexton.api.application import WATCHED, load_late_modules, routes
+from sexton.cli import COMMANDS, GROUPS
 from sexton.config import Settings
+from sexton.engine import crash
 
 # What a node imports when it is started, or when its first run comes.
 PRELOADED = (
@@ -48,6 +50,25 @@ PRELOADED = (
     "sexton.app",
     "sexton.postgres.replica",
 )
+
+COMMAND = """\
+#!{python} -IS
+import json, os, signal, socket, sys
+
+connection = socket.socket(socket.AF_UNIX)
+connection.connect({socket!r})
+asked = dict(arguments=sys.argv[1:], cwd=os.getcwd(), environment=dict(os.environ))
+socket.send_fds(connection, [json.dumps(asked).encode() + b"\\n"], [0, 1, 2])
+lines = connection.makefile()
+pid = int(lines.readline())
+for number in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(number, lambda number, _: os.kill(pid, number))
+code = int(lines.readline())
+if code < 0:
+    signal.signal(-code, signal.SIG_DFL)
+    os.kill(os.getpid(), -code)
+sys.exit(code)
+"""
 
 
 class Forked:
@@ -89,6 +110,13 @@ class ForkServer:
         }
         writer.write(json.dumps(asked).encode() + b"\n")
         return Forked(int(await reader.readline()), reader, writer)
+
+    def write_command(self, directory: Path) -> None:
+        """A program `sexton` for the PATH of a shell: what it is asked, a forked process does."""
+        directory.mkdir(exist_ok=True)
+        program = directory / "sexton"
+        program.write_text(COMMAND.format(python=sys.executable, socket=str(self._path)), encoding="utf-8")
+        program.chmod(0o755)
 
 
 @contextmanager
@@ -137,13 +165,17 @@ class _Server:
     def _fork(self) -> dict[str, Any] | None:
         """What was asked for, in the new process; None in the old one."""
         connection, _ = self._listener.accept()
-        with connection.makefile("rb") as lines:
-            asked: dict[str, Any] = json.loads(lines.readline())
+        line, descriptors, _, _ = socket.recv_fds(connection, 1 << 20, 3)
+        while not line.endswith(b"\n"):
+            line += connection.recv(1 << 20)
+        asked: dict[str, Any] = {**json.loads(line), "descriptors": descriptors}
         pid = os.fork()
         if not pid:
             self._close()
             connection.close()
             return asked
+        for each in descriptors:
+            os.close(each)
         descriptor = os.pidfd_open(pid)
         self._forked[descriptor] = pid, connection
         self._selector.register(descriptor, selectors.EVENT_READ)
@@ -172,11 +204,17 @@ def _become(asked: Mapping[str, Any]) -> None:
     os.chdir(asked["cwd"])
     os.environ.clear()
     os.environ.update(asked["environment"])
-    null, output = os.open(os.devnull, os.O_RDONLY), os.open(asked["output"], os.O_WRONLY | os.O_CREAT)
-    for descriptor, place in ((null, 0), (output, 1), (output, 2)):
+    importlib.reload(crash)  # which reads its variable when it is imported
+    given = asked["descriptors"]
+    if not given:
+        output = os.open(asked["output"], os.O_WRONLY | os.O_CREAT)
+        given = os.open(os.devnull, os.O_RDONLY), output, os.dup(output)
+    for place, descriptor in enumerate(given):
         os.dup2(descriptor, place)
-    os.close(null)
-    os.close(output)
+        os.close(descriptor)
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", 1, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.argv[1:] = asked["arguments"]
     runpy.run_module("sexton", run_name="__main__", alter_sys=True)
@@ -185,7 +223,8 @@ def _become(asked: Mapping[str, Any]) -> None:
 def main(arguments: Sequence[str]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for pytest, which ends us
     server = _Server(arguments[0])
-    for name in PRELOADED:
+    commands = (*COMMANDS.values(), *(each for group in GROUPS.values() for each in group.commands.values()))
+    for name in (*PRELOADED, *(f"sexton.cli.{each.path.partition(':')[0]}" for each in commands)):
         importlib.import_module(name)
     for only in (None, WATCHED):
         routes(only)

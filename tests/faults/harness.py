@@ -12,7 +12,6 @@ import os
 import random
 import signal
 import socket
-import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -156,16 +155,14 @@ class Cluster:
             handlers.VARIABLE: str(self._lines),
             **self.variables,
         }
-        program = self.program
         if crash_at is not None:
             environment[crash.VARIABLE] = crash_at
-            program = [sys.executable, "-m", "sexton"]
         log = self._logs / f"{len(self.members)}-{command[-1]}.log"
         process: Process
-        if program is None:
+        if self.program is None:
             process = await self.fork_server.run(*command, cwd=ROOT, environment=environment, output=log)
         else:
-            process = await _start(*program, *command, environment=environment, output=log)
+            process = await _start(*self.program, *command, environment=environment, output=log)
         member = Member(process, command[-1], proxies, log, port)
         self.members.append(member)
         return member
