@@ -52,15 +52,17 @@ class Mismatch(AssertionError):
 class Server:
     """`sexton up` in a directory of its own, with the files that the pages show."""
 
-    def __init__(self, directory: Path, process: subprocess.Popen[str], url: str) -> None:
+    def __init__(
+        self, directory: Path, process: subprocess.Popen[str], url: str, programs: Path | None
+    ) -> None:
         self.directory = directory
         self.process = process
         self.url = url
         self.client = Client(url)
-        bin_ = Path(sys.executable).parent
+        places = [*filter(None, [programs]), Path(sys.executable).parent, directory / "bin"]
         self.environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith("SEXTON_")},
-            "PATH": f"{bin_}{os.pathsep}{directory / 'bin'}{os.pathsep}{os.environ['PATH']}",
+            "PATH": os.pathsep.join([*map(str, places), os.environ["PATH"]]),
             "SEXTON_URL": url,
             "SEXTON_DATA": str(directory / "data"),
             "COLUMNS": "100",
@@ -112,9 +114,14 @@ class Server:
 
 @contextmanager
 def running_server(
-    directory: Path, files: dict[str, str], app: str | None, program: Sequence[str] = ("-m", "sexton")
+    directory: Path,
+    files: dict[str, str],
+    app: str | None,
+    program: Sequence[str] = ("-m", "sexton"),
+    programs: Path | None = None,
 ) -> Iterator[Server]:
-    """`sexton up` with an application; `program` is what to give to Python instead of the command."""
+    """`sexton up` with an application; `program` is what to give to Python instead of the command. Commands
+    are looked for in `programs` first."""
     for name, text in files.items():
         (directory / name).write_text(text, encoding="utf-8")
     if shutil.which("curl") is None:
@@ -136,7 +143,7 @@ def running_server(
     server = None
     try:
         assert process.stdout is not None
-        server = Server(directory, process, _address(process.stdout))
+        server = Server(directory, process, _address(process.stdout), programs)
         _until_led(server)
         yield server
     finally:

@@ -108,8 +108,9 @@ def commands_of(block: str) -> Iterator[tuple[str, str]]:
     yield command, output
 
 
-def run_commands(block: str) -> None:
-    here = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "COLUMNS": "80"}
+def run_commands(block: str, programs: Path | None = None) -> None:
+    places = [*filter(None, [programs]), Path(sys.executable).parent, os.environ["PATH"]]
+    here = {"PATH": os.pathsep.join(map(str, places)), "COLUMNS": "80"}
     for command, shown in commands_of(block):
         done = subprocess.run(
             ["/bin/sh", "-c", command],
@@ -164,14 +165,15 @@ PROGRAMS = [block for block in ALL_BLOCKS if block.file and "app.run()" in block
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(tmp_path_factory: pytest.TempPathFactory, programs: Path) -> Iterator[Server]:
     """`sexton up` with the application of the quickstart."""
     files = {
         block.file: block.text
         for block in ALL_BLOCKS
         if block.file and block.language == "python" and block.page.name not in ("README.md", *ELSEWHERE)
     }
-    with running_server(tmp_path_factory.mktemp("docs"), files, "reports:app") as server:
+    directory = tmp_path_factory.mktemp("docs")
+    with running_server(directory, files, "reports:app", programs=programs) as server:
         yield server
 
 
@@ -208,8 +210,8 @@ async def _seed_notifications(app: Any) -> None:
 
 
 @pytest.mark.parametrize("block", CONSOLE_BLOCKS, ids=lambda block: block.name)
-def test_command_line_examples(block: Block) -> None:
-    run_commands(block.text)
+def test_command_line_examples(block: Block, programs: Path) -> None:
+    run_commands(block.text, programs)
 
 
 @pytest.mark.parametrize("page", LIVE_PAGES, ids=lambda page: page.name)

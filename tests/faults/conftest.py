@@ -10,7 +10,6 @@ import asyncpg
 import pytest
 import pytest_asyncio
 
-from tests.faults.fork_server import ForkServer, fork_server
 from tests.faults.proxy import Proxy
 from tests.faults.servers import Server
 
@@ -21,12 +20,6 @@ def fault_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     asyncio.run(_start(server))
     yield server
     asyncio.run(server.stop())
-
-
-@pytest.fixture(scope="session")
-def forking() -> Iterator[ForkServer]:
-    with fork_server() as server:
-        yield server
 
 
 @pytest_asyncio.fixture

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from functools import partial
 from pathlib import Path
 
@@ -53,6 +55,24 @@ async def test_it_is_a_process_of_its_own(forking: ForkServer, tmp_path: Path) -
             node.send_signal(signal.SIGKILL)
         ends = [await node.wait() for node in nodes]
     assert ends == [-signal.SIGKILL, 0]
+
+
+def test_a_shell_finds_it_as_a_command(programs: Path, tmp_path: Path) -> None:
+    def run(line: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["/bin/sh", "-c", line],
+            cwd=tmp_path,
+            env={"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "NO_COLOR": "1"},
+            capture_output=True,
+            encoding="utf-8",
+        )
+
+    assert run("sexton --version").stdout == f"{__version__}\n"
+    line = "next '0 9 * * 1' --after 2027-01-01T00:00Z | head -n 2"
+    assert run(f"sexton {line}").stdout == run(f"{sys.executable} -m sexton {line}").stdout != ""
+    refused = run("sexton next 'every fortnight'")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "every fortnight" in refused.stderr
 
 
 def _waits(place: Path) -> bool:

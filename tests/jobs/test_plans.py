@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import asyncpg
 import pytest
+import pytest_asyncio
 
 from sexton.jobs.filter import JobFilter
 from sexton.jobs.read import list_jobs
@@ -63,10 +67,24 @@ async def ways(
     return await read(database, statement, settings, table=table, limit=limit, **given)
 
 
-async def fill(database: Database) -> None:
-    async with database.connection() as connection:
+@pytest.fixture(scope="module")
+def filled_url(module_database_url: str) -> str:
+    async def fill() -> None:
+        connection = await asyncpg.connect(module_database_url)
         await connection.execute(FILL, MANY, FEW)
         await connection.execute("analyze sexton.jobs")
+        await connection.close()
+
+    asyncio.run(fill())
+    return module_database_url
+
+
+@pytest_asyncio.fixture
+async def database(filled_url: str) -> AsyncIterator[Database]:
+    """One with many jobs."""
+    database = await Database.open(filled_url, size=1)
+    yield database
+    await database.close()
 
 
 @pytest.mark.parametrize(
@@ -88,7 +106,6 @@ async def fill(database: Database) -> None:
     ids=str,
 )
 async def test_what_is_rare_is_found_by_an_index(database: Database, filters: dict[str, Any]) -> None:
-    await fill(database)
     assert sum((await ways(database, **filters)).values()) <= FEW + 2, filters
 
 
@@ -109,14 +126,12 @@ async def test_what_is_rare_is_found_by_an_index(database: Database, filters: di
 async def test_a_page_of_what_is_common_reads_little_more_than_the_page(
     database: Database, filters: dict[str, Any]
 ) -> None:
-    await fill(database)
     found = await ways(database, limit=21, **filters)
     assert sum(found.values()) <= 100, found
 
 
 async def test_the_many_are_not_counted_by_their_names(database: Database) -> None:
     """What the statement is given agrees with what people ask for."""
-    await fill(database)
     page = await list_jobs(Context(database), JobFilter(name="rare_*"), limit=FEW)
     assert [job.name for job in page.items] == [f"rare_{MANY - FEW + n}" for n in range(1, FEW + 1)]
     assert page.cursor is None
@@ -130,7 +145,6 @@ async def test_the_many_are_not_counted_by_their_names(database: Database) -> No
 async def test_what_is_rare_is_found_by_an_index_to_be_acted_on(
     database: Database, filters: dict[str, Any]
 ) -> None:
-    await fill(database)
     locked = await ways(database, 1000, "jobs/lock_chosen", through=None, **filters)
     assert sum(locked.values()) <= FEW + 2, locked
     for given in ({"through": None}, {"through": MANY * 2}):
@@ -145,7 +159,6 @@ async def test_what_is_rare_is_found_by_an_index_to_be_acted_on(
 
 
 async def test_a_chunk_of_many_jobs_reads_little_more_than_the_chunk(database: Database) -> None:
-    await fill(database)
     for place in (0, MANY // 2):
         found = await ways(database, 20, "jobs/lock_chosen", kind="http", after=place, through=None)
         assert sum(found.values()) <= 100, found
@@ -192,7 +205,7 @@ async def value(database: Database, statement: str) -> Any:
 
 async def fill_timers(database: Database, *, herd: bool) -> None:
     """A timer for each job, all due at one instant or a second after the one before."""
-    await fill(database)
     async with database.connection() as connection:
+        await connection.execute("truncate sexton.timers")
         await connection.execute(TIMERS, DUE, 0 if herd else 1)
         await connection.execute("analyze sexton.timers")
