@@ -14,6 +14,8 @@ from sexton.runs.activity import KEEP_DAYS, LATE
 from sexton.runs.filter import RunFilter
 from sexton.runs.reach import reach
 
+# With filters, so many that have ended are counted: each has to be read, and its job.
+MOST_COUNTED = 3_000
 # A filter without an index is looked for so far back, unless it is said from when on.
 SEARCHED = timedelta(days=1)
 START = timedelta(days=KEEP_DAYS)
@@ -34,7 +36,10 @@ class RunCounts(msgspec.Struct, frozen=True, kw_only=True):
     skipped: Annotated[int, about("Occurrences that were skipped.")] = 0
     since: Annotated[datetime, about("From when on what has ended is counted.")]
     estimated: Annotated[
-        bool, about("True if there may be more: with filters, live and ended ones are counted up to 10,000.")
+        bool,
+        about(
+            "True if there may be more: live ones are counted to 10,000, ended ones with filters to 3,000."
+        ),
     ] = False
 
     def total(self, chosen: RunFilter) -> Total:
@@ -49,9 +54,13 @@ async def count_runs(context: Context, chosen: RunFilter) -> RunCounts:
     now = await context.time()
     since = chosen.since or now - (SEARCHED if chosen.searching else START)
     until = chosen.until or now + timedelta(days=1)
-    shared = {**chosen.parameters(context.namespace), "job_id": chosen.job, "limit": MOST_EXACT + 1}
+    shared = {**chosen.parameters(context.namespace), "job_id": chosen.job}
     async with context.planned_anew():
-        live = [] if chosen.until else await context.fetch("reading/count_live_choice", states=None, **shared)
+        live = (
+            []
+            if chosen.until
+            else await context.fetch("reading/count_live_choice", states=None, limit=MOST_EXACT + 1, **shared)
+        )
         exact = True
         if chosen.plain:
             minute = since.replace(second=0, microsecond=0)
@@ -64,17 +73,18 @@ async def count_runs(context: Context, chosen: RunFilter) -> RunCounts:
             )
         else:
             if chosen.searching and chosen.job is None and not chosen.unusual:
-                earliest, since = since, await reach(context, chosen, since, min(now, until), MOST_EXACT)
+                earliest, since = since, await reach(context, chosen, since, min(now, until), MOST_COUNTED)
                 exact = since == earliest
             ended = await context.fetch(
                 "reading/count_ended_choice",
                 statuses=["success", "dead", "cancelled", "expired", "skipped"],
                 first=since,
                 last=until,
+                limit=MOST_COUNTED + 1,
                 unusual=chosen.unusual and (chosen.error is not None or chosen.triggers is not None),
                 **shared,
             )
-            exact = exact and sum(row["runs"] for row in ended) <= MOST_EXACT
+            exact = exact and sum(row["runs"] for row in ended) <= MOST_COUNTED
     counts = {row["status"]: row["runs"] for row in [*live, *ended]}
     exact = exact and sum(row["runs"] for row in live) <= MOST_EXACT
     return RunCounts(since=since, estimated=not exact, **counts)

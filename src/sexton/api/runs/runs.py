@@ -67,8 +67,8 @@ async def list_runs(call: Call) -> Answer:
     routes.COUNT_RUNS, shared=True, lists=True, answer=RunCounts, errors=(404, 422), answer_example=COUNTS
 )
 async def count_runs(call: Call) -> Answer:
-    """By status, for the same filters as the list; `status` leaves nothing out. Live runs, and what has ended
-    with other filters than `since` and `until`, are counted up to 10,000."""
+    """By status, for the same filters as the list; `status` leaves nothing out. Live runs are counted up to
+    10,000, what has ended with other filters than `since` and `until` up to 3,000."""
     return Answer(await counting.count_runs(call.reading, await filter_of(call, call.query(RunChoice))))
 
 

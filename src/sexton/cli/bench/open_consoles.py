@@ -1,7 +1,7 @@
 """Open consoles: what they cost the process that serves them.
 
 Each follows the feed as the console does, and asks again what a change makes old: at most every two seconds,
-as `console/src/api/live.ts` has it. Meanwhile runs end all the time, and now and then a job is changed.
+or five, as `console/src/api/live.ts` has it. Meanwhile runs end all the time, and now and then a job is changed.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ RUNS_PER_SECOND = 20
 # A job is changed so often.
 CHANGE_SECONDS = 10.0
 REST_SECONDS = 2.0
+# What is dear to work out is asked again less often.
+LONG_REST_SECONDS = {"/runs/counts": 5.0}
 READY_SECONDS = 120.0
 # Which pages they are at, and by which changes what they show gets old. The overview itself is an event.
 PAGES: dict[str, dict[str, str]] = {
@@ -87,7 +89,8 @@ class Follower:
 
     async def _again(self, path: str) -> None:
         await clock.sleep(max(0.0, self._due.get(path, 0.0) - clock.monotonic()))
-        self._due[path] = clock.monotonic() + REST_SECONDS
+        rest = LONG_REST_SECONDS.get(path.partition("?")[0], REST_SECONDS)
+        self._due[path] = clock.monotonic() + rest
         self._waiting.discard(path)
         self.asked += 1
         self.bytes += await _ask(self.server.port, path)
