@@ -1,7 +1,8 @@
 """Open consoles: what they cost the process that serves them.
 
 Each follows the feed as the console does, and asks again what a change makes old: at most every two seconds,
-or five, as `console/src/api/live.ts` has it. Meanwhile runs end all the time, and now and then a job is changed.
+or five, as `console/src/api/live.ts` has it. Meanwhile runs end all the time, and now and then a job is
+changed.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
+import aiohttp
 import msgspec
 
 from sexton import clock
@@ -63,52 +65,41 @@ class Follower:
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def follow(self) -> None:
-        reader, writer = await asyncio.open_connection("127.0.0.1", self.server.port)
-        try:
-            writer.write(_request(f"{API}/events", self.server.port))
-            name = b""
-            while line := await reader.readline():
-                self.bytes += len(line)
-                if line.startswith(b"event: "):
-                    name = line[7:].strip()
-                    self.heard += 1
-                elif line.startswith(b"data: ") and name == b"changed":
-                    self._change(msgspec.json.decode(line[6:]))
-        finally:
-            writer.close()
-            for task in self._tasks:
-                task.cancel()
+        # One for each console, which keeps its connections as a browser does.
+        async with aiohttp.ClientSession(self.server.url, timeout=aiohttp.ClientTimeout()) as client:
+            try:
+                async with client.get(f"{API}/events") as events:
+                    await self._hear(client, events.content)
+            finally:
+                for task in self._tasks:
+                    task.cancel()
 
-    def _change(self, change: dict[str, Any]) -> None:
+    async def _hear(self, client: aiohttp.ClientSession, events: aiohttp.StreamReader) -> None:
+        name = b""
+        while line := await events.readline():
+            self.bytes += len(line)
+            if line.startswith(b"event: "):
+                name = line[7:].strip()
+                self.heard += 1
+            elif line.startswith(b"data: ") and name == b"changed":
+                self._change(client, msgspec.json.decode(line[6:]))
+
+    def _change(self, client: aiohttp.ClientSession, change: dict[str, Any]) -> None:
         for path, kind in self.questions.items():
             if path not in self._waiting and kind in change["kinds"]:
                 self._waiting.add(path)
-                task = asyncio.create_task(self._again(path))
+                task = asyncio.create_task(self._again(client, path))
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
 
-    async def _again(self, path: str) -> None:
+    async def _again(self, client: aiohttp.ClientSession, path: str) -> None:
         await clock.sleep(max(0.0, self._due.get(path, 0.0) - clock.monotonic()))
         rest = LONG_REST_SECONDS.get(path.partition("?")[0], REST_SECONDS)
         self._due[path] = clock.monotonic() + rest
         self._waiting.discard(path)
         self.asked += 1
-        self.bytes += await _ask(self.server.port, path)
-
-
-def _request(path: str, port: int) -> bytes:
-    return b"GET %s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % (path.encode(), port)
-
-
-async def _ask(port: int, path: str) -> int:
-    """A browser keeps its connections; this one opens one for each request, which costs a little more."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    try:
-        shared = b"\r\nCache-Control: max-age=2\r\nConnection: close\r\n\r\n"
-        writer.write(_request(API + path, port).replace(b"\r\n\r\n", shared))
-        return len(await reader.read())
-    finally:
-        writer.close()
+        async with client.get(API + path, headers={"Cache-Control": "max-age=2"}) as answer:
+            self.bytes += len(await answer.read())
 
 
 async def follow(
