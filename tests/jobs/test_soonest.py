@@ -61,7 +61,7 @@ async def test_pages_follow_each_other_in_order(
     most_seen: int,
 ) -> None:
     await fill(database, mixed(rows))
-    for name, value in (("ROWS", rows), ("WALK", walk), ("MOST_SEEN", most_seen)):
+    for name, value in (("ROWS", rows), ("WALK", walk), ("MOST_SEEN", most_seen), ("MOST_SORTED", -1)):
         monkeypatch.setattr(module, name, value)
     async with database.connection() as connection:
         wanted = [row["job_id"] for row in await connection.fetch(database.sql(ALL), label)]
@@ -91,7 +91,13 @@ async def test_what_is_rare_is_sought_by_itself(database: Database, monkeypatch:
     monkeypatch.setattr(Database, "fetch", noted)
     monkeypatch.setattr(module, "ROWS", 40)
     monkeypatch.setattr(module, "MOST_SEEN", 80)
-    for label, sought in (("third", False), ("rare", True)):
+    for label, most_sorted, looked, sought in (
+        ("third", -1, True, False),
+        ("rare", -1, True, True),
+        ("rare", JOBS, False, True),
+    ):
         statements.clear()
+        monkeypatch.setattr(module, "MOST_SORTED", most_sorted)
         await list_jobs(Context(database), JobFilter(label=label), sort="next_run_at", limit=10)
+        assert ("jobs/list_soonest" in statements) == looked
         assert ("jobs/list_by_next_run" in statements) == sought

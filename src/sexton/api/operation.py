@@ -54,7 +54,7 @@ MOST_FIELDS = 10
 # What sends a person who opens a page to sign in.
 SIGNED_OUT = frozenset({"no_key", "bad_session", "other_user", "forwarded"})
 # While an answer is sent as it is read, its caller is looked at again so often.
-CHECK_SECONDS = 1.0
+CHECK_SECONDS = 2.0
 
 T = TypeVar("T")
 

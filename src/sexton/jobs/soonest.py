@@ -1,8 +1,8 @@
 """Jobs in the order in which they fire next.
 
 An index on the times of all timers would cost every firing more than these pages are worth. So a page is
-merged from what comes next in each shard, which firing needs an index for anyway; and if few of those are
-meant, the jobs that are meant are found first, and sorted.
+merged from what comes next in each shard, which firing needs an index for anyway; and if few jobs are meant,
+they are found first, and sorted.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 import asyncpg
 
 from sexton.postgres.database import LOCALLY_BY_KEY
+from sexton.postgres.estimate import expected
 from sexton.postgres.transaction import Context
 
 # Timers that one statement looks at: those that come first in the shards; and, where more than that are due
@@ -21,6 +22,8 @@ from sexton.postgres.transaction import Context
 ROWS = 5_000
 WALK = 1_000
 LONGEST_WALK = 64_000
+# If no more than these are expected, they are sorted at once.
+MOST_SORTED = 20_000
 # So many were seen, and a page was not filled: what is meant is rare.
 MOST_SEEN = 2 * ROWS
 TICK = timedelta(microseconds=1)
@@ -31,7 +34,10 @@ async def soonest(
 ) -> list[asyncpg.Record]:
     """The next jobs after this time (None: of those that are paused) and id: as many as `filters` has for a
     limit, if there are."""
-    found = await _from_timers(context, due_at, after, filters)
+    meant = {name: value for name, value in filters.items() if name != "limit"}
+    async with context.planned_anew():
+        few = await expected(context, "jobs/list_matching", **meant) <= MOST_SORTED
+    found = None if few else await _from_timers(context, due_at, after, filters)
     if found is None:
         async with context.planned_anew():
             found = await context.fetch("jobs/list_by_next_run", due_at=due_at, after=after, **filters)

@@ -31,6 +31,12 @@ async def total(context: Context, statement: str, **parameters: Any) -> Total:
         count: int = await context.open.fetchval(f"select count(*) from ({text}) as counted", *arguments)
         if count <= MOST_EXACT:
             return Total(count)
-        text, arguments = context.database.prepared(statement, most=None, **parameters)
-        plan = await context.open.fetchval(f"explain (format json) {text}", *arguments)
-    return Total(max(count, int(msgspec.json.decode(plan)[0]["Plan"]["Plan Rows"])), estimated=True)
+        return Total(max(count, await expected(context, statement, **parameters)), estimated=True)
+
+
+async def expected(context: Context, statement: str, **parameters: Any) -> int:
+    """How many rows the planner expects of a statement, which takes how many to look at as `most`. Where
+    statements are planned anew."""
+    text, arguments = context.database.prepared(statement, most=None, **parameters)
+    plan = await context.open.fetchval(f"explain (format json) {text}", *arguments)
+    return int(msgspec.json.decode(plan)[0]["Plan"]["Plan Rows"])

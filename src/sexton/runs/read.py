@@ -75,7 +75,8 @@ async def list_runs(
     room = limit + 1 - len(found)
     looked_to = None
     if room > 0 and chosen.ended:
-        rows, looked_to = await _ended_rows(context, chosen, place, room)
+        async with context.planned_anew():
+            rows, looked_to = await _ended_rows(context, chosen, place, room)
         found += [
             (encode_cursor(row["recorded_at"], row["run_id"] or 0, row["scheduled_at"]), _ended(row))
             for row in rows

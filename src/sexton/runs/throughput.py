@@ -69,14 +69,15 @@ async def read_throughput(context: Context, queue: str | None = None) -> Through
     """Of the queues of the namespace, or of one of them."""
     now = await context.time()
     since = now.replace(second=0, microsecond=0) - timedelta(minutes=MINUTES - 1)
-    rows = await context.fetch(
-        "activity/read_queues",
-        namespace=context.namespace,
-        queue=queue,
-        since=since,
-        until=now + MINUTE,
-        most=MOST_LIVE,
-    )
+    async with context.planned_anew():  # a plan for any time reads all jobs
+        rows = await context.fetch(
+            "activity/read_queues",
+            namespace=context.namespace,
+            queue=queue,
+            since=since,
+            until=now + MINUTE,
+            most=MOST_LIVE,
+        )
     found = Throughput(now, since)
     for row in rows:
         found.cut = row["cut"]

@@ -13,6 +13,7 @@ import hmac
 import logging
 import os
 import secrets
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import NoReturn
@@ -133,6 +134,7 @@ def bearer(header: str) -> str:
     return token.strip() if scheme.lower() == "bearer" else ""
 
 
+@cache
 def own_name() -> str:
     try:
         return getpass.getuser()

@@ -76,16 +76,17 @@ class RequestGuard:
         """Who calls. `tokened`: the operation asks for the token of a run itself, and needs no key; `open_`:
         it needs no credential at all. `form`: its body has the token of the session, see `check_csrf`. Sets
         in the request's state `session`, and `trusted`: whether the caller may see what is wrong inside."""
-        request.state.trusted, request.state.session = False, None
+        state = request.state  # made anew each time it is asked for
+        state.trusted, state.session = False, None
         if request.scope["path"] in HEALTH_PATHS:
-            request.state.trusted = await self._may_see(request)
+            state.trusted = await self._may_see(request)
             return ANYONE
         has_cookie = self.site.read_cookie(request, COOKIE) is not None
         self.site.check(request, named=self._owner is not None or has_cookie or open_)
         if tokened or open_:
             return ANYONE
         caller = await self._caller(request)
-        request.state.trusted = True
+        state.trusted = True
         if not form:
             self.check_csrf(request, request.headers.get(CSRF_HEADER.lower(), ""))
         return caller

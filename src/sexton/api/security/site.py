@@ -13,6 +13,7 @@ https.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -145,9 +146,11 @@ class Site:
 
 
 def is_forwarded(request: AnyRequest) -> bool:
-    return any(name in request.headers for name in FORWARDED)
+    headers = request.headers  # made anew each time it is asked for
+    return any(name in headers for name in FORWARDED)
 
 
+@lru_cache(maxsize=1024)
 def _is_here(host: str) -> bool:
     try:
         parts = urlsplit(f"//{host}")
@@ -168,6 +171,7 @@ def _own_page(request: AnyRequest) -> bool:
     return site in ("none", "same-origin") or followed
 
 
+@lru_cache(maxsize=1024)
 def _cookie_name(name: str, origin: str) -> str:
     """Browsers give cookies to every port of a host, so those of this machine have the port in the name."""
     if origin.startswith("https:"):
