@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 
 # Starts the server, says where, and lets go of it when its input ends.
 HOLDER = """
-import sys
+import signal, sys
 from pathlib import Path
 from sexton.postgres.server import private_server
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have started the tests without
 with private_server(Path(sys.argv[1])) as url:
     print(url, flush=True)
     sys.stdin.read()
