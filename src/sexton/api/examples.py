@@ -16,13 +16,6 @@ JOB_REQUEST: dict[str, Any] = {
     "timeout_seconds": 120,
 }
 
-WEBHOOK_REQUEST: dict[str, Any] = {
-    "name": "hello",
-    "schedule": "every 10s",
-    "target": {"http": {"url": "http://localhost:8000/hook"}},
-    "payload": {"n": 1},
-}
-
 JOB: dict[str, Any] = {
     "job_id": "j_4x",
     "status": "active",

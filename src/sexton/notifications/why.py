@@ -19,7 +19,6 @@ from sexton.postgres.transaction import Context, query
 from sexton.refusal import about
 
 MOST_EVENTS = 1000
-SUBMITTED = (MessageStatus.SENT, MessageStatus.DELIVERED, MessageStatus.BOUNCED)
 
 
 class WhyLine(msgspec.Struct, frozen=True, kw_only=True):

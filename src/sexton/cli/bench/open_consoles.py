@@ -24,7 +24,6 @@ from sexton.errors import Unavailable
 from sexton.postgres.transaction import Context
 from sexton.runs.activity import count_recorded
 
-WATCHED_SECONDS = 60.0
 RUNS_PER_SECOND = 20
 # A job is changed so often.
 CHANGE_SECONDS = 10.0

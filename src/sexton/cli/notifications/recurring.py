@@ -11,7 +11,6 @@ from sexton.cli.output import Table, console, write
 from sexton.cli.remote import short_time, show_fields
 
 NAMES = {"recurrence_rule": "--rule", "recurrence_end": "--until", "user_id": "--to"}
-WITHOUT = ("template_vars", "is_active", "channel")
 
 
 @command(

@@ -21,8 +21,6 @@ MOST_CONDITIONS = 200
 MOST_VALUES = 1000
 EXAMPLE = '{"field": "country", "is": "DE"}'
 
-Scalar = str | int | float | bool
-
 
 def compile_filter(given: Any, field: str = "filter") -> str:
     """The jsonpath predicate of a filter, or `InvalidField`."""

@@ -35,7 +35,7 @@ async def resend_message(context: Context, ref: str) -> NotificationView:
         context, ref, number, AGAIN, "only messages that are unconfirmed or failed are sent again"
     )
     if row["campaign_id"] is not None:
-        locked = await _lock_campaign(context, row, ref)
+        locked = await _lock_campaign(context, row)
         await _resend(context, locked, number, [status.value for status in AGAIN])
     else:
         now = await context.time()
@@ -107,7 +107,7 @@ async def _find(
     return row
 
 
-async def _lock_campaign(context: Context, row: asyncpg.Record, ref: str) -> asyncpg.Record:
+async def _lock_campaign(context: Context, row: asyncpg.Record) -> asyncpg.Record:
     name = encode_id(CAMPAIGN, row["campaign_id"])
     locked = await campaign.lock(context, name)
     _refuse_over(locked, name)

@@ -20,12 +20,6 @@ def device_key(key: str, device: Mapping[str, Any]) -> str:
     return f"{key}.{sha256(text).hexdigest()[:12]}"
 
 
-def device_text(device: Mapping[str, Any]) -> str:
-    """A device in the words of a log: never its whole token."""
-    token = str(device.get("endpoint") or device.get("token") or "")
-    return f"{device.get('kind')} …{token[-6:]}"
-
-
 def join_devices(results: Sequence[SendResult]) -> tuple[int, str | None]:
     """Which of the results counts for the message, and what to say of the others."""
     places = sorted(range(len(results)), key=lambda place: ORDER.index(type(results[place])))

@@ -27,7 +27,7 @@ from sexton.connections.guard import Guard
 from sexton.connections.smtp import SmtpAddress
 from sexton.connections.tls import make_context
 from sexton.notifications.channels.base import Accepted, SendResult, Unclear
-from sexton.notifications.channels.bounce import enhanced_code, refusal
+from sexton.notifications.channels.bounce import refusal
 from sexton.notifications.channels.mime import dotted
 
 CONNECT_SECONDS = 15.0
@@ -342,9 +342,3 @@ async def _sign_in(client: aiosmtplib.SMTP, address: SmtpAddress) -> None:
     # A server that does not ask who we are needs no password: it says so when it refuses a message.
     if address.user is not None and client.supports_extension("auth"):
         await client.login(address.user, address.password or "")
-
-
-def accepted_id(text: str) -> str | None:
-    """What a server calls the message: `250 2.0.0 Ok: queued as 4F2A1`."""
-    words = text.split()
-    return words[-1] if "queued" in text and words and enhanced_code(text) else None

@@ -7,7 +7,7 @@ recipient's zone and language.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import lru_cache
@@ -347,8 +347,3 @@ def _optional(tree: nodes.Template) -> set[str]:
         if name.ctx == "load":
             used[name.name] = used.get(name.name, 0) + 1
     return asked | {name for name, count in guarded.items() if used.get(name, 0) <= count}
-
-
-def with_samples(names: Sequence[str]) -> dict[str, str]:
-    """Values for a preview where none are given: each stands for itself."""
-    return {name: f"[{name}]" for name in names}
