@@ -71,10 +71,10 @@ def about(text: str) -> msgspec.Meta:
     return msgspec.Meta(description=text)
 
 
-def not_found(kind: str, ref: object) -> NotFound:
-    """There is no such `kind` of thing."""
-    code, hint = THINGS[kind]
-    return NotFound(code, f"there is no {kind} {ref}", hint=hint)
+def not_found(kind: str, ref: object, *, hint: str | None = None) -> NotFound:
+    """There is no such `kind` of thing. `hint`: what to do, where the caller knows it."""
+    code, usual = THINGS[kind]
+    return NotFound(code, f"there is no {kind} {ref}", hint=hint or usual)
 
 
 # What msgspec raises for text that is not JSON; brackets in brackets in brackets are not, beyond a thousand.

@@ -14,7 +14,7 @@ from sexton.errors import InvalidField, ScheduleError
 from sexton.refusal import aware
 from sexton.schedules.once import read_time
 from sexton.schedules.wall import to_wall
-from sexton.schedules.zone import EPOCH, Zone, zone
+from sexton.schedules.zone import EPOCH, Zone, zone, zone_names
 
 MINUTE = timedelta(minutes=1)
 FOLDS, GAPS = ("first", "second"), ("after", "shift")
@@ -138,6 +138,11 @@ def local_of(at: datetime, place: Zone) -> datetime:
 def local_text(local: datetime) -> str:
     """A time on a wall clock as people write it: `2027-03-14 09:00:00`."""
     return local.replace(tzinfo=None).isoformat(" ", "seconds")
+
+
+def local_iso(at: datetime, timezone: str) -> str | None:
+    """With its offset: `2027-03-14T09:00:00+01:00`. None in a zone that the zone database has no more."""
+    return at.astimezone(zone(timezone).info).isoformat() if timezone in zone_names() else None
 
 
 def display(at: datetime, timezone: str) -> str:

@@ -15,6 +15,7 @@ from sexton.clock import iso
 from sexton.errors import InvalidField, SextonError
 from sexton.jobs.change import find
 from sexton.jobs.filter import JobFilter
+from sexton.jobs.moment import local_iso
 from sexton.jobs.planning import after_pause, move_of
 from sexton.jobs.soonest import soonest
 from sexton.jobs.stored import StoredJob, fields_of, target_of
@@ -34,7 +35,7 @@ from sexton.postgres.page import (
 from sexton.postgres.transaction import Context, query
 from sexton.refusal import not_found
 from sexton.schedules import Schedule
-from sexton.schedules.zone import zone, zone_names
+from sexton.schedules.zone import zone
 from sexton.security.placeholder import named_secrets
 from sexton.targets.base import Target
 from sexton.targets.handler import contested, is_shared, split_name
@@ -183,7 +184,8 @@ def show(row: Mapping[str, Any]) -> JobView:
             **_completion(row),
             "next_run_at": next_at,
             "moved_from": move.origin if move is not None and move.to == next_at and not move.skip else None,
-            "next_run_local": next_at and _local(next_at, row["timezone"]),
+            # None in a zone that is not there any more: the job's problem says so.
+            "next_run_local": next_at and local_iso(next_at, row["timezone"]),
             "last_run_at": max(runs, default=None),
             "problem": row["problem"] if row["status"] in (JobStatus.ACTIVE, JobStatus.PAUSED) else None,
         },
@@ -210,13 +212,6 @@ def _after_pause(row: Mapping[str, Any]) -> datetime | None:
         return after_pause(job.schedule, row["next_at"], job.jitter, row["paused_until"])
     except (SextonError, OverflowError):
         return None
-
-
-def _local(at: datetime, timezone: str) -> str | None:
-    """None in a zone that the zone database has no more: the job's problem says so."""
-    if timezone not in zone_names():
-        return None
-    return at.astimezone(zone(timezone).info).isoformat()
 
 
 def _problem_of(job: JobView, next_at: datetime) -> str | None:

@@ -24,6 +24,7 @@ from sexton import clock
 from sexton.errors import InvalidField, SextonError
 from sexton.jobs.clock_change import ClockChange, clock_changes
 from sexton.jobs.filter import JobFilter
+from sexton.jobs.moment import local_iso
 from sexton.model import encode_id
 from sexton.postgres.transaction import Context, query
 from sexton.refusal import about
@@ -39,7 +40,6 @@ from sexton.runs.planned_times import (
     work_out,
 )
 from sexton.schedules import Schedule
-from sexton.schedules.zone import zone, zone_names
 
 LONGEST_RANGE = timedelta(days=62)
 MOST_ENTRIES = 2000
@@ -254,7 +254,7 @@ def _ended(row: Record) -> AgendaEntry:
     return AgendaEntry(
         kind="job",
         at=at,
-        local=_local(at, row["timezone"]),
+        local=local_iso(at, row["timezone"]) or at.isoformat(),
         timezone=row["timezone"],
         title=row["name"],
         id=encode_id("j", row["job_id"]),
@@ -315,7 +315,7 @@ def _upcoming(row: Record, at: datetime, count: int) -> AgendaEntry:
     return AgendaEntry(
         kind="job",
         at=at,
-        local=_local(at, row["timezone"]),
+        local=local_iso(at, row["timezone"]) or at.isoformat(),
         timezone=row["timezone"],
         title=row["name"],
         id=encode_id("j", row["id"]),
@@ -326,9 +326,3 @@ def _upcoming(row: Record, at: datetime, count: int) -> AgendaEntry:
         count=count,
         schedule=row["schedule"],
     )
-
-
-def _local(at: datetime, timezone: str) -> str:
-    if timezone not in zone_names():
-        return at.isoformat()
-    return at.astimezone(zone(timezone).info).isoformat()

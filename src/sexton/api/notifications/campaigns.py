@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -25,7 +24,7 @@ from sexton.notifications.campaigns.progress import CampaignProgress
 from sexton.notifications.campaigns.spec import CampaignSpec, SegmentSpec
 from sexton.notifications.campaigns.view import CampaignCheck, CampaignView
 from sexton.notifications.model import CAMPAIGN
-from sexton.refusal import UNREADABLE, bad_json, check_text, not_found, refuse_nul
+from sexton.refusal import cells_of, check_text, decoded, not_found, refuse_nul
 from sexton.security.role import Role
 
 REQUEST: dict[str, Any] = {
@@ -300,11 +299,9 @@ async def _members(call: Call) -> AsyncIterator[list[Member]]:
         members: list[Member] = []
         for number, line in chunk:
             try:
-                read = msgspec.json.decode(line, type=_Line)
-            except msgspec.ValidationError as error:
-                raise _bad_line(number, str(error)) from None
-            except UNREADABLE as error:
-                raise _bad_line(number, bad_json(error).message) from None
+                read = decoded(line, _Line)
+            except InvalidField as error:
+                raise _bad_line(number, error.message) from None
             refuse_nul(read.vars, f"line {number}")
             members.append((_user(read.user_id, number), read.vars))
         yield members
@@ -316,9 +313,9 @@ async def _csv_members(call: Call) -> AsyncIterator[list[Member]]:
         members: list[Member] = []
         for number, line in chunk:
             try:
-                cells = next(csv.reader([line.decode("utf-8-sig").rstrip("\r\n")], strict=True))
-            except (UnicodeDecodeError, csv.Error, StopIteration) as error:
-                raise _bad_line(number, str(error) or "it is empty") from None
+                cells = cells_of(line)
+            except InvalidField as error:
+                raise _bad_line(number, error.message) from None
             if names is None:
                 names = [cell.strip() for cell in cells]
                 if "user_id" not in names:

@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from sexton.cli.bench.harness import SCHEMA, Ground
+from sexton.clock import iso
 from sexton.model import encode_id
 
 # What the frame asks before any page does.
@@ -18,6 +19,7 @@ ZONE = "UTC"
 # The filters that the counts of runs by state follow.
 COUNTED = frozenset({"job", "trigger", "queue", "since", "until"})
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+MS = "milliseconds"  # as browsers write instants
 PREVIEW = {"schedule": "0 * * * *", "timezone": ZONE, "gap": None, "fold": None, "jitter_seconds": 0}
 
 
@@ -143,7 +145,7 @@ def _job(of: Examples) -> Iterator[PageView]:
 
 
 def _runs(of: Examples) -> Iterator[PageView]:
-    hour, day = _text(of.now.replace(second=0, microsecond=0) - HOUR), _text(of.now - DAY)
+    hour, day = iso(of.now.replace(second=0, microsecond=0) - HOUR, MS), iso(of.now - DAY, MS)
     chosen: tuple[tuple[str, dict[str, str]], ...] = (
         ("", {}),
         ("dead", {"status": "dead"}),
@@ -214,7 +216,7 @@ def _calendars(of: Examples) -> Iterator[PageView]:
     weeks = -(-(next_month - month).days // 7)
     spans = {"day": (today, 1), "week": (monday, 7), "month": (month, 7 * weeks), "agenda": (today, 14)}
     for view, (start, days) in spans.items():
-        span = {"start": _text(start), "end": _text(start + DAY * days)}
+        span = {"start": iso(start, MS), "end": iso(start + DAY * days, MS)}
         kinds = {"timezone": ZONE, "kinds": "jobs,content,campaigns"}
         yield _view("calendar", view, f"/calendar?view={view}", f"/calendar?{urlencode({**span, **kinds})}")
         path = f"/content/calendar?{urlencode({**span, 'limit': 1000})}"
@@ -222,7 +224,7 @@ def _calendars(of: Examples) -> Iterator[PageView]:
 
 
 def _products(of: Examples) -> Iterator[PageView]:
-    start = urlencode({"start": _text(of.now - DAY * 14)})
+    start = urlencode({"start": iso(of.now - DAY * 14, MS)})
     board = [f"/content/schedules?status={status}&limit=50" for status in ("pending", "processing")] + [
         f"/content/schedules?status={status}&limit=200&{start}" for status in ("done", "failed", "skipped")
     ]
@@ -283,7 +285,3 @@ def _list(
     query = urlencode(chosen)
     asked = f"{path}?{urlencode({**always, **chosen})}"
     return _view(page, name, f"{address}{'?' if query else ''}{query}", asked)
-
-
-def _text(moment: datetime) -> str:
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from sexton.jobs.moment import local_iso
 from sexton.model import encode_id
 from sexton.notifications.campaigns.spec import WhenPast
 from sexton.notifications.campaigns.timing import EARLIEST, LATEST, due_in_zone
 from sexton.notifications.model import CAMPAIGN
 from sexton.postgres.transaction import Context, query
 from sexton.runs.agenda import AgendaEntry
-from sexton.schedules.zone import zone
 
 MOST_CAMPAIGNS = 500
 # Where it has not gone yet.
@@ -42,7 +42,7 @@ async def list_campaign_times(context: Context, start: datetime, end: datetime) 
             AgendaEntry(
                 kind="campaign",
                 at=at,
-                local=at.astimezone(zone(row["timezone"]).info).isoformat(),
+                local=local_iso(at, row["timezone"]) or at.isoformat(),
                 timezone=row["timezone"],
                 title=row["name"],
                 id=encode_id(CAMPAIGN, row["id"]),
