@@ -17,6 +17,7 @@ from sexton.content.spec import EntitySpec
 from sexton.errors import InvalidField
 from sexton.model import encode_id
 from sexton.postgres.page import LAST_CHARACTER, Page, decode_cursor, encode_cursor, make_page
+from sexton.postgres.row import from_row
 from sexton.postgres.transaction import Context, command, query
 from sexton.refusal import about, check_text, not_found, refuse_nul
 
@@ -169,12 +170,9 @@ async def _get_entity(context: Context, entity: Entity) -> tuple[EntityView, lis
         body=None if row is None or row["body"] is None else msgspec.json.decode(row["body"]),
         pending=await views(context, [each["id"] for each in planned]),
         history=[
-            EntityChange(
-                at=each["at"],
-                action=each["action"],
-                state_before=each["state_before"],
-                state_after=each["state_after"],
-                version=each["version"],
+            from_row(
+                EntityChange,
+                each,
                 by=each["actor"],
                 schedule_id=each["schedule_id"] and encode_id("c", each["schedule_id"]),
                 release_id=each["release_id"] and encode_id(RELEASE, each["release_id"]),

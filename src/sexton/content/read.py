@@ -24,6 +24,7 @@ from sexton.jobs.moment import display
 from sexton.jobs.stored import StoredJob
 from sexton.model import SkipReason, decode_id, encode_id
 from sexton.postgres.page import Number, Page, decode_cursor, encode_cursor, make_page
+from sexton.postgres.row import from_row
 from sexton.postgres.transaction import Context, query
 from sexton.refusal import about, not_found
 
@@ -147,39 +148,24 @@ def _show(row: asyncpg.Record) -> ScheduleView:
     if row["recurrence_rule"] is not None:
         at = next_times[0] if next_times else row["latest_at"] or at
     status, error = _status(row, bool(next_times))
-    return ScheduleView(
+    return from_row(
+        ScheduleView,
+        row,
         schedule_id=encode_id("c", row["id"]),
         content_id=f"{row['entity_type']}/{row['entity_id']}",
-        entity_type=row["entity_type"],
-        entity_id=row["entity_id"],
         title=row["entity_title"],
         action=Action(row["action"]),
         status=status,
         scheduled_at_utc=at,
-        timezone=row["timezone"],
         local_time_display=display(at, row["timezone"]),
-        recurrence_rule=row["recurrence_rule"],
         next_times=next_times,
         skipped_times=[time for time in row["skipped"] if row["timer_at"] and time >= row["timer_at"]],
-        version=row["version"],
-        adapter=row["adapter"],
         retry_count=max(0, (row["attempt"] or 1) - 1),
         max_retries=_option(row, "max_retries", 3),
-        catch_up_seconds=row["catch_up_seconds"],
         last_error=error,
-        note=row["note"],
-        created_by=row["created_by"],
-        created_at=row["created_at"],
-        executed_at=row["executed_at"],
-        needs_approval=row["needs_approval"],
-        approved_by=row["approved_by"],
-        approved_at=row["approved_at"],
-        cancelled_by=row["cancelled_by"],
-        cancelled_at=row["cancelled_at"],
         window_id=row["window_id"] and encode_id("c", row["window_id"]),
         release_id=row["release_id"] and encode_id(RELEASE, row["release_id"]),
         job_id=row["job_id"] and encode_id("j", row["job_id"]),
-        revision=row["revision"],
     )
 
 

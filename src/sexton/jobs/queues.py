@@ -18,6 +18,7 @@ from msgspec import UNSET
 from sexton.errors import InvalidField
 from sexton.jobs.spec import LimitChanges, Limits
 from sexton.model import LONGEST_QUEUE
+from sexton.postgres.row import from_row
 from sexton.postgres.transaction import Context, command
 from sexton.refusal import about, check_text, not_found
 
@@ -145,5 +146,4 @@ async def _queues(context: Context, name: str | None) -> list[QueueView]:
 
 def _view(row: Record) -> QueueView:
     warnings = [] if row["used"] else [f"no job has used the queue {row['name']} yet: check its name"]
-    fields = {name: row[name] for name in QueueView.__struct_fields__ if name in row}
-    return QueueView(**fields, paused=row["paused_at"] is not None, warnings=warnings)
+    return from_row(QueueView, row, paused=row["paused_at"] is not None, warnings=warnings)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 import asyncpg
 import msgspec
@@ -14,6 +14,7 @@ from sexton.notifications.filter import MessageFilter, MessageOrder, MessageSort
 from sexton.notifications.model import CAMPAIGN, MESSAGE, MessageStatus
 from sexton.postgres.estimate import MOST_EXACT, Total
 from sexton.postgres.page import Page, make_page
+from sexton.postgres.row import from_row
 from sexton.postgres.transaction import Context, query
 from sexton.refusal import about, not_found
 
@@ -159,8 +160,9 @@ def message_number(ref: str) -> int:
 
 def view_of(row: asyncpg.Record) -> NotificationView:
     local: datetime | None = row["local_time"]
-    shared: dict[str, Any] = {name: row[name] for name in _SAME}
-    return NotificationView(
+    return from_row(
+        NotificationView,
+        row,
         notification_id=encode_id(MESSAGE, row["id"]),
         status=MessageStatus(row["status"]),
         channel=row["channels"][min(row["channel_index"], len(row["channels"]) - 1)],
@@ -171,12 +173,4 @@ def view_of(row: asyncpg.Record) -> NotificationView:
         local_time_display=display(row["scheduled_at"], row["timezone"] or "UTC"),
         next_at=row["due_at"],
         campaign_id=None if row["campaign_id"] is None else encode_id(CAMPAIGN, row["campaign_id"]),
-        **shared,
     )
-
-
-_SAME = (
-    "user_id", "channels", "template_id", "template_version", "timezone", "expires_at", "urgency", "topic",
-    "hold_reason", "sent_at", "failure_reason", "retry_count", "max_retries", "retry_seconds", "provider",
-    "created_by", "created_at",
-)  # fmt: skip

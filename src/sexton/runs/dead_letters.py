@@ -16,6 +16,7 @@ from sexton.postgres.page import (
     encode_cursor,
     make_page,
 )
+from sexton.postgres.row import from_row
 from sexton.postgres.transaction import Context, query
 from sexton.refusal import not_found
 from sexton.runs.read import attempt_of, decoded, key_of
@@ -69,10 +70,10 @@ async def list_groups(context: Context, *, job: int | None = None, limit: int = 
         "reading/list_dead_hours", namespace=context.namespace, job_id=job, now=context.now
     ):
         hours.setdefault((row["error_group"], row["reason"]), [0] * HOURS)[row["hour"]] += row["letters"]
-    named = [name for name in DeadGroup.__struct_fields__ if name not in ("latest_run_id", "hours")]
     groups = [
-        DeadGroup(
-            **{name: row[name] for name in named},
+        from_row(
+            DeadGroup,
+            row,
             latest_run_id=encode_id("r", row["latest_run"]),
             hours=hours.get((row["error_group"], row["reason"]), [0] * HOURS),
         )
@@ -84,17 +85,12 @@ async def list_groups(context: Context, *, job: int | None = None, limit: int = 
 
 
 def _dead(row: Record) -> DeadLetter:
-    return DeadLetter(
+    return from_row(
+        DeadLetter,
+        row,
         run_id=encode_id("r", row["run_id"]),
         job_id=encode_id("j", row["job_id"]),
         parent_run=row["parent_run"] and encode_id("r", row["parent_run"]),
         idempotency_key=key_of(row),
         handler=row["handler"] or None,
-        **{
-            name: row[name]
-            for name in (
-                "job_name", "died_at", "reason", "error", "error_group", "scheduled_at", "trigger", "missed",
-                "attempt", "queue", "delivered_at", "delivery_error",
-            )
-        },
-    )  # fmt: skip
+    )

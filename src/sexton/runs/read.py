@@ -24,6 +24,7 @@ from sexton.postgres.page import (
     encode_cursor,
     make_page,
 )
+from sexton.postgres.row import from_row
 from sexton.postgres.transaction import Context, query
 from sexton.refusal import not_found
 from sexton.runs.filter import RunFilter
@@ -201,54 +202,38 @@ def _live(row: Record, payload: Any = None) -> RunView:
     started = row["claimed_at"] if row["attempt"] else None
     running = row["status"] == RunStatus.RUNNING
     under_way = running or row["status"] == RunStatus.WAITING
-    return RunView(
+    return from_row(
+        RunView,
+        row,
         run_id=encode_id("r", row["run_id"]),
         job_id=encode_id("j", row["job_id"]),
-        job_name=row["job_name"],
-        status=row["status"],
-        trigger=row["trigger"],
-        missed=row["missed"],
-        scheduled_at=row["scheduled_at"],
         started_at=started,
         late_seconds=_late(row["due_at"], started, row["fired_at"], row["attempt"]),
-        attempt=row["attempt"],
         next_attempt_at=None if under_way else row["available_at"],
-        error=row["error"],
         worker_id=worker_of(row),
-        claimed_at=row["claimed_at"],
         lease_until=row["lease_until"] if running else None,
         idempotency_key=key_of(row, payload),
         reason=row["cancel_reason"],
         parent_run=row["parent_run"] and encode_id("r", row["parent_run"]),
-        revision=row["revision"],
     )
 
 
 def _ended(row: Record) -> RunView:
     skipped = row["run_id"] is None
     due_at = _due_at(row)
-    return RunView(
+    return from_row(
+        RunView,
+        row,
         run_id=None if skipped else encode_id("r", row["run_id"]),
         job_id=encode_id("j", row["job_id"]),
-        job_name=row["job_name"],
-        status=row["status"],
-        trigger=row["trigger"],
-        missed=row["missed"],
-        scheduled_at=row["scheduled_at"],
-        started_at=row["started_at"],
         finished_at=None if skipped else row["finished_at"] or row["recorded_at"],
         late_seconds=_late(due_at, row["started_at"], row["fired_at"], row["attempt"] or 0),
         attempt=row["attempt"] or 0,
-        error=row["error"],
         result=decoded(row["result"]),
         worker_id=worker_of(row),
         claimed_at=row["started_at"],
         idempotency_key=None if skipped else key_of(row),
-        reason=row["reason"],
-        until_at=row["until_at"],
-        occurrences=row["occurrences"],
         parent_run=row["parent_run"] and encode_id("r", row["parent_run"]),
-        revision=row["revision"],
     )
 
 
@@ -266,14 +251,7 @@ def _late(due_at: datetime, started: datetime | None, fired: datetime | None, at
 
 
 def attempt_of(row: Record) -> Attempt:
-    return Attempt(
-        attempt=row["attempt"],
-        outcome=row["outcome"],
-        started_at=row["started_at"],
-        finished_at=row["finished_at"],
-        error=row["error"],
-        worker_id=worker_of(row),
-    )
+    return from_row(Attempt, row, worker_id=worker_of(row))
 
 
 def _attempts(run: RunView, rows: list[Record]) -> list[Attempt]:

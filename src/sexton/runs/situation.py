@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 import msgspec
 from asyncpg import Record
@@ -13,6 +12,7 @@ from asyncpg import Record
 from sexton.clock import iso
 from sexton.config import EVERY
 from sexton.model import RunStatus, Trigger, encode_id
+from sexton.postgres.row import from_row
 from sexton.postgres.transaction import Context
 from sexton.runs.view import NodeView
 from sexton.runs.words import span
@@ -153,9 +153,10 @@ def wanted(lane: Record) -> str:
 
 def node_of(row: Record) -> NodeView:
     detail = msgspec.json.decode(row["detail"] or "{}")
-    shown: dict[str, Any] = {name: row[name] for name in NodeView.__struct_fields__ if name in row}
-    shown |= {name: detail[name] for name in TOLD if name in detail}
-    return NodeView(node_id=encode_id("n", row["id"]), wheel_entries=detail.get("wheel"), **shown)
+    told = {name: detail[name] for name in TOLD if name in detail}
+    return from_row(
+        NodeView, row, node_id=encode_id("n", row["id"]), wheel_entries=detail.get("wheel"), **told
+    )
 
 
 def worker_of(row: Record) -> str | None:

@@ -9,10 +9,9 @@ from __future__ import annotations
 import hmac
 import secrets
 import zlib
-from collections.abc import Mapping
 from datetime import datetime, timedelta
 from hashlib import sha256
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from asyncpg import Record
@@ -21,6 +20,7 @@ from sexton.errors import Conflict, InvalidField
 from sexton.model import decode_id, encode_id
 from sexton.postgres.database import Connection, Database
 from sexton.postgres.page import number_in_cursor
+from sexton.postgres.row import from_row
 from sexton.postgres.transaction import Context, command
 from sexton.refusal import about, check_text, not_found
 from sexton.security.key_spec import LONGEST_NAME, KeySpec
@@ -131,7 +131,7 @@ async def _create(context: Context, spec: KeySpec, pepper: bytes) -> NewKey:
     )
     if row is None:
         raise not_found("namespace", namespace)
-    made = NewKey(**_fields(row), key=text)
+    made = NewKey(**msgspec.structs.asdict(_view(row)), key=text)
     after = {
         "role": made.role,
         "beginning": made.beginning,
@@ -223,9 +223,4 @@ def _number(key_id: str) -> int:
 
 
 def _view(row: Record) -> KeyView:
-    return KeyView(**_fields(row))
-
-
-def _fields(row: Record | Mapping[str, Any]) -> dict[str, Any]:
-    found = {name: row[name] for name in KeyView.__struct_fields__ if name not in ("key_id", "role")}
-    return {"key_id": encode_id("k", row["id"]), "role": Role(row["role"]), **found}
+    return from_row(KeyView, row, key_id=encode_id("k", row["id"]), role=Role(row["role"]))

@@ -9,8 +9,9 @@ from typing import Annotated
 import msgspec
 from asyncpg import Record
 
-from sexton.errors import Conflict, InvalidField, NotFound
+from sexton.errors import Conflict, InvalidField
 from sexton.model import NAMESPACE_NAME
+from sexton.postgres.row import from_row
 from sexton.postgres.transaction import NAMESPACE, SHARED, Context, command
 from sexton.refusal import about, not_found
 from sexton.security.namespace_spec import NamespaceSpec
@@ -73,17 +74,9 @@ async def change_namespace(context: Context, name: str, changes: QuotaChanges) -
 async def require_namespace(context: Context) -> None:
     """Raises `namespace_not_found` unless the namespace of the context is there, as `default` always is."""
     if context.namespace != NAMESPACE and not await list_namespaces(context, [context.namespace]):
-        raise NotFound(
-            "namespace_not_found",
-            f"there is no namespace {context.namespace}",
-            hint=f"make it: sexton namespaces create {context.namespace}",
-        )
+        name = context.namespace
+        raise not_found("namespace", name, hint=f"make it: sexton namespaces create {name}")
 
 
 def _view(row: Record) -> NamespaceView:
-    return NamespaceView(
-        name=row["name"],
-        description=row["description"],
-        created_at=row["created_at"],
-        quotas=quotas_of(row),
-    )
+    return from_row(NamespaceView, row, quotas=quotas_of(row))

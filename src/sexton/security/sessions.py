@@ -20,6 +20,7 @@ from sexton.config import Settings
 from sexton.errors import SextonError
 from sexton.model import decode_id, encode_id
 from sexton.postgres.page import number_in_cursor
+from sexton.postgres.row import from_row
 from sexton.postgres.transaction import SHARED, Context, command
 from sexton.refusal import about, not_found
 from sexton.security.keys import read_pepper
@@ -241,7 +242,4 @@ def _number(session_id: str) -> int:
 
 
 def _view(row: Record | Mapping[str, Any], *, current: bool = False) -> SessionView:
-    fields = {
-        name: row[name] for name in SessionView.__struct_fields__ if name not in ("session_id", "current")
-    }
-    return SessionView(session_id=encode_id("s", row["id"]), current=current, **fields)
+    return from_row(SessionView, row, session_id=encode_id("s", row["id"]), current=current)

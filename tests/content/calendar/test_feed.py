@@ -8,10 +8,10 @@ import icalendar
 import pytest
 
 from sexton.content.calendar.feed import (
+    FEEDS,
     FeedView,
     create_feed,
     feed_calendar,
-    find_feed,
     list_feeds,
     revoke_feed,
 )
@@ -37,7 +37,7 @@ async def plan(context: Context, **fields: Any) -> None:
 
 
 async def opened(context: Context, token: str) -> tuple[FeedView, str] | None:
-    return await find_feed(context, token, await read_pepper(context.database, None))
+    return await FEEDS.find(context, token, await read_pepper(context.database, None))
 
 
 async def read(context: Context, token: str) -> list[str]:

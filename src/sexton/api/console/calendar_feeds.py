@@ -8,12 +8,12 @@ from sexton.api.console import routes
 from sexton.api.console.calendar_text import calendar_of
 from sexton.api.console.routes import CalendarFeedsQuery
 from sexton.api.operation import Answer, Call, operation
-from sexton.refusal import not_found
+from sexton.api.security.feed_address import CALENDAR, by_address
 from sexton.runs.feed import (
+    CALENDAR_FEEDS,
     CalendarFeedView,
     NewCalendarFeed,
     create_calendar_feed,
-    find_calendar_feed,
     list_calendar_feeds,
     revoke_calendar_feed,
 )
@@ -30,7 +30,6 @@ FEED: dict[str, Any] = {
     "revoked_by": None,
     "revoked_at": None,
 }
-CALENDAR = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\n…\r\nEND:VCALENDAR\r\n"
 NEW_FEED = {**FEED, "token": "Zm9v…", "path": "/api/v1/calendar/feeds/Zm9v…/calendar.ics"}
 
 
@@ -62,16 +61,8 @@ async def revoke_feed_of_calendar(call: Call) -> Answer:
     return Answer(await revoke_calendar_feed(call.context, call.path("calendar_feed")))
 
 
-async def _authorise(call: Call) -> None:
-    pepper = await call.services.guard.sessions.pepper()
-    found = await find_calendar_feed(call.context, call.path("token"), pepper)
-    if found is None:
-        raise call.wrong_token(not_found("calendar feed", "at this address"))
-    call.request.state.feed = found
-
-
 @operation(
-    routes.READ_CALENDAR_FEED, answer=str, errors=(404,), authorise=_authorise, heavy=True,
+    routes.READ_CALENDAR_FEED, answer=str, errors=(404,), authorise=by_address(CALENDAR_FEEDS), heavy=True,
     media_type="text/calendar", answer_example=CALENDAR,
 )  # fmt: skip
 async def read_feed_of_calendar(call: Call) -> Answer:

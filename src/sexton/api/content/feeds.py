@@ -7,17 +7,17 @@ from typing import Any
 from sexton.api.content import routes
 from sexton.api.content.routes import FeedsQuery
 from sexton.api.operation import Answer, Call, operation
+from sexton.api.security.feed_address import CALENDAR, by_address
 from sexton.content.calendar.feed import (
+    FEEDS,
     FeedView,
     NewFeed,
     create_feed,
     feed_calendar,
-    find_feed,
     list_feeds,
     revoke_feed,
 )
 from sexton.content.spec import FeedSpec
-from sexton.refusal import not_found
 
 FEED: dict[str, Any] = {
     "feed_id": "f_1",
@@ -29,7 +29,6 @@ FEED: dict[str, Any] = {
     "revoked_by": None,
     "revoked_at": None,
 }
-CALENDAR = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\n…\r\nEND:VCALENDAR\r\n"
 NEW_FEED = {**FEED, "token": "Zm9v…", "path": "/api/v1/content/feeds/Zm9v…/calendar.ics"}
 
 
@@ -59,15 +58,8 @@ async def revoke_content_feed(call: Call) -> Answer:
     return Answer(await revoke_feed(call.context, call.path("feed")))
 
 
-async def _authorise(call: Call) -> None:
-    found = await find_feed(call.context, call.path("token"), await call.services.guard.sessions.pepper())
-    if found is None:
-        raise call.wrong_token(not_found("feed", "at this address"))
-    call.request.state.feed = found
-
-
 @operation(
-    routes.READ_FEED, answer=str, errors=(404,), authorise=_authorise,
+    routes.READ_FEED, answer=str, errors=(404,), authorise=by_address(FEEDS),
     media_type="text/calendar", answer_example=CALENDAR,
 )  # fmt: skip
 async def read_content_feed(call: Call) -> Answer:

@@ -26,6 +26,7 @@ from sexton.jobs.moment import display, end_of_window, find_zone, midnight, read
 from sexton.jobs.stored import StoredJob
 from sexton.model import encode_id
 from sexton.postgres.page import Number, Page, decode_cursor, encode_cursor, make_page
+from sexton.postgres.row import from_row
 from sexton.postgres.transaction import Context, query
 from sexton.refusal import about
 from sexton.schedules import Schedule
@@ -280,30 +281,22 @@ class _Merge:
         row, at, closes = found.row, found.place.at, not found.place.begins
         timezone = self.timezone or row["timezone"]
         schedule = _schedule(row) if row["recurrence_rule"] is not None and not closes else None
-        return CalendarEntry(
+        return from_row(
+            CalendarEntry,
+            row,
             scheduled_at_utc=at,
             timezone=timezone,
             local_time_display=display(at, timezone),
             schedule_id=encode_id("c", row["id"]),
             content_id=f"{row['entity_type']}/{row['entity_id']}",
-            entity_type=row["entity_type"],
-            entity_id=row["entity_id"],
             title=row["entity_title"],
             action=found.action,
             status=found.status,
             last_error=found.error,
             execution_id=None if found.run_id is None else encode_id("r", found.run_id),
             version=None if closes else row["version"],
-            note=row["note"],
-            adapter=row["adapter"],
-            created_by=row["created_by"],
-            created_at=row["created_at"],
-            revision=row["revision"],
-            needs_approval=row["needs_approval"],
-            approved_by=row["approved_by"],
             window_id=row["window_id"] and encode_id("c", row["window_id"]),
             release_id=row["release_id"] and encode_id(RELEASE, row["release_id"]),
-            recurrence_rule=row["recurrence_rule"],
             previous_at=None if schedule is None else schedule.previous_before(at),
             next_at=None if schedule is None else schedule.next_after(at),
             occurrences=found.occurrences,

@@ -17,6 +17,7 @@ from sexton.jobs.filter import pattern_of
 from sexton.jobs.moment import display
 from sexton.model import decode_id, encode_id
 from sexton.postgres.page import Number, Page, decode_cursor, encode_cursor
+from sexton.postgres.row import from_row
 from sexton.postgres.transaction import Context, query
 from sexton.refusal import about, not_found
 
@@ -135,35 +136,22 @@ async def list_releases(
 def _show(row: asyncpg.Record, items: Sequence[asyncpg.Record]) -> ReleaseView:
     status, error = _status(row)
     at = row["scheduled_at"]
-    return ReleaseView(
+    return from_row(
+        ReleaseView,
+        row,
         release_id=encode_id(RELEASE, row["id"]),
         status=status,
         scheduled_at_utc=at,
-        timezone=row["timezone"],
         local_time_display=display(at, row["timezone"]),
         items=[_show_item(item, status) for item in items],
         on_failure=OnFailure(row["on_failure"]),
-        preflight_seconds=row["preflight_seconds"],
-        checked_at=row["checked_at"],
         findings=[]
         if row["findings"] is None
         else msgspec.json.decode(row["findings"], type=list[ReleaseFinding]),
-        adapter=row["adapter"],
         retry_count=max(0, (row["live_attempt"] or 1) - 1),
-        max_retries=row["max_retries"],
-        catch_up_seconds=row["catch_up_seconds"],
         last_error=error,
-        note=row["note"],
-        created_by=row["created_by"],
-        created_at=row["created_at"],
         executed_at=row["done_at"],
-        needs_approval=row["needs_approval"],
-        approved_by=row["approved_by"],
-        approved_at=row["approved_at"],
-        cancelled_by=row["cancelled_by"],
-        cancelled_at=row["cancelled_at"],
         job_id=encode_id("j", row["job_id"]),
-        revision=row["revision"],
     )
 
 
@@ -173,18 +161,15 @@ def _show_item(item: asyncpg.Record, status: str) -> ReleaseItem:
         status = "cancelled"
     elif result is not None:
         status = STATUS_OF_ITEM[result]
-    return ReleaseItem(
+    return from_row(
+        ReleaseItem,
+        item,
         schedule_id=encode_id("c", item["id"]),
         content_id=f"{item['entity_type']}/{item['entity_id']}",
-        entity_type=item["entity_type"],
-        entity_id=item["entity_id"],
         title=item["entity_title"],
         action=Action(item["action"]),
-        version=item["version"],
-        note=item["note"],
         status=status,
         result=result,
-        error=item["error"],
     )
 
 

@@ -11,6 +11,7 @@ from sexton.engine.cluster.view import Backlog, Cluster, Counts, ElectorView, Sh
 from sexton.jobs.queues import MOST_COUNTED
 from sexton.model import encode_id
 from sexton.postgres.database import Database
+from sexton.postgres.row import from_row
 from sexton.postgres.transaction import Context, query
 from sexton.runs.situation import list_nodes, serves_namespace, worker_wanted
 from sexton.runs.view import NodeView
@@ -83,16 +84,7 @@ async def workers_of(context: Context) -> list[NodeView]:
 
 def _backlog_of(row: Record, nodes: list[NodeView]) -> Backlog:
     reason = worker_wanted(nodes, row)
-    return Backlog(
-        namespace=row["namespace"],
-        queue=row["queue"],
-        target=row["target"],
-        handler=row["handler"] or None,
-        waiting=row["waiting"],
-        oldest_available_at=row["oldest_available_at"],
-        served=reason is None,
-        reason=reason,
-    )
+    return from_row(Backlog, row, handler=row["handler"] or None, served=reason is None, reason=reason)
 
 
 def _shard_of(row: Record, jobs: dict[int, int]) -> ShardView:

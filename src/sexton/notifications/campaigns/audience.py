@@ -18,6 +18,7 @@ from sexton.errors import InvalidField
 from sexton.notifications.campaigns.segment_filter import compile_filter
 from sexton.notifications.campaigns.spec import SegmentSpec
 from sexton.postgres.page import Page, make_page
+from sexton.postgres.row import from_row
 from sexton.postgres.transaction import Context, command, query
 from sexton.refusal import about, check_text, not_found
 
@@ -116,14 +117,7 @@ async def delete_segment(context: Context, name: str) -> None:
 
 
 def _segment(row: asyncpg.Record, recipients: int | None = None) -> SegmentView:
-    return SegmentView(
-        name=row["name"],
-        filter=msgspec.json.decode(row["filter"]),
-        description=row["description"],
-        recipients=recipients,
-        changed_by=row["changed_by"],
-        changed_at=row["changed_at"],
-    )
+    return from_row(SegmentView, row, filter=msgspec.json.decode(row["filter"]), recipients=recipients)
 
 
 # Lists.
@@ -253,9 +247,7 @@ async def remove_audience(context: Context, audience_id: int) -> None:
 
 
 def _list(row: asyncpg.Record) -> AudienceView:
-    return AudienceView(
-        name=row["name"], size=row["size"], uploaded_by=row["uploaded_by"], uploaded_at=row["uploaded_at"]
-    )
+    return from_row(AudienceView, row)
 
 
 # Queries.

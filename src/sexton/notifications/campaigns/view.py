@@ -22,6 +22,7 @@ from sexton.postgres.page import (
     make_page,
     number_in_cursor,
 )
+from sexton.postgres.row import from_row
 from sexton.postgres.transaction import Context, query
 from sexton.refusal import about, not_found
 
@@ -180,11 +181,11 @@ def _show(row: asyncpg.Record, progress: asyncpg.Record) -> CampaignView:
     left = max(0, progress["size"] - settled(progress))
     speed = _speed(row, progress)
     local = row["local_time"]
-    return CampaignView(
+    return from_row(
+        CampaignView,
+        row,
         campaign_id=encode_id(CAMPAIGN, row["id"]),
-        name=row["name"],
         status=CampaignStatus(row["status"]),
-        reason=row["reason"],
         counts=CampaignCounts(
             total=row["total"],
             sent=progress["sent"],
@@ -199,35 +200,17 @@ def _show(row: asyncpg.Record, progress: asyncpg.Record) -> CampaignView:
         eta=_eta(row, left, speed),
         waits_for=progress["wait_reason"],
         next_at=progress["next_at"] if left else None,
-        template_id=row["template_id"],
-        template_version=row["template_version"],
-        channels=list(row["channels"]),
         template_vars=msgspec.json.decode(row["vars"] or "{}"),
         audience={
             name: value
             for name, value in msgspec.json.decode(row["audience"]).items()
             if value not in (None, False)
         },
-        send_at=row["send_at"],
         local_time=None if local is None else local_text(local),
         when_past=WhenPast(row["when_past"]),
-        timezone=row["timezone"],
-        rate=row["rate"],
         window=None if row["send_window"] is None else msgspec.json.decode(row["send_window"]),
-        prepare_seconds=row["prepare_seconds"],
-        canary=row["canary"],
-        late_seconds=row["late_seconds"],
-        on_doubt=row["on_doubt"],
-        topic=row["topic"],
-        urgency=row["urgency"],
-        expires_seconds=row["expires_seconds"],
-        description=row["description"],
         check=_check(row),
         prepared_at=row["expanded_at"],
-        started_at=row["started_at"],
-        ended_at=row["ended_at"],
-        created_by=row["created_by"],
-        created_at=row["created_at"],
         job_id=encode_id("j", row["job_id"]),
     )
 

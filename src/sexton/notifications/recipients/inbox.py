@@ -16,6 +16,7 @@ from sexton.errors import InvalidField
 from sexton.model import decode_id, encode_id
 from sexton.notifications.model import MESSAGE
 from sexton.postgres.page import Number, Page, decode_cursor, encode_cursor, make_page
+from sexton.postgres.row import from_row
 from sexton.postgres.transaction import Context, command, query
 from sexton.refusal import about, check_text, not_found
 from sexton.security.keys import read_pepper
@@ -184,14 +185,12 @@ async def expire_inbox(context: Context) -> int:
 
 
 def shown(row: asyncpg.Record) -> InboxItem:
-    return InboxItem(
+    return from_row(
+        InboxItem,
+        row,
         item_id=encode_id(ITEM, row["id"]),
         notification_id=encode_id(MESSAGE, row["message_id"]),
         parts=msgspec.json.decode(row["parts"]),
-        topic=row["topic"],
-        created_at=row["created_at"],
-        read_at=row["read_at"],
-        archived_at=row["archived_at"],
     )
 
 

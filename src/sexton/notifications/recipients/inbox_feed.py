@@ -84,7 +84,7 @@ class InboxFeed:
                 log.debug("inboxes are not looked at: %s", error)
             except Exception:
                 # Those who watch would wait for ever.
-                log.exception("inboxes cannot be looked at")
+                log.exception("cannot read the inboxes")
             await clock.sleep(LOOK_SECONDS)
 
     async def look(self) -> None:

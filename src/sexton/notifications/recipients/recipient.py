@@ -17,6 +17,7 @@ from sexton.notifications.recurring.following import follow_recipients, forget_r
 from sexton.notifications.spec import RecipientLine, RecipientSort, RecipientSpec
 from sexton.notifications.templates.rendering import known_locale
 from sexton.postgres.page import LAST_CHARACTER, Page, decode_cursor, encode_cursor, make_page
+from sexton.postgres.row import from_row
 from sexton.postgres.transaction import Context, command, query
 from sexton.refusal import about, check_text, converted, decoded, each_line, not_found, refuse_nul
 
@@ -233,20 +234,15 @@ def check_phone(text: str, field: str = "phone") -> str:
 
 
 def view(row: asyncpg.Record) -> RecipientView:
-    return RecipientView(
-        user_id=row["user_id"],
-        email=row["email"],
-        phone=row["phone"],
+    return from_row(
+        RecipientView,
+        row,
         devices=_loaded(row, "devices") or [],
         addresses=_loaded(row, "addresses") or {},
-        timezone=row["timezone"],
-        locale=row["locale"],
         quiet_hours=_loaded(row, "quiet_hours"),
         opt_outs=_loaded(row, "opt_outs") or [],
         caps=_loaded(row, "caps") or [],
         fields=_loaded(row, "fields") or {},
-        created_at=row["created_at"],
-        updated_at=row["updated_at"],
     )
 
 

@@ -28,6 +28,7 @@ from sexton.notifications.recurring.spec import DigestEventSpec, DigestSpec
 from sexton.notifications.spec import NotificationMove, NotificationSpec
 from sexton.notifications.templates.template import LARGEST_VARS
 from sexton.postgres.page import Page
+from sexton.postgres.row import from_row
 from sexton.postgres.transaction import Context, command, query
 from sexton.refusal import about, check_text, refuse_nul
 
@@ -63,19 +64,7 @@ class DigestEventView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _show(row: asyncpg.Record) -> DigestView:
-    return DigestView(
-        name=row["name"],
-        template_id=row["template_id"],
-        channels=list(row["channels"]),
-        schedule=row["schedule"],
-        max_events=row["most_events"],
-        topic=row["topic"],
-        urgency=row["urgency"],
-        expires_seconds=row["expires_seconds"],
-        is_active=row["is_active"],
-        changed_by=row["changed_by"],
-        changed_at=row["changed_at"],
-    )
+    return from_row(DigestView, row, max_events=row["most_events"])
 
 
 DIGESTS = NamedTable("digest", _show, "digests/get", "digests/put", "digests/list", "digests/delete")
@@ -229,11 +218,9 @@ def _check(spec: DigestEventSpec) -> None:
 
 
 def _event(row: asyncpg.Record) -> DigestEventView:
-    return DigestEventView(
-        event_id=row["event_id"],
-        user_id=row["user_id"],
-        key=row["key"],
+    return from_row(
+        DigestEventView,
+        row,
         notification_id=encode_id(MESSAGE, row["message_id"]),
         send_at_utc=row["due_at"],
-        at=row["at"],
     )

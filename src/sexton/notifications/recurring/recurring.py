@@ -29,6 +29,7 @@ from sexton.notifications.recurring.following import SCHEDULE, bad_rule, move_jo
 from sexton.notifications.recurring.spec import RecurringChanges, RecurringSpec
 from sexton.notifications.spec import NotificationSpec
 from sexton.postgres.page import Page, make_page, number_in_cursor
+from sexton.postgres.row import from_row
 from sexton.postgres.transaction import Context, command, query
 from sexton.refusal import about, aware, not_found
 from sexton.schedules import Schedule, parse
@@ -340,21 +341,16 @@ async def _view(context: Context, number: int) -> RecurringView:
 def _show(row: asyncpg.Record) -> RecurringView:
     spec = msgspec.json.decode(row["spec"])
     starts_at = row["starts_at"]
-    return RecurringView(
+    return from_row(
+        RecurringView,
+        row,
         schedule_id=encode_id(SCHEDULE, row["id"]),
-        name=row["name"],
-        user_id=row["user_id"],
-        recurrence_rule=row["recurrence_rule"],
-        recurrence_end=row["recurrence_end"],
         timezone=row["zone"],
         follows_recipient=row["timezone"] is None and row["user_id"] is not None,
         local_time=None if starts_at is None else local_text(starts_at),
         next_fire_at=row["next_fire_at"] if row["is_active"] else None,
-        is_active=row["is_active"],
         template_id=spec["template_id"],
         channel=spec["channel"],
         template_vars=spec.get("template_vars", {}),
         job_id=encode_id("j", row["job_id"]),
-        created_by=row["created_by"],
-        created_at=row["created_at"],
     )

@@ -22,6 +22,7 @@ from sexton.notifications.model import MESSAGE
 from sexton.notifications.recurring.named import NamedTable
 from sexton.notifications.recurring.spec import MemberSpec, SequenceSpec, SequenceStep
 from sexton.postgres.page import Page
+from sexton.postgres.row import from_row
 from sexton.postgres.transaction import Context, command, query
 from sexton.refusal import about, check_text, not_found
 
@@ -60,15 +61,7 @@ class MemberView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _show(row: asyncpg.Record) -> SequenceView:
-    return SequenceView(
-        name=row["name"],
-        steps=msgspec.json.decode(row["steps"], type=list[SequenceStep]),
-        stop_on=list(row["stop_on"]),
-        topic=row["topic"],
-        revision=row["revision"],
-        changed_by=row["changed_by"],
-        changed_at=row["changed_at"],
-    )
+    return from_row(SequenceView, row, steps=msgspec.json.decode(row["steps"], type=list[SequenceStep]))
 
 
 SEQUENCES = NamedTable(

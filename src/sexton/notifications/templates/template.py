@@ -22,6 +22,7 @@ from sexton.notifications.templates.rendering import (
     refused,
 )
 from sexton.postgres.page import LAST_CHARACTER, Page, decode_cursor, encode_cursor, make_page
+from sexton.postgres.row import from_row
 from sexton.postgres.transaction import Context, command, query
 from sexton.refusal import about, check_text, not_found, refuse_nul
 
@@ -210,11 +211,10 @@ async def list_versions(
     found = [
         (
             encode_cursor(row["version"]),
-            TemplateVersionView(
-                version=row["version"],
+            from_row(
+                TemplateVersionView,
+                row,
                 locales=[locale or "default" for locale in row["locales"]],
-                created_by=row["created_by"],
-                created_at=row["created_at"],
             ),
         )
         for row in rows
