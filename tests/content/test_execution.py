@@ -17,7 +17,7 @@ from sexton.content.schedule import cancel, create_schedule, run_now
 from sexton.content.spec import EntitySpec, ScheduleSpec, WindowSpec
 from sexton.content.window import create_window
 from sexton.engine import crash
-from sexton.errors import LeaseLost
+from sexton.errors import LeaseLost, Unavailable
 from sexton.model import Outcome, decode_id
 from sexton.postgres.transaction import Context
 from sexton.targets.run import RunContext
@@ -238,3 +238,23 @@ async def test_a_time_of_a_series_waits_for_the_one_before_it(
     assert made == []
     await engine.advance(minutes=1)
     assert made == [AT, AT + timedelta(minutes=1)]
+
+
+async def test_a_database_that_is_away_for_a_moment_costs_no_try(
+    shelf: Shelf, context: Context, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the adapter asks for it, as for a secret."""
+    shelf.put("1")
+    away = [Unavailable("database_unavailable", "the database cannot be reached")]
+    apply = Shelf.apply
+
+    def wait(shelf: Shelf, change: ContentChange) -> Applied:
+        if away:
+            raise away.pop()
+        return apply(shelf, change)
+
+    monkeypatch.setattr(Shelf, "apply", wait)
+    made = await create_schedule(context, plan(1, adapter="shelf", max_retries=0))
+    await engine.advance(to=AT + timedelta(seconds=10))
+    shown = await view(context, decode_id("c", made.schedule_id) or 0)
+    assert (shown.status, shown.retry_count) == ("done", 0)

@@ -25,13 +25,13 @@ from sexton.content.effect import own_effect
 from sexton.content.gathering import Gathering
 from sexton.content.model import MISSED, Action, Applied, ContentChange, Entity, Left, NoticeEvent, NotYet
 from sexton.content.notice import ContentNotice, notice_of, tell, tell_once
-from sexton.content.reach import own_database
+from sexton.content.reach import AGAIN_SECONDS, own_database
 from sexton.content.releases import execution as release_execution
 from sexton.content.releases import giving_up as release_giving_up
 from sexton.content.spec import ContentTarget
 from sexton.content.together import apply_all
 from sexton.engine import crash
-from sexton.errors import LeaseLost
+from sexton.errors import LeaseLost, Unavailable
 from sexton.model import Cancel, Failure, Outcome, Release, Snooze, Success, Trigger, decode_id
 from sexton.postgres.transaction import Context
 from sexton.runs.retry import tries
@@ -73,9 +73,19 @@ class OpenContent:
 
         async def step(run: RunContext) -> Outcome:
             try:
-                return await self._carry_out(await self._adapter(spec.adapter, kind, run), run)
+                return await told(run)
             except NotNow as why:
                 return Release(why.seconds, str(why))
+            except Unavailable as error:
+                # Sexton's own database is away, whatever asked for it: a secret of the adapter, a notice.
+                return Release(AGAIN_SECONDS, error.message)
+
+        async def told(run: RunContext) -> Outcome:
+            """Its author is told if it is given up."""
+            try:
+                return await self._carry_out(await self._adapter(spec.adapter, kind, run), run)
+            except (NotNow, Unavailable):
+                raise  # it comes again, and this does not count as a try
             except NotPossible as why:
                 await self._tell_failed(run, str(why))
                 return Failure(str(why), permanent=True)
