@@ -30,8 +30,13 @@ PARALLEL = 10
 # Older notices are dropped: their runs have been rung for again.
 RETENTION_SECONDS = 3600
 
+# SQS answers some requests with a server error, or asks for a pause: the same request then works. A notice
+# that is sent twice does no harm.
 CONFIG = AioConfig(
-    connect_timeout=5, read_timeout=25, retries={"total_max_attempts": 1}, max_pool_connections=50
+    connect_timeout=5,
+    read_timeout=25,
+    retries={"mode": "standard", "total_max_attempts": 3},
+    max_pool_connections=50,
 )
 
 

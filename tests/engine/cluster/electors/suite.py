@@ -176,7 +176,7 @@ class ElectorSuite(ABC):
             yield Cluster(database, self, stack)
 
     async def test_every_shard_has_one_holder(self, cluster: Cluster) -> None:
-        first, second, third = await cluster.running(3)
+        first, second, third = await cluster.running(3, **STEADY)
         assert sum(len(node.led) for node in (first, second, third)) == SHARDS
 
     async def test_no_other_node_can_hold_what_is_held(self, cluster: Cluster) -> None:

@@ -12,6 +12,7 @@ from sexton.engine.cluster.membership import Membership
 from sexton.errors import InvalidField
 from sexton.postgres.database import Database
 from tests.engine.cluster.electors.suite import (
+    STEADY,
     Cluster,
     ElectorSuite,
     socket_of,
@@ -31,7 +32,7 @@ class TestAdvisory(ElectorSuite):
         return AdvisoryElector(database, lease_seconds=lease_seconds, url=through(database, port))
 
     async def test_a_session_that_ends_takes_the_trust_with_it(self, cluster: Cluster) -> None:
-        [node] = await cluster.running(1)
+        [node] = await cluster.running(1, **STEADY)
         await node.stand_still()
         [pid] = node.elector.backend_pids
         lost: list[bool] = []
@@ -55,7 +56,7 @@ class TestAdvisory(ElectorSuite):
         assert sessions == []
 
     async def test_clusters_in_one_database_do_not_mind_each_other(self, cluster: Cluster) -> None:
-        [node] = await cluster.running(1)
+        [node] = await cluster.running(1, **STEADY)
         other = AdvisoryElector(cluster.database, lease_seconds=60)
         await other.open("another")
         view = await view_of(node)
