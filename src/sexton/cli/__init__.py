@@ -38,12 +38,12 @@ DONE, NOT_DONE, REFUSED, INTERRUPTED = 0, 1, 2, 130
 COMMANDS = {
     "up": Command("engine.up:up", "Start Sexton on this machine."),
     "demo": Command("demo.command:demo", "Start Sexton with example data, to look around."),
-    "stop": Command("engine.stop:stop", "Stop the sexton up of this user in good order."),
-    "status": Command("engine.status:status", "Show how Sexton is: nodes, shards, what waits, dead letters."),
+    "stop": Command("engine.stop:stop", "Stop the Sexton that this user started with sexton up."),
+    "status": Command("engine.status:status", "Show the state: nodes, shards, waiting runs, dead letters."),
     "cluster": Command(
         "engine.cluster:cluster", "Show the cluster: nodes, who leads which shards, the elector."
     ),
-    "drain": Command("engine.cluster:drain", "Drain a node: it hands its shards over and finishes its runs."),
+    "drain": Command("engine.cluster:drain", "Drain a node: it hands over its shards and finishes its runs."),
     "login": Command("security.people:login", "Print a link that signs a browser in, once."),
     "whoami": Command("security.people:whoami", "Say who you are to the server, and what you may do."),
     "why": Command("runs.why:why", "Say what became of each occurrence of a job, and why."),
@@ -73,7 +73,7 @@ GROUPS = {
                 "jobs.jobs:label", "Give jobs labels, beside those they have, or take some away."
             ),
             "reschedule": Command("jobs.jobs:reschedule", "Move a job's next run to another time."),
-            "skip": Command("jobs.jobs:skip", "Leave the next occurrence of a job out."),
+            "skip": Command("jobs.jobs:skip", "Skip the next occurrence of a job."),
             "run": Command("jobs.jobs:run", "Run jobs now, beside their schedules."),
             "backfill": Command("jobs.jobs:backfill", "Run the occurrences of a range in the past."),
             "delete": Command("jobs.jobs:delete", "Delete jobs. Their history stays."),
@@ -85,7 +85,7 @@ GROUPS = {
         {
             "list": Command("runs.runs:list_", "List runs: live ones first, then the latest."),
             "show": Command("runs.runs:show", "Show a run with its attempts, log, progress and result."),
-            "wait": Command("runs.runs:wait", "Wait for the end of a run: 0 if it is a success, 1 if not."),
+            "wait": Command("runs.runs:wait", "Wait until a run ends. Exit code 0 for success, else 1."),
             "cancel": Command("runs.runs:cancel", "Cancel runs; workers are asked to stop those that run."),
             "again": Command("runs.runs:again", "Run ended runs again, with the payloads that they had."),
         },
@@ -95,7 +95,7 @@ GROUPS = {
         {
             "list": Command("runs.dead:list_", "List dead letters, the latest first."),
             "show": Command("runs.dead:show", "Show a dead letter with its payload and attempts."),
-            "target": Command("runs.dead:target", "Show or say where dead letters go as well."),
+            "target": Command("runs.dead:target", "Show or set where dead letters are sent as well."),
             "redrive": Command("runs.dead:redrive", "Run dead letters again."),
             "discard": Command(
                 "runs.dead:discard", "Discard dead letters. The history keeps that they died."
@@ -109,7 +109,9 @@ GROUPS = {
             "show": Command(
                 "jobs.queues:show", "Show a queue: its limits, whether it is paused, what waits."
             ),
-            "set": Command("jobs.queues:set_", "Limit a queue: so many at a time, of one key, per second."),
+            "set": Command(
+                "jobs.queues:set_", "Limit a queue: runs at a time, runs per key, starts per second."
+            ),
             "pause": Command("jobs.queues:pause", "Pause a queue: its runs wait until it is resumed."),
             "resume": Command("jobs.queues:resume", "Resume a paused queue."),
         },
@@ -125,20 +127,20 @@ GROUPS = {
             ),
             "release": Command("content.releases:release", "Plan actions that go out together."),
             "releases": Command("content.releases:releases", "List releases, in the order of their time."),
-            "check": Command("content.releases:check", "Check a release: what would go wrong as things are?"),
-            "add-items": Command(
-                "content.releases:add_items", "Put further actions at the end of a release."
+            "check": Command(
+                "content.releases:check", "Check a release: what would fail if it went out now?"
             ),
-            "remove-item": Command("content.releases:remove_item", "Take an action out of a release."),
+            "add-items": Command("content.releases:add_items", "Add actions at the end of a release."),
+            "remove-item": Command("content.releases:remove_item", "Remove an action from a release."),
             "list": Command("content.schedules:list_", "List planned actions in the order of their time."),
             "show": Command("content.schedules:show", "Show a planned action, and how it was carried out."),
             "calendar": Command(
                 "content.calendar:calendar", "Show a month or a week: what is planned, and what happened."
             ),
             "reschedule": Command("content.schedules:reschedule", "Move an action to another time."),
-            "cancel": Command("content.schedules:cancel", "Call an action off."),
-            "skip": Command("content.schedules:skip", "Leave the next time of a series out."),
-            "run": Command("content.schedules:run", "Carry an action out now."),
+            "cancel": Command("content.schedules:cancel", "Cancel a planned action."),
+            "skip": Command("content.schedules:skip", "Skip the next time of a series."),
+            "run": Command("content.schedules:run", "Carry out an action now."),
             "approve": Command("content.schedules:approve", "Approve an action that needs approval."),
             "occurrences": Command(
                 "content.schedules:occurrences",
@@ -169,9 +171,9 @@ GROUPS = {
                 "content.settings:notices", "Show where authors are told what became of their content."
             ),
             "set-notices": Command(
-                "content.settings:set_notices", "Tell an address what became of content, by signed webhooks."
+                "content.settings:set_notices", "Send signed webhooks that tell what became of content."
             ),
-            "remove-notices": Command("content.settings:remove_notices", "Send no notices any more."),
+            "remove-notices": Command("content.settings:remove_notices", "Stop sending notices."),
         },
     ),
     **NOTIFICATION_GROUPS,
@@ -206,7 +208,7 @@ GROUPS = {
             "end": Command(
                 "security.people:end", "End a session: its browser is signed out within two seconds."
             ),
-            "end-all": Command("security.people:end_all", "End all sessions of yours, or of one person."),
+            "end-all": Command("security.people:end_all", "End all your sessions, or those of one person."),
         },
     ),
     "audit": Group(
@@ -225,8 +227,10 @@ GROUPS = {
             "hot-second": Command(
                 "bench.command:hot_second", "Run many jobs that are due at the same instant."
             ),
-            "steady": Command("bench.command:steady", "Fire at a constant rate: how late do runs start?"),
-            "size": Command("bench.command:size", "Keep very many jobs: what do they cost?"),
+            "steady": Command(
+                "bench.command:steady", "Fire at a constant rate and measure how late runs start."
+            ),
+            "size": Command("bench.command:size", "Measure what very many jobs cost."),
             "campaign": Command("bench.command:campaign", "Send a campaign to very many recipients."),
             "content": Command(
                 "bench.command:content", "Plan very many actions on content, and carry many out at once."
@@ -252,21 +256,21 @@ GROUPS = {
         "Try out what runs do.",
         {
             "test": Command(
-                "jobs.targets:send_test", "Send a test: carry a target out once, and say how it went."
+                "jobs.targets:send_test", "Send a test: carry out a target once, and show the result."
             ),
         },
     ),
     "secret": Group(
         "Secrets that targets name, and the one that webhooks are signed with.",
         {
-            "set": Command("security.secret:set_", "Keep a secret, read from the standard input."),
+            "set": Command("security.secret:set_", "Store a secret, read from the standard input."),
             "list": Command("security.secret:list_", "List the names of secrets. No value is shown."),
             "delete": Command("security.secret:delete", "Delete a secret."),
             "key": Command("security.secret:key", "Make a key for SEXTON_SECRET_KEY."),
             "rekey": Command("security.secret:rekey", "Encrypt every secret with a new key."),
             "show": Command("security.secret:show", "Show the secret that webhooks are signed with."),
             "rotate": Command(
-                "security.secret:rotate", "Make a new secret; the old one stays valid beside it."
+                "security.secret:rotate", "Make a new secret; the old one stays valid for a while."
             ),
         },
     ),

@@ -33,7 +33,7 @@ from sexton.cli.remote import Json, connect, instant, listed, pair, read_json
 CURSOR = "cursor"
 LIMIT = "limit"
 REASON = "--reason"
-WHY = "Why, for the audit."
+WHY = "The reason, for the audit."
 EMPTY = inspect.Parameter.empty
 HYPHENS = {"allow_leading_hyphen": True}
 

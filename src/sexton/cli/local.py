@@ -51,7 +51,7 @@ def with_database(
         return asyncio.run(_on(url, settings, work))
 
 
-Reason = Annotated[str | None, Parameter(help="Why, for the audit.")]
+Reason = Annotated[str | None, Parameter(help="The reason, for the audit.")]
 
 
 def with_context(

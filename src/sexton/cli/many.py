@@ -84,12 +84,14 @@ MESSAGES = Many(
     "--to, --template, --campaign … or --all",
 )
 
-DryRun = Annotated[bool, Parameter(help="Only say how many are meant, and show some.")]
-After = Annotated[str | None, Parameter(help="Go on after this one, as was told when it was cut off.")]
+DryRun = Annotated[bool, Parameter(help="Only count what would be changed, and show some of it.")]
+After = Annotated[
+    str | None, Parameter(help="Continue after this id, which an interrupted command has shown.")
+]
 Key = Annotated[
     str | None,
     Parameter(
-        help="The same command with the same key goes on where it was cut off, and does nothing twice."
+        help="Key of this command. With the same key an interrupted one continues; nothing is done twice."
     ),
 ]
 

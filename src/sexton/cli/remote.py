@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 Json = Annotated[bool, Parameter(help="Answer with JSON.")]
-Yes = Annotated[bool, Parameter(name=["--yes", "-y"], help="Do not ask.")]
+Yes = Annotated[bool, Parameter(name=["--yes", "-y"], help="Do not ask for confirmation.")]
 
 STYLES = {
     "active": "green", "success": "green", "running": "cyan", "pending": "", "waiting": "", "fired": "green",

@@ -9,6 +9,7 @@ import platform
 import sys
 import tempfile
 from collections.abc import Callable, Coroutine, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -29,10 +30,10 @@ from sexton.engine.up.machine import cores, default_workers
 from sexton.errors import InvalidField
 from sexton.postgres.server import private_server
 
-Workers = Annotated[int | None, Parameter(help="Worker processes. Default: cores less one.")]
+Workers = Annotated[int | None, Parameter(help="Number of worker processes. Default: one less than cores.")]
 # A worker that sends waits for the database half of its time.
-Senders = Annotated[int | None, Parameter(help="Worker processes. Default: one for each core.")]
-Repeat = Annotated[int, Parameter(help="Measure so many times and show the best.")]
+Senders = Annotated[int | None, Parameter(help="Number of worker processes. Default: one for each core.")]
+Repeat = Annotated[int, Parameter(help="Number of measurements. The best is shown.")]
 DatabaseUrl = Annotated[
     str | None,
     Parameter(help="Measure on this PostgreSQL, in a schema of its own. Default: a fresh private one."),
@@ -44,7 +45,7 @@ Queue = Annotated[
 Data = Annotated[
     Path | None, Parameter(help="Directory for the private PostgreSQL. Default: a temporary one.")
 ]
-Measure = Callable[[str], Coroutine[Any, Any, dict[str, Any]]]
+Measure = Callable[..., Coroutine[Any, Any, dict[str, Any]]]
 
 # What must be 0 in every measurement: else the exit code is 1.
 FAULTS = ("lost", "doubled", "early", "out_of_order", "slow")
@@ -68,60 +69,44 @@ def hot_second(
     _check(jobs=jobs, repeat=repeat)
     count = _workers(workers)
     queue_url = load({"queue_url": queue}).queue_url
-    return _run(
-        lambda url: measure_hot_second(url, jobs=jobs, workers=count, say=_say, queue_url=queue_url),
-        database_url,
-        data,
-        repeat,
-        json,
-    )
+    measure = partial(measure_hot_second, jobs=jobs, workers=count, queue_url=queue_url)
+    return _run(measure, database_url, data, json, repeat)
 
 
 def steady(
     *,
     rate: Annotated[int, Parameter(help="Firings per second.")] = 1000,
-    seconds: Annotated[int, Parameter(help="For so long, after a warm-up.")] = 30,
+    seconds: Annotated[int, Parameter(help="Seconds to measure, after a warm-up.")] = 30,
     workers: Workers = None,
     repeat: Repeat = 1,
     database_url: DatabaseUrl = None,
     data: Data = None,
     json: Json = False,
 ) -> int:
-    """Fire at a constant rate: how late do runs start?
+    """Fire at a constant rate and measure how late runs start.
 
     With --json the last line of the output is one object.
     """
     _check(rate=rate, seconds=seconds, repeat=repeat)
     count = _workers(workers)
-    return _run(
-        lambda url: measure_steady(url, rate=rate, seconds=seconds, workers=count, say=_say),
-        database_url,
-        data,
-        repeat,
-        json,
-    )
+    measure = partial(measure_steady, rate=rate, seconds=seconds, workers=count)
+    return _run(measure, database_url, data, json, repeat)
 
 
 def size(
     *,
     jobs: Annotated[int, Parameter(help="Jobs in the database.")] = 1_000_000,
-    idle_seconds: Annotated[int, Parameter(help="For how long to count the statements of idle nodes.")] = 20,
+    idle_seconds: Annotated[int, Parameter(help="Seconds to count the statements of idle nodes.")] = 20,
     database_url: DatabaseUrl = None,
     data: Data = None,
     json: Json = False,
 ) -> int:
-    """Keep very many jobs: what do they cost?
+    """Measure what very many jobs cost.
 
     With --json the last line of the output is one object.
     """
     _check(jobs=jobs, idle_seconds=idle_seconds)
-    return _run(
-        lambda url: measure_size(url, jobs=jobs, idle_seconds=idle_seconds, say=_say),
-        database_url,
-        data,
-        1,
-        json,
-    )
+    return _run(partial(measure_size, jobs=jobs, idle_seconds=idle_seconds), database_url, data, json)
 
 
 def content(
@@ -139,21 +124,15 @@ def content(
     """
     _check(pending=pending, due=due)
     count = _workers(workers)
-    return _run(
-        lambda url: measure_content(url, pending=pending, due=due, workers=count, say=_say),
-        database_url,
-        data,
-        1,
-        json,
-    )
+    return _run(partial(measure_content, pending=pending, due=due, workers=count), database_url, data, json)
 
 
 def console_pages(
     *,
     jobs: Annotated[int, Parameter(help="Jobs in the database.")] = 1_000_000,
-    history: Annotated[int, Parameter(help="Rows of history, of ten days.")] = 10_000_000,
+    history: Annotated[int, Parameter(help="Rows of history, spread over ten days.")] = 10_000_000,
     consoles: Annotated[int, Parameter(help="Open consoles that follow the feed; 0: none.")] = 200,
-    seconds: Annotated[int, Parameter(help="For so long they are watched, at each of some pages.")] = 60,
+    seconds: Annotated[int, Parameter(help="Seconds to watch the consoles, at each of some pages.")] = 60,
     browser: Annotated[
         Path | None, Parameter(help="Chromium, to measure when pages are painted; needs Playwright.")
     ] = None,
@@ -167,23 +146,20 @@ def console_pages(
     of the output is one object.
     """
     _check(jobs=jobs, history=history, seconds=seconds)
-    return _run(
-        lambda url: measure_console(
-            url, jobs=jobs, history=history, consoles=consoles, seconds=seconds, browser=browser, say=_say
-        ),
-        database_url,
-        data,
-        1,
-        json,
+    measure = partial(
+        measure_console, jobs=jobs, history=history, consoles=consoles, seconds=seconds, browser=browser
     )
+    return _run(measure, database_url, data, json)
 
 
 def campaign(
     *,
     recipients: Annotated[int, Parameter(help="Recipients of the campaign.")] = 100_000,
     workers: Senders = None,
-    smtp: Annotated[bool, Parameter(help="By SMTP to a server on this machine. Default: nowhere.")] = False,
-    single: Annotated[bool, Parameter(help="Single messages due at the same second instead.")] = False,
+    smtp: Annotated[
+        bool, Parameter(help="Send by SMTP to a server on this machine. Default: nowhere.")
+    ] = False,
+    single: Annotated[bool, Parameter(help="Send single messages, due in the same second, instead.")] = False,
     repeat: Repeat = 1,
     database_url: DatabaseUrl = None,
     data: Data = None,
@@ -196,24 +172,17 @@ def campaign(
     """
     _check(recipients=recipients, repeat=repeat)
     count = _workers(workers, cores())
-    return _run(
-        lambda url: measure_campaign(
-            url, recipients=recipients, workers=count, smtp=smtp, single=single, say=_say
-        ),
-        database_url,
-        data,
-        repeat,
-        json,
-    )
+    measure = partial(measure_campaign, recipients=recipients, workers=count, smtp=smtp, single=single)
+    return _run(measure, database_url, data, json, repeat)
 
 
-def _run(measure: Measure, database_url: str | None, data: Path | None, repeat: int, json: bool) -> int:
+def _run(measure: Measure, database_url: str | None, data: Path | None, json: bool, repeat: int = 1) -> int:
     results: list[dict[str, Any]] = []
     with _server(database_url, data) as url:
         for number in range(repeat):
             if repeat > 1:
                 _say(f"measurement {number + 1} of {repeat}")
-            results.append(asyncio.run(measure(url)))
+            results.append(asyncio.run(measure(url, say=_say)))
     # By the product's own figure: the best ratio may just be that of the worst limit.
     best = max(results, key=lambda result: result.get("per_second", 0))
     if repeat > 1:

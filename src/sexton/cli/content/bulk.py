@@ -18,9 +18,9 @@ def import_content(
     file: LinesFile,
     /,
     *,
-    chunk: Annotated[int, Parameter(help="Lines planned together, all or nothing. Default: 1000.")] = CHUNK,
-    force: Annotated[bool, Parameter(help="Plan them though they contradict other plans.")] = False,
-    reason: Annotated[str | None, Parameter(help="Why, for the audit.")] = None,
+    chunk: Annotated[int, Parameter(help="Lines planned in one transaction. Default: 1000.")] = CHUNK,
+    force: Annotated[bool, Parameter(help="Plan actions even if they contradict other plans.")] = False,
+    reason: Annotated[str | None, Parameter(help="The reason, for the audit.")] = None,
     json: Json = False,
 ) -> int:
     """Plan many actions from JSON lines or CSV.

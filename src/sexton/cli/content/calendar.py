@@ -43,9 +43,11 @@ Entry = dict[str, Any]
 def calendar(
     ask: Ask,
     *,
-    month: Annotated[str | None, Parameter(help="This month, such as 2027-03. Default: this one.")] = None,
+    month: Annotated[
+        str | None, Parameter(help="The month to show, such as 2027-03. Default: this month.")
+    ] = None,
     week: Annotated[
-        str | None, Parameter(help="The week of this day instead, such as 2027-03-14, or today.")
+        str | None, Parameter(help="Show the week of this day instead: 2027-03-14, or today.")
     ] = None,
     timezone: Annotated[str, Parameter(help="The zone of the days and times. Default: UTC.")] = "UTC",
 ) -> int:

@@ -41,13 +41,13 @@ def releases(ask: Ask) -> int:
 
 @command(routes.CHECK_RELEASE)
 def check(ask: Ask) -> int:
-    """Check a release: what would go wrong as things are?"""
+    """Check a release: what would fail if it went out now?"""
     return ask.shown(show_release)
 
 
 @command(routes.ADD_RELEASE_ITEMS, without=("items",))
 def add_items(ask: Ask, *, item: Items) -> int:
-    """Put further actions at the end of a release.
+    """Add actions at the end of a release.
 
     sexton content add-items cr_1 --item publish:post/43 --item archive:post/7
     """
@@ -56,7 +56,7 @@ def add_items(ask: Ask, *, item: Items) -> int:
 
 @command(routes.REMOVE_RELEASE_ITEM)
 def remove_item(ask: Ask) -> int:
-    """Take an action out of a release."""
+    """Remove an action from a release."""
     return ask.shown(show_release)
 
 

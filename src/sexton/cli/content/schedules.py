@@ -11,6 +11,7 @@ from cyclopts import Parameter
 from sexton.api.content import routes
 from sexton.api.content import routes as releases
 from sexton.api.route import Route
+from sexton.cli import feeds as shown_feeds
 from sexton.cli.command import Ask, command
 from sexton.cli.output import Table, console, write
 from sexton.cli.remote import first_line, instant, read_json, seconds, short_time, show_fields, took
@@ -80,7 +81,7 @@ def window(
 def list_(
     ask: Ask,
     *,
-    status: Annotated[Status, Parameter(help="Only those in this state. Default: pending.")] = "pending",
+    status: Annotated[Status, Parameter(help="Only actions in this state. Default: pending.")] = "pending",
 ) -> int:
     """List planned actions in the order of their time."""
     more = {} if status == "all" else {"status": status}
@@ -109,7 +110,7 @@ def reschedule(
     when: TimeArgument,
     /,
     *,
-    once: Annotated[bool, Parameter(help="Of a series: only this once.")] = False,
+    once: Annotated[bool, Parameter(help="Move only the next time of a series.")] = False,
 ) -> int:
     """Move an action to another time.
 
@@ -121,7 +122,7 @@ def reschedule(
 
 @command(routes.CANCEL_CONTENT)
 def cancel(ask: Ask) -> int:
-    """Call an action off.
+    """Cancel a planned action.
 
     With what opens a window, the whole window is called off. cr_… is a release.
     """
@@ -130,13 +131,13 @@ def cancel(ask: Ask) -> int:
 
 @command(routes.SKIP_CONTENT)
 def skip(ask: Ask) -> int:
-    """Leave the next time of a series out."""
+    """Skip the next time of a series."""
     return ask.shown(_show)
 
 
 @command(routes.RUN_CONTENT)
 def run(ask: Ask) -> int:
-    """Carry an action out now."""
+    """Carry out an action now."""
     return _shown(ask, releases.RUN_RELEASE)
 
 
@@ -149,12 +150,14 @@ def approve(ask: Ask) -> int:
 @command(routes.LIST_ENTITIES, names={"entity_type": "--type"})
 def entities(
     ask: Ask,
-    entity: Annotated[str | None, Parameter(help="Show this one, TYPE/ID, such as post/42.")] = None,
+    entity: Annotated[
+        str | None, Parameter(help="The entity to show, TYPE/ID, such as post/42. Default: all.")
+    ] = None,
     /,
     *,
     body: Annotated[
         str | None,
-        Parameter(help="Make this its next version: JSON, or @FILE.", allow_leading_hyphen=True),
+        Parameter(help="Store this as the next version: JSON, or @FILE.", allow_leading_hyphen=True),
     ] = None,
     by: Annotated[str | None, Parameter(name="--by", help="Who wrote it. Default: your user name.")] = None,
 ) -> int:
@@ -195,26 +198,19 @@ def occurrences(ask: Ask) -> int:
 @command(routes.LIST_FEEDS)
 def feeds(ask: Ask) -> int:
     """List calendar feeds, without their addresses."""
-    return ask.shown(_show_feeds)
+    return ask.shown(lambda found: shown_feeds.show_list(found, "content", _of))
 
 
 @command(routes.CREATE_FEED, names={"entity_type": "--type"})
 def add_feed(ask: Ask) -> int:
     """Make a calendar feed: an address for your own calendar."""
-
-    def view(found: dict[str, Any]) -> None:
-        out = console()
-        write(out, f"{found['name']} ({found['feed_id']})")
-        write(out, f"{ask.client.url}{found['path']}")
-        write(console(error=True), "Who has this address may read the calendar. It is shown this once.")
-
-    return ask.shown(view)
+    return shown_feeds.make(ask)
 
 
 @command(routes.REVOKE_FEED)
 def revoke_feed(ask: Ask) -> int:
     """Revoke a calendar feed: its address answers no more."""
-    return ask.shown(lambda found: write(console(), f"revoked {found['name']} ({found['feed_id']})"))
+    return shown_feeds.revoke(ask)
 
 
 def _shown(ask: Ask, release: Route, **more: Any) -> int:
@@ -397,14 +393,5 @@ def _show_entity(found: dict[str, Any]) -> None:
         show_executions(found["executions"])
 
 
-def _show_feeds(found: list[dict[str, Any]]) -> None:
-    if not found:
-        write(console(), "No feeds: sexton content add-feed makes one.", "dim")
-        return
-    table = Table("feed", "name", "of", "made by", "state", elastic=("name", "made by"))
-    for each in found:
-        of = " by ".join(text for text in (each["entity_type"], each["author"]) if text) or "everything"
-        state = "revoked" if each["revoked_at"] else "open"
-        style = "dim" if each["revoked_at"] else ""
-        table.add(each["feed_id"], each["name"], of, each["created_by"], state, style=style)
-    table.print(console())
+def _of(feed: dict[str, Any]) -> str:
+    return " by ".join(text for text in (feed["entity_type"], feed["author"]) if text) or "everything"

@@ -17,7 +17,7 @@ from sexton.cli.remote import short_time, show_fields
 @command(adapters_.LIST_ADAPTERS)
 def adapters(
     ask: Ask,
-    adapter: Annotated[str | None, Parameter(help="Show this one, such as blog.")] = None,
+    adapter: Annotated[str | None, Parameter(help="The adapter to show, such as blog. Default: all.")] = None,
     /,
 ) -> int:
     """List the adapters that were configured, or show one."""
@@ -49,7 +49,7 @@ def notices(ask: Ask) -> int:
 
 @command(notices_.SET_NOTICES, names={"events": "--event"})
 def set_notices(ask: Ask) -> int:
-    """Tell an address what became of content, by signed webhooks.
+    """Send signed webhooks that tell what became of content.
 
     sexton content set-notices --url https://hooks.example/content --event failed
     """
@@ -58,7 +58,7 @@ def set_notices(ask: Ask) -> int:
 
 @command(notices_.REMOVE_NOTICES)
 def remove_notices(ask: Ask) -> int:
-    """Send no notices any more."""
+    """Stop sending notices."""
     return ask.shown(_show_notices)
 
 

@@ -30,8 +30,12 @@ def demo(
     data: Annotated[
         Path | None, Parameter(help="Directory of its own private PostgreSQL. Default: beside yours.")
     ] = None,
-    port: Annotated[int | None, Parameter(help="Default: 7390, or the next free one.")] = None,
-    workers: Annotated[int | None, Parameter(help="Worker processes. Default: cores less one.")] = None,
+    port: Annotated[
+        int | None, Parameter(help="Port to listen on. Default: 7390, or the next free one.")
+    ] = None,
+    workers: Annotated[
+        int | None, Parameter(help="Number of worker processes. Default: one less than cores.")
+    ] = None,
 ) -> int:
     """Start Sexton with example data, to look around.
 

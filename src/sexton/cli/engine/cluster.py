@@ -30,10 +30,8 @@ def cluster(
     ask: Ask,
     *,
     shards: Annotated[bool, Parameter(help="Show every shard on a line of its own.")] = False,
-    stopped: Annotated[
-        bool, Parameter(help="Show nodes that were stopped within the last hour too.")
-    ] = False,
-    watch: Annotated[bool, Parameter(help="Show it again every two seconds, until Ctrl-C.")] = False,
+    stopped: Annotated[bool, Parameter(help="Also show nodes that stopped within the last hour.")] = False,
+    watch: Annotated[bool, Parameter(help="Refresh every two seconds, until Ctrl-C.")] = False,
 ) -> int:
     """Show the cluster: nodes, who leads which shards, the elector.
 
@@ -55,9 +53,11 @@ def cluster(
 
 @command(routes.DRAIN_NODE)
 def drain(
-    ask: Ask, *, wait: Annotated[bool, Parameter(help="Wait until it leads and runs nothing.")] = False
+    ask: Ask,
+    *,
+    wait: Annotated[bool, Parameter(help="Wait until the node leads no shard and runs nothing.")] = False,
 ) -> int:
-    """Drain a node: it hands its shards over and finishes its runs.
+    """Drain a node: it hands over its shards and finishes its runs.
 
     It takes no more of either until it is undone or started again. At a deploy:
     drain --wait, stop it, start the new one.

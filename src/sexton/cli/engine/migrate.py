@@ -19,8 +19,10 @@ from sexton.postgres.migrate import migrations, pending, require_shards
 
 def migrate(
     *,
-    check: Annotated[bool, Parameter(help="Only say what is to do; 1 if there is something.")] = False,
-    shards: Annotated[int | None, Parameter(help="Shards of a new database. Default: 64.")] = None,
+    check: Annotated[
+        bool, Parameter(help="Only list the missing steps. Exit code 1 if there are any.")
+    ] = False,
+    shards: Annotated[int | None, Parameter(help="Number of shards in a new database. Default: 64.")] = None,
     print_: Annotated[bool, Parameter(name="--print", help="Only print the SQL of all steps.")] = False,
     database_url: DatabaseUrl = None,
     data: Data = None,

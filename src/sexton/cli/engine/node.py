@@ -15,6 +15,18 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from sexton.cli import DONE, NOT_DONE, REFUSED
+from sexton.cli.engine.options import (
+    AllowShell,
+    App,
+    Concurrency,
+    Host,
+    Namespaces,
+    Queues,
+    Roles,
+    ShellCommands,
+    ShellUser,
+    ShellVariables,
+)
 from sexton.config import Settings, load
 from sexton.engine import crash
 from sexton.engine.logs import set_up_logging
@@ -36,25 +48,25 @@ log = logging.getLogger("sexton")
 
 def node(
     *,
-    roles: Annotated[
-        str | None, Parameter(help="Some of api, scheduler, worker, with commas. Default: all.")
-    ] = None,
-    listen_fd: Annotated[int | None, Parameter(help="Serve on this inherited socket.")] = None,
+    roles: Roles = None,
+    listen_fd: Annotated[int | None, Parameter(help="Descriptor of an inherited socket to serve on.")] = None,
     begun_fd: Annotated[
-        int | None, Parameter(help="Note here which runs have begun, for the parent.")
+        int | None, Parameter(help="Descriptor where the process notes which runs have begun.")
     ] = None,
     database_url: Annotated[str | None, Parameter(help="The PostgreSQL to use.")] = None,
-    host: Annotated[str | None, Parameter(help="Address of the api. Default: 127.0.0.1.")] = None,
-    port: Annotated[int | None, Parameter(help="Its port. Default: 7390.")] = None,
-    queues: Annotated[str | None, Parameter(help="Queues to work on, or * for all.")] = None,
-    namespaces: Annotated[str | None, Parameter(help="Namespaces to work for, or * for all.")] = None,
-    concurrency: Annotated[int | None, Parameter(help="Runs at a time in a worker.")] = None,
-    app: Annotated[str | None, Parameter(help="Your jobs and handlers: module:name.")] = None,
-    allow_shell: Annotated[bool, Parameter(help="Let workers run the commands of shell targets.")] = False,
-    shell_commands: Annotated[str | None, Parameter(help="Programs they may run, with commas.")] = None,
-    shell_variables: Annotated[str | None, Parameter(help="Variables that jobs may set for them.")] = None,
-    shell_user: Annotated[str | None, Parameter(help="The account they run as; needs root.")] = None,
-    check: Annotated[bool, Parameter(help="Only load the application, and say why it cannot start.")] = False,
+    host: Host = None,
+    port: Annotated[int | None, Parameter(help="Port that the api listens on. Default: 7390.")] = None,
+    queues: Queues = None,
+    namespaces: Namespaces = None,
+    concurrency: Concurrency = None,
+    app: App = None,
+    allow_shell: AllowShell = False,
+    shell_commands: ShellCommands = None,
+    shell_variables: ShellVariables = None,
+    shell_user: ShellUser = None,
+    check: Annotated[
+        bool, Parameter(help="Load the application, check that it can start, and exit.")
+    ] = False,
 ) -> int:
     """Run one node in the given roles until it is told to stop."""
     set_up_logging()
@@ -173,7 +185,7 @@ async def _run(
         finally:
             await made.stop()
         if worn_out:
-            log.error("this process leaves with %d: it is to be started again", REPLACE)
+            log.error("this process exits with code %d, to be started again", REPLACE)
         return REPLACE if worn_out else DONE
     finally:
         await database.close()

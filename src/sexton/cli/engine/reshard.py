@@ -20,7 +20,7 @@ from sexton.printable import counted
 
 
 def reshard(
-    shards: Annotated[int, Parameter(help="How many there shall be.")],
+    shards: Annotated[int, Parameter(help="The new number of shards.")],
     *,
     reason: Reason = None,
     database_url: DatabaseUrl = None,

@@ -13,7 +13,7 @@ from sexton.printable import counted
 
 
 def status(*, json: Json = False) -> int:
-    """Show how Sexton is: nodes, shards, what waits, dead letters.
+    """Show the state: nodes, shards, waiting runs, dead letters.
 
     Ends with 1 if something needs attention.
     """

@@ -21,9 +21,9 @@ POLL_SECONDS = 0.2
 
 def stop(
     *,
-    data: Annotated[Path | None, Parameter(help="Directory of the private PostgreSQL it runs on.")] = None,
+    data: Annotated[Path | None, Parameter(help="Data directory of the Sexton to stop.")] = None,
 ) -> int:
-    """Stop the sexton up of this user in good order.
+    """Stop the Sexton that this user started with sexton up.
 
     Waits until it has ended. One on a PostgreSQL of yours is stopped with Ctrl-C
     or SIGTERM.

@@ -14,6 +14,18 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from sexton.cli import DONE, NOT_DONE, REFUSED
+from sexton.cli.engine.options import (
+    AllowShell,
+    App,
+    Concurrency,
+    Host,
+    Namespaces,
+    Queues,
+    Roles,
+    ShellCommands,
+    ShellUser,
+    ShellVariables,
+)
 from sexton.config import Settings, load, misspelt
 from sexton.engine.logs import set_up_logging
 from sexton.errors import InvalidField, SextonError
@@ -29,22 +41,28 @@ TRY = "jobs add hello --schedule 'every 5s' --handler sexton.log --follow"
 def up(
     *,
     data: Annotated[Path | None, Parameter(help="Directory of the private PostgreSQL.")] = None,
-    database_url: Annotated[str | None, Parameter(help="Use this PostgreSQL instead.")] = None,
-    host: Annotated[str | None, Parameter(help="Address to listen on. Default: 127.0.0.1.")] = None,
-    port: Annotated[int | None, Parameter(help="Default: 7390, or the next free one.")] = None,
-    roles: Annotated[str | None, Parameter(help="Only some of api, scheduler, worker, with commas.")] = None,
-    workers: Annotated[int | None, Parameter(help="Worker processes. Default: cores less one.")] = None,
-    queues: Annotated[str | None, Parameter(help="Queues to work on. Default: all.")] = None,
-    namespaces: Annotated[str | None, Parameter(help="Namespaces to work for. Default: all.")] = None,
-    concurrency: Annotated[
-        int | None, Parameter(help="Runs at a time in each worker process. Default: 100.")
+    database_url: Annotated[
+        str | None, Parameter(help="Use this PostgreSQL instead of the private one.")
     ] = None,
-    app: Annotated[str | None, Parameter(help="Your jobs and handlers: module:name.")] = None,
-    allow_shell: Annotated[bool, Parameter(help="Let workers run the commands of shell targets.")] = False,
-    shell_commands: Annotated[str | None, Parameter(help="Programs they may run, with commas.")] = None,
-    shell_variables: Annotated[str | None, Parameter(help="Variables that jobs may set for them.")] = None,
-    shell_user: Annotated[str | None, Parameter(help="The account they run as; needs root.")] = None,
-    shards: Annotated[int | None, Parameter(help="Shards of a new private PostgreSQL. Default: 64.")] = None,
+    host: Host = None,
+    port: Annotated[
+        int | None, Parameter(help="Port to listen on. Default: 7390, or the next free one.")
+    ] = None,
+    roles: Roles = None,
+    workers: Annotated[
+        int | None, Parameter(help="Number of worker processes. Default: one less than cores.")
+    ] = None,
+    queues: Queues = None,
+    namespaces: Namespaces = None,
+    concurrency: Concurrency = None,
+    app: App = None,
+    allow_shell: AllowShell = False,
+    shell_commands: ShellCommands = None,
+    shell_variables: ShellVariables = None,
+    shell_user: ShellUser = None,
+    shards: Annotated[
+        int | None, Parameter(help="Number of shards in a new private PostgreSQL. Default: 64.")
+    ] = None,
 ) -> int:
     """Start Sexton on this machine.
 

@@ -42,8 +42,8 @@ def import_jobs(
     ],
     /,
     *,
-    chunk: Annotated[int, Parameter(help="Lines made together, all or nothing. Default: 2000.")] = CHUNK,
-    reason: Annotated[str | None, Parameter(help="Why, for the audit.")] = None,
+    chunk: Annotated[int, Parameter(help="Lines created in one transaction. Default: 2000.")] = CHUNK,
+    reason: Annotated[str | None, Parameter(help="The reason, for the audit.")] = None,
     json: Json = False,
 ) -> int:
     """Make many jobs from a file with one JSON object per line.

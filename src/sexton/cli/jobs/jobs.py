@@ -261,7 +261,7 @@ def reschedule(
 
 @command(routes.SKIP_NEXT)
 def skip(ask: Ask) -> int:
-    """Leave the next occurrence of a job out.
+    """Skip the next occurrence of a job.
 
     Then its schedule goes on. With --at only if that is the next one.
     """

@@ -32,7 +32,7 @@ def set_(
     *,
     unlimited: Annotated[bool, Parameter(help="Remove the limits that are not given.")] = False,
 ) -> int:
-    """Limit a queue: so many at a time, of one key, per second.
+    """Limit a queue: runs at a time, runs per key, starts per second.
 
     What is not given stays as it is, unless --unlimited removes it.
     """

@@ -21,7 +21,7 @@ def send_test(
     *,
     file: Annotated[Path | None, Parameter(help="A target as JSON; - for the standard input.")] = None,
 ) -> int:
-    """Send a test: carry a target out once, and say how it went.
+    """Send a test: carry out a target once, and show the result.
 
     Ends with 0 if a run would have succeeded.
     """

@@ -31,18 +31,26 @@ COUNTS = ("sent", "failed", "suppressed", "expired", "unconfirmed", "cancelled",
 def create(
     ask: Ask,
     *,
-    everyone: Annotated[bool, Parameter(name="--everyone", help="To all recipients.")] = False,
-    segment: Annotated[str | None, Parameter(name="--segment", help="To those of a saved segment.")] = None,
-    list_: Annotated[str | None, Parameter(name="--list", help="To those of an uploaded list.")] = None,
-    user: Annotated[tuple[str, ...], Parameter(name="--user", help="To this recipient. Repeatable.")] = (),
+    everyone: Annotated[bool, Parameter(name="--everyone", help="Send to all recipients.")] = False,
+    segment: Annotated[
+        str | None, Parameter(name="--segment", help="Send to the recipients of a saved segment.")
+    ] = None,
+    list_: Annotated[
+        str | None, Parameter(name="--list", help="Send to the recipients of an uploaded list.")
+    ] = None,
+    user: Annotated[
+        tuple[str, ...], Parameter(name="--user", help="Send to this recipient. Repeatable.")
+    ] = (),
     filter_: Annotated[
-        str | None, Parameter(name="--filter", help="To those who meet a filter, as JSON.")
+        str | None, Parameter(name="--filter", help="Send to the recipients that match this filter, as JSON.")
     ] = None,
     sql: Annotated[
-        str | None, Parameter(name="--sql", help="To those a query finds; @FILE reads it from a file.")
+        str | None,
+        Parameter(name="--sql", help="Send to the recipients that this SQL query finds; or @FILE."),
     ] = None,
     window: Annotated[
-        str | None, Parameter(name="--window", help="Only in this part of each recipient's day: 09:00-20:00.")
+        str | None,
+        Parameter(name="--window", help="Send only at these local times of a recipient: 09:00-20:00."),
     ] = None,
 ) -> int:
     """Make a campaign.
@@ -119,7 +127,7 @@ def status(
     ask: Ask,
     *,
     watch: Annotated[
-        bool, Parameter(name="--watch", help="Until it is over, or waits for you: 1 if it was not sent.")
+        bool, Parameter(name="--watch", help="Wait until it ends or waits for you. Exit code 1: not sent.")
     ] = False,
 ) -> int:
     """Show how a campaign stands; with --watch, as it goes."""

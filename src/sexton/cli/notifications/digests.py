@@ -22,7 +22,7 @@ from sexton.errors import InvalidField
 def put(
     ask: Ask,
     *,
-    inactive: Annotated[bool, Parameter(help="Keep it, but take no events.", negative="")] = False,
+    inactive: Annotated[bool, Parameter(help="Keep the digest, but accept no events.", negative="")] = False,
 ) -> int:
     """Make a digest, or change it.
 
@@ -57,10 +57,10 @@ def add(
     *,
     data: Annotated[
         str | None,
-        Parameter(help="What the template shows of it, as JSON or @FILE.", allow_leading_hyphen=True),
+        Parameter(help="The data of the event for the template: JSON, or @FILE.", allow_leading_hyphen=True),
     ] = None,
     field: Annotated[
-        tuple[str, ...], Parameter(name="--field", help="A part of it: name=value. Repeatable.")
+        tuple[str, ...], Parameter(name="--field", help="One value of that data: name=value. Repeatable.")
     ] = (),
 ) -> int:
     """Add an event to the next digest of a recipient.

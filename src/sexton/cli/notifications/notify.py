@@ -47,11 +47,11 @@ def send(
     *,
     to: Annotated[str | None, Parameter(help="The recipient's id.")] = None,
     address: Annotated[
-        str | None, Parameter(help="An address, instead of the recipient's own; an object as JSON.")
+        str | None, Parameter(help="Send to this address instead of the recipient's; or JSON.")
     ] = None,
     channel: Annotated[
         tuple[str, ...],
-        Parameter(help="email, sms, push, in_app. Several, in fall-back order. Default: email."),
+        Parameter(help="Channel: email, sms, push, in_app. Repeatable, in fall-back order. Default: email."),
     ] = ("email",),
     at: When = None,
     var: Variables = (),
@@ -159,7 +159,8 @@ def settings(
     ask: Ask,
     *,
     caps: Annotated[
-        str | None, Parameter(help="How many at most, as JSON or @FILE.", allow_leading_hyphen=True)
+        str | None,
+        Parameter(help="Most messages for a recipient: JSON, or @FILE.", allow_leading_hyphen=True),
     ] = None,
 ) -> int:
     """Decide what holds for all messages, or show it.

@@ -25,7 +25,9 @@ def list_(ask: Ask) -> int:
 def set_(
     ask: Ask,
     *,
-    disabled: Annotated[bool, Parameter(help="Keep it, but do not ask it.", negative="")] = False,
+    disabled: Annotated[
+        bool, Parameter(help="Keep the provider, but send nothing through it.", negative="")
+    ] = False,
 ) -> int:
     """Configure a provider, or change it.
 

@@ -81,7 +81,9 @@ def export(ask: Ask) -> int:
 
 @command(routes.ERASE_RECIPIENT)
 def erase(
-    ask: Ask, *, yes: Annotated[bool, Parameter(name=("--yes", "-y"), help="Do not ask first.")] = False
+    ask: Ask,
+    *,
+    yes: Annotated[bool, Parameter(name=("--yes", "-y"), help="Do not ask for confirmation.")] = False,
 ) -> int:
     """Erase all traces of a person. The audit keeps that it was done."""
     if not ask.json and not confirm(f"Erase {ask.path[0]} and all messages to them?", yes):
@@ -99,8 +101,8 @@ def import_recipients(
     file: LinesFile,
     /,
     *,
-    chunk: Annotated[int, Parameter(help="Lines taken together, all or nothing. Default: 5000.")] = CHUNK,
-    reason: Annotated[str | None, Parameter(help="Why, for the audit.")] = None,
+    chunk: Annotated[int, Parameter(help="Lines stored in one transaction. Default: 5000.")] = CHUNK,
+    reason: Annotated[str | None, Parameter(help="The reason, for the audit.")] = None,
     json: Json = False,
 ) -> int:
     """Make or change many recipients from JSON lines or CSV.

@@ -26,9 +26,9 @@ def put(
     ] = None,
     /,
     *,
-    subject: Annotated[str | None, Parameter(help="Of the e-mail.")] = None,
-    text: Annotated[str | None, Parameter(help="Of the e-mail; @FILE reads a file.")] = None,
-    html: Annotated[str | None, Parameter(help="Of the e-mail; @FILE reads a file.")] = None,
+    subject: Annotated[str | None, Parameter(help="Subject of the e-mail.")] = None,
+    text: Annotated[str | None, Parameter(help="Plain text of the e-mail, or @FILE.")] = None,
+    html: Annotated[str | None, Parameter(help="HTML of the e-mail, or @FILE.")] = None,
     sms: Annotated[str | None, Parameter(help="The text of the SMS.")] = None,
 ) -> int:
     """Make the next version of a template.
@@ -114,7 +114,7 @@ def preview(ask: Ask, *, var: Variables = ()) -> int:
 def try_(
     ask: Ask,
     *,
-    address: Annotated[str | None, Parameter(help="Where to. Default: that of --user-id.")] = None,
+    address: Annotated[str | None, Parameter(help="Address to send to. Default: that of --user-id.")] = None,
     var: Variables = (),
 ) -> int:
     """Send a test message at once.

@@ -26,7 +26,7 @@ Letter = Annotated[str | None, Parameter(help="The dead run's id, r_…; or use 
 
 @command(routes.LIST_DEAD, names=NAMES)
 def list_(
-    ask: Ask, *, groups: Annotated[bool, Parameter(help="Show causes instead of letters.")] = False
+    ask: Ask, *, groups: Annotated[bool, Parameter(help="Group the dead letters by cause.")] = False
 ) -> int:
     """List dead letters, the latest first."""
     if groups:
@@ -49,9 +49,9 @@ def target(
     file: Annotated[
         Path | None, Parameter(help="An http or message target as JSON; - for the standard input.")
     ] = None,
-    none: Annotated[bool, Parameter(help="Let them go nowhere else any more.")] = False,
+    none: Annotated[bool, Parameter(help="Remove the target: dead letters are only kept here.")] = False,
 ) -> int:
-    """Show or say where dead letters go as well."""
+    """Show or set where dead letters are sent as well."""
     if file is not None and none:
         raise InvalidField(
             "bad_target", "--file and --none exclude each other", field="file", hint="give one"

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from sexton.cli.client import Client
 
-Run = Annotated[str | None, Parameter(help="The run's id, r_…. Without one: those that a filter means.")]
+Run = Annotated[str | None, Parameter(help="The run's id, r_…. Without it: all runs that match the filters.")]
 ENDED = ("success", "dead", "cancelled", "expired")
 
 
@@ -57,9 +57,11 @@ def show(ask: Ask, *, follow: Annotated[bool, Parameter(help="Show its log until
 
 @command(routes.GET_RUN)
 def wait(
-    ask: Ask, *, timeout: Annotated[float | None, Parameter(help="Give up after so many seconds.")] = None
+    ask: Ask,
+    *,
+    timeout: Annotated[float | None, Parameter(help="Stop waiting after this many seconds.")] = None,
 ) -> int:
-    """Wait for the end of a run: 0 if it is a success, 1 if not."""
+    """Wait until a run ends. Exit code 0 for success, else 1."""
     return wait_for(ask.client, ask.path[0], timeout, ask.json)
 
 

@@ -43,16 +43,16 @@ class ScheduleOptions:
     gap: Annotated[
         Literal["after", "shift", "skip"] | None,
         Parameter(
-            help="A local time that does not exist: fire after the gap, as far past it, or not at all."
+            help="For a local time that does not exist: fire after the gap, shift by its length, or skip."
         ),
     ] = None
     fold: Annotated[
         Literal["first", "second", "both"] | None,
-        Parameter(help="A local time that happens twice: which one."),
+        Parameter(help="For a local time that happens twice: which one fires."),
     ] = None
     kind: Annotated[
         Literal["cron", "recurrence", "interval", "once"] | None,
-        Parameter(help="What the text is. Default: told from its shape."),
+        Parameter(help="Kind of schedule. Default: recognised from its text."),
     ] = None
     starts_at: Annotated[str | None, Parameter(help="Nothing fires before this instant.")] = None
     ends_at: Annotated[str | None, Parameter(help="Nothing fires after this instant.")] = None
@@ -60,9 +60,9 @@ class ScheduleOptions:
         tuple[str, ...],
         Parameter(help="A date, or a range of dates A..B, on which nothing fires. Repeatable."),
     ] = ()
-    key: Annotated[str | None, Parameter(help="What the H of a cron line hashes, like the job's name.")] = (
-        None
-    )
+    key: Annotated[
+        str | None, Parameter(help="What H in a cron line is computed from, like the job's name.")
+    ] = None
     seconds: Annotated[
         Literal["first", "last"] | None,
         Parameter(help="Which of six cron fields holds the seconds. Default: first."),
@@ -131,10 +131,10 @@ def diff(
     *,
     from_: Annotated[
         str | None,
-        Parameter(name="--from", help="Start of the range, an instant, not part of it. Default: now."),
+        Parameter(name="--from", help="Start of the range, an instant, exclusive. Default: now."),
     ] = None,
     to: Annotated[
-        str | None, Parameter(help="End of the range, an instant, part of it. Default: 30 days on.")
+        str | None, Parameter(help="End of the range, an instant, inclusive. Default: in 30 days.")
     ] = None,
     options: ScheduleOptions = DEFAULTS,
     rows: Annotated[int, Parameter(help="Show at most this many differences. Default: 20.")] = DEFAULT_ROWS,

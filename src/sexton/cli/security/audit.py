@@ -17,7 +17,7 @@ from sexton.cli.remote import Json, short_time
 
 Head = Annotated[
     str | None,
-    Parameter(help="A head that was kept elsewhere, NUMBER:HASH: the chain must hold it."),
+    Parameter(help="A head that you kept elsewhere, NUMBER:HASH. The chain must contain it."),
 ]
 DatabaseUrl = Annotated[str | None, Parameter(help="The PostgreSQL. Default: SEXTON_DATABASE_URL.")]
 Data = Annotated[Path | None, Parameter(help="Directory of the private PostgreSQL.")]

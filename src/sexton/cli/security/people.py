@@ -47,7 +47,7 @@ def end(ask: Ask) -> int:
 
 @command(routes.END_SESSIONS)
 def end_all(ask: Ask, *, yes: Yes = False) -> int:
-    """End all sessions of yours, or of one person."""
+    """End all your sessions, or those of one person."""
     whose = f"of {ask.given['name']}" if "name" in ask.given else "of yours"
     if not confirm(f"End all sessions {whose}?", yes):
         return DONE

@@ -37,13 +37,13 @@ def set_(
     kind: Annotated[
         list[str] | None, Parameter(help="A kind of target that may use it. May be repeated.")
     ] = None,
-    anywhere: Annotated[bool, Parameter(help="Any job may send it to any host.", negative="")] = False,
+    anywhere: Annotated[bool, Parameter(help="Allow any job to send it to any host.", negative="")] = False,
     reason: Reason = None,
     database_url: DatabaseUrl = None,
     data: Data = None,
     json: Json = False,
 ) -> int:
-    """Keep a secret, read from the standard input.
+    """Store a secret, read from the standard input.
 
     Targets name it as {"secret": "NAME"} or ${secret:NAME}. A line end at its
     end is left out. On a terminal it is asked for. Name the hosts that may get
@@ -192,7 +192,7 @@ def rotate(
     data: Data = None,
     json: Json = False,
 ) -> int:
-    """Make a new secret; the old one stays valid beside it.
+    """Make a new secret; the old one stays valid for a while.
 
     Give the new one to your services, then rotate again to retire the old one
     for good: the one before last is forgotten.
