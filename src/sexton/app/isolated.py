@@ -116,7 +116,7 @@ async def _work(order: IsolationOrder, settings: Settings, app: Sexton | None, p
         lacking = sorted(set(order.handlers) - set(app.handlers if app is not None else ()))
         _answer(order, IsolationAnswer(lacking=lacking))
         assert isinstance(worker.claimer, SuspectClaimer)
-        log.info("a process of its own is ready for runs that may end theirs")
+        log.info("an isolated process is ready for runs that may crash their process")
         await _first(stop.wait(), worker.claimer.idle.wait(), worker.state.worn_out.wait())
         await worker.stop()
     except SextonError as error:
@@ -140,7 +140,7 @@ def _answer(order: IsolationOrder, answer: IsolationAnswer) -> None:
         os.write(order.answer, msgspec.json.encode(answer) + b"\n")
         os.close(order.answer)
     except OSError as error:  # it does not wait any longer
-        log.warning("the worker was not told: %s", error)
+        log.warning("could not tell the worker: %s", error)
 
 
 def load_application(origin: Origin) -> Sexton | None:

@@ -74,7 +74,7 @@ async def declare(
             await check_names(context, app, {name: spec})
         except (InvalidField, Conflict, NotFound) as error:
             done.refused[name] = str(error)
-            log.error("the job %s of %s was not brought in line: %s", name, app, error)
+            log.error("could not update the declared job %s of %s: %s", name, app, error)
     done.paused = await pause_vanished(context, app, jobs)
     return done
 

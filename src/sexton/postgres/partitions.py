@@ -127,7 +127,7 @@ async def _with_short_lock(change: Callable[[], Awaitable[int]], connection: Con
                 return 0
             except asyncpg.DuplicateTableError:
                 return 0
-        log.warning("a change of partitions found no free moment; it is tried again later")
+        log.warning("a change of partitions could not get its lock; it is tried again later")
         return 0
     finally:
         if connection is not None:

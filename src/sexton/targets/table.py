@@ -79,7 +79,7 @@ def load_needs(needs: Iterable[tuple[str, str]]) -> None:
             _table()[name].load(need)
         except Exception:
             # The runs of one kind must not keep those of others from being carried out.
-            log.exception("what runs of %s need cannot be imported", lane_name(name, need))
+            log.exception("cannot import what runs of %s need", lane_name(name, need))
 
 
 @cache

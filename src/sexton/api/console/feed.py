@@ -232,7 +232,7 @@ class Feed:
                 )
             except Exception:
                 # The consoles go on with what they have; the next look may do better.
-                log.exception("a look of the feed of events failed")
+                log.exception("the feed of events failed to read what is new")
             for console in self.consoles:
                 console.wake()
             took = clock.monotonic() - began

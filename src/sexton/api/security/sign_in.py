@@ -268,7 +268,7 @@ def _told_in_the_log(address: str) -> Iterator[None]:
     try:
         yield
     except SextonError as error:
-        log.warning("a sign-in from %s is refused: %s", address, error.message)
+        log.warning("refused a sign-in from %s: %s", address, error.message)
         if error.code == "provider_unavailable":
             error.message = "the sign-in provider cannot be used now"
         raise

@@ -104,7 +104,7 @@ class ElectorGuard:
             await self._within(self._elector.close())
         except Exception as error:
             log.warning(
-                "elector %s: could not release everything: %s; it ends by itself",
+                "elector %s: could not release everything: %s; what it holds expires by itself",
                 self._elector.name,
                 _reason(error),
             )

@@ -141,7 +141,9 @@ class Leadership(Loop):
                 await self._own.execute("cluster/give_shards", on=connection, shards=shards, node=node)
                 await self.membership.leave(self._own, on=connection)
         except Unavailable as error:
-            log.warning("leadership: could not hand over: %s; the lease ends by itself", error.message)
+            log.warning(
+                "leadership: could not hand over its shards: %s; its lease expires by itself", error.message
+            )
         finally:
             await self._guard.close()
             self._opened = False
@@ -166,7 +168,7 @@ class Leadership(Loop):
         if firing.waits:
             works = await self._own.fetchval("cluster/is_working", backend_pids=sessions)
             if not works:
-                log.warning("scheduler: no answer comes on its connection; it makes another one")
+                log.warning("scheduler: its connection does not answer; it opens another one")
                 await self._own.execute("cluster/end_own_backends", backend_pids=sessions)
                 self.give_up_waiting()
         firing.judge(works=works, alone=alone)

@@ -34,4 +34,6 @@ class Presence(Loop):
         try:
             await self._membership.leave(self._database)
         except Unavailable as error:
-            log.warning("presence: could not leave: %s; the lease ends by itself", error.message)
+            log.warning(
+                "presence: could not record that it leaves: %s; its lease expires by itself", error.message
+            )

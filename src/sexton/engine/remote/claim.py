@@ -137,7 +137,7 @@ class RemoteClaims:
                 await self._doorbell.listen(self.ring)
             self._listens = await self._doorbell.check()
         except Unavailable as error:
-            log.warning("workers over HTTP are not woken: %s", error.message)
+            log.warning("cannot wake workers over HTTP: %s", error.message)
             self._listens = False
         return self._listens
 

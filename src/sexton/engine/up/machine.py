@@ -225,7 +225,7 @@ class WorkerEnds:
         try:
             await asyncio.wait_for(self._report(begun, end_of(code)), TELL_SECONDS)
         except (Unavailable, TimeoutError) as error:
-            log.warning("the end of a worker could not be reported: %s; its lease ends by itself", error)
+            log.warning("could not report the end of a worker: %s; its lease expires by itself", error)
         return True
 
     async def _report(self, begun: Begun, end: ProcessEnd) -> None:

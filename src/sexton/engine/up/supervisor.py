@@ -173,7 +173,7 @@ async def _repeat(tend: Callable[[], Any]) -> None:
         try:
             await tend()
         except OSError as error:  # such as a full disk: the next time may be better
-            log.error("the private PostgreSQL could not be looked after: %s", error)
+            log.error("could not check the private PostgreSQL: %s", error)
 
 
 async def _spawn(child: Child) -> asyncio.subprocess.Process:

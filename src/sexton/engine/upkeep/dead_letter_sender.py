@@ -122,7 +122,7 @@ class DeadLetterSender(Loop):
         except TimeoutError:
             return f"timeout: {row['kind']} was not told within {DELIVERY_SECONDS:g} seconds"
         except Exception as error:
-            log.exception("%s could not be told of a dead run", row["kind"])
+            log.exception("could not tell %s of a dead run", row["kind"])
             return clean(describe(error), 1000)
         return None
 

@@ -86,7 +86,7 @@ class Sweeper(Loop):
             with contextlib.suppress(asyncpg.UniqueViolationError):
                 await context.execute("recording/promote_orphans", now=context.now)
             if mended := await mend_shards(context):
-                log.warning("%s moved to a shard that there is", counted(mended, "timer"))
+                log.warning("%s moved to a shard that exists", counted(mended, "timer"))
         await resume_due(context)
         return full
 

@@ -65,9 +65,7 @@ class Audience:
             await asyncio.wait_for(self.idle(), STOP_SECONDS)
         except TimeoutError:
             untold = sum(line.events.qsize() for line in self._lines)
-            log.warning(
-                "listeners are left behind, with %s that they were not told", counted(untold, "event")
-            )
+            log.warning("the worker stops without its listeners; they missed %s", counted(untold, "event"))
         for line in self._lines:
             line.stop()
         self._threads.shutdown()
@@ -146,7 +144,7 @@ class _Line:
         except asyncio.QueueFull:
             if not self._dropped:
                 log.warning(
-                    "the listener %s is too slow: it is not told more than %d events at once",
+                    "the listener %s is too slow: at most %d events wait for it",
                     self._name,
                     LONGEST_LINE,
                 )
@@ -171,7 +169,7 @@ class _Line:
             finally:
                 self.events.task_done()
             if self._dropped and self.events.empty():
-                log.warning("the listener %s was not told %s", self._name, counted(self._dropped, "event"))
+                log.warning("the listener %s missed %s", self._name, counted(self._dropped, "event"))
                 self._dropped = 0
 
     async def _tell(self, event: RunEvent) -> None:

@@ -150,7 +150,7 @@ class Isolation:
         try:
             await self._run()
         except (OSError, SextonError) as error:
-            log.error("runs that may end their process wait: no process can be started for them: %s", error)
+            log.error("runs that may crash their process wait: no isolated process can be started: %s", error)
             self._failures += 1
         finally:
             self._starting = False
@@ -193,7 +193,7 @@ class Isolation:
             line = await asyncio.wait_for(stream.readline(), READY_SECONDS)
         except TimeoutError:
             line = b""
-            log.warning("a process for runs that may end theirs was not ready after %g s", READY_SECONDS)
+            log.warning("an isolated process was not ready after %g s", READY_SECONDS)
             process.kill()
         finally:
             transport.close()
@@ -224,11 +224,11 @@ class Isolation:
             # It was killed for taking too long: that is not the fault of its runs.
             begun, end = Begun(begun.node, []), ProcessEnd("it was stopped", own=False)
         else:
-            log.error("a process with runs that were suspected to end theirs has ended: %s", end.how)
+            log.error("an isolated process with suspected runs has ended: %s", end.how)
         try:
             await report_death(self._database, begun, end)
         except SextonError as error:
-            log.warning("its end could not be reported: %s; its lease ends by itself", error.message)
+            log.warning("could not report its end: %s; its lease expires by itself", error.message)
 
     def _order(self, begun: int, answer: int) -> IsolationOrder:
         """The same settings, but nothing to listen on: only PostgreSQL knows of suspects."""

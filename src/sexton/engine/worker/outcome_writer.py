@@ -63,11 +63,11 @@ class OutcomeWriter(Loop):
                 await self.tick()
                 return
             except Unavailable as error:
-                log.warning("outcomes could not be written: %s", error.message)
+                log.warning("could not write outcomes: %s", error.message)
                 return
             except Exception:
                 # Such as a deadlock: what is not written now counts as a crash, and runs again.
-                log.exception("outcomes could not be written; %s left", counted(left, "try", "tries"))
+                log.exception("could not write outcomes; %s left", counted(left, "try", "tries"))
 
     async def tick(self) -> float:
         state, pace = self._state, self._pace
@@ -151,7 +151,7 @@ class OutcomeWriter(Loop):
         try:
             return await write(rows)
         except REFUSALS:
-            log.exception("an outcome was refused; they are written one by one")
+            log.exception("the database refused an outcome; each is now written by itself")
         lost: set[int] = set()
         for row in rows:
             try:
@@ -161,7 +161,7 @@ class OutcomeWriter(Loop):
                 try:
                     lost |= await write([plain(row, note)])
                 except REFUSALS:
-                    log.exception("an outcome cannot be recorded: %s; the run is given back", row)
+                    log.exception("cannot record an outcome: %s; its run is given back", row)
         return lost
 
     async def _finish(self, node: int, done: Successes, now: datetime | None) -> set[int]:
@@ -169,7 +169,7 @@ class OutcomeWriter(Loop):
             return await self._queue.finish(node, done, now=now)
         except REFUSALS as error:
             # One result that PostgreSQL does not take must not keep the others from being recorded.
-            log.warning("results could not be kept: %s", error)
+            log.warning("could not keep results: %s", error)
         lost: set[int] = set()
         for place in range(len(done)):
             one = done.chosen([place])

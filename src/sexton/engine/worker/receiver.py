@@ -124,7 +124,7 @@ class Receiver(Loop):
         try:
             notice = read_notice(delivery.body)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            log.warning("the broker carried something that is no notice; it is dropped: %s", error)
+            log.warning("dropped a message of the broker that is no notice: %s", error)
             self._done.append(delivery)
             return
         self._size = max(1.0, (self._size + len(notice.runs)) / 2)

@@ -56,7 +56,7 @@ class Watcher(Loop):
                 if run.started and now - run.started > run.policy.timeout_seconds:
                     self._runner.stop_run(run, "timeout")
             elif now - run.stopped > STOP_PATIENCE_SECONDS:
-                log.warning("%r does not end although it was stopped (%s); it is left behind", run, run.stop)
+                log.warning("%r was stopped (%s) but still runs; it is left behind", run, run.stop)
                 self._runner.leave_behind([run])
         self._runner.launch()
         self._wear.look()

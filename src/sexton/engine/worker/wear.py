@@ -57,7 +57,7 @@ class Wear:
             self._say_at = now + SAY_SECONDS
             log.error(
                 "the worker takes no more runs: %d handlers go on although they were stopped%s. Only a new "
-                "process is rid of them",
+                "process gets rid of them",
                 left,
                 "" if refused is None else f", and no thread can be started ({refused})",
             )

@@ -260,7 +260,9 @@ class Worker:
             async with self.queue.connection() as connection:
                 await step(self._database, on=connection)
         except Unavailable as error:
-            log.warning("worker: could not say that it leaves: %s; its lease ends by itself", error.message)
+            log.warning(
+                "worker: could not record that it leaves: %s; its lease expires by itself", error.message
+            )
 
     async def _wait_until_idle(self, seconds: float) -> bool:
         if self.runner.idle.is_set():
