@@ -7,7 +7,7 @@ import { ActionIcon, Button, Checkbox, Menu, Select, Skeleton, TextInput, Toolti
 import { useDebouncedCallback, useMediaQuery } from '@mantine/hooks'
 import { IconAdjustmentsHorizontal, IconArrowDown, IconArrowUp, IconDownload, IconSearch, IconX } from '@tabler/icons-react'
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
-import { flexRender, getCoreRowModel, useReactTable, type ColumnDef, type RowData } from '@tanstack/react-table'
+import { getCoreRowModel, useReactTable, type ColumnDef, type RowData } from '@tanstack/react-table'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useEffect, useMemo, useRef, useState, type ReactNode } from 'react'
 import { useNavigate, useSearchParams } from 'react-router'
@@ -141,7 +141,7 @@ export function DataTable<T>({ name, label, title, columns, load, whole, keyOf, 
   })
   const filterKey = JSON.stringify(chosen)
   const loaded = useMemo(() => query.data?.pages.flatMap((each) => each.items) ?? [], [query.data])
-  const rows = whole ? matching(whole, chosen, ordersOf(columns), chosen[sortName], searchName) : loaded
+  const rows = useKept(whole ? matching(whole, chosen, ordersOf(columns), chosen[sortName], searchName) : loaded)
   const first = query.data?.pages[0]
   const total = whole ? (whole.rows?.length ?? null) : (first?.total ?? null)
   const pending = whole ? !whole.rows && !whole.error : query.isPending
@@ -279,7 +279,7 @@ export function DataTable<T>({ name, label, title, columns, load, whole, keyOf, 
                   )}
                   {group.headers.map((header) => {
                     const meta = header.column.columnDef.meta
-                    const content = flexRender(header.column.columnDef.header, header.getContext())
+                    const content = drawn(header.column.columnDef.header, header.getContext())
                     return (
                       <th key={header.id} scope="col" data-align={meta?.align} style={{ width: narrow && meta?.narrow ? meta.narrow : meta?.width }} {...sorted(meta?.sort, chosen[sortName])}>
                         {meta?.sort ? <SortButton sort={meta.sort} oneWay={meta.oneWay ?? false} current={chosen[sortName]} set={(value) => set(sortName, value)}>{content}</SortButton> : content}
@@ -323,7 +323,7 @@ export function DataTable<T>({ name, label, title, columns, load, whole, keyOf, 
                     )}
                     {row.getVisibleCells().map((cell) => (
                       <td key={cell.id} data-align={cell.column.columnDef.meta?.align}>
-                        {flexRender(cell.column.columnDef.cell, cell.getContext())}
+                        {drawn(cell.column.columnDef.cell, cell.getContext())}
                       </td>
                     ))}
                   </tr>
@@ -341,6 +341,11 @@ export function DataTable<T>({ name, label, title, columns, load, whole, keyOf, 
       )}
     </section>
   )
+}
+
+/** A head or a cell. It is called, not made a component: columns that a page makes anew each time keep what is in them, and a click is not lost. */
+function drawn<C>(what: string | ((context: C) => unknown) | undefined, context: C): ReactNode {
+  return (typeof what === 'function' ? what(context) : what) as ReactNode
 }
 
 /** Filters of what is no table: their fields, with the values of the address bar. */
@@ -414,6 +419,13 @@ function SortButton({ sort, oneWay, current, set, children }: { sort: string; on
 function sorted(sort: string | undefined, current: string | undefined): { 'aria-sort'?: 'ascending' | 'descending' } {
   if (!sort) return {}
   return current === sort ? { 'aria-sort': 'ascending' } : current === `-${sort}` ? { 'aria-sort': 'descending' } : {}
+}
+
+/** The same rows are the same array: the table begins anew with another one. */
+function useKept<T>(rows: T[]): T[] {
+  const kept = useRef(rows)
+  if (kept.current !== rows && !(kept.current.length === rows.length && rows.every((row, place) => row === kept.current[place]))) kept.current = rows
+  return kept.current
 }
 
 /** What each order of a list that arrives whole compares. */
