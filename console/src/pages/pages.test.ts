@@ -19,6 +19,9 @@ describe('acting on runs', () => {
   it('passes the filters on if all that match are meant, and says so if there are none', () => {
     expect(wishesOf('cancel', { rows: [], all: true, filters: { job: 'a', late: 'true', sort: 'x' } })).toEqual([{ action: 'cancel', filter: { job: 'a', late: true } }])
     expect(wishesOf('cancel', { rows: [], all: true, filters: {} })).toEqual([{ action: 'cancel', filter: { all: true } }])
+    const since = { since: '2027-03-01T12:00:00Z', include: 'skipped' }
+    expect(wishesOf('cancel', { rows: [], all: true, filters: since })).toEqual([{ action: 'cancel', filter: { ...since, all: true } }])
+    expect(wishesOf('again', { rows: [], all: true, filters: since })).toEqual([{ action: 'again', filter: since }])
   })
 })
 

@@ -70,7 +70,7 @@ RUNS = Many(
     ("job", "run", "status"),
     lambda run: (run.job_name, run.run_id, run.status),
     lambda run: f"{run.run_id} of {cut(run.job_name, 40)}",
-    "--job, --status dead, --since -2h … or --all",
+    "--job, --status dead, --queue … or --all",
 )
 MESSAGES = Many(
     "message",

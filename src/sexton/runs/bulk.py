@@ -36,7 +36,8 @@ MEANT: dict[RunAction, tuple[RunStatus, ...]] = {"cancel": LIVE, "again": ENDED}
 
 def check_choice(action: RunAction, chosen: RunFilter, *, all_: bool) -> RunFilter:
     """The runs that the action is for. Refuses a filter that leaves nothing out, unless it is said that all
-    runs are meant."""
+    runs are meant; `since` leaves no live run out, and skipped occurrences have none."""
+    chosen = replace(chosen, skipped=False, since=None if action == "cancel" else chosen.since)
     if chosen == RunFilter() and not all_:
         raise InvalidField(
             "bad_filter",
@@ -55,7 +56,7 @@ def check_choice(action: RunAction, chosen: RunFilter, *, all_: bool) -> RunFilt
             field="filter.status",
             hint=f"use {', '.join(meant)}",
         )
-    return replace(chosen, statuses=wanted, skipped=False)
+    return replace(chosen, statuses=wanted)
 
 
 @query

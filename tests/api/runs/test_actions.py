@@ -121,6 +121,10 @@ async def test_the_same_call_again_makes_no_other_runs(api: Api) -> None:
     ("wish", "code", "field"),
     [
         ({"filter": {}}, "bad_filter", "filter"),
+        # These leave no live run out, and no run at all.
+        ({"filter": {"since": "2099-01-01T00:00:00Z"}}, "bad_filter", "filter"),
+        ({"filter": {"include": "skipped"}}, "bad_filter", "filter"),
+        ({"action": "again", "filter": {"include": "skipped"}}, "bad_filter", "filter"),
         ({"filter": {"status": "success"}}, "bad_value", "filter.status"),
         ({"filter": {"status": "gone"}}, "bad_value", "status"),
         ({"filter": {"ids": ["r_1"], "job": "report"}}, "bad_filter", "filter.ids"),

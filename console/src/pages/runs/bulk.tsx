@@ -44,12 +44,13 @@ export async function askForRuns(ask: (question: Question) => void, action: Acti
   }
 }
 
-/** The selected rows by their ids, some in each call, or all that match. Skipped occurrences have no run. */
+/** The selected rows by their ids, some in each call, or all that match. Skipped occurrences have no run, and `since` leaves no live run out. */
 export function wishesOf(action: Action, selection: Pick<Selection<Pick<RunView, 'run_id'>>, 'rows' | 'all' | 'filters'>): RunActionRequest[] {
   if (selection.all) {
     const { sort: _, late, ...rest } = selection.filters
     const filter = { ...rest, ...(late ? { late: late === 'true' } : {}) }
-    return [{ action, filter: Object.keys(filter).length ? filter : { all: true } } as RunActionRequest]
+    const narrow = Object.keys(filter).some((name) => name !== 'include' && !(name === 'since' && action === 'cancel'))
+    return [{ action, filter: narrow ? filter : { ...filter, all: true } } as RunActionRequest]
   }
   const ids = selection.rows.flatMap((row) => (row.run_id ? [row.run_id] : []))
   return Array.from({ length: Math.ceil(ids.length / MOST_IDS) }, (_, place) => ({ action, filter: { ids: ids.slice(place * MOST_IDS, (place + 1) * MOST_IDS) } }) as RunActionRequest)
