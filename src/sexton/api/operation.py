@@ -28,6 +28,7 @@ from sexton.api.body import encoded
 from sexton.api.replay import StoredAnswer, check_key, fingerprint, once
 from sexton.api.request_id import request_id_of
 from sexton.api.route import AGENT, REASON_HEADER, Query, Route
+from sexton.api.security.gate import until_end
 from sexton.api.security.guard import JSON_TYPES, address_of, check_content_type
 from sexton.api.services import WRONG_SIGN_INS, Services
 from sexton.api.shared import accepted_age
@@ -349,7 +350,7 @@ async def _respond_shared(call: Call, age: float) -> Response[Any]:
 
 
 async def _respond_at_gate(call: Call) -> Response[Any]:
-    """A place is held until the answer is there; that of one which is sent as it is read, until its end."""
+    """A place is held until the answer is there; by one that is sent as it is read, for each part of it."""
     services, caller = call.services, call.caller.credential or address_of(call.request)
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(services.gate.place(caller))
@@ -359,15 +360,19 @@ async def _respond_at_gate(call: Call) -> Response[Any]:
 
 
 async def _carried_out(call: Call, stack: AsyncExitStack | None = None) -> Response[Any]:
-    """`stack` ends with the answer."""
-    operation, request = call.operation, call.request
+    """`stack` holds the place of the call, if it needs one."""
+    operation, request, services = call.operation, call.request, call.services
     key = request.headers.get("idempotency-key")
     if key is None or operation.method != "POST" or operation.streams or not operation.kept:
         answer = await operation.handler(call)
         if isinstance(answer.body, AsyncIterator):
-            body = _while_allowed(answer.body, call)
-            if stack is not None:
-                body = _until_end(body, stack.pop_all())
+            body = answer.body
+            if stack is not None and request.method != "HEAD":
+                await stack.aclose()
+                caller = call.caller.credential or address_of(request)
+                await stack.enter_async_context(services.exports.place(caller))
+                body = until_end(services.gate.in_turn(body, caller), stack.pop_all())
+            body = _while_allowed(body, call)
             return _streamed(replace(answer, body=body), operation, request.method)
         return _response(await _stored(operation, answer), operation, cookies=answer.cookies)
 
@@ -461,12 +466,6 @@ async def _while_allowed(parts: AsyncIterator[bytes], call: Call) -> AsyncIterat
             caller.require(operation.role, call.context.namespace, cluster=operation.cluster)
             checked = clock.monotonic()
         yield part
-
-
-async def _until_end(parts: AsyncIterator[bytes], stack: AsyncExitStack) -> AsyncIterator[bytes]:
-    async with stack:
-        async for part in parts:
-            yield part
 
 
 async def _nothing() -> AsyncIterator[bytes]:

@@ -11,7 +11,7 @@ from prometheus_client import CollectorRegistry
 
 from sexton.api.console.feed import Feed
 from sexton.api.database_check import DatabaseCheck
-from sexton.api.security.gate import Gate
+from sexton.api.security.gate import EXPORTS, EXPORTS_OF_ONE, Gate
 from sexton.api.security.guard import RequestGuard
 from sexton.api.security.limiter import Limiter
 from sexton.api.shared import SharedAnswers
@@ -62,6 +62,8 @@ class Services:
     #: Tokens in addresses, links and signatures that were wrong: of feeds, inboxes, unsubscribing, reports.
     wrong_tokens: Failures = field(default_factory=lambda: Failures(WRONG_SIGN_INS))
     gate: Gate = field(default_factory=Gate)
+    #: Answers that are sent as they are read.
+    exports: Gate = field(default_factory=lambda: Gate(EXPORTS, EXPORTS_OF_ONE, what="export"))
 
     @cached_property
     def overviews(self) -> OverviewReader:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from collections.abc import AsyncIterator
+from io import BytesIO
 from types import SimpleNamespace
 from typing import Any
 
@@ -159,6 +162,42 @@ async def test_an_export_gives_its_place_back_at_its_end(
             assert (await api("GET", path)).status == 200
         assert (await api("HEAD", "/audit/export")).status == 200
         assert (await api("GET", "/audit")).status == 200
+
+
+async def test_exports_that_are_not_taken_leave_lists_their_places(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A caller that begins an export, and does not read it."""
+    monkeypatch.setattr(gates.Gate.__init__, "__defaults__", (1, 1, 2.0))
+    job = {"schedule": "@yearly", "payload": "x" * 250_000}
+    lines = [json.dumps({"name": f"big-{n}", **job}).encode() for n in range(80)]
+    async with serve(database, Settings()) as api:
+        headers = {"Content-Type": "application/x-ndjson"}
+        await api("POST", "/jobs/bulk?chunk=20", data=BytesIO(b"\n".join(lines)), headers=headers)
+        async with api.session.get(f"{api.base}/api/v1/export/jobs") as export:
+            assert (await api("GET", "/jobs?limit=1")).status == 200
+            assert len((await export.read()).splitlines()) == 80
+
+
+async def test_what_has_begun_waits_for_its_place() -> None:
+    gate, told = Gate(2, 1, 0.01, what="export"), list[bytes]()
+
+    async def parts() -> AsyncIterator[bytes]:
+        yield b"1"
+        yield b"2"
+
+    async def read() -> None:
+        async for part in gate.in_turn(parts(), "a"):
+            told.append(part)
+
+    async with gate.place("a"):
+        reading = asyncio.create_task(read())
+        with pytest.raises(SextonError, match="no place for another export"):
+            async with gate.place("a"):
+                pass
+        assert not told
+    await reading
+    assert (told, gate.taken) == ([b"1", b"2"], 0)
 
 
 def test_what_reads_much_is_gated() -> None:

@@ -2,6 +2,8 @@
 
 They share the connections and the processor of the process with everything else. So there are fewer places
 for them than connections, and one caller never has all of them. What finds no place waits a while for one.
+Exports have places of their own beside these, since they last as long as their callers read: a part of each
+is in memory.
 """
 
 from __future__ import annotations
@@ -9,12 +11,13 @@ from __future__ import annotations
 import asyncio
 from collections import Counter, deque
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 
 from sexton.errors import SextonError
 
 # Of all callers, and of one. A process has ten connections for requests.
 PLACES, PLACES_OF_ONE = 6, 3
+EXPORTS, EXPORTS_OF_ONE = 12, 3
 WAIT_SECONDS = 10.0
 
 
@@ -22,8 +25,14 @@ class Gate:
     """Places for expensive requests."""
 
     def __init__(
-        self, places: int = PLACES, of_one: int = PLACES_OF_ONE, wait_seconds: float = WAIT_SECONDS
+        self,
+        places: int = PLACES,
+        of_one: int = PLACES_OF_ONE,
+        wait_seconds: float = WAIT_SECONDS,
+        *,
+        what: str = "list or preview",
     ) -> None:
+        self._what = what
         self._places = places
         self._of_one = of_one
         self._wait_seconds = wait_seconds
@@ -50,6 +59,21 @@ class Gate:
         finally:
             self._leave(caller)
 
+    async def in_turn(self, parts: AsyncIterator[bytes], caller: str) -> AsyncIterator[bytes]:
+        """Each part is read at a place, and none is held while the caller takes it, however slowly. What has
+        begun waits for its place as long as it takes."""
+        while True:
+            try:
+                async with self.place(caller):
+                    part = await anext(parts, None)
+            except SextonError as error:
+                if error.code != "too_many_lists":
+                    raise
+                continue
+            if part is None:
+                return
+            yield part
+
     async def _wait(self, caller: str) -> None:
         """The one who leaves gives its place to the first who may have it."""
         mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -63,7 +87,7 @@ class Gate:
                 raise
             raise SextonError(
                 "too_many_lists",
-                f"no place for another list or preview became free within {self._wait_seconds:g} s: "
+                f"no place for another {self._what} became free within {self._wait_seconds:g} s: "
                 f"{self._inside[caller]} of this caller are being read, {self.taken} in all",
                 hint=f"send at most {self._of_one} at a time, and ask for smaller pages",
             ) from None
@@ -81,3 +105,10 @@ class Gate:
 
     def _has_room(self, caller: str) -> bool:
         return self.taken < self._places and self._inside[caller] < self._of_one
+
+
+async def until_end(parts: AsyncIterator[bytes], held: AsyncExitStack) -> AsyncIterator[bytes]:
+    """The parts; what is held is given back after the last of them."""
+    async with held:
+        async for part in parts:
+            yield part
