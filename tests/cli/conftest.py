@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pytest
 
 from sexton import cli
+from sexton.cli.client import Client
 from tests.cli.server import Server
 
 if TYPE_CHECKING:
@@ -66,3 +67,19 @@ def server(database_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve
     with Server(database_url) as running:
         monkeypatch.setenv("SEXTON_URL", running.url)
         yield running
+
+
+@pytest.fixture
+def small_chunks(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """Calls go through two jobs or runs each; they are kept, with their keys."""
+    sent: list[dict[str, Any]] = []
+    request = Client.request
+
+    def two(self: Client, method: str, path: str, body: Any = None, **more: Any) -> Any:
+        if path.endswith("/actions") and not body.get("dry_run"):
+            body = {**body, "limit": 2}
+            sent.append({**body, "key": (more.get("headers") or {}).get("Idempotency-Key")})
+        return request(self, method, path, body, **more)
+
+    monkeypatch.setattr(Client, "request", two)
+    return sent

@@ -33,22 +33,6 @@ def client(database_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Clien
         yield client
 
 
-@pytest.fixture
-def small_chunks(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """Calls go through two jobs each; they are kept, with their keys."""
-    sent: list[dict[str, Any]] = []
-    request = Client.request
-
-    def two(self: Client, method: str, path: str, body: Any = None, **more: Any) -> Any:
-        if path.endswith("/actions") and not body.get("dry_run"):
-            body = {**body, "limit": 2}
-            sent.append({**body, "key": (more.get("headers") or {}).get("Idempotency-Key")})
-        return request(self, method, path, body, **more)
-
-    monkeypatch.setattr(Client, "request", two)
-    return sent
-
-
 def statuses(client: Client) -> list[str]:
     return [job["status"] for job in client.pages("/jobs")]
 

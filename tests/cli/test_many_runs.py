@@ -30,22 +30,6 @@ def client(database_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Clien
         yield client
 
 
-@pytest.fixture
-def small_chunks(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """Calls go through two runs each; they are kept."""
-    sent: list[dict[str, Any]] = []
-    request = Client.request
-
-    def two(self: Client, method: str, path: str, body: Any = None, **more: Any) -> Any:
-        if path.endswith("/actions") and not body.get("dry_run"):
-            body = {**body, "limit": 2}
-            sent.append(body)
-        return request(self, method, path, body, **more)
-
-    monkeypatch.setattr(Client, "request", two)
-    return sent
-
-
 def statuses(client: Client, job: str = "report") -> list[str]:
     return [run["status"] for run in client.pages("/runs", job=job)]
 

@@ -13,25 +13,14 @@ from sexton.content.ledger import ExecutionView, list_executions
 from sexton.content.model import Action, Entity, OnFailure
 from sexton.content.releases.release import create_release, reschedule_release
 from sexton.content.schedule import create_schedule
-from sexton.content.spec import EntitySpec, ReleaseItemSpec, ReleaseMove, ReleaseSpec, ScheduleSpec
+from sexton.content.spec import EntitySpec, ReleaseItemSpec, ReleaseMove, ReleaseSpec
 from sexton.model import decode_id
 from sexton.postgres.transaction import Context
 from sexton.testing import Engine
+from tests.content.planned import spec
 from tests.content.shelf import Shelf
 
 POST = Entity("post", "1")
-
-
-def spec(**fields: Any) -> ScheduleSpec:
-    given: dict[str, Any] = {
-        "entity_type": "post",
-        "entity_id": "1",
-        "action": Action.PUBLISH,
-        "created_by": "ann",
-        "local_time": "2027-03-02 09:00",
-        "timezone": "Europe/Berlin",
-    }
-    return ScheduleSpec(**{**given, **fields})
 
 
 async def of(context: Context, schedule_id: str, **more: Any) -> list[ExecutionView]:

@@ -12,27 +12,16 @@ from sexton.content.entity import get_entity, put_entity
 from sexton.content.model import Action, Entity
 from sexton.content.read import view
 from sexton.content.schedule import approve, cancel, create_schedule, reschedule, run_now, skip_next
-from sexton.content.spec import EntitySpec, ScheduleMove, ScheduleSpec
+from sexton.content.spec import EntitySpec, ScheduleMove
 from sexton.errors import Conflict, InvalidField
 from sexton.jobs import state
 from sexton.jobs.moment import UnclearTime
 from sexton.model import decode_id
 from sexton.postgres.transaction import Context
 from sexton.testing import Engine
+from tests.content.planned import spec
 
 POST = Entity("post", "1")
-
-
-def spec(**fields: Any) -> ScheduleSpec:
-    given: dict[str, Any] = {
-        "entity_type": "post",
-        "entity_id": "1",
-        "action": Action.PUBLISH,
-        "created_by": "ann",
-        "local_time": "2027-03-02 09:00",
-        "timezone": "Europe/Berlin",
-    }
-    return ScheduleSpec(**{**given, **fields})
 
 
 async def post(context: Context, versions: int = 1) -> None:

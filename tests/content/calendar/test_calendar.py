@@ -11,27 +11,16 @@ from sexton.content.calendar.calendar import CalendarEntry, list_calendar, list_
 from sexton.content.entity import put_entity
 from sexton.content.model import Action, Entity
 from sexton.content.schedule import cancel, create_schedule, skip_next
-from sexton.content.spec import EntitySpec, ScheduleSpec, WindowSpec
+from sexton.content.spec import EntitySpec, WindowSpec
 from sexton.content.window import create_window
 from sexton.errors import InvalidField, NotFound
 from sexton.model import decode_id
 from sexton.postgres.transaction import Context
 from sexton.testing import Engine
+from tests.content.planned import spec
 
 POST = Entity("post", "1")
 MARCH = datetime(2027, 3, 1, tzinfo=UTC), datetime(2027, 4, 1, tzinfo=UTC)
-
-
-def spec(**fields: Any) -> ScheduleSpec:
-    given: dict[str, Any] = {
-        "entity_type": "post",
-        "entity_id": "1",
-        "action": Action.PUBLISH,
-        "created_by": "ann",
-        "local_time": "2027-03-02 09:00",
-        "timezone": "Europe/Berlin",
-    }
-    return ScheduleSpec(**{**given, **fields})
 
 
 async def shown(context: Context, start: datetime, end: datetime, **more: Any) -> list[CalendarEntry]:

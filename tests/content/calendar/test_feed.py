@@ -15,25 +15,17 @@ from sexton.content.calendar.feed import (
     list_feeds,
     revoke_feed,
 )
-from sexton.content.model import Action
 from sexton.content.schedule import create_schedule
-from sexton.content.spec import FeedSpec, ScheduleSpec
+from sexton.content.spec import FeedSpec
 from sexton.errors import NotFound
 from sexton.postgres.transaction import Context
 from sexton.security.keys import read_pepper
 from sexton.testing import Engine
+from tests.content.planned import spec
 
 
 async def plan(context: Context, **fields: Any) -> None:
-    given: dict[str, Any] = {
-        "entity_type": "post",
-        "entity_id": "1",
-        "action": Action.PUBLISH,
-        "created_by": "ann",
-        "local_time": "2027-03-02 09:00",
-        "timezone": "Europe/Berlin",
-    }
-    await create_schedule(context, ScheduleSpec(**{**given, **fields}))
+    await create_schedule(context, spec(**fields))
 
 
 async def opened(context: Context, token: str) -> tuple[FeedView, str] | None:

@@ -3,16 +3,13 @@ guard."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import asyncpg
 import pytest
-import pytest_asyncio
 
-from sexton import Sexton
 from sexton.engine import crash
 from sexton.errors import Conflict
 from sexton.notifications.campaigns import conducting, expansion
@@ -35,8 +32,7 @@ from sexton.postgres.transaction import Context
 from sexton.security.quota_spec import QuotaChanges
 from sexton.security.quotas import change_quotas
 from sexton.testing import Engine
-from sexton.testing import engine as start_engine
-from tests.notifications.crowd import ZONES, add_recipients, add_template
+from tests.notifications.crowd import ZONES, add_recipients
 from tests.notifications.mailbox import Mailbox
 
 START = datetime(2027, 3, 1, 12, tzinfo=UTC)
@@ -48,20 +44,6 @@ def mailbox(monkeypatch: pytest.MonkeyPatch) -> Mailbox:
     monkeypatch.setitem(provider_kinds(), "mailbox", made.provider())
     monkeypatch.setitem(provider_kinds(), "forgetful", made.provider(deduplicates=False))
     return made
-
-
-@pytest_asyncio.fixture
-async def engine(server_url: str, mailbox: Mailbox) -> AsyncIterator[Engine]:
-    async with start_engine(Sexton(name="shop"), at=START, server=server_url) as running:
-        yield running
-
-
-@pytest_asyncio.fixture
-async def context(engine: Engine) -> Context:
-    context = Context(engine.database, actor="tester")
-    await put_provider(context, "box", ProviderSpec(channel="email", kind="mailbox"))
-    await add_template(engine.database)
-    return context
 
 
 def spec(**fields: Any) -> CampaignSpec:

@@ -2,43 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import pytest_asyncio
+import pytest
 
-from sexton import Sexton
 from sexton.notifications.campaigns.campaign import create_campaign, pause, resume, start
 from sexton.notifications.campaigns.spec import AudienceSpec, CampaignSpec
 from sexton.notifications.campaigns.view import CampaignView
-from sexton.notifications.channels.configured import put_provider
-from sexton.notifications.channels.provider_spec import ProviderSpec
 from sexton.notifications.read import list_messages
 from sexton.notifications.why import why
 from sexton.postgres.transaction import Context
 from sexton.security.quota_spec import QuotaChanges
 from sexton.security.quotas import change_quotas
 from sexton.testing import Engine
-from sexton.testing import engine as start_engine
-from tests.notifications.crowd import add_recipients, add_template
+from tests.notifications.crowd import add_recipients
 from tests.notifications.mailbox import Mailbox
 
 START = datetime(2027, 3, 1, 12, tzinfo=UTC)
 
 
-@pytest_asyncio.fixture
-async def engine(server_url: str, mailbox: Mailbox) -> AsyncIterator[Engine]:
-    async with start_engine(Sexton(name="shop"), at=START, server=server_url) as running:
-        yield running
-
-
-@pytest_asyncio.fixture
-async def context(engine: Engine) -> Context:
-    context = Context(engine.database, actor="ann")
-    await put_provider(context, "box", ProviderSpec(channel="email", kind="mailbox"))
-    await add_template(engine.database)
-    return context
+@pytest.fixture
+def context(context: Context) -> Context:
+    return replace(context, actor="ann")
 
 
 async def go(context: Context, **fields: Any) -> CampaignView:

@@ -12,10 +12,8 @@ from sexton.notifications.campaigns.campaign import create_campaign, pause, resu
 from sexton.notifications.campaigns.progress import read_progress
 from sexton.postgres.transaction import Context
 from sexton.testing import Engine
-from tests.notifications.campaigns.test_campaign import context, engine, go, mailbox, spec
+from tests.notifications.campaigns.test_campaign import go, spec
 from tests.notifications.crowd import ZONES, add_recipients
-
-__all__ = ["context", "engine", "mailbox"]
 
 
 async def test_waves_follow_the_zones(context: Context, engine: Engine) -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
-import pytest_asyncio
 
-from sexton import Sexton
 from sexton.errors import Conflict
 from sexton.notifications.campaigns.campaign import cancel, create_campaign, pause, resume, start
 from sexton.notifications.campaigns.spec import AudienceSpec, CampaignSpec, CampaignStatus
@@ -20,17 +18,14 @@ from sexton.notifications.campaigns.unconfirmed import (
 )
 from sexton.notifications.campaigns.view import CampaignView, get_campaign
 from sexton.notifications.channels.base import Accepted, Rejected, Unclear
-from sexton.notifications.channels.configured import put_provider
-from sexton.notifications.channels.provider_spec import ProviderSpec
 from sexton.notifications.channels.table import provider_kinds
 from sexton.notifications.message import create_message, read_spec
 from sexton.notifications.read import get_message, list_messages
 from sexton.notifications.why import why
 from sexton.postgres.transaction import Context
 from sexton.testing import Engine
-from sexton.testing import engine as start_engine
 from tests.changes import entries
-from tests.notifications.crowd import add_recipients, add_template
+from tests.notifications.crowd import add_recipients
 from tests.notifications.mailbox import Mailbox
 from tests.seeding import Store
 
@@ -44,18 +39,9 @@ def mailbox(monkeypatch: pytest.MonkeyPatch) -> Mailbox:
     return made
 
 
-@pytest_asyncio.fixture
-async def engine(server_url: str, mailbox: Mailbox) -> AsyncIterator[Engine]:
-    async with start_engine(Sexton(name="shop"), at=START, server=server_url) as running:
-        yield running
-
-
-@pytest_asyncio.fixture
-async def context(engine: Engine) -> Context:
-    context = Context(engine.database, actor="ann", reason="the log of the provider says so")
-    await put_provider(context, "box", ProviderSpec(channel="email", kind="mailbox"))
-    await add_template(engine.database)
-    return context
+@pytest.fixture
+def context(context: Context) -> Context:
+    return replace(context, actor="ann", reason="the log of the provider says so")
 
 
 async def doubtful(context: Context, engine: Engine, count: int = 5) -> CampaignView:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 import pytest_asyncio
 
-from sexton import Sexton
 from sexton.errors import Conflict
-from sexton.notifications.channels.configured import put_provider
-from sexton.notifications.channels.provider_spec import ProviderSpec
 from sexton.notifications.recipients.recipient import put_recipient
 from sexton.notifications.recurring.digest import (
     add_event,
@@ -26,8 +22,7 @@ from sexton.notifications.recurring.spec import DigestEventSpec, DigestSpec
 from sexton.notifications.spec import RecipientSpec
 from sexton.postgres.transaction import Context
 from sexton.testing import Engine
-from sexton.testing import engine as start_engine
-from tests.notifications.crowd import add_template, without_sweep
+from tests.notifications.crowd import add_template
 from tests.notifications.mailbox import Mailbox
 
 START = datetime(2027, 3, 19, 12, tzinfo=UTC)
@@ -37,17 +32,8 @@ PARTS = {
 
 
 @pytest_asyncio.fixture
-async def engine(server_url: str, mailbox: Mailbox) -> AsyncIterator[Engine]:
-    async with start_engine(Sexton(name="shop"), at=START, server=server_url) as running:
-        yield running
-
-
-@pytest_asyncio.fixture
-async def context(engine: Engine) -> Context:
-    context = Context(engine.database, actor="tester")
-    await without_sweep(context)
-    await put_provider(context, "box", ProviderSpec(channel="email", kind="mailbox"))
-    await add_template(engine.database, "news", parts=PARTS)
+async def context(context: Context) -> Context:
+    await add_template(context.database, "news", parts=PARTS)
     for name, zone in (("ann", "Europe/Berlin"), ("bob", "America/New_York")):
         await put_recipient(context, name, RecipientSpec(email=f"{name}@example.com", timezone=zone))
     await put_digest(context, "daily", spec())

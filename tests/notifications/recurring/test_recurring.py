@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 import pytest_asyncio
 
-from sexton import Sexton
 from sexton.errors import InvalidField, NotFound
-from sexton.notifications.channels.configured import put_provider
-from sexton.notifications.channels.provider_spec import ProviderSpec
 from sexton.notifications.recipients.recipient import erase_recipient, put_recipient
 from sexton.notifications.recurring.recurring import (
     change_recurring,
@@ -25,8 +21,7 @@ from sexton.notifications.recurring.spec import RecurringChanges, RecurringSpec
 from sexton.notifications.spec import RecipientSpec
 from sexton.postgres.transaction import Context
 from sexton.testing import Engine
-from sexton.testing import engine as start_engine
-from tests.notifications.crowd import add_template, without_sweep
+from tests.notifications.crowd import add_template
 from tests.notifications.mailbox import Mailbox
 
 START = datetime(2027, 3, 19, 12, tzinfo=UTC)  # a Friday; Berlin changes its clocks on the 28th
@@ -34,17 +29,8 @@ WEEKLY = "FREQ=WEEKLY;BYDAY=MO;BYHOUR=9;BYMINUTE=0"
 
 
 @pytest_asyncio.fixture
-async def engine(server_url: str, mailbox: Mailbox) -> AsyncIterator[Engine]:
-    async with start_engine(Sexton(name="shop"), at=START, server=server_url) as running:
-        yield running
-
-
-@pytest_asyncio.fixture
-async def context(engine: Engine) -> Context:
-    context = Context(engine.database, actor="tester")
-    await without_sweep(context)
-    await put_provider(context, "box", ProviderSpec(channel="email", kind="mailbox"))
-    await add_template(engine.database)
+async def context(context: Context) -> Context:
+    await add_template(context.database)
     await put_recipient(context, "ann", RecipientSpec(email="ann@example.com", timezone="Europe/Berlin"))
     return context
 

@@ -2,42 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 import pytest_asyncio
 
-from sexton import Sexton
 from sexton.errors import Conflict, InvalidField
-from sexton.notifications.channels.configured import put_provider
-from sexton.notifications.channels.provider_spec import ProviderSpec
 from sexton.notifications.recipients.recipient import put_recipient
 from sexton.notifications.recurring.sequence import enter, get_member, leave, note_event, put_sequence
 from sexton.notifications.recurring.spec import MemberSpec, SequenceSpec, SequenceStep
 from sexton.notifications.spec import RecipientSpec
 from sexton.postgres.transaction import Context
 from sexton.testing import Engine
-from sexton.testing import engine as start_engine
-from tests.notifications.crowd import add_template, without_sweep
+from tests.notifications.crowd import add_template
 from tests.notifications.mailbox import Mailbox
 
 START = datetime(2027, 3, 26, 12, tzinfo=UTC)  # two days before Berlin changes its clocks
 
 
 @pytest_asyncio.fixture
-async def engine(server_url: str, mailbox: Mailbox) -> AsyncIterator[Engine]:
-    async with start_engine(Sexton(name="shop"), at=START, server=server_url) as running:
-        yield running
-
-
-@pytest_asyncio.fixture
-async def context(engine: Engine) -> Context:
-    context = Context(engine.database, actor="tester")
-    await without_sweep(context)
-    await put_provider(context, "box", ProviderSpec(channel="email", kind="mailbox"))
-    await add_template(engine.database)
+async def context(context: Context) -> Context:
+    await add_template(context.database)
     await put_recipient(context, "ann", RecipientSpec(email="ann@example.com", timezone="Europe/Berlin"))
     await put_sequence(
         context,
