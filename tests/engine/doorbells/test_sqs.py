@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
+from aiohttp import web
 
 from sexton.engine.doorbells.base import Broker
 from sexton.engine.doorbells.sqs import SqsBroker
@@ -41,3 +42,27 @@ class TestSqs(BrokerSuite):
 
     async def start(self) -> None:
         self.server.start()
+
+
+async def test_an_error_of_the_server_is_asked_about_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As AWS asks of its clients."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    answers = [500, 200]
+
+    async def answer(request: web.Request) -> web.Response:
+        return web.json_response({}, status=answers.pop(0))
+
+    application = web.Application()
+    application.router.add_post("/", answer)
+    runner = web.AppRunner(application)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        [(_, port)] = [address[:2] for address in runner.addresses]
+        broker = SqsBroker(f"sqs://eu-central-1?endpoint=http://127.0.0.1:{port}", "cluster")
+        await broker.publish([])
+        await broker.close()
+    finally:
+        await runner.cleanup()
+    assert answers == []
