@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from sexton import clock
+from sexton.api import shared
 from sexton.api.replay import StoredAnswer
 from sexton.api.security.gate import Gate
 from sexton.api.shared import SharedAnswers, accepted_age
@@ -72,6 +73,17 @@ async def test_an_answer_that_takes_long_is_shared_until_it_is_there(monkeypatch
     maker.go.set()
     assert [(await each).body for each in (first, second, other)] == [b"1", b"1", b"2"]
     assert (await answers.answer("a", "x", 2, maker)).body == b"3"
+
+
+async def test_of_many_large_answers_the_latest_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A caller that asks for ever other pages does not fill the memory."""
+    monkeypatch.setattr(shared, "MOST_BYTES", 3)
+    answers, maker = SharedAnswers(lambda namespace: 0), Maker()
+    maker.go.set()
+    for question in ("first", "w", "x", "y", "z"):
+        await answers.answer("a", question, 2, maker)
+    assert [(await answers.answer("a", each, 2, maker)).body for each in "xyz"] == [b"3", b"4", b"5"]
+    assert (await answers.answer("a", "first", 2, maker)).body == b"6"
 
 
 def test_an_age_is_read_from_the_header() -> None:

@@ -20,6 +20,8 @@ from sexton.errors import SextonError
 
 # The longest that an answer is kept, whatever age a caller takes.
 LONGEST_SECONDS = 2.0
+# Of the answers that are kept; the latest ones stay. A page of a list may have 4 MiB.
+MOST_BYTES = 32 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,12 @@ class _Entry:
     version: tuple[int, int]
     begun_at: float
     task: asyncio.Task[StoredAnswer]
+
+    @property
+    def size(self) -> int:
+        """Of the answer, once it is there."""
+        failed = self.task.cancelled() or self.task.exception() is not None
+        return 0 if failed else len(self.task.result().body)
 
 
 class SharedAnswers:
@@ -55,6 +63,7 @@ class SharedAnswers:
             or (known.task.done() and (known.task.cancelled() or known.task.exception() is not None))
         )
         if known is None or mine:
+            self._entries.pop((namespace, question), None)
             self._forget_old(now)
             known = _Entry(version, now, asyncio.create_task(_run(make), name="sexton shared answer"))
             self._entries[namespace, question] = known
@@ -68,9 +77,12 @@ class SharedAnswers:
         return await make()
 
     def _forget_old(self, now: float) -> None:
-        for question, entry in list(self._entries.items()):
-            if entry.task.done() and now - entry.begun_at > LONGEST_SECONDS:
-                del self._entries[question]
+        kept = 0
+        for question, entry in reversed(list(self._entries.items())):
+            if entry.task.done():
+                kept += entry.size
+                if kept > MOST_BYTES or now - entry.begun_at > LONGEST_SECONDS:
+                    del self._entries[question]
         if len(self._made) > 10_000:
             self._made.clear()
             self._entries.clear()
