@@ -1959,6 +1959,13 @@ export interface SecretRequest {
   hosts?: string[]
   kinds?: string[]
 }
+export interface SecretUses {
+  jobs: number
+  estimated: boolean
+  sample: string[]
+  providers: string[]
+  adapters: string[]
+}
 export interface SecretView {
   name: string
   hosts: string[]
@@ -2601,6 +2608,12 @@ export interface Operations {
     query: null
     body: null
     answer: SecretView[]
+  }
+  'GET /secrets/{secret}/uses': {
+    path: { secret: string }
+    query: null
+    body: null
+    answer: SecretUses
   }
   'PUT /secrets/{secret}': {
     path: { secret: string }

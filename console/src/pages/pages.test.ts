@@ -1,9 +1,11 @@
 /** What pages work out for themselves: what is asked for many, what takes it back, and what is shown together. */
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { takeoversOf } from './cluster/shards'
+import { filterOf } from './dead/bulk'
 import { restoring, takeBack, undoOf } from './jobs/bulk'
 import { writtenTexts } from './notifications/template'
 import { wishesOf } from './runs/bulk'
+import { usedBy } from './settings/secrets'
 
 afterEach(() => vi.unstubAllGlobals())
 
@@ -75,5 +77,20 @@ describe('bringing deleted jobs back', () => {
     const steps = restoring(Array.from({ length: 1001 }, (_, place) => `j_${place}`))
     await expect(takeBack(steps, after)).rejects.toThrow('1 was refused: there is a job report')
     expect(after).toHaveBeenCalledOnce()
+  })
+})
+
+describe('acting on dead letters', () => {
+  it('means what the list shows, and says so if that is all', () => {
+    expect(filterOf({ filters: { job: 'a', sort: 'x' } })).toEqual({ job: 'a' })
+    expect(filterOf({ filters: {} })).toEqual({ all: true })
+  })
+})
+
+describe('what names a secret', () => {
+  it('is counted and named', () => {
+    expect(usedBy({ jobs: 1, estimated: false, sample: ['export'], providers: [], adapters: [] })).toBe('1 job (export)')
+    expect(usedBy({ jobs: 7, estimated: false, sample: ['a', 'b', 'c', 'd', 'e', 'f', 'g'], providers: ['mail'], adapters: ['cms', 'shop'] })).toBe('7 jobs (a, b, c, d, e…), 1 provider (mail), 2 adapters (cms, shop)')
+    expect(usedBy({ jobs: 2, estimated: true, sample: ['a', 'b'], providers: [], adapters: [] })).toBe('2 jobs or more (a, b)')
   })
 })

@@ -9,6 +9,7 @@ import pytest
 from sexton.api.security import secrets as module
 from sexton.config import Settings
 from sexton.postgres.database import Database
+from sexton.security import secret_uses
 from sexton.security.secrets import new_key
 from tests.api.conftest import Api, serve
 from tests.api.security.test_access import ADMIN, CONFIGURED, make_key
@@ -94,3 +95,35 @@ async def test_namespaces_have_their_own(database: Database) -> None:
         other = await make_key(api, "admin", "other")
         assert (await api("GET", "/secrets", headers=other)).json() == []
         assert (await api("DELETE", "/secrets/crm", headers=other)).code == "no_secret"
+
+
+async def test_it_is_said_what_names_a_secret(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with serve(database, SETTINGS) as api:
+        for name in ("crm", "crm-2"):
+            await api("PUT", f"/secrets/{name}", BODY, headers=ADMIN)
+        url = "https://crm.example.com/"
+        targets = {
+            "in-a-header": {"http": {"url": url, "headers": {"Authorization": "Bearer ${secret:crm}"}}},
+            "in-an-address": {"http": {"url": f"{url}?key=${{secret:crm}}"}},
+            "another": {"http": {"url": f"{url}?key=${{secret:crm-2}}"}},
+            "none": {"http": {"url": url}},
+            "a-handler": {"handler": "work"},
+        }
+        for name, target in targets.items():
+            made = await api(
+                "POST", "/jobs", {"name": name, "schedule": "@yearly", "target": target}, headers=ADMIN
+            )
+            assert made.status == 201, made.content
+        uses = (await api("GET", "/secrets/crm/uses", headers=ADMIN)).json()
+        assert uses == {
+            "jobs": 2,
+            "estimated": False,
+            "sample": ["in-a-header", "in-an-address"],
+            "providers": [],
+            "adapters": [],
+        }
+        await api("DELETE", "/jobs/in-a-header", headers=ADMIN)
+        assert (await api("GET", "/secrets/crm/uses", headers=ADMIN)).json()["jobs"] == 1
+        monkeypatch.setattr(secret_uses, "MOST_LOOKED_AT", 1)
+        assert (await api("GET", "/secrets/crm/uses", headers=ADMIN)).json()["estimated"] is True
+        assert (await api("GET", "/secrets/nothing/uses", headers=ADMIN)).status == 404

@@ -36,7 +36,7 @@ export function Audit() {
         keyOf={(entry) => entry.entry_id}
         filters={filters}
         exported="/audit/export"
-        empty={<Empty title={t('Nothing was changed yet')} />}
+        empty={<Empty title={t('Nothing was changed yet')} command="sexton audit list">{t('Each change of a job, a queue, a key or content stands here, with who made it and why.')}</Empty>}
       />
       <Drawer opened={open !== null} onClose={() => setOpen(null)} position="right" size="lg" title={open && <strong>{open.action}</strong>}>{open && <Entry entry={open} />}</Drawer>
     </>

@@ -141,5 +141,6 @@ class SecretRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
 
 
 LIST_SECRETS = Route("GET", "/secrets", "secrets", "List the names of secrets", Role.EDITOR)
+FIND_SECRET_USES = Route("GET", "/secrets/{secret}/uses", "secrets", "Say what names a secret", Role.EDITOR)
 PUT_SECRET = Route("PUT", "/secrets/{secret}", "secrets", "Set a secret", Role.ADMIN, body=SecretRequest)
 DELETE_SECRET = Route("DELETE", "/secrets/{secret}", "secrets", "Delete a secret", Role.ADMIN)

@@ -20,6 +20,7 @@ from sexton.errors import InvalidField, SextonError
 from sexton.refusal import about
 from sexton.security import secrets
 from sexton.security.binding import Binding, check_binding, hosts_of
+from sexton.security.secret_uses import SecretUses, find_uses
 from sexton.targets.table import kinds
 
 EXAMPLE = {
@@ -45,6 +46,19 @@ class SecretView(msgspec.Struct, frozen=True, kw_only=True):
 async def list_secrets(call: Call) -> Answer:
     """Their names and where they may go. No answer ever has a value; who set one is in the audit."""
     return Answer([SecretView(**row) for row in await secrets.names(call.context)])
+
+
+@operation(
+    routes.FIND_SECRET_USES, lists=True, answer=SecretUses, errors=(404, 422),
+    answer_example={
+        "jobs": 2, "estimated": False, "sample": ["crm-export", "crm-import"], "providers": [],
+        "adapters": ["cms"],
+    },
+)  # fmt: skip
+async def find_secret_uses(call: Call) -> Answer:
+    """The jobs whose targets name it, the providers of notifications and the adapters of content: what fails
+    once it is deleted."""
+    return Answer(await find_uses(call.reading, call.path("secret")))
 
 
 @operation(
