@@ -30,7 +30,7 @@ def test_the_benchmark_asks_what_pages_ask(visit: Visit, server: Server) -> None
     spec = {"name": "hello", "schedule": "every 1h", "target": {"handler": "sexton.log"}}
     job = ask(server, "POST", "/jobs", spec)["job_id"]
     run = ask(server, "POST", f"/jobs/{job}/run", {})["run_id"]
-    examples = Examples(now(), 1, job=job, rare="hello", run=run, live=run)
+    examples = Examples(now(), 1, job=job, rare="hello", run=run, live=run, campaign="k_1")
     found: list[str] = []
     requests: list[tuple[str, str, frozenset[str]]] = []
 

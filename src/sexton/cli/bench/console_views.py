@@ -257,6 +257,8 @@ def _products(of: Examples) -> Iterator[PageView]:
         ("failed of a campaign", {"campaign_id": of.campaign, "status": "failed"}),
         ("of a campaign, the last", {"campaign_id": of.campaign, "sort": "-user_id"}),
     ):  # fmt: skip
+        if "" in chosen.values():  # there is no campaign
+            continue
         yield _list("messages", name, f"{notifications}/messages", "/notifications", {"limit": 100}, chosen)
     message = f"/messages/{of.message}"
     yield _view("messages", "one", notifications + message, f"/notifications/{of.message}/why")
