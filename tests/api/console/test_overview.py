@@ -83,3 +83,20 @@ async def test_another_namespace_is_not_counted_and_a_key_is_needed(database: Da
         assert (await api("GET", f"/jobs/{job}/stats", headers=viewer)).status == 404
         for path in ("/upcoming", f"/jobs/{job}/stats"):
             assert (await api("GET", path)).status == 401
+
+
+async def test_a_worker_does_not_tell_whom_else_it_serves(database: Database) -> None:
+    store = Store(database)
+    for name, namespaces in (("both", ["billing", "payroll"]), ("all", ["*"]), ("theirs", ["payroll"])):
+        await store.execute(
+            """insert into sexton.nodes (name, roles, namespaces, lease_until, version)
+            values ($1, '{worker}', $2, now() + interval '1 hour', '1')""",
+            name,
+            namespaces,
+        )
+    async with serve(database, Settings(api_keys=CONFIGURED)) as api:
+        for namespace in ("billing", "payroll"):
+            await api("POST", "/namespaces", {"name": namespace}, headers=ADMIN)
+        viewer = await make_key(api, Role.VIEWER, "billing")
+        workers = (await api("GET", "/workers", headers=viewer)).json()
+        assert {each["name"]: each["namespaces"] for each in workers} == {"both": ["billing"], "all": ["*"]}

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
+import msgspec
 from asyncpg import Record
 
+from sexton.config import EVERY
 from sexton.engine.cluster.view import Backlog, Cluster, Counts, ElectorView, ShardView
 from sexton.jobs.queues import MOST_COUNTED
 from sexton.model import encode_id
@@ -77,9 +79,14 @@ async def backlog_of(context: Context) -> list[Backlog]:
 
 @query
 async def workers_of(context: Context) -> list[NodeView]:
-    """The workers that serve the namespace; of their handlers and queues no other namespace has a say."""
+    """The workers that serve the namespace; of their handlers and queues no other namespace has a say. Which
+    other namespaces they serve is not told."""
     nodes = await list_nodes(context, await context.time())
-    return [node for node in nodes if "worker" in node.roles and serves_namespace(node, context.namespace)]
+    return [
+        node if EVERY in node.namespaces else msgspec.structs.replace(node, namespaces=[context.namespace])
+        for node in nodes
+        if "worker" in node.roles and serves_namespace(node, context.namespace)
+    ]
 
 
 def _backlog_of(row: Record, nodes: list[NodeView]) -> Backlog:
