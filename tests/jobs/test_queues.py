@@ -130,7 +130,7 @@ async def test_limits_are_set_changed_and_removed(database: Database) -> None:
         3,
     )
     free = await set_limits(Context(database), "mail", Limits())
-    assert (free.rate, free.running) == (None, None)
+    assert (free.rate, free.running) == (None, 0)
 
 
 @pytest.mark.parametrize(
@@ -194,8 +194,51 @@ async def test_queues_are_listed_with_what_waits(store: Store, database: Databas
     await store.run(available_at=NOW + timedelta(hours=1))
     await set_limits(Context(database), "mail", Limits(concurrency=1))
     first, second = await list_queues(Context(database, now=NOW))
-    assert (first.name, first.waiting, first.oldest_available_at, first.running) == ("default", 2, NOW, None)
+    assert (first.name, first.waiting, first.oldest_available_at, first.running) == ("default", 2, NOW, 0)
     assert (second.name, second.waiting, second.running) == ("mail", 0, 0)
+
+
+async def test_what_runs_without_limits_is_what_workers_say(store: Store, database: Database) -> None:
+    begun, go_on = asyncio.Event(), asyncio.Event()
+
+    async def work(run: Run) -> None:
+        begun.set()
+        await go_on.wait()
+
+    async def until(running: int) -> None:
+        async with asyncio.timeout(PATIENCE):
+            while (await get_queue(Context(database), "default")).running != running:
+                worker.heartbeat.poke()
+                await store.fetch("select pg_sleep(0.01)")
+
+    await store.run()
+    async with working(database, {"work": work}, by_itself=True) as worker:
+        await begun.wait()
+        await until(1)
+        # Another namespace has a queue of the same name, and nothing runs in it.
+        await store.lane(namespace="shop")
+        [other] = await list_queues(Context(database, "shop"))
+        assert (other.name, other.running) == ("default", 0)
+        go_on.set()
+        await until(0)
+
+
+async def test_what_waits_for_a_report_and_what_workers_elsewhere_hold_runs_too(
+    store: Store, database: Database
+) -> None:
+    await store.run(state="waiting", deadline_at=NOW + timedelta(hours=1))
+    held, other = await store.run(), await store.run()
+    [[node]] = await store.fetch(
+        "insert into sexton.nodes (name, roles, lease_until, version, credential, begun) "
+        "values ('elsewhere', '{worker}', clock_timestamp() + interval '1 hour', '1', 'key', $1) "
+        "returning id",
+        [held, other],
+    )
+    await store.execute("update sexton.runs set state = 'running', node = $1 where id = $2", node, held)
+    [found] = await list_queues(Context(database, now=NOW))
+    assert (found.running, found.waiting) == (2, 1)
+    await store.execute("update sexton.nodes set lease_until = clock_timestamp() where id = $1", node)
+    assert (await get_queue(Context(database), "default")).running == 1
 
 
 async def test_a_paused_queue_keeps_its_runs(store: Store, database: Database) -> None:

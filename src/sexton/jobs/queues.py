@@ -44,7 +44,12 @@ class QueueView(msgspec.Struct, frozen=True, kw_only=True):
     key_concurrency: Annotated[int | None, about("Runs at a time that share a `concurrency_key`.")] = None
     rate: Annotated[float | None, about("Starts per second, retries included.")] = None
     burst: Annotated[int | None, about("Starts at once after a pause.")] = None
-    running: Annotated[int | None, about("How many run now; counted only if there is a limit.")] = None
+    running: Annotated[
+        int,
+        about(
+            "How many run now or wait for a report; without limits as workers said with their last heartbeat."
+        ),
+    ] = 0
     waiting: Annotated[int, about(f"How many could start now, counted up to {MOST_COUNTED} per lane.")] = 0
     oldest_available_at: Annotated[datetime | None, about("Since when the oldest of them waits.")] = None
     warnings: Annotated[list[str], about("What is allowed but probably not meant.")] = []

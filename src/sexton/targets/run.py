@@ -164,6 +164,12 @@ class RunContext:
         return number
 
     @property
+    def lane(self) -> int | None:
+        """The lane that it was claimed from; None if there was no claim."""
+        found: int | None = self._record.get("lane")
+        return found
+
+    @property
     def namespace(self) -> str | None:
         """Whose it is; None if the claim did not read it."""
         found: str | None = self._record.get("namespace")

@@ -14,7 +14,7 @@ import logging
 import sys
 import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import asyncpg
@@ -43,6 +43,7 @@ class Heartbeat:
         *,
         beat_seconds: float,
         running: Callable[[], int],
+        lanes: Callable[[], Mapping[int, int]],
         on_identity: Callable[[int], None],
         on_lost: Callable[[int], None],
         on_cancel: Callable[[list[int]], None],
@@ -53,6 +54,7 @@ class Heartbeat:
         self.membership = membership
         self._beat = min(beat_seconds, membership.lease.seconds / 3)
         self._running = running
+        self._lanes = lanes
         self._on_identity = on_identity
         self._on_lost = on_lost
         self._on_cancel = on_cancel
@@ -146,7 +148,7 @@ class Heartbeat:
                 self._database,
                 on=connection,
                 running=self._running(),
-                detail={"lag_ms": round(self.lag_seconds * 1000)},
+                detail={"lag_ms": round(self.lag_seconds * 1000), "lanes": dict(self._lanes())},
             )
             if row is not None:
                 self.beats += 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from datetime import datetime
 
@@ -78,6 +78,11 @@ class WorkerState:
     def in_hand(self) -> int:
         """Runs that have not ended."""
         return len(self.running) + len(self.backlog)
+
+    def lanes_in_hand(self) -> dict[int, int]:
+        """How many of them are of which lane. Any thread may ask: making a list of either is one step."""
+        in_hand = [*list(self.running.values()), *(run for run, _ in list(self.backlog))]
+        return Counter(run.lane for run in in_hand if run.lane is not None)
 
     @property
     def unwritten_outcomes(self) -> int:

@@ -117,6 +117,7 @@ class Worker:
             self.membership,
             beat_seconds=settings.heartbeat_seconds,
             running=lambda: state.in_hand,
+            lanes=state.lanes_in_hand,
             on_identity=self._become,
             on_lost=self._abandon,
             on_cancel=self.runner.cancel,

@@ -1,9 +1,33 @@
--- Queues of a namespace that jobs have used or that have limits or a pause, by name, or the one of a name. What runs is counted only where
--- there are limits, from the index that the limits go by; what waits is counted up to `most` per lane.
+-- Queues of a namespace that jobs have used or that have limits or a pause, by name, or the one of a name. What runs is counted
+-- where there are limits, from the index that the limits go by. Elsewhere it is what workers say that they hold, by lane, with
+-- their heartbeats, and what waits for a report: an index of all that run would be written by every claim. What waits to start is
+-- counted up to `most` per lane.
+with held as materialized (
+    select told.lane::integer as lane, told.runs::bigint as runs
+    from sexton.nodes as node
+    cross join lateral jsonb_each_text(node.detail -> 'lanes') as told (lane, runs)
+    where node.lease_until > clock_timestamp() and node.state <> 'dead'
+    union all
+    -- Workers over HTTP: the runs themselves stand in their rows.
+    select run.lane, 1
+    from sexton.nodes as node
+    join sexton.runs as run on run.id = any (node.begun) and run.node = node.id and run.state = 'running'
+    where node.credential is not null and node.lease_until > clock_timestamp() and node.state <> 'dead'
+    union all
+    (select run.lane, 1 from sexton.runs as run where run.state = 'waiting' limit :most)
+)
 select named.name, queue.paused_at, queue.paused_reason, queue.concurrency, queue.key_concurrency, queue.rate, queue.burst,
-    case when queue.concurrency is not null or queue.key_concurrency is not null or queue.rate is not null then (
-        select count(*) from sexton.runs as run where run.limited_by = queue.id and run.state in ('running', 'waiting')
-    ) end as running,
+    case
+        when queue.concurrency is not null or queue.key_concurrency is not null or queue.rate is not null then (
+            select count(*) from sexton.runs as run where run.limited_by = queue.id and run.state in ('running', 'waiting')
+        )
+        else (
+            select coalesce(sum(held.runs), 0)::bigint
+            from held
+            join sexton.lanes as lane on lane.id = held.lane
+            where lane.namespace = :namespace and lane.queue = named.name
+        )
+    end as running,
     coalesce(backlog.waiting, 0)::bigint as waiting, backlog.oldest_available_at, backlog.lanes > 0 as used
 from (
     select lane.queue as name from sexton.lanes as lane where lane.namespace = :namespace
