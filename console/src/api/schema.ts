@@ -1411,7 +1411,7 @@ export interface QueueAnswer {
   key_concurrency: number | null
   rate: number | null
   burst: number | null
-  running: number | null
+  running: number
   waiting: number
   oldest_available_at: string | null
   warnings: string[]
@@ -1438,7 +1438,7 @@ export interface QueueView {
   key_concurrency: number | null
   rate: number | null
   burst: number | null
-  running: number | null
+  running: number
   waiting: number
   oldest_available_at: string | null
   warnings: string[]

@@ -37,9 +37,9 @@ class RunTally(msgspec.Struct, frozen=True, kw_only=True):
     matched: Annotated[
         int, Meta(description="How many runs are meant; of a call that acts, how many it has gone through.")
     ] = 0
-    estimated: Annotated[bool, Meta(description="True if there are more: a dry run counts up to 10,000.")] = (
-        False
-    )
+    estimated: Annotated[
+        bool, Meta(description="True if there may be more: a dry run counts up to 10,000.")
+    ] = False
     done: Annotated[int, Meta(description="How many were cancelled, or made again.")] = 0
     requested: Annotated[int, Meta(description="With `cancel`: how many run, and were asked to stop.")] = 0
     refused: Annotated[list[RunRefusal], Meta(description="Why others were refused, by code.")] = field(

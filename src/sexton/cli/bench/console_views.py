@@ -96,7 +96,11 @@ def views(of: Examples) -> tuple[PageView, ...]:
 
 
 def _frame(of: Examples) -> Iterator[PageView]:
-    yield _view("overview", "", "/", "/overview", "/upcoming?minutes=60")
+    # The busiest minute is shown with its jobs: often that of the next whole hour.
+    hour = of.now.replace(minute=0, second=0, microsecond=0) + HOUR
+    minute = {"start": iso(hour, MS), "end": iso(hour + timedelta(minutes=1), MS), "kinds": "jobs"}
+    busiest = f"/calendar?{urlencode(minute)}"
+    yield _view("overview", "", "/", "/overview", "/upcoming?minutes=60", busiest)
     for name, text in (
         ("a rare word", of.rare), ("a common word", "team"), ("a beginning", "team-7/inv"), ("a run", of.run),
         ("one letter", "t"), ("nothing", "zzzz nothing"),
@@ -249,7 +253,7 @@ def _products(of: Examples) -> Iterator[PageView]:
     ):  # fmt: skip
         yield _list("campaigns", name, f"{notifications}/campaigns", "/campaigns", {"limit": 100}, chosen)
     campaign = f"/campaigns/{of.campaign}"
-    yield _view("campaigns", "one", notifications + campaign, campaign)
+    yield _view("campaigns", "one", notifications + campaign, campaign, f"{campaign}/progress")
     for name, chosen in (
         ("", {}), ("failed", {"status": "failed"}), ("of a recipient", {"user_id": "u7"}),
         ("of a template", {"template_id": "hello"}), ("that wait", {"status": "pending"}),
@@ -272,7 +276,10 @@ def _products(of: Examples) -> Iterator[PageView]:
         ("the last", {"sort": "-template_id"}),
     ):
         yield _list("templates", name, f"{notifications}/templates", "/templates", {"limit": 100}, chosen)
-    yield _view("templates", "one", f"{notifications}/templates/hello", "/templates/hello")
+    template = "/templates/hello"
+    preview = PageQuestion(f"{template}/preview", {"channel": "email"})
+    one = _view("templates", "one", notifications + template, template, f"{template}/versions?limit=50")
+    yield replace(one, questions=(*one.questions, preview))
     yield _view("channels", "", f"{notifications}/channels", "/channels")
 
 
