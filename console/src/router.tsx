@@ -1,5 +1,6 @@
 /** Which page is at which address. A page is one folder, and one file of the build that is loaded when it is opened. */
 import { createBrowserRouter, type RouteObject } from 'react-router'
+import { prefixOf } from './frame/address'
 
 const page = (load: () => Promise<{ default: () => React.ReactNode }>): RouteObject['lazy'] => async () => ({ Component: (await load()).default })
 
@@ -28,4 +29,4 @@ export const router = createBrowserRouter([
       { path: '*', lazy: page(() => import('./pages/missing')) },
     ],
   },
-])
+], { basename: prefixOf(location.pathname) || '/' })

@@ -83,9 +83,18 @@ def visit(browser: Browser, server: Server) -> Iterator[Visit]:
     visited.check()
 
 
-def ask(server: Server, method: str, path: str, body: Any = None, key: str | None = None) -> Any:
+def ask(
+    server: Server,
+    method: str,
+    path: str,
+    body: Any = None,
+    key: str | None = None,
+    namespace: str | None = None,
+) -> Any:
     """What a program sees of the same server."""
     headers = {"Content-Type": "application/json"} if body is not None else {}
+    if namespace is not None:
+        headers["Sexton-Namespace"] = namespace
     if key is not None:
         headers["Authorization"] = f"Bearer {key}"
     data = None if body is None else json.dumps(body).encode()

@@ -1,4 +1,4 @@
-import { QueryClient } from '@tanstack/react-query'
+import { focusManager, QueryClient } from '@tanstack/react-query'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { LiveFeed, readEvents } from './live'
 
@@ -67,6 +67,24 @@ describe('server-sent events', () => {
     feed.open()
     await vi.waitFor(() => expect(asked).toEqual([undefined, '41']), { timeout: 5000 })
     expect(states).toContain('lost')
+    feed.close()
+  })
+
+  it('leaves what is shown alone while it is paused, also what an event has marked before', async () => {
+    const queries = new QueryClient()
+    const marked = vi.spyOn(queries, 'invalidateQueries')
+    vi.stubGlobal('fetch', () => Promise.resolve(streamed('event: changed\ndata: {"kinds":["jobs"]}\n\n', 'event: changed\ndata: {"kinds":["jobs"]}\n\n')))
+    const feed = new LiveFeed(queries)
+    feed.open()
+    await vi.waitFor(() => expect(marked).toHaveBeenCalled())
+    vi.useFakeTimers()
+    feed.pause()
+    marked.mockClear()
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(marked).not.toHaveBeenCalled()
+    expect([feed.read().state, focusManager.isFocused()]).toEqual(['paused', false])
+    feed.resume()
+    expect([marked.mock.calls.length, focusManager.isFocused()]).toEqual([1, true])
     feed.close()
   })
 

@@ -4,7 +4,7 @@
  * It is read with `fetch`, since `EventSource` can send no headers. Queries are marked as old by the kinds that an event
  * names, at most every two seconds each, and only while the page can be seen.
  */
-import type { InfiniteData, QueryClient } from '@tanstack/react-query'
+import { focusManager, type InfiniteData, type QueryClient } from '@tanstack/react-query'
 import { useSyncExternalStore } from 'react'
 import { ApiError, address, headersOf } from './client'
 import type { Overview } from './schema'
@@ -83,6 +83,7 @@ export class LiveFeed {
   }
 
   open(): void {
+    focusManager.setFocused(undefined)
     this.stop?.abort()
     this.stop = new AbortController()
     void this.follow(this.stop.signal)
@@ -91,10 +92,14 @@ export class LiveFeed {
   close(): void {
     this.stop?.abort()
     this.stop = null
+    for (const { timer } of this.waiting.values()) clearTimeout(timer)
+    this.waiting.clear()
   }
 
+  /** What is shown stays: as for a page that cannot be seen, queries are not repeated either. What a page opens, and what one does oneself, is read. */
   pause(): void {
     this.close()
+    focusManager.setFocused(false)
     this.change({ state: 'paused' })
   }
 

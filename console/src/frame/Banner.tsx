@@ -1,7 +1,8 @@
 /** What concerns every page: the connection is lost, or the cluster is degraded. */
 import { IconAlertTriangle, IconPlugConnectedX } from '@tabler/icons-react'
 import { Link, useLocation } from 'react-router'
-import { t, tn } from '@/i18n'
+import { t } from '@/i18n'
+import { attentionText } from '@/parts/attention'
 import { duration } from '@/parts/instant'
 import { useNow } from '@/parts/Time'
 import { useLiveState, useSession } from './session'
@@ -25,16 +26,12 @@ export function Banner() {
       </div>
     )
   }
-  const overview = live.overview
-  const shards = overview?.shards
-  const problems: string[] = []
-  if (shards && shards.led < shards.total) problems.push(tn('{count} shard has no leader: its jobs do not fire', '{count} shards have no leader: their jobs do not fire', shards.total - shards.led))
-  for (const each of overview?.attention ?? []) {
-    if (each.severity === 'error' && each.link_kind === 'cluster' && !each.code.includes('shard')) problems.push(each.text)
-  }
+  const attention = live.overview?.attention ?? []
+  // No leader, clocks that differ, an elector that is silent: whatever concerns the cluster.
+  const problems = attention.filter((each) => each.link_kind === 'cluster' && each.severity !== 'info').map(attentionText)
   // The overview and the dead letters say it themselves.
-  const growing = pathname === '/' || pathname.startsWith('/dead') ? undefined : overview?.attention.find((each) => each.code === 'dead_growing')
-  if (growing) problems.push(growing.text)
+  const growing = pathname === '/' || pathname.startsWith('/dead') ? undefined : attention.find((each) => each.code === 'dead_growing')
+  if (growing) problems.push(attentionText(growing))
   if (Math.abs(live.skew) > LARGEST_SKEW_MS) problems.push(t('The clock of this browser is {skew} off that of the server', { skew: duration(Math.abs(live.skew) / 1000) }))
   if (problems.length === 0) return null
   return (

@@ -2,7 +2,6 @@ import { Menu, ScrollArea, TextInput, UnstyledButton } from '@mantine/core'
 import { IconCheck, IconSelector } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { useNavigate } from 'react-router'
 import { call } from '@/api/client'
 import { t } from '@/i18n'
 import { useSession } from './session'
@@ -10,7 +9,6 @@ import classes from './NamespaceMenu.module.css'
 
 export function NamespaceMenu() {
   const session = useSession()
-  const navigate = useNavigate()
   const [open, setOpen] = useState(false)
   const [text, setText] = useState('')
   const all = useQuery({ queryKey: ['namespaces'], queryFn: () => call('GET /namespaces', {}), enabled: open && session.mayEverywhere('viewer') })
@@ -33,10 +31,7 @@ export function NamespaceMenu() {
             <Menu.Item
               key={name}
               rightSection={name === session.namespace ? <IconCheck size={14} /> : null}
-              onClick={() => {
-                session.setNamespace(name)
-                void navigate('/')
-              }}
+              onClick={() => session.setNamespace(name)}
             >
               {name}
             </Menu.Item>

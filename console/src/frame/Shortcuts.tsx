@@ -1,7 +1,7 @@
-import { Modal } from '@mantine/core'
 import { useEffect, useRef } from 'react'
 import { useNavigate } from 'react-router'
 import { t } from '@/i18n'
+import { Dialog } from '@/parts/Dialog'
 import { PLACES } from './nav'
 import classes from './Shortcuts.module.css'
 
@@ -56,13 +56,13 @@ export function Shortcuts({ open, close }: { open: boolean; close: () => void })
     [['←', '↑', '→', '↓'], t('In the calendar: from day to day')],
   ]
   return (
-    <Modal opened={open} onClose={close} title={<strong>{t('Keys')}</strong>} size="lg">
+    <Dialog opened={open} onClose={close} title={<strong>{t('Keys')}</strong>} size="lg">
       <div className={classes.columns}>
         <Keys title={t('Everywhere')} rows={general} />
         <Keys title={t('Go to')} rows={PLACES.map((place) => [['g', place.key], t(place.name)])} />
         <Keys title={t('In lists and calendars')} rows={table} />
       </div>
-    </Modal>
+    </Dialog>
   )
 }
 

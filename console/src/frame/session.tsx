@@ -4,7 +4,8 @@ import { createContext, useContext, useEffect, useMemo, useState, type ReactNode
 import { ApiError, call, setSession } from '@/api/client'
 import { LiveFeed, useLive, type Live } from '@/api/live'
 import type { CallerView, Role } from '@/api/schema'
-import { browserZone, type ZoneChoice } from '@/parts/instant'
+import { browserZone, validZone, type ZoneChoice } from '@/parts/instant'
+import { DEFAULT, inNamespace, listIn, namespaceIn } from './address'
 
 const RANK: Record<Role, number> = { viewer: 0, worker: 0, operator: 1, editor: 2, admin: 3 }
 const NAMESPACE = 'sexton.namespace'
@@ -41,9 +42,14 @@ export function useZone(jobZone?: string | null): string {
   return choice === 'utc' ? 'UTC' : choice === 'job' && jobZone ? jobZone : browserZone()
 }
 
+/** Both zones of a time: that of the job, and that of the reader, which is UTC if that was chosen. One if they are the same. */
+export function useZones(jobZone: string | null | undefined): string[] {
+  const choice = useContext(Here)?.zoneChoice ?? 'mine'
+  return [...new Set([validZone(jobZone), choice === 'utc' ? 'UTC' : browserZone()])]
+}
+
 export function SessionProvider({ children, waiting, failed }: { children: ReactNode; waiting: ReactNode; failed: (error: unknown) => ReactNode }) {
   const queries = useQueryClient()
-  const [namespace, choose] = useState(() => kept(NAMESPACE))
   const [zoneChoice, chooseZone] = useState<ZoneChoice>(() => (kept(ZONE) as ZoneChoice | null) ?? 'mine')
   const feed = useMemo(() => new LiveFeed(queries), [queries])
   const asked = useQuery({
@@ -53,11 +59,18 @@ export function SessionProvider({ children, waiting, failed }: { children: React
     retry: (count, error) => !(error instanceof ApiError) && count < 5,
   })
   const caller = asked.data
-  const chosen = caller ? startingNamespace(caller, namespace) : null
+  const named = namespaceIn(location.pathname)
+  const chosen = caller ? (named ?? startingNamespace(caller, location.pathname === '/' ? kept(NAMESPACE) : null)) : null
+  const elsewhere = chosen !== null && chosen !== (named ?? DEFAULT)
   if (caller) setSession({ csrf: caller.csrf_token ?? null, namespace: chosen })
 
   useEffect(() => {
     if (!chosen) return
+    if (elsewhere) {
+      location.replace(inNamespace(location.pathname, chosen) + location.search)
+      return
+    }
+    keep(NAMESPACE, chosen)
     feed.open()
     // A browser knows at once what a silent connection tells after a while only.
     const again = () => {
@@ -70,7 +83,7 @@ export function SessionProvider({ children, waiting, failed }: { children: React
       window.removeEventListener('online', again)
       feed.close()
     }
-  }, [feed, chosen])
+  }, [feed, chosen, elsewhere])
 
   useEffect(() => {
     if (asked.error instanceof ApiError && asked.error.status === 401) {
@@ -80,7 +93,7 @@ export function SessionProvider({ children, waiting, failed }: { children: React
   }, [asked.error])
 
   if (asked.error) return failed(asked.error)
-  if (!caller || !chosen) return waiting
+  if (!caller || !chosen || elsewhere) return waiting
   const role = caller.roles[chosen] ?? caller.roles['*']
   const everywhere = caller.roles['*']
   const session: Session = {
@@ -88,9 +101,7 @@ export function SessionProvider({ children, waiting, failed }: { children: React
     namespace: chosen,
     setNamespace(name) {
       keep(NAMESPACE, name)
-      setSession({ namespace: name })
-      choose(name)
-      queries.removeQueries({ predicate: (query) => query.queryKey[0] !== 'session' })
+      location.assign(listIn(location.pathname, name))
     },
     may: (needed) => allows(role, needed) || allows(everywhere, needed),
     mayEverywhere: (needed) => allows(everywhere, needed),
@@ -108,7 +119,7 @@ export function allows(role: Role | undefined, needed: Role): boolean {
   return role !== undefined && RANK[role] >= RANK[needed]
 }
 
-/** The namespace that was chosen last, if the caller still has it; else `default`, else the first. */
+/** The namespace of an address that names none: that which is wanted, if the caller has it; else `default`, else the first. */
 export function startingNamespace(caller: CallerView, wanted: string | null): string {
   const everywhere = '*' in caller.roles
   if (wanted && (everywhere || wanted in caller.roles)) return wanted

@@ -68,7 +68,7 @@ export function Chart({ at, lines, unit, label, height = 160 }: { at: string[]; 
       <div className={classes.legend} aria-hidden>
         {lines.map((line) => {
           const value = index === null ? line.values.findLast((each) => each !== null) : line.values[index]
-          return <span key={line.label}><i style={{ background: `var(${line.color})` }} />{line.label} <strong>{value == null ? '–' : unit(value)}</strong></span>
+          return <span key={line.label}><i data-dashed={line.dash ? true : undefined} style={{ color: `var(${line.color})` }} />{line.label} <strong>{value == null ? '–' : unit(value)}</strong></span>
         })}
         <span>{index === null || !at[index] ? t('latest') : shortly(new Date(at[index] ?? ''), zone, new Date())}</span>
       </div>

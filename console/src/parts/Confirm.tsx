@@ -2,9 +2,10 @@
  * The one question before something is changed that cannot simply be taken back: the name of the object, the effect in
  * numbers, and a reason for the audit.
  */
-import { Alert, Button, Group, Modal, Text, TextInput } from '@mantine/core'
+import { Alert, Button, Group, Text, TextInput } from '@mantine/core'
 import { createContext, useCallback, useContext, useState, type ReactNode } from 'react'
 import { t } from '@/i18n'
+import { Dialog } from './Dialog'
 import { Failure } from './Page'
 
 export interface Question {
@@ -42,12 +43,12 @@ export function ConfirmProvider({ children }: { children: ReactNode }) {
   return (
     <Asking value={ask}>
       {children}
-      {question && <Dialog key={question.title + question.object} question={question} open={open} close={() => setOpen(false)} />}
+      {question && <Asked key={question.title + question.object} question={question} open={open} close={() => setOpen(false)} />}
     </Asking>
   )
 }
 
-function Dialog({ question, open, close }: { question: Question; open: boolean; close: () => void }) {
+function Asked({ question, open, close }: { question: Question; open: boolean; close: () => void }) {
   const [reason, setReason] = useState('')
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<unknown>(null)
@@ -67,7 +68,7 @@ function Dialog({ question, open, close }: { question: Question; open: boolean; 
     }
   }
   return (
-    <Modal opened={open} onClose={close} title={<strong>{question.title}</strong>} size="md">
+    <Dialog opened={open} onClose={close} title={<strong>{question.title}</strong>} size="md">
       <form
         onSubmit={(event) => {
           event.preventDefault()
@@ -99,6 +100,6 @@ function Dialog({ question, open, close }: { question: Question; open: boolean; 
           <Button type="submit" loading={busy} disabled={!ready} {...(question.destructive ? { color: 'red' } : {})}>{question.verb}</Button>
         </Group>
       </form>
-    </Modal>
+    </Dialog>
   )
 }

@@ -1,4 +1,4 @@
-/** The last runs of a job as a row of marks, the newest on the right. Failures are lower and notched, not only red. */
+/** The last runs of a job as a row of marks, the newest on the right. What failed is notched, what runs is hollow, what was skipped is low: not by colour alone. */
 import { Tooltip } from '@mantine/core'
 import { Link } from 'react-router'
 import type { StripItem } from '@/api/types'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { instantOf, daysOf, step, weekday } from './calendar/days'
-import { countdown, dayOf, duration, exactly, relative, shortly, validZone, wallOf } from './instant'
+import { countdown, dayOf, duration, exactly, inZones, relative, shortly, validZone, wallOf } from './instant'
 
 const at = (text: string) => new Date(text)
 
@@ -22,6 +22,12 @@ describe('instants in words', () => {
   it('show the day only if it is another', () => {
     expect(shortly(at('2026-11-18T08:05:00Z'), 'UTC', at('2026-11-18T05:00:00Z'))).toBe('08:05')
     expect(shortly(at('2026-11-19T08:05:00Z'), 'UTC', at('2026-11-18T05:00:00Z'))).toBe('19 Nov, 08:05')
+  })
+
+  it('are on two clocks, with the day where it is another', () => {
+    const now = at('2026-11-18T05:00:00Z')
+    expect(inZones(at('2026-11-18T14:00:00Z'), ['America/New_York', 'Europe/Berlin'], now)).toMatch(/^09:00 (EST|GMT-5) · 15:00 (CET|GMT\+1)$/)
+    expect(inZones(at('2026-11-18T16:00:00Z'), ['UTC', 'Asia/Tokyo'], now)).toMatch(/^16:00 UTC · 19 Nov, 01:00 (JST|GMT\+9)$/)
   })
 
   it('know the day and the wall clock of a zone', () => {

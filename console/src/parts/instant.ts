@@ -79,7 +79,7 @@ export function exactly(at: Date, zone: string): string {
 
 /** “14:05”, or with the day if it is another than that of `now`. */
 export function shortly(at: Date, zone: string, now: Date, seconds: boolean | 'ms' = false): string {
-  const clock = new Intl.DateTimeFormat(locale(), {
+  const clock = formatOf(locale(), {
     timeZone: zone,
     hour: '2-digit',
     minute: '2-digit',
@@ -89,7 +89,7 @@ export function shortly(at: Date, zone: string, now: Date, seconds: boolean | 'm
   }).format(at)
   if (dayOf(at, zone) === dayOf(now, zone)) return clock
   const far = Math.abs(at.getTime() - now.getTime()) > 300 * 86_400_000
-  const day = new Intl.DateTimeFormat(locale(), {
+  const day = formatOf(locale(), {
     timeZone: zone,
     day: 'numeric',
     month: 'short',
@@ -99,6 +99,17 @@ export function shortly(at: Date, zone: string, now: Date, seconds: boolean | 'm
 }
 
 /** Making one takes longer than using it a hundred times, and a calendar asks thousands of times. */
+const formats = new Map<string, Intl.DateTimeFormat>()
+
+function formatOf(language: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+  const key = language + JSON.stringify(options)
+  let format = formats.get(key)
+  if (!format) {
+    format = new Intl.DateTimeFormat(language, options)
+    formats.set(key, format)
+  }
+  return format
+}
 const walls = new Map<string, Intl.DateTimeFormat>()
 
 /** “2026-11-18” on the wall clock of the zone. */
@@ -119,8 +130,16 @@ export function wallOf(at: Date, zone: string): string {
 
 /** “CET”, “GMT+2”. */
 export function abbreviation(zone: string, at: Date): string {
-  const parts = new Intl.DateTimeFormat(locale(), { timeZone: zone, timeZoneName: 'short' }).formatToParts(at)
+  const parts = formatOf(locale(), { timeZone: zone, timeZoneName: 'short' }).formatToParts(at)
   return parts.find((part) => part.type === 'timeZoneName')?.value ?? zone
+}
+
+/** “09:00 CET · 17:00 GMT+9”: one time on several clocks. The day is said again where it is another. */
+export function inZones(at: Date, zones: string[], now: Date): string {
+  const [first = 'UTC'] = zones
+  return zones
+    .map((zone) => `${dayOf(at, zone) === dayOf(at, first) && zone !== first ? wallOf(at, zone).slice(11) : shortly(at, zone, now)} ${abbreviation(zone, at)}`)
+    .join(' · ')
 }
 
 export function validZone(zone: string | null | undefined): string {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { ExactNumber } from '@/api/exact'
+import { inNamespace, listIn, namespaceIn } from '@/frame/address'
 import { allows, startingNamespace } from '@/frame/session'
 import { pathOf } from '@/frame/Search'
 import { linkOf } from '@/pages/overview'
@@ -57,6 +58,21 @@ describe('a session', () => {
     expect(startingNamespace(caller({ billing: 'viewer' }), 'shop')).toBe('billing')
     expect(startingNamespace(caller({ '*': 'admin' }), 'shop')).toBe('shop')
     expect(startingNamespace(caller({ '*': 'admin' }), null)).toBe('default')
+  })
+
+  it('has its namespace in the address', () => {
+    expect(namespaceIn('/jobs/j_1')).toBeNull()
+    expect(namespaceIn('/namespaces/a%20b/jobs')).toBe('a b')
+    expect(inNamespace('/jobs/j_1', 'a b')).toBe('/namespaces/a%20b/jobs/j_1')
+    expect(inNamespace('/namespaces/shop/jobs', 'billing')).toBe('/namespaces/billing/jobs')
+    expect(inNamespace('/namespaces/shop', 'default')).toBe('/')
+    expect(inNamespace('/', 'shop')).toBe('/namespaces/shop')
+  })
+
+  it('goes to the list when the namespace is switched', () => {
+    expect(listIn('/jobs/j_1/edit', 'shop')).toBe('/namespaces/shop/jobs')
+    expect(listIn('/namespaces/shop/runs', 'default')).toBe('/runs')
+    expect(listIn('/namespaces/shop', 'billing')).toBe('/namespaces/billing')
   })
 
   it('may do what its role allows', () => {

@@ -35,6 +35,9 @@ async def test_every_address_of_the_console_shows_its_page(api: Api) -> None:
         "/jobs/j_1/edit",
         "/content/entities/post/a%2Fb",
         "/playground",
+        "/namespaces/billing",
+        "/namespaces/billing/jobs/j_1/edit?tab=a",
+        "/namespaces/billing/playground",
     ):
         reply = await api("GET", api.base + path, absolute=True)
         assert reply.status == 200, path
@@ -67,7 +70,13 @@ async def test_only_the_playground_is_open_to_all(database: Database) -> None:
         browser = Browser(api)
         reply = await browser("GET", f"{api.base}/jobs?status=paused", absolute=True)
         assert (reply.status, reply.headers["Location"]) == (303, "/sign-in?next=%2Fjobs%3Fstatus%3Dpaused")
-        assert (await browser("GET", f"{api.base}/playground", absolute=True)).status == 200
+        reply = await browser("GET", f"{api.base}/namespaces/billing/jobs", absolute=True)
+        assert (reply.status, reply.headers["Location"]) == (
+            303,
+            "/sign-in?next=%2Fnamespaces%2Fbilling%2Fjobs",
+        )
+        for path in ("/playground", "/namespaces/billing/playground"):
+            assert (await browser("GET", f"{api.base}{path}", absolute=True)).status == 200
 
 
 @pytest.mark.asyncio

@@ -1,5 +1,5 @@
 /** Addresses that people's own calendars read: what the page shows, made, listed and revoked. */
-import { Alert, Button, Chip, Group, Modal, TextInput } from '@mantine/core'
+import { Alert, Button, Chip, Group, TextInput } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call, page } from '@/api/client'
@@ -8,6 +8,7 @@ import { useSession, useZone } from '@/frame/session'
 import { t } from '@/i18n'
 import { useConfirm } from '@/parts/Confirm'
 import { Code } from '@/parts/Copy'
+import { Dialog } from '@/parts/Dialog'
 import { Failure } from '@/parts/Page'
 import { Time } from '@/parts/Time'
 import classes from './CalendarPage.module.css'
@@ -49,7 +50,7 @@ export function Subscribe({ kinds, label, close }: { kinds: string[]; label: str
     }
   }
   return (
-    <Modal opened onClose={close} title={<strong>{t('Subscribe as iCalendar')}</strong>} size="lg">
+    <Dialog opened onClose={close} title={<strong>{t('Subscribe as iCalendar')}</strong>} size="lg">
       <p className="quiet">{t('An address that calendar programs read: jobs of the next 30 days, content and campaigns of the next year. What fires often is one event a day. Each person with the address sees names and times, and nothing else, until it is revoked.')}</p>
       {path ? (
         <Alert mt="md" title={t('It is shown this once')}><Code>{path}</Code></Alert>
@@ -95,6 +96,6 @@ export function Subscribe({ kinds, label, close }: { kinds: string[]; label: str
           </ul>
         </>
       )}
-    </Modal>
+    </Dialog>
   )
 }

@@ -1,4 +1,4 @@
-import { ActionIcon, Alert, Button, Checkbox, Group, Modal, Select, TextInput } from '@mantine/core'
+import { ActionIcon, Alert, Button, Checkbox, Group, Select, TextInput } from '@mantine/core'
 import { IconPlus, IconX } from '@tabler/icons-react'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState, type ReactNode } from 'react'
@@ -6,6 +6,7 @@ import { ApiError, call } from '@/api/client'
 import type { Action } from '@/api/schema'
 import { useSession } from '@/frame/session'
 import { t } from '@/i18n'
+import { Dialog } from '@/parts/Dialog'
 import { browserZone } from '@/parts/instant'
 import { tell } from '@/parts/notify'
 import { Failure } from '@/parts/Page'
@@ -35,7 +36,7 @@ function Form({ title, close, children, act }: { title: string; close: () => voi
     }
   }
   return (
-    <Modal opened onClose={close} title={<strong>{title}</strong>} size="lg">
+    <Dialog opened onClose={close} title={<strong>{title}</strong>} size="lg">
       <form onSubmit={(event) => { event.preventDefault(); void send(false) }}>
         <Group grow align="start">
           <TextInput label={t('Type')} required value={type} onChange={(event) => setType(event.currentTarget.value)} />
@@ -52,7 +53,7 @@ function Form({ title, close, children, act }: { title: string; close: () => voi
           <Button type="submit">{t('Plan')}</Button>
         </Group>
       </form>
-    </Modal>
+    </Dialog>
   )
 }
 
@@ -112,7 +113,7 @@ export function PlanRelease({ close }: { close: () => void }) {
     }
   }
   return (
-    <Modal opened onClose={close} title={<strong>{t('Plan a release')}</strong>} size="lg">
+    <Dialog opened onClose={close} title={<strong>{t('Plan a release')}</strong>} size="lg">
       <form onSubmit={(event) => { event.preventDefault(); void send(false) }}>
         <TextInput label={t('Note')} placeholder={t('What it is')} data-autofocus value={note} onChange={(event) => setNote(event.currentTarget.value)} />
         <Group grow mt="sm" align="start">
@@ -140,6 +141,6 @@ export function PlanRelease({ close }: { close: () => void }) {
           <Button type="submit" disabled={!items.some((item) => item.entity_id)}>{t('Plan')}</Button>
         </Group>
       </form>
-    </Modal>
+    </Dialog>
   )
 }

@@ -1,9 +1,10 @@
 /** Run dead letters again: first how many, then for real, as fast as is said. */
-import { Alert, Button, Group, Modal, NumberInput, Text } from '@mantine/core'
+import { Alert, Button, Group, NumberInput, Text } from '@mantine/core'
 import { useState } from 'react'
 import { call } from '@/api/client'
 import type { DeadFilter } from '@/api/schema'
 import { t, tn } from '@/i18n'
+import { Dialog } from '@/parts/Dialog'
 import { duration } from '@/parts/instant'
 import { tell } from '@/parts/notify'
 import { Failure } from '@/parts/Page'
@@ -41,7 +42,7 @@ export function Redrive({ filter, name, count, close, done }: Props) {
   }
   const known = counted ?? count
   return (
-    <Modal opened onClose={close} title={<strong>{t('Redrive dead letters')}</strong>}>
+    <Dialog opened onClose={close} title={<strong>{t('Redrive dead letters')}</strong>}>
       <Text fw={600} style={{ overflowWrap: 'anywhere' }}>{name}</Text>
       <Text c="dimmed" mt={4}>{tn('{count} run is made again, with its own payload and idempotency key.', '{count} runs are made again, with their own payloads and idempotency keys.', known)}</Text>
       <NumberInput mt="md" data-autofocus label={t('Runs per second')} description={rate !== '' && Number(rate) > 0 ? t('It takes {time}.', { time: duration(known / Number(rate)) }) : t('Empty: all at once.')} min={0.001} value={rate} onChange={setRate} />
@@ -52,6 +53,6 @@ export function Redrive({ filter, name, count, close, done }: Props) {
         <Button variant="default" onClick={() => void send(true)} disabled={busy}>{t('Dry run')}</Button>
         <Button loading={busy} onClick={() => void send(false)}>{tn('Redrive {count}', 'Redrive {count}', known)}</Button>
       </Group>
-    </Modal>
+    </Dialog>
   )
 }

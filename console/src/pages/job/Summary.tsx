@@ -4,8 +4,9 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from 'react-router'
 import { page } from '@/api/client'
 import type { JobView, RunView } from '@/api/schema'
+import { useZone, useZones } from '@/frame/session'
 import { number, t, tn } from '@/i18n'
-import { abbreviation, browserZone, duration, shortly, validZone } from '@/parts/instant'
+import { abbreviation, duration, inZones, shortly, validZone } from '@/parts/instant'
 import { Status, stateName, toneOf } from '@/parts/Status'
 import { Time, useNow } from '@/parts/Time'
 import { runKey } from '../runs/columns'
@@ -26,7 +27,7 @@ export function Summary({ job }: { job: JobView }) {
       <Next job={job} />
       <div className={classes.runs}>
         <span className={classes.name}>{runs.length ? tn('Last {count} run', 'Last {count} runs', runs.length) : t('Last runs')}</span>
-        {runs.length > 0 ? <Marks runs={runs.toReversed()} /> : <span className="quiet">{asked.isPending ? ' ' : t('It has not run yet')}</span>}
+        {runs.length > 0 ? <Marks runs={runs.toReversed()} zone={job.timezone} /> : <span className="quiet">{asked.isPending ? ' ' : t('It has not run yet')}</span>}
         <span className={classes.detail}>{t('higher: took longer')}</span>
       </div>
       <Cell name={t('Succeeded')} value={found.rate === null ? '–' : `${number(found.rate * 100, found.rate === 1 ? 0 : 1)} %`} bad={found.rate !== null && found.rate < 0.9} detail={found.rate === null ? t('no run has ended') : t('{good} of {all}', { good: found.succeeded, all: found.runs })} />
@@ -49,8 +50,7 @@ function Cell({ name, value, detail, bad = false }: { name: string; value: strin
 /** The next firing, counted down, on the clock of the job and on that of the reader. */
 function Next({ job }: { job: JobView }) {
   const now = useNow()
-  const zone = validZone(job.timezone)
-  const mine = browserZone()
+  const zones = useZones(job.timezone)
   return (
     <div className={classes.cell}>
       <span className={classes.name}>{t('Next run')}</span>
@@ -58,7 +58,7 @@ function Next({ job }: { job: JobView }) {
         <>
           <span className={classes.value}><Time at={job.next_run_at} zone={job.timezone} show="countdown" /></span>
           <span className={classes.detail}>
-            {[...new Set([zone, mine])].map((each) => `${shortly(new Date(job.next_run_at ?? ''), each, now)} ${abbreviation(each, new Date(job.next_run_at ?? ''))}`).join(' · ')}
+            {inZones(new Date(job.next_run_at), zones, now)}
           </span>
         </>
       ) : (
@@ -71,15 +71,16 @@ function Next({ job }: { job: JobView }) {
   )
 }
 
-/** A mark for each run, the newest on the right; one that failed has a notch, one that was skipped is low. */
-function Marks({ runs }: { runs: RunView[] }) {
+/** A mark for each run, the newest on the right; one that failed has a notch, one that runs is hollow, one that will be tried again is striped, one that was skipped is low. */
+function Marks({ runs, zone }: { runs: RunView[]; zone: string | null | undefined }) {
   const now = useNow()
+  const shown = validZone(useZone(zone))
   const heights = heightsOf(runs.map((run) => secondsOf(run)))
   const failed = runs.filter((run) => toneOf(run.status) === 'bad').length
   return (
     <span className={classes.marks} role="group" aria-label={`${tn('last {count} run', 'last {count} runs', runs.length)}, ${tn('{count} failed', '{count} failed', failed)}`}>
       {runs.map((run, index) => {
-        const label = `${stateName(run.status)}${run.reason ? `: ${t(run.reason)}` : ''} · ${shortly(new Date(run.scheduled_at), browserZone(), now, true)} · ${duration(secondsOf(run))}`
+        const label = `${stateName(run.status)}${run.reason ? `: ${t(run.reason)}` : ''} · ${shortly(new Date(run.scheduled_at), shown, now, true)} ${abbreviation(shown, new Date(run.scheduled_at))} · ${duration(secondsOf(run))}`
         const mark = <i data-tone={toneOf(run.status)} data-late={(run.late_seconds ?? 0) >= 1 || undefined} style={{ height: `${heights[index] ?? 30}%` }} />
         return (
           <Tooltip key={runKey(run)} label={label} openDelay={0}>

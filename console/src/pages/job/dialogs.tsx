@@ -1,8 +1,9 @@
-import { Alert, Button, Group, Modal, NumberInput, TextInput } from '@mantine/core'
+import { Alert, Button, Group, NumberInput, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { call } from '@/api/client'
 import type { Backfill as Backfilled, JobView } from '@/api/schema'
 import { t, tn } from '@/i18n'
+import { Dialog } from '@/parts/Dialog'
 import { Failure } from '@/parts/Page'
 import { tell, tellUndo } from '@/parts/notify'
 import { Time } from '@/parts/Time'
@@ -36,7 +37,7 @@ export function PauseUntil({ job, open, close, done }: Props) {
     }
   }
   return (
-    <Modal opened={open} onClose={close} title={<strong>{t('Pause {name}', { name: job.name })}</strong>}>
+    <Dialog opened={open} onClose={close} title={<strong>{t('Pause {name}', { name: job.name })}</strong>}>
       <form onSubmit={(event) => { event.preventDefault(); void act() }}>
         <p className="quiet">{t('Nothing fires until it is resumed; what falls due meanwhile is recorded as paused. Runs that have fired go on.')}</p>
         <TextInput mt="md" label={t('Reason')} description={t('Shown with the job.')} value={reason} onChange={(event) => setReason(event.currentTarget.value)} data-autofocus />
@@ -47,7 +48,7 @@ export function PauseUntil({ job, open, close, done }: Props) {
           <Button type="submit">{t('Pause')}</Button>
         </Group>
       </form>
-    </Modal>
+    </Dialog>
   )
 }
 
@@ -83,7 +84,7 @@ export function Backfill({ job, open, close, done }: Props) {
     setPreview(null)
   }
   return (
-    <Modal opened={open} onClose={close} title={<strong>{t('Backfill {name}', { name: job.name })}</strong>} size="lg">
+    <Dialog opened={open} onClose={close} title={<strong>{t('Backfill {name}', { name: job.name })}</strong>} size="lg">
       <form onSubmit={(event) => { event.preventDefault(); void send(preview === null) }}>
         <p className="quiet">{t('Runs the occurrences of a range in the past, with the lowest priority and their own idempotency keys.')}</p>
         <Group grow mt="md" align="start">
@@ -107,6 +108,6 @@ export function Backfill({ job, open, close, done }: Props) {
           </Button>
         </Group>
       </form>
-    </Modal>
+    </Dialog>
   )
 }

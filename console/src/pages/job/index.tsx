@@ -5,7 +5,7 @@ import { useEffect, useMemo, useState } from 'react'
 import { Link, useNavigate, useParams, useSearchParams } from 'react-router'
 import { call, callExact, page } from '@/api/client'
 import type { JobView, RunView } from '@/api/schema'
-import { useSession } from '@/frame/session'
+import { useSession, useZone } from '@/frame/session'
 import { t, tn } from '@/i18n'
 import { useConfirm } from '@/parts/Confirm'
 import { DataTable, type Filters } from '@/parts/DataTable'
@@ -36,6 +36,7 @@ export default function Job() {
     return () => feed.look({})
   }, [feed, id])
   const tab = search.get('tab') ?? 'runs'
+  const zone = useZone(asked.data?.timezone)
   return (
     <Answer query={asked} lines={6}>
       {(job) => (
@@ -66,7 +67,7 @@ export default function Job() {
               </Tabs>
             </Stack>
             <Stack>
-              <Panel title={t('Next ten')} flush><NextTen job={job} preview={words} /></Panel>
+              <Panel title={t('Next ten')} right={<span className="quiet">{zone}</span>} flush><NextTen job={job} preview={words} /></Panel>
               <Panel title={t('Facts')}>
                 <Facts
                   items={[

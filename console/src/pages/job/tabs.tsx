@@ -4,8 +4,9 @@ import { useState } from 'react'
 import { Link } from 'react-router'
 import { call } from '@/api/client'
 import { writeExact } from '@/api/exact'
-import type { JobChange, JobView, Preview } from '@/api/schema'
-import { t } from '@/i18n'
+import type { JobChange, JobView, Preview, Why } from '@/api/schema'
+import { useSession } from '@/frame/session'
+import { currentLanguage, t } from '@/i18n'
 import { Chart } from '@/parts/Chart'
 import { Code } from '@/parts/Copy'
 import { Empty } from '@/parts/Empty'
@@ -45,6 +46,12 @@ export function NextTen({ job, preview }: { job: JobView; preview: UseQueryResul
   )
 }
 
+/** Why an occurrence was skipped comes with a code: that is said in the language of the page. */
+export function accountOf(row: Pick<Why, 'disposition' | 'reason' | 'text'>): string {
+  if (currentLanguage() === 'en' || row.disposition !== 'skipped' || !row.reason) return row.text
+  return t('skipped: {reason}', { reason: t(row.reason) })
+}
+
 /** Each occurrence with its one disposition, and why. */
 export function Accounting({ job }: { job: JobView }) {
   const asked = useQuery({ queryKey: ['job-why', job.job_id], queryFn: () => call('GET /jobs/{job}/why', { path: { job: job.job_id }, query: { past: 50, ahead: 5 } }) })
@@ -60,7 +67,7 @@ export function Accounting({ job }: { job: JobView }) {
                   <tr key={row.scheduled_at + row.disposition + (row.run_id ?? '')}>
                     <td><Time at={row.scheduled_at} zone={job.timezone} show="clock" seconds /></td>
                     <td><Status status={row.status ?? row.disposition} /></td>
-                    <td>{row.run_id ? <Link to={`/runs/${row.run_id}`} className="link" style={{ fontWeight: 400 }}>{row.text}</Link> : row.text}</td>
+                    <td>{row.run_id ? <Link to={`/runs/${row.run_id}`} className="link" style={{ fontWeight: 400 }}>{row.text}</Link> : accountOf(row)}</td>
                   </tr>
                 ))}
               </tbody>
@@ -83,8 +90,8 @@ export function Trends({ job }: { job: JobView }) {
       <Answer query={asked}>
         {({ points }) => points.some((point) => point.runs > 0) ? (
           <>
-            <Chart label={t('Durations')} at={points.map((point) => point.at)} unit={milliseconds} lines={[{ label: t('took, p99'), values: points.map((point) => point.duration_p99_ms), color: '--accent', fill: true }, { label: t('took, p50'), values: points.map((point) => point.duration_p50_ms), color: '--info-mark' }]} />
-            <Chart label={t('Lateness')} at={points.map((point) => point.at)} unit={milliseconds} lines={[{ label: t('late, p99'), values: points.map((point) => point.late_p99_ms), color: '--warn-mark', fill: true }, { label: t('late, p50'), values: points.map((point) => point.late_p50_ms), color: '--idle-mark' }]} />
+            <Chart label={t('Durations')} at={points.map((point) => point.at)} unit={milliseconds} lines={[{ label: t('took, p99'), values: points.map((point) => point.duration_p99_ms), color: '--accent', fill: true }, { label: t('took, p50'), values: points.map((point) => point.duration_p50_ms), color: '--info-mark', dash: [5, 3] }]} />
+            <Chart label={t('Lateness')} at={points.map((point) => point.at)} unit={milliseconds} lines={[{ label: t('late, p99'), values: points.map((point) => point.late_p99_ms), color: '--warn-mark', fill: true }, { label: t('late, p50'), values: points.map((point) => point.late_p50_ms), color: '--idle-mark', dash: [5, 3] }]} />
           </>
         ) : <Empty title={t('Nothing ran in this time')} />}
       </Answer>
@@ -152,9 +159,10 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 
 /** The same job as curl, command line, Python and YAML. */
 export function AsText({ job }: { job: JobView }) {
+  const { namespace } = useSession()
   const forms: [string, string, string][] = [
-    ['curl', 'curl', asCurl(job, location.origin)],
-    ['cli', t('Command line'), asCommand(job)],
+    ['curl', 'curl', asCurl(job, location.origin, namespace)],
+    ['cli', t('Command line'), asCommand(job, namespace)],
     ['python', 'Python', asPython(job)],
     ['yaml', 'YAML', asYaml(job)],
   ]

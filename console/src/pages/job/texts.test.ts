@@ -21,6 +21,13 @@ describe('a job as others write it', () => {
     expect(asCommand(JOB)).toContain('--label team=billing')
     expect(asCommand(JOB)).toContain(`--payload '{"n":12345678901234567890,"on":true,"none":null}'`)
     expect(asCurl(JOB, 'http://here')).toContain('http://here/api/v1/jobs')
+    expect(asCurl(JOB, 'http://here')).not.toContain('Sexton-Namespace')
+  })
+
+  it('names its namespace, if that is not the default one', () => {
+    expect(asCurl(JOB, 'http://here', 'shop')).toContain(`-H 'Sexton-Namespace: shop'`)
+    expect(asCommand(JOB, 'shop')).toMatch(/^SEXTON_NAMESPACE=shop sexton jobs add /)
+    expect(asCommand(JOB)).toMatch(/^sexton jobs add /)
   })
 
   it('is Python and YAML', () => {

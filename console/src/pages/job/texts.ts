@@ -23,11 +23,12 @@ export function definitionOf(job: JobView): Record<string, unknown> {
   return made
 }
 
-export function asCurl(job: JobView, origin: string): string {
-  return `curl ${origin}/api/v1/jobs \\\n  -H 'Content-Type: application/json' \\\n  -d ${quoted(writeExact(definitionOf(job)))}`
+export function asCurl(job: JobView, origin: string, namespace = 'default'): string {
+  const header = namespace === 'default' ? '' : ` \\\n  -H ${quoted(`Sexton-Namespace: ${namespace}`)}`
+  return `curl ${origin}/api/v1/jobs${header} \\\n  -H 'Content-Type: application/json' \\\n  -d ${quoted(writeExact(definitionOf(job)))}`
 }
 
-export function asCommand(job: JobView): string {
+export function asCommand(job: JobView, namespace = 'default'): string {
   const { name, labels, exclude, ...rest } = definitionOf(job)
   const options = Object.entries(rest).map(([field, value]) => {
     const target = value as Record<string, unknown>
@@ -37,7 +38,8 @@ export function asCommand(job: JobView): string {
   })
   for (const [label, value] of Object.entries((labels ?? {}) as Record<string, string>)) options.push(`--label ${quoted(`${label}=${value}`)}`)
   for (const day of (exclude ?? []) as string[]) options.push(`--exclude ${quoted(day)}`)
-  return [`sexton jobs add ${quoted(String(name))}`, ...options].join(' \\\n  ')
+  const variable = namespace === 'default' ? '' : `SEXTON_NAMESPACE=${quoted(namespace)} `
+  return [`${variable}sexton jobs add ${quoted(String(name))}`, ...options].join(' \\\n  ')
 }
 
 export function asPython(job: JobView): string {

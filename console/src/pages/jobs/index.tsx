@@ -6,12 +6,12 @@ import { useMemo } from 'react'
 import { Link, useSearchParams } from 'react-router'
 import { page, type Paged } from '@/api/client'
 import type { JobRow } from '@/api/types'
-import { useSession } from '@/frame/session'
+import { useSession, useZones } from '@/frame/session'
 import { t } from '@/i18n'
 import { useConfirm } from '@/parts/Confirm'
 import { DataTable, type Filter, type Filters } from '@/parts/DataTable'
 import { Empty } from '@/parts/Empty'
-import { browserZone, shortly, validZone, wallOf } from '@/parts/instant'
+import { inZones } from '@/parts/instant'
 import { Page } from '@/parts/Page'
 import { Status } from '@/parts/Status'
 import { Strip } from '@/parts/Strip'
@@ -125,17 +125,16 @@ function makeColumns(): ColumnDef<JobRow>[] {
   ]
 }
 
-/** With a countdown, in the zone of the job and in that of the reader. */
+/** With a countdown, in the zone of the job and in that of the reader; each time names its zone. */
 function NextRun({ job }: { job: JobRow }) {
   const now = useNow()
+  const zones = useZones(job.timezone)
   if (!job.next_run_at) return <span className="quiet">{job.status === 'paused' ? <Status status="paused" /> : t('none')}</span>
-  const at = new Date(job.next_run_at)
-  const zone = validZone(job.timezone)
-  const mine = browserZone()
+  const times = inZones(new Date(job.next_run_at), zones, now)
   return (
     <div className={classes.next}>
       <strong className="num"><Time at={job.next_run_at} zone={job.timezone} show="countdown" /></strong>
-      <span className="quiet num clip">{shortly(at, zone, now)} {zone === mine ? '' : `${zone.split('/').at(-1)?.replaceAll('_', ' ')} · ${wallOf(at, mine).slice(11)}`}</span>
+      <span className="quiet num clip" title={times}>{times}</span>
     </div>
   )
 }

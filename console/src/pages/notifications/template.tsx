@@ -1,5 +1,5 @@
 /** A template: its texts by channel and language, shown as a recipient gets them while they are written, and a test. */
-import { Alert, Button, Group, Modal, Select, Tabs, Textarea, TextInput } from '@mantine/core'
+import { Alert, Button, Group, Select, Tabs, Textarea, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { IconDeviceFloppy, IconSend } from '@tabler/icons-react'
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
@@ -10,6 +10,7 @@ import type { NotificationView, RenderedView, TemplateView } from '@/api/schema'
 import { useSession } from '@/frame/session'
 import { t } from '@/i18n'
 import { channelName } from '@/parts/channel'
+import { Dialog } from '@/parts/Dialog'
 import { tell } from '@/parts/notify'
 import { Answer, Columns, Failure, Page, Panel, Stack } from '@/parts/Page'
 import { Status } from '@/parts/Status'
@@ -216,7 +217,7 @@ function Trial({ template, channel, close }: { template: TemplateView; channel: 
     }
   }
   return (
-    <Modal opened onClose={close} title={<strong>{t('Send me a test')}</strong>}>
+    <Dialog opened onClose={close} title={<strong>{t('Send me a test')}</strong>}>
       <form onSubmit={(event) => { event.preventDefault(); void send() }}>
         <p className="quiet">{t('Sent at once on the channel {channel}, with the samples of the variables; nothing holds it.', { channel: channelName(channel) })}</p>
         {direct && <TextInput mt="sm" data-autofocus label={channel === 'email' ? t('E-mail') : t('Phone')} value={address} onChange={(event) => setAddress(event.currentTarget.value)} />}
@@ -228,6 +229,6 @@ function Trial({ template, channel, close }: { template: TemplateView; channel: 
           <Button type="submit" disabled={!address && !user}>{t('Send')}</Button>
         </Group>
       </form>
-    </Modal>
+    </Dialog>
   )
 }

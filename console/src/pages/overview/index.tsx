@@ -7,10 +7,11 @@ import { call } from '@/api/client'
 import type { Attention, Figures as Tallied, Overview as Figures } from '@/api/schema'
 import { useLiveState, useSession, useZone } from '@/frame/session'
 import { number, t, tn } from '@/i18n'
+import { attentionText } from '@/parts/attention'
 import { Bars } from '@/parts/Bars'
 import { Chart } from '@/parts/Chart'
 import { Code } from '@/parts/Copy'
-import { duration, shortly } from '@/parts/instant'
+import { dayOf, duration, shortly } from '@/parts/instant'
 import { Answer, Page, Panel } from '@/parts/Page'
 import { Spark } from '@/parts/Spark'
 import { Status } from '@/parts/Status'
@@ -62,7 +63,7 @@ function Verdict({ data }: { data: Figures }) {
           {items.map((item) => {
             const Icon = item.severity === 'info' ? IconInfoCircle : item.severity === 'error' ? IconAlertOctagon : IconAlertTriangle
             const to = linkOf(item)
-            const inside = <><Icon size={16} aria-hidden /><span>{item.text}</span>{to && <IconChevronRight size={14} aria-hidden />}</>
+            const inside = <><Icon size={16} aria-hidden /><span>{attentionText(item)}</span>{to && <IconChevronRight size={14} aria-hidden />}</>
             return <li key={item.code + item.text} data-severity={item.severity}>{to ? <Link to={to}>{inside}</Link> : <div>{inside}</div>}</li>
           })}
         </ul>
@@ -224,7 +225,7 @@ function MinuteJobs({ at, firings, busiest }: { at: string; firings: number; bus
     <p className={classes.minute} aria-live="polite">
       <strong className="num">{shortly(new Date(at), zone, now)}</strong> <span className="quiet">{tn('{count} firing', '{count} firings', firings)}{busiest ? `, ${t('the busiest minute')}` : ''}:</span>{' '}
       {[...jobs].slice(0, NAMED).map(([id, title], index) => <span key={id}>{index > 0 && ', '}<Link to={`/jobs/${id}`}>{title}</Link></span>)}
-      {jobs.size > NAMED && <> <Link to={`/calendar?view=day&date=${at.slice(0, 10)}`}>{tn('and {count} more', 'and {count} more', jobs.size - NAMED)}</Link></>}
+      {jobs.size > NAMED && <> <Link to={`/calendar?view=day&day=${dayOf(new Date(at), zone)}`}>{tn('and {count} more', 'and {count} more', jobs.size - NAMED)}</Link></>}
       {jobs.size === 0 && <span className="quiet">{asked.isPending ? '…' : t('the calendar has them')}</span>}
     </p>
   )
@@ -244,7 +245,7 @@ function Lateness({ data }: { data: Figures }) {
           unit={milliseconds}
           lines={[
             { label: 'p99', values: points.map((point) => point.p99_ms), color: '--accent', fill: true },
-            { label: 'p50', values: points.map((point) => point.p50_ms), color: '--info-mark' },
+            { label: 'p50', values: points.map((point) => point.p50_ms), color: '--info-mark', dash: [5, 3] },
           ]}
         />
       ) : (

@@ -1,4 +1,4 @@
-import { Alert, Button, Group, Modal, NumberInput, Progress, Tooltip } from '@mantine/core'
+import { Alert, Button, Group, NumberInput, Progress, Tooltip } from '@mantine/core'
 import { IconAlertTriangle, IconPencil, IconPlayerPause, IconPlayerPlay } from '@tabler/icons-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import type { ColumnDef } from '@tanstack/react-table'
@@ -9,6 +9,7 @@ import { useSession } from '@/frame/session'
 import { number, t, tn } from '@/i18n'
 import { useConfirm, type Question } from '@/parts/Confirm'
 import { DataTable, type Selection } from '@/parts/DataTable'
+import { Dialog } from '@/parts/Dialog'
 import { Empty } from '@/parts/Empty'
 import { duration } from '@/parts/instant'
 import { tell, tellFailure, tellUndo } from '@/parts/notify'
@@ -73,7 +74,7 @@ function QueueTable({ rows, error, unserved }: { rows: Queue[] | undefined; erro
     { id: 'state', header: () => t('State'), cell: ({ row: { original: queue } }) => <>{unserved.has(queue.name) ? <Status status="problem" label={t('no worker')} /> : <Status status={queue.paused ? 'paused' : 'active'} />}{queue.paused_reason && <div className="quiet">{queue.paused_reason}</div>}</>, meta: { sort: 'state', value: (queue) => stateOf(queue, unserved) } },
     { id: 'waiting', header: () => t('Waiting'), cell: ({ row: { original: queue } }) => <span className={classes.depth}><i data-bad={unserved.has(queue.name) || undefined} style={{ width: `${((queue.waiting ?? 0) / deepest) * 100}%` }} aria-hidden />{number(queue.waiting ?? 0)}</span>, meta: { align: 'right', sort: 'waiting', value: (queue) => queue.waiting ?? 0 } },
     { id: 'oldest', header: () => t('Oldest'), cell: ({ row: { original: queue } }) => (queue.oldest_available_at ? <Time at={queue.oldest_available_at} /> : <span className="quiet">–</span>), meta: { align: 'right', hide: 'sm', sort: 'oldest', value: (queue) => queue.oldest_available_at } },
-    { id: 'running', header: () => t('Running'), cell: ({ row: { original: queue } }) => <>{queue.running == null ? <span className="quiet">–</span> : number(queue.running)}{queue.concurrency ? <span className="quiet"> / {number(queue.concurrency)}</span> : null}</>, meta: { align: 'right', hide: 'sm', sort: 'running', value: (queue) => queue.running } },
+    { id: 'running', header: () => t('Running'), cell: ({ row: { original: queue } }) => <>{number(queue.running ?? 0)}{queue.concurrency ? <span className="quiet"> / {number(queue.concurrency)}</span> : null}</>, meta: { align: 'right', hide: 'sm', sort: 'running', value: (queue) => queue.running } },
     { id: 'in', header: () => t('In/s'), cell: ({ row: { original: queue } }) => <>{number(queue.arrival_per_second ?? 0, 1)}{queue.messages && <div className="quiet">{t('{count} messages', { count: number(queue.messages.arrival_per_second, 1) })}</div>}</>, meta: { align: 'right', hide: 'sm', sort: 'in', value: (queue) => queue.arrival_per_second ?? 0 } },
     { id: 'out', header: () => t('Out/s'), cell: ({ row: { original: queue } }) => <>{number(queue.drain_per_second ?? 0, 1)}{queue.messages && <div className="quiet">{t('{count} messages', { count: number(queue.messages.drain_per_second, 1) })}</div>}</>, meta: { align: 'right', hide: 'sm', sort: 'out', value: (queue) => queue.drain_per_second ?? 0 } },
     { id: 'hour', header: () => t('Last hour'), cell: ({ row: { original: queue } }) => queue.hour && <Hour hour={queue.hour} />, meta: { hide: 'md' } },
@@ -190,7 +191,7 @@ function Limits({ queue, close, done }: { queue: Queue; close: () => void; done:
     }
   }
   return (
-    <Modal opened onClose={close} title={<strong>{t('Limits of {name}', { name: queue.name })}</strong>}>
+    <Dialog opened onClose={close} title={<strong>{t('Limits of {name}', { name: queue.name })}</strong>}>
       <form onSubmit={(event) => { event.preventDefault(); void save() }}>
         {field('concurrency', t('At a time'), t('Runs of this queue, in all workers together.'))}
         {field('key_concurrency', t('At a time, per concurrency key'), t('Runs that share a key.'))}
@@ -199,7 +200,7 @@ function Limits({ queue, close, done }: { queue: Queue; close: () => void; done:
         {error !== null && <Alert mt="md" color="red" p={0}><Failure error={error} /></Alert>}
         <Group justify="flex-end" mt="lg" gap="xs"><Button variant="default" onClick={close}>{t('Keep it as it is')}</Button><Button type="submit">{t('Save')}</Button></Group>
       </form>
-    </Modal>
+    </Dialog>
   )
 }
 

@@ -1,5 +1,5 @@
 /** API keys: made, rotated, revoked, one or several. */
-import { Alert, Button, Group, Modal, Select, TextInput } from '@mantine/core'
+import { Alert, Button, Group, Select, TextInput } from '@mantine/core'
 import { IconKeyOff, IconPlus } from '@tabler/icons-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import type { ColumnDef } from '@tanstack/react-table'
@@ -11,6 +11,7 @@ import { t, tn } from '@/i18n'
 import { useConfirm } from '@/parts/Confirm'
 import { Code } from '@/parts/Copy'
 import { DataTable, type Selection } from '@/parts/DataTable'
+import { Dialog } from '@/parts/Dialog'
 import { Empty } from '@/parts/Empty'
 import { shortly } from '@/parts/instant'
 import { tell } from '@/parts/notify'
@@ -77,10 +78,10 @@ export function Keys() {
         empty={<Empty title={t('No keys yet')} command="sexton keys create deploy --role editor">{t('Programs show a key; people sign in.')}</Empty>}
       />
       {making && <MakeKey close={() => setMaking(false)} done={async (key) => { setMade(key); setMaking(false); await refresh() }} />}
-      <Modal opened={made !== null} onClose={() => setMade(null)} title={<strong>{t('The new key')}</strong>}>
+      <Dialog opened={made !== null} onClose={() => setMade(null)} title={<strong>{t('The new key')}</strong>}>
         <p>{t('Copy it now: it is shown once, and only its hash is kept.')}</p>
         {made && <Code>{made.key}</Code>}
-      </Modal>
+      </Dialog>
     </>
   )
 }
@@ -98,13 +99,13 @@ function MakeKey({ close, done }: { close: () => void; done: (key: NewKey) => un
     }
   }
   return (
-    <Modal opened onClose={close} title={<strong>{t('New key')}</strong>}>
+    <Dialog opened onClose={close} title={<strong>{t('New key')}</strong>}>
       <form onSubmit={(event) => { event.preventDefault(); void make() }}>
         <TextInput label={t('Name')} description={t('Which program uses it; it stands in the audit.')} required data-autofocus value={name} onChange={(event) => setName(event.currentTarget.value)} />
         <Select mt="sm" label={t('Role')} allowDeselect={false} value={role} onChange={(value) => setRole((value ?? 'viewer') as Role)} data={ROLES.map((value) => ({ value, label: t(value) }))} />
         {error !== null && <Alert mt="md" color="red" p={0}><Failure error={error} /></Alert>}
         <Group justify="flex-end" mt="lg" gap="xs"><Button variant="default" onClick={close}>{t('Close')}</Button><Button type="submit">{t('Make the key')}</Button></Group>
       </form>
-    </Modal>
+    </Dialog>
   )
 }

@@ -17,6 +17,7 @@ import classes from './Calendar.module.css'
 const HOURS = Array.from({ length: 24 }, (_, hour) => String(hour).padStart(2, '0'))
 const LINES = 3
 const SHOWN_IN_AN_HOUR = 12
+const SHOWN_IN_AN_HOUR_OF_A_DAY = 100
 
 export function Hours({ shown, often, view }: { shown: Shown; often: Often[]; view: 'day' | 'week' }) {
   const { days, today, zone, byDay, counts, notes, go, target } = shown
@@ -54,14 +55,14 @@ export function Hours({ shown, often, view }: { shown: Shown; often: Often[]; vi
       </div>
       <div className={classes.grid} style={columns}>
         {HOURS.map((hour) => (
-          <Row key={hour} hour={hour} shown={shown} byHour={byHour} target={target} />
+          <Row key={hour} hour={hour} shown={shown} byHour={byHour} target={target} most={view === 'day' ? SHOWN_IN_AN_HOUR_OF_A_DAY : SHOWN_IN_AN_HOUR} />
         ))}
       </div>
     </div>
   )
 }
 
-function Row({ hour, shown, byHour, target }: { hour: string; shown: Shown; byHour: Map<string, CalendarEvent[]>; target: Shown['target'] }) {
+function Row({ hour, shown, byHour, target, most }: { hour: string; shown: Shown; byHour: Map<string, CalendarEvent[]>; target: Shown['target']; most: number }) {
   return (
     <>
       <div className={classes.hour} data-hour={hour}>{hour}:00</div>
@@ -69,8 +70,8 @@ function Row({ hour, shown, byHour, target }: { hour: string; shown: Shown; byHo
         const here = byHour.get(`${cell}T${hour}`) ?? []
         return (
           <div key={cell} className={classes.slot} data-today={cell === shown.today || undefined} {...target(`${cell}T${hour}`)}>
-            {here.slice(0, SHOWN_IN_AN_HOUR).map((event) => <Chip key={event.key} event={event} zone={shown.zone} open={shown.open} move={shown.move} />)}
-            {here.length > SHOWN_IN_AN_HOUR && <span className={classes.rest}>{t('{count} more', { count: here.length - SHOWN_IN_AN_HOUR })}</span>}
+            {here.slice(0, most).map((event) => <Chip key={event.key} event={event} zone={shown.zone} open={shown.open} move={shown.move} />)}
+            {here.length > most && <button type="button" className={classes.more} onClick={() => shown.go({ view: shown.days.length > 1 ? 'day' : 'agenda', day: cell })}>{t('{count} more', { count: here.length - most })}</button>}
             {cell === shown.today && <NowLine day={cell} hour={hour} zone={shown.zone} />}
           </div>
         )

@@ -1,4 +1,4 @@
-import type { KeyboardEvent } from 'react'
+import { useEffect, useRef, type KeyboardEvent } from 'react'
 import { number, t, tn } from '@/i18n'
 import { Change, firings, type Shown } from './Calendar'
 import { Chip } from './Chip'
@@ -10,15 +10,23 @@ const SHOWN_IN_A_DAY = 4
 
 export function Month({ shown, month }: { shown: Shown; month: string }) {
   const { days, byDay, counts, notes, today, go, target } = shown
+  const wanted = useRef<string | null>(null)
   const arrows = (event: KeyboardEvent, cell: string) => {
     const by = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -7, ArrowDown: 7 }[event.key]
     if (by === undefined || event.target !== event.currentTarget) return
     event.preventDefault()
     const next = addDays(cell, by)
     const found = document.querySelector<HTMLElement>(`[data-day="${next}"]`)
-    if (found) found.focus()
-    else go({ day: next })
+    if (found) return found.focus()
+    wanted.current = next
+    go({ day: next })
   }
+  // The day of another month, once that is drawn.
+  useEffect(() => {
+    if (!wanted.current) return
+    document.querySelector<HTMLElement>(`[data-day="${wanted.current}"]`)?.focus()
+    wanted.current = null
+  }, [month])
   return (
     <div className={classes.month}>
       {weekdayNames().map((name) => <div key={name} className={classes.weekday}>{name}</div>)}

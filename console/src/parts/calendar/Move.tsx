@@ -1,8 +1,9 @@
 /** The question before something is moved: from when to when, and what the server has against it. */
-import { Alert, Button, Group, Modal, TextInput } from '@mantine/core'
+import { Alert, Button, Group, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { ApiError } from '@/api/client'
 import { t } from '@/i18n'
+import { Dialog } from '../Dialog'
 import { exactly, wallOf } from '../instant'
 import { Failure } from '../Page'
 import type { CalendarEvent } from './Calendar'
@@ -36,7 +37,7 @@ export function Move({ event, local: first, zone, close, act }: Props) {
     }
   }
   return (
-    <Modal opened onClose={close} title={<strong>{t('Move {name}', { name: event.title })}</strong>}>
+    <Dialog opened onClose={close} title={<strong>{t('Move {name}', { name: event.title })}</strong>}>
       <form onSubmit={(submit) => { submit.preventDefault(); void send(false) }}>
         <p className="quiet">{t('from')} {exactly(new Date(event.at), zone)}</p>
         <TextInput mt="sm" type="datetime-local" label={t('New time')} description={zone} required data-autofocus value={local} onChange={(change) => { setLocal(change.currentTarget.value); setError(null) }} />
@@ -48,6 +49,6 @@ export function Move({ event, local: first, zone, close, act }: Props) {
           <Button type="submit" loading={busy}>{t('Move')}</Button>
         </Group>
       </form>
-    </Modal>
+    </Dialog>
   )
 }

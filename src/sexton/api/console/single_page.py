@@ -7,6 +7,9 @@ Its policy allows scripts and styles from this server only, and nothing inline. 
 elements of their own, for their variables and for widths that depend on the window: these carry the nonce of
 the page, which is new each time. `style` attributes in the page's text would be refused; what scripts set on
 an element's `style` object is not subject to the policy, so nothing needs `unsafe-inline`.
+
+Every address is also below `/namespaces/{namespace}`: without that it is of the namespace `default`. So an
+address shows the same to all who open it.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from sexton.api.route import Query, Route
 # The first parts of the console's addresses; `/` and `/playground` beside them.
 PAGES = ("jobs", "runs", "dead", "calendar", "content", "notifications", "queues", "cluster", "settings")
 DEEPEST = 4
+IN_NAMESPACE = "/namespaces/{namespace}"
 NO_NONCE = '<meta name="csp-nonce" content="" />'
 
 PAGE = Route("GET", f"/{PAGES[0]}", "pages", "A page of the console", None, query=Query, root=True)
@@ -51,7 +55,8 @@ def shown(page: str) -> Answer:
 def addresses() -> tuple[str, ...]:
     """Every address of the console that needs a caller, as the router wants them; `/` is apart."""
     parts = [f"{{part{number}}}" for number in range(1, DEEPEST)]
-    return tuple("/".join([f"/{page}", *parts[:depth]]) for page in PAGES for depth in range(DEEPEST))
+    found = ["/".join([f"/{page}", *parts[:depth]]) for page in PAGES for depth in range(DEEPEST)]
+    return (*found, IN_NAMESPACE, *(IN_NAMESPACE + path for path in found))
 
 
 @operation(PAGE, media_type=HTML, aliases=addresses()[1:])
@@ -60,7 +65,7 @@ async def console_page(call: Call) -> Answer:
     return _page_or_home()
 
 
-@operation(PLAYGROUND, media_type=HTML)
+@operation(PLAYGROUND, media_type=HTML, aliases=(IN_NAMESPACE + PLAYGROUND.path,))
 async def playground(call: Call) -> Answer:
     """The console's page for schedules; it needs no credential."""
     return _page_or_home()
