@@ -129,15 +129,21 @@ def test_one_click_on_a_time_copies_it_as_iso(visit: Visit, server: Server) -> N
         page.get_by_role("region", name="Next ten").get_by_role("listitem").first.get_by_role("button").first
     )
     time.click()
-    expect(page.get_by_role("tooltip")).to_have_text("Copied")
-    copied = page.evaluate("navigator.clipboard.readText()")
-    assert copied.endswith("Z")
-    assert datetime.fromisoformat(copied) == at
+    first = clipboard(page)
+    assert first.endswith("Z")
+    assert datetime.fromisoformat(first) == at
     # From the keyboard as well.
     page.evaluate("navigator.clipboard.writeText('')")
     time.press("Enter")
-    expect(page.get_by_role("tooltip")).to_have_text("Copied")
-    assert page.evaluate("navigator.clipboard.readText()") == copied
+    assert clipboard(page) == first
+
+
+def clipboard(page: Page) -> str:
+    """What is in it, once something is."""
+    for _ in range(1000):
+        if text := page.evaluate("navigator.clipboard.readText()"):
+            return str(text)
+    pytest.fail("nothing was copied")
 
 
 def test_nothing_moves_while_live_data_is_paused(visit: Visit, server: Server) -> None:

@@ -25,7 +25,7 @@ function quietCause(span: Span): string {
   if (span.to === 'fired') return t('until the scheduler fired it')
   if (span.from === 'snoozed') return t('until it was to go on')
   if (span.from === 'fired') return t('until a worker took it')
-  return t('waiting')
+  return t('waited')
 }
 
 export function Timeline({ run }: { run: Told }) {
@@ -39,8 +39,8 @@ export function Timeline({ run }: { run: Told }) {
       {spans.length > 0 && (
         <>
           <div className={classes.sums}>
-            <span><i data-kind="waiting" />{t('waiting')} <strong className="num">{duration(whole - worked)}</strong></span>
-            <span><i data-kind="running" />{t('running')} <strong className="num">{duration(worked)}</strong></span>
+            <span><i data-kind="waiting" />{t('waited')} <strong className="num">{duration(whole - worked)}</strong></span>
+            <span><i data-kind="running" />{t('worked')} <strong className="num">{duration(worked)}</strong></span>
             <span className="quiet">{t('in all')} <span className="num">{duration(whole)}</span></span>
           </div>
           <div className={classes.track} role="img" aria-label={spans.map((span) => `${titleOf(span.from)} → ${titleOf(span.to)}: ${spanText(span)}`).join('; ')}>
