@@ -21,13 +21,11 @@ SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 1
 class Distribution(Collector):
     """A histogram that is cheap to add to. Written by one thread."""
 
-    def __init__(
-        self, name: str, documentation: str, registry: CollectorRegistry, bounds: Sequence[float] = SECONDS
-    ) -> None:
+    def __init__(self, name: str, documentation: str, registry: CollectorRegistry) -> None:
         self._name = name
         self._documentation = documentation
-        self._bounds = list(bounds)
-        self._counts = [0] * (len(bounds) + 1)
+        self._bounds = list(SECONDS)
+        self._counts = [0] * (len(SECONDS) + 1)
         self._sum = 0.0
         registry.register(self)
 
@@ -78,8 +76,8 @@ class Readings(Collector):
 class Telemetry:
     """The metrics of a process."""
 
-    def __init__(self, registry: CollectorRegistry | None = None) -> None:
-        self.registry = registry = registry or CollectorRegistry()
+    def __init__(self) -> None:
+        self.registry = registry = CollectorRegistry()
         self.claimed = Counter("sexton_runs_claimed", "Runs claimed by this worker.", registry=registry)
         ended = Counter(
             "sexton_runs_ended", "Runs that ended here, by status.", ["status"], registry=registry

@@ -107,12 +107,10 @@ class Activity:
         return found
 
 
-async def read_activity(
-    context: Context, since: datetime, until: datetime, *, live: dict[str, int] | None = None
-) -> Activity:
+async def read_activity(context: Context, since: datetime, until: datetime) -> Activity:
     """What happened in the namespace between two instants, by minute."""
     rows = await context.fetch("activity/read", namespace=context.namespace, since=since, until=until)
-    return Activity([(row["minute"], row["status"], row["late"], row["runs"]) for row in rows], live or {})
+    return Activity([(row["minute"], row["status"], row["late"], row["runs"]) for row in rows])
 
 
 async def read_whole(context: Context, since: datetime, until: datetime) -> list[MinuteRow]:

@@ -77,9 +77,7 @@ def read_roles(text: str) -> Mapped:
     return {group: tuple(roles) for group, roles in found.items()}
 
 
-def check_claims(
-    claims: Mapping[str, Any], *, openid: Openid, nonce: str, now: datetime, leeway: float = LEEWAY_SECONDS
-) -> None:
+def check_claims(claims: Mapping[str, Any], *, openid: Openid, nonce: str, now: datetime) -> None:
     """Raises `bad_id_token` unless these claims, whose signature was checked, are the answer to our request:
     from the issuer, for us and no one else, now, and with the nonce of this browser."""
     if claims.get("iss") != openid.issuer:
@@ -96,11 +94,11 @@ def check_claims(
     expires, issued, begins = (_number(claims, name) for name in ("exp", "iat", "nbf"))
     if expires is None or issued is None:
         raise bad_id_token("it does not say when it was made and when it expires")
-    if expires + leeway <= at:
+    if expires + LEEWAY_SECONDS <= at:
         raise bad_id_token("it has expired")
-    if issued - leeway > at or (begins is not None and begins - leeway > at):
+    if issued - LEEWAY_SECONDS > at or (begins is not None and begins - LEEWAY_SECONDS > at):
         raise bad_id_token("it is from the future: compare the clocks of the provider and of this server")
-    if issued + OLDEST_SECONDS + leeway < at:
+    if issued + OLDEST_SECONDS + LEEWAY_SECONDS < at:
         raise bad_id_token("it is too old")
     given = claims.get("nonce")
     if not isinstance(given, str) or not hmac.compare_digest(given.encode(), nonce.encode()):

@@ -8,7 +8,7 @@ long piece it rests for longer.
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from sexton import clock
 from sexton.engine.loop import Loop
@@ -27,24 +27,17 @@ REST = 20
 class ActivityCounter(Loop):
     name = "activity"
 
-    def __init__(
-        self,
-        database: Database,
-        *,
-        leading: Callable[[], bool],
-        now: Callable[[], datetime | None] = lambda: None,
-    ) -> None:
+    def __init__(self, database: Database, *, leading: Callable[[], bool]) -> None:
         super().__init__()
         self._database = database
         self._leading = leading
-        self._now = now
         self._piece = timedelta(minutes=1)
 
     async def tick(self) -> float:
         if not self._leading():
             return COUNT_SECONDS
         began = clock.monotonic()
-        counted, all_ = await count_recorded(Context(self._database, now=self._now()), self._piece)
+        counted, all_ = await count_recorded(Context(self._database), self._piece)
         took = clock.monotonic() - began
         if took > GOOD_SECONDS:
             self._piece = max(SHORTEST, self._piece / 2)

@@ -180,9 +180,7 @@ async def _finish(context: Context, name: str, audience_id: int, size: int) -> A
     return await get_audience(context, name)
 
 
-async def add_members(
-    context: Context, audience_id: int, members: AsyncIterator[Sequence[Member]], most: int = MOST_FOUND
-) -> int:
+async def add_members(context: Context, audience_id: int, members: AsyncIterator[Sequence[Member]]) -> int:
     """Write them as they come; how many there were."""
     size = 0
     async for chunk in members:
@@ -195,10 +193,10 @@ async def add_members(
             vars=[None if not own else msgspec.json.encode(own).decode() for _, own in chunk],
         )
         size += len(chunk)
-        if size > most:
+        if size > MOST_FOUND:
             raise InvalidField(
                 "too_many",
-                f"the audience has more than {most:,} members",
+                f"the audience has more than {MOST_FOUND:,} members",
                 field="audience",
                 hint="make several campaigns",
             )

@@ -319,12 +319,12 @@ def _babel(locale: str | None) -> Any:
     return Locale("en")
 
 
-def known_locale(locale: str, field: str = "locale") -> str:
+def known_locale(locale: str) -> str:
     """A language as it is stored, or a refusal."""
     words = locale.replace("_", "-").split("-")
     if not (2 <= len(words[0]) <= 3 and all(word.isascii() and word.isalnum() for word in words)):
         raise InvalidField(
-            "bad_locale", f"{locale!r} is no language", field=field, hint="such as en, de or pt-BR"
+            "bad_locale", f"{locale!r} is no language", field="locale", hint="such as en, de or pt-BR"
         )
     return normal_locale(locale)
 
