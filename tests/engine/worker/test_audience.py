@@ -155,7 +155,7 @@ async def test_one_that_never_returns_delays_itself_alone_and_is_left_behind(
         await both.wait()
     assert len(told) == 5
     assert "the listener stuck is too slow" in caplog.text
-    assert "left behind, with 2 events" in caplog.text
+    assert "they missed 2 events" in caplog.text
 
 
 async def test_without_a_listener_nothing_is_kept(store: Store) -> None:
