@@ -148,6 +148,6 @@ async def test_a_page_of_a_list_reads_a_page(ledger: Database, name: str, of: di
 
 async def test_messages_that_are_called_off_are_found_by_their_ids(ledger: Database) -> None:
     ids: dict[str, Any] = {"message_ids": [*range(6050, 6150)]}
-    for name in ("messages/lock_many", "messages/find_marked", "campaigns/lock_chunks_of"):
+    for name in ("messages/view", "messages/lock_many", "messages/find_marked", "campaigns/lock_chunks_of"):
         assert await read(ledger, name, **ids) <= 110
     assert await read(ledger, "messages/cancel", detail="{}", now=NOW, **ids) <= 210

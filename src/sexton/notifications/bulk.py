@@ -14,11 +14,10 @@ import msgspec
 
 from sexton.errors import Conflict, InvalidField, SextonError
 from sexton.jobs.tally import MOST_NAMED
-from sexton.model import encode_id
 from sexton.notifications.filter import MessageFilter
 from sexton.notifications.message import lock_sending, over
-from sexton.notifications.model import MESSAGE, OPEN, MessageStatus
-from sexton.notifications.read import count_messages, list_chosen, message_number
+from sexton.notifications.model import OPEN, MessageStatus
+from sexton.notifications.read import count_messages, list_chosen, message_number, rows_of, view_of
 from sexton.notifications.tally import NotificationRefusal, NotificationTally, SampledNotification
 from sexton.postgres.transaction import Context, command, query
 from sexton.printable import counted
@@ -54,27 +53,21 @@ async def count_chosen(
 ) -> NotificationTally:
     """What calling these messages off would mean: how many they are, and some of them."""
     if ids is not None:
-        rows = await context.fetch(
-            "messages/find_many",
-            namespace=context.namespace,
-            message_ids=[message_number(each) for each in ids],
-        )
-        open_ = [row for row in rows if row["status"] in OPEN]
-        matched, estimated = len(open_), False
-        shown = [
-            (encode_id(MESSAGE, row["id"]), row["user_id"], row["template_id"], row["status"])
-            for row in open_[:MOST_NAMED]
-        ]
+        rows = await rows_of(context, [message_number(each) for each in ids])
+        shown = [view_of(row) for row in rows if row["status"] in OPEN]
+        matched, estimated = len(shown), False
     else:
         total = await count_messages(context, chosen)
         matched, estimated = total.count, total.estimated
-        page = await list_chosen(context, chosen, limit=MOST_NAMED)
-        shown = [
-            (each.notification_id, each.user_id, each.template_id, each.status.value) for each in page.items
-        ]
+        shown = (await list_chosen(context, chosen, limit=MOST_NAMED)).items
     sample = [
-        SampledNotification(notification_id=number, user_id=user, template_id=template, status=status)
-        for number, user, template, status in shown
+        SampledNotification(
+            notification_id=each.notification_id,
+            user_id=each.user_id,
+            template_id=each.template_id,
+            status=each.status.value,
+        )
+        for each in shown[:MOST_NAMED]
     ]
     return NotificationTally(dry_run=True, matched=matched, estimated=estimated, sample=sample)
 

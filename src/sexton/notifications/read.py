@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -110,8 +111,9 @@ async def list_chosen(
         limit=limit + 1,
         **chosen.parameters(context.namespace),
     )
-    found = [(order.cursor(row), view_of(row)) for row in rows if row["meant"]]
-    page = make_page(found, limit)
+    places = {row["id"]: order.cursor(row) for row in rows if row["meant"]}
+    shown = {row["id"]: view_of(row) for row in await rows_of(context, [*places])}
+    page = make_page([(place, shown[each]) for each, place in places.items() if each in shown], limit)
     if page.cursor is None and rows and rows[-1]["place"] == most:
         return Page(page.items, order.cursor(rows[-1]))
     return page
@@ -138,6 +140,11 @@ async def count_messages(context: Context, chosen: MessageFilter) -> Total:
         text, arguments = context.database.prepared(order.statement, most=None, limit=None, **asked)
         plan = await context.open.fetchval(f"explain (format json) {text}", *arguments)
     return Total(max(found, int(msgspec.json.decode(plan)[0]["Plan"]["Plan Rows"])), estimated=True)
+
+
+async def rows_of(context: Context, numbers: Sequence[int]) -> list[asyncpg.Record]:
+    """Messages that the namespace has, by their ids."""
+    return await context.fetch("messages/view", namespace=context.namespace, message_ids=numbers)
 
 
 async def view(context: Context, number: int) -> NotificationView:

@@ -1,5 +1,7 @@
 -- Messages by their ids, as people see them; those that the namespace does not have are left out.
-select messages.id, messages.user_id, messages.template_id,
+select
+-- include: message_columns
+    ,
 -- include: message_status
     as status
 from sexton.messages
