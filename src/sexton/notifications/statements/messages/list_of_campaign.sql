@@ -1,10 +1,11 @@
 -- Messages of a campaign, by the ids of their recipients. Of the next :most those that a filter means, and the last one whether it is
 -- meant or not: the next page goes on behind it.
-select messages.id, messages.user_id, messages.place,
+select messages.id, messages.user_id, messages.place, messages.place < :most or (
 -- include: message_meant
     and (:statuses::text[] is null or
 -- include: message_status
-    = any (:statuses::text[])) as meant
+    = any (:statuses::text[]))
+) as meant
 from (
     -- Numbered behind the bound, and the namespace behind it: else PostgreSQL, which knows little of a ledger that has just been written,
     -- takes the messages of a campaign for few, and sorts all of them.

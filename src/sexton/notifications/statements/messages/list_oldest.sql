@@ -1,10 +1,11 @@
 -- Messages of a namespace, the oldest first. Of the next :most those that a filter means, and the last one whether it is
 -- meant or not: the next page goes on behind it.
-select messages.id, messages.user_id, messages.place,
+select messages.id, messages.user_id, messages.place, messages.place < :most or (
 -- include: message_meant
     and (:statuses::text[] is null or
 -- include: message_status
-    = any (:statuses::text[])) as meant
+    = any (:statuses::text[]))
+) as meant
 from (
     -- Numbered behind the bound: else PostgreSQL may sort all of them.
     select next.*, row_number() over (order by next.id) as place
