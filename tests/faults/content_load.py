@@ -43,7 +43,18 @@ where exists (select from sexton.timers as timer where timer.job_id = plan.job_i
     or exists (select from sexton.runs as run where run.job_id = plan.job_id)
 order by plan.id
 """
-
+#: Where each of those stands.
+STANDING = """
+select plan.entity_type || '/' || plan.entity_id || ' ' || plan.action as what, plan.scheduled_at,
+    timer.due_at, run.id as run, run.state, run.attempt, run.available_at, run.slot, run.node,
+    node.state as node_state, run.error, clock_timestamp() as now
+from sexton.content_schedules as plan
+left join sexton.timers as timer on timer.job_id = plan.job_id
+left join sexton.runs as run on run.job_id = plan.job_id
+left join sexton.nodes as node on node.id = run.node
+where timer.job_id is not null or run.id is not null
+order by plan.id
+"""
 
 Plan = Callable[[Context, str, str, datetime], Awaitable[None]]
 
@@ -188,7 +199,11 @@ class ContentLoad:
             await self.ended()
 
     async def ended(self) -> None:
-        await self._cluster.until_true(f"select not exists ({LEFT})")
+        try:
+            await self._cluster.until_true(f"select not exists ({LEFT})")
+        except AssertionError as error:
+            left = await self._cluster.fetch(STANDING)
+            raise AssertionError("\n".join([str(error), *(str(dict(row)) for row in left)])) from None
 
     async def settled(self) -> None:
         """Wait until all of it has ended, and check it."""

@@ -9,6 +9,7 @@ import asyncpg
 import pytest
 import pytest_asyncio
 
+from sexton.errors import Unavailable
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import TRIES, Context, command, query
 from tests.seeding import NOW
@@ -194,3 +195,10 @@ async def test_the_time_is_that_of_the_caller_or_of_the_database(database: Datab
 async def test_outside_of_a_command_no_connection_is_open(context: Context) -> None:
     with pytest.raises(RuntimeError, match="no connection is open"):
         await context.time()
+
+
+async def test_a_connection_that_is_cut_off_in_the_middle_is_lost(database: Database) -> None:
+    """What asyncpg says where the end comes while a statement is being sent."""
+    with pytest.raises(Unavailable):
+        async with database.connection():
+            raise asyncpg.InternalClientError("cannot switch to state 15; another operation is in progress")

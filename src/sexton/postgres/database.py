@@ -355,5 +355,5 @@ async def close_connection(connection: asyncpg.Connection[asyncpg.Record]) -> No
     """Politely if it answers, else at once."""
     try:
         await connection.close(timeout=CLOSE_SECONDS)
-    except (*LOST, asyncpg.PostgresError, asyncpg.InternalClientError):
+    except (*LOST, asyncpg.PostgresError):
         connection.terminate()

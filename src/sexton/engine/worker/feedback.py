@@ -19,11 +19,12 @@ from typing import Any, TypeVar
 import msgspec
 
 from sexton import clock
-from sexton.engine.worker.queue import CUT_OFF, REFUSALS, RunQueue
+from sexton.engine.worker.queue import REFUSALS, RunQueue
 from sexton.engine.worker.state import WorkerState
 from sexton.errors import LeaseLost
 from sexton.model import encode_id
 from sexton.postgres.database import Connection, Database
+from sexton.postgres.servers import LOST
 from sexton.postgres.transaction import Context
 from sexton.runs import completion
 from sexton.runs.outcomes import Successes, encode_result
@@ -142,7 +143,7 @@ class WorkerFeedback:
             raise LeaseLost(encode_id("r", min(lost)))
         try:
             await transaction.commit()
-        except CUT_OFF:
+        except LOST:
             since = datetime.fromtimestamp(min(recorded.started) - 60, UTC)
             if (now := state.now()) is not None:
                 since = min(since, now)

@@ -117,9 +117,7 @@ class Heartbeat:
                     due = clock.monotonic() + self._beat
                 except Exception as error:
                     # Without beats the worker takes no more work, so whatever it is: try again.
-                    known = isinstance(
-                        error, (*LOST, asyncpg.PostgresError, asyncpg.InternalClientError, Conflict)
-                    )
+                    known = isinstance(error, (*LOST, asyncpg.PostgresError, Conflict))
                     log.warning("heartbeat: %s; trying again", reason(error), exc_info=not known)
                     if connection is not None:
                         connection.terminate()  # at once: a server that is gone does not answer

@@ -48,9 +48,6 @@ COMMIT_SECONDS = 15.0
 # What a claim takes for jobs that do not say it.
 CLAIM_DEFAULTS: dict[str, Any] = {"timeout_seconds": DEFAULTS.timeout_seconds}
 
-# The latter is what a connection says that was cut off in the middle of something.
-CUT_OFF = (*LOST, asyncpg.InternalClientError)
-
 # Errors that the same row would meet again: too deep, too big, not what the column takes.
 REFUSALS = (
     asyncpg.DataError,
@@ -119,7 +116,7 @@ class RunQueue:
         for pool in (self._pool, self._lent):
             try:
                 await asyncio.wait_for(pool.close(), CLOSE_SECONDS)
-            except (*LOST, asyncpg.PostgresError, asyncpg.InternalClientError):
+            except (*LOST, asyncpg.PostgresError):
                 pool.terminate()
 
     # Claiming.
@@ -372,7 +369,7 @@ class RunQueue:
         try:
             async with lent_by(self._pool) as connection:
                 yield connection
-        except CUT_OFF as error:
+        except LOST as error:
             raise unavailable(error) from error
 
     @asynccontextmanager
@@ -382,7 +379,7 @@ class RunQueue:
         try:
             async with self._lent.acquire() as connection:
                 yield connection
-        except CUT_OFF as error:
+        except LOST as error:
             if isinstance(error, asyncpg.ReadOnlySQLTransactionError):
                 await self._lent.expire_connections()
             raise unavailable(error) from error
