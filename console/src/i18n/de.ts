@@ -706,7 +706,7 @@ const de: Readonly<Record<string, string>> = {
   'no leader': 'keine Führung',
   'no worker is running: runs stay pending': 'kein Worker läuft: Läufe bleiben wartend',
   'no limit': 'keine Grenze',
-  'no runs yet': 'noch keine Läufe',
+  'no runs yet': 'noch keiner',
   'none': 'keine',
   'not checked yet': 'noch nicht geprüft',
   'not needed': 'nicht nötig',

@@ -16,11 +16,17 @@ import { nameOf } from './Board'
 import { Executions } from './executions'
 import classes from './Content.module.css'
 
+/** No change is recorded when an action ends: while it goes, it is asked for again. */
+const GOING_MS = 2000
+const goes = (schedule: Pick<ScheduleView, 'status' | 'scheduled_at_utc'> | undefined) =>
+  schedule !== undefined && (schedule.status === 'processing' || (schedule.status === 'pending' && new Date(schedule.scheduled_at_utc) <= new Date()))
+
 /** One planned action. */
 export function Schedule() {
   const { schedule: id = '' } = useParams()
-  const asked = useQuery({ queryKey: ['content', 'schedule', id], queryFn: () => call('GET /content/schedules/{schedule}', { path: { schedule: id } }) })
-  const carried = useQuery({ queryKey: ['content', 'executions', id], queryFn: () => page('GET /content/schedules/{schedule}/executions', { path: { schedule: id }, query: { limit: 50 } }) })
+  const asked = useQuery({ queryKey: ['content', 'schedule', id], queryFn: () => call('GET /content/schedules/{schedule}', { path: { schedule: id } }), refetchInterval: ({ state }) => (goes(state.data) ? GOING_MS : false) })
+  const going = goes(asked.data)
+  const carried = useQuery({ queryKey: ['content', 'executions', id], queryFn: () => page('GET /content/schedules/{schedule}/executions', { path: { schedule: id }, query: { limit: 50 } }), refetchInterval: going ? GOING_MS : false })
   return (
     <Answer query={asked}>
       {(schedule) => (

@@ -102,7 +102,7 @@ function makeColumns(): ColumnDef<JobRow>[] {
       ),
       meta: { sort: 'name' },
     },
-    { id: 'status', header: () => t('Status'), cell: ({ row: { original: job } }) => <Status status={job.problem ? 'problem' : job.status} />, meta: { width: 104, hide: 'sm' } },
+    { id: 'status', header: () => t('Status'), cell: ({ row: { original: job } }) => <Status status={job.problem ? 'problem' : job.status} />, meta: { width: 100, hide: 'sm' } },
     {
       id: 'schedule',
       header: () => t('Schedule'),
@@ -114,14 +114,14 @@ function makeColumns(): ColumnDef<JobRow>[] {
       ),
       meta: { hide: 'sm' },
     },
-    { id: 'next', header: () => t('Next run'), cell: ({ row: { original: job } }) => <NextRun job={job} />, meta: { sort: 'next_run_at', oneWay: true, width: 198, narrow: 132 } },
+    { id: 'next', header: () => t('Next run'), cell: ({ row: { original: job } }) => <NextRun job={job} />, meta: { sort: 'next_run_at', oneWay: true, width: 192, narrow: 132 } },
     {
       id: 'last',
       header: () => t('Last outcome'),
       cell: ({ row: { original: job } }) => (job.last_outcome ? <span className={classes.last}><Status status={job.last_outcome} /> <span className="quiet"><Time at={job.last_run_at} zone={job.timezone} /></span></span> : <span className="quiet">–</span>),
-      meta: { hide: 'lg', width: 204 },
+      meta: { hide: 'lg', width: 184 },
     },
-    { id: 'strip', header: () => t('Last runs'), cell: ({ row: { original: job } }) => <Strip items={job.strip} />, meta: { hide: 'sm', width: 124 } },
+    { id: 'strip', header: () => t('Last runs'), cell: ({ row: { original: job } }) => <Strip items={job.strip} />, meta: { hide: 'sm', width: 108 } },
   ]
 }
 
