@@ -105,7 +105,7 @@ async def follow(
     made: Ground, server: Serving, examples: Examples, consoles: int, seconds: float, say: Say
 ) -> dict[str, Any]:
     """By the page that all of them are at: the cores that the api used."""
-    found: dict[str, Any] = {"consoles": consoles}
+    found: dict[str, Any] = {}
     for page, kinds in PAGES.items():
         shown = next(view for view in views(examples) if view.page == page)
         questions = {
@@ -116,7 +116,7 @@ async def follow(
         }
         found[page] = await _watch(made, server, questions, consoles, seconds, examples.jobs)
         say(f"{consoles} consoles at {page}: {found[page]}")
-    return found
+    return {"consoles": consoles, "open_consoles": found}
 
 
 async def _watch(
