@@ -380,7 +380,7 @@ async def bad_handlers(cluster: Cluster) -> None:
     await cluster.until_true("select count(*) = 8 from sexton.dead where reason = 'exhausted'")
     for text in (
         "the handler of blocks",
-        "of stubborn, attempt 1> does not end although it was stopped",
+        "of stubborn, attempt 1> was stopped (timeout) but still runs",
         "of overruns, attempt 1> was stopped, but its thread goes on",
     ):
         assert worker.said(text), cluster.said()

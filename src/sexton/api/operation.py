@@ -457,11 +457,8 @@ async def _while_allowed(parts: AsyncIterator[bytes], call: Call) -> AsyncIterat
     operation, services, request = call.operation, call.services, call.request
     checked = clock.monotonic()
     async for part in parts:
-        if (
-            not operation.tokened
-            and operation.role is not None
-            and clock.monotonic() - checked >= CHECK_SECONDS
-        ):
+        old = clock.monotonic() - checked >= CHECK_SECONDS
+        if old and not operation.tokened and operation.role is not None:
             try:
                 caller = await services.guard.check(request)
                 caller.require(operation.role, call.context.namespace, cluster=operation.cluster)

@@ -88,10 +88,13 @@ class MessageOrder:
             if wanted == RISING:
                 return cls("messages/list_of_campaign", True, "")
             return cls("messages/list_of_campaign_last", True, LAST_CHARACTER)
-        name = "messages/list" if chosen.user_id is None else "messages/list_of_recipient"
         if wanted == LATEST:
-            return cls(name, False, LAST_NUMBER)
-        return cls(f"{name}_oldest", False, 0)
+            statement = "messages/list_of_recipient" if chosen.user_id is not None else "messages/list"
+            return cls(statement, False, LAST_NUMBER)
+        statement = (
+            "messages/list_of_recipient_oldest" if chosen.user_id is not None else "messages/list_oldest"
+        )
+        return cls(statement, False, 0)
 
     def place(self, cursor: str | None) -> int | str:
         """Where a page begins."""
