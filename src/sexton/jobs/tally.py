@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Any, ClassVar, Self, TypeVar, cast
 
 import msgspec
 from msgspec import Meta, field
 
+from sexton.errors import Conflict, SextonError
+from sexton.printable import counted
+
 MOST_NAMED = 10
+
+
+def check_expected(matched: int, expected: int | None, one: str, many: str) -> None:
+    """Refuse to act on more than the caller has confirmed."""
+    if expected is not None and matched > expected:
+        raise Conflict(
+            "count_changed",
+            f"{counted(matched, f'{one} is', f'{many} are')} meant by now, and {expected:,} were expected",
+            hint="count again (dry_run), and confirm that number",
+        )
 
 
 class RefusedSome(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,6 +39,16 @@ class RefusedSome(msgspec.Struct, frozen=True, kw_only=True):
         """How many were."""
         number: int = getattr(self, self.counted)
         return number
+
+    @classmethod
+    def by_code(cls, verdicts: Iterable[tuple[str, object]]) -> list[Self]:
+        """Of ids and what became of each: the errors."""
+        found: dict[str, Self] = {}
+        for ref, error in verdicts:
+            if isinstance(error, SextonError):
+                one = cls(code=error.code, message=error.message, hint=error.hint, sample=[ref])
+                found[one.code] = found[one.code].plus(one) if one.code in found else one
+        return [*found.values()]
 
     def plus(self, other: Self) -> Self:
         """Both, for the same reason."""

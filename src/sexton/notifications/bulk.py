@@ -7,20 +7,19 @@ others: the answer says why, by code.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import msgspec
 
-from sexton.errors import Conflict, InvalidField, SextonError
-from sexton.jobs.tally import MOST_NAMED
+from sexton.errors import InvalidField, SextonError
+from sexton.jobs.tally import MOST_NAMED, check_expected
 from sexton.notifications.filter import MessageFilter
 from sexton.notifications.message import lock_sending, over
 from sexton.notifications.model import OPEN, MessageStatus
 from sexton.notifications.read import count_messages, list_chosen, message_number, rows_of, view_of
 from sexton.notifications.tally import NotificationRefusal, NotificationTally, SampledNotification
 from sexton.postgres.transaction import Context, command, query
-from sexton.printable import counted
 from sexton.refusal import not_found
 
 LARGEST_CHUNK = 200
@@ -86,13 +85,7 @@ async def cancel_messages(
     `expected` are meant."""
     if expected is not None:
         matched = (await count_chosen(context, chosen, ids)).matched
-        if matched > expected:
-            raise Conflict(
-                "count_changed",
-                f"{counted(matched, 'message is', 'messages are')} meant by now, and {expected:,} were "
-                "expected",
-                hint="count again (dry_run), and confirm that number",
-            )
+        check_expected(matched, expected, "message", "messages")
     if ids is None:
         page = await list_chosen(context, chosen, cursor=after, limit=limit)
         named, cursor = [each.notification_id for each in page.items], page.cursor
@@ -105,7 +98,7 @@ async def cancel_messages(
     return NotificationTally(
         matched=len(named),
         done=sum(verdict is None for verdict in verdicts.values()),
-        refused=_refusals(verdicts),
+        refused=NotificationRefusal.by_code(verdicts.items()),
         cursor=cursor,
     )
 
@@ -142,20 +135,3 @@ async def _cancel(context: Context, named: Sequence[str]) -> dict[str, SextonErr
         else:
             verdicts[ref] = None if found[number] in OPEN else over(ref, found[number])
     return verdicts
-
-
-def _refusals(verdicts: Mapping[str, SextonError | None]) -> list[NotificationRefusal]:
-    found: dict[str, list[tuple[str, SextonError]]] = {}
-    for ref, verdict in verdicts.items():
-        if verdict is not None:
-            found.setdefault(verdict.code, []).append((ref, verdict))
-    return [
-        NotificationRefusal(
-            code=code,
-            message=some[0][1].message,
-            hint=some[0][1].hint,
-            messages=len(some),
-            sample=[ref for ref, _ in some[:MOST_NAMED]],
-        )
-        for code, some in found.items()
-    ]

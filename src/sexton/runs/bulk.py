@@ -8,7 +8,7 @@ with its Idempotency-Key.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -17,10 +17,9 @@ from msgspec import UNSET
 
 from sexton.errors import Conflict, InvalidField, SextonError
 from sexton.jobs.change import Verdict, hold_timers
-from sexton.jobs.tally import MOST_NAMED
+from sexton.jobs.tally import MOST_NAMED, check_expected
 from sexton.model import JobStatus, RunStatus, encode_id
 from sexton.postgres.transaction import Context, command, query
-from sexton.printable import counted
 from sexton.refusal import check_text, not_found
 from sexton.runs.count import count_runs
 from sexton.runs.filter import ENDED, LIVE, RunFilter
@@ -91,12 +90,7 @@ async def act_on_runs(
     `expected` are meant."""
     if expected is not None:
         matched = (await count_chosen(context, chosen, ids)).matched
-        if matched > expected:
-            raise Conflict(
-                "count_changed",
-                f"{counted(matched, 'run is', 'runs are')} meant by now, and {expected:,} were expected",
-                hint="count again (dry_run), and confirm that number",
-            )
+        check_expected(matched, expected, "run", "runs")
     if ids is None:
         page = await list_runs(context, chosen, cursor=after, limit=limit)
         named, cursor = [run.run_id for run in page.items if run.run_id is not None], page.cursor
@@ -139,7 +133,7 @@ async def _cancel(context: Context, named: Sequence[str], reason: str | None, cu
         matched=len(named),
         done=sum(verdict == "cancelled" for verdict in verdicts.values()),
         requested=sum(verdict == "requested" for verdict in verdicts.values()),
-        refused=_refusals(verdicts),
+        refused=RunRefusal.by_code(verdicts.items()),
         cursor=cursor,
     )
 
@@ -166,7 +160,11 @@ async def _again(context: Context, named: Sequence[str], cursor: str | None) -> 
         verdicts |= dict(zip(ready, made, strict=True))
     new = [verdict for each in named if isinstance(verdict := verdicts[each], str)]
     return RunTally(
-        matched=len(named), done=len(new), run_ids=new, refused=_refusals(verdicts), cursor=cursor
+        matched=len(named),
+        done=len(new),
+        run_ids=new,
+        refused=RunRefusal.by_code(verdicts.items()),
+        cursor=cursor,
     )
 
 
@@ -189,20 +187,3 @@ def _not_ended(run_id: str, status: str) -> SextonError:
     return Conflict(
         "run_live", f"run {run_id} has not ended: it is {status}", hint="wait for it, or cancel it"
     )
-
-
-def _refusals(verdicts: Mapping[str, Verdict]) -> list[RunRefusal]:
-    found: dict[str, list[tuple[str, SextonError]]] = {}
-    for run_id, verdict in verdicts.items():
-        if isinstance(verdict, SextonError):
-            found.setdefault(verdict.code, []).append((run_id, verdict))
-    return [
-        RunRefusal(
-            code=code,
-            message=some[0][1].message,
-            hint=some[0][1].hint,
-            runs=len(some),
-            sample=[run_id for run_id, _ in some[:MOST_NAMED]],
-        )
-        for code, some in found.items()
-    ]

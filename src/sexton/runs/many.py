@@ -18,7 +18,7 @@ from sexton.errors import Conflict, InvalidField, SextonError
 from sexton.jobs.change import DONE, UNCHANGED, LockedJob, Verdict, hold_timers
 from sexton.jobs.filter import JobFilter
 from sexton.jobs.read import list_jobs
-from sexton.jobs.tally import MOST_NAMED, Refusal, SampledJob, Tally
+from sexton.jobs.tally import MOST_NAMED, Refusal, SampledJob, Tally, check_expected
 from sexton.model import JobStatus, encode_id
 from sexton.postgres.page import number_in_cursor
 from sexton.postgres.transaction import Context, command, query
@@ -85,12 +85,7 @@ async def act(
     `named` the answer has the ids of those that were changed."""
     if expected is not None:
         matched, _ = await _count(context, chosen, after, through)
-        if matched > expected:
-            raise Conflict(
-                "count_changed",
-                f"{counted(matched, 'job is', 'jobs are')} meant by now, and {expected:,} were expected",
-                hint="count again (dry_run), and confirm that number",
-            )
+        check_expected(matched, expected, "job", "jobs")
     async with context.planned_anew():
         rows = await context.fetch("jobs/lock_chosen", limit=limit, **_range(context, chosen, after, through))
     if not rows:
@@ -161,26 +156,14 @@ def _unreadable(held: LockedJob) -> SextonError | None:
 
 def _tally(verdicts: Sequence[tuple[LockedJob, Verdict]], cursor: str | None, named: bool) -> Tally:
     done = Tally(cursor=cursor)
-    refused: dict[str, Refusal] = {}
-    made: list[str] = []
-    unchanged = 0
-    for held, verdict in verdicts:
-        if isinstance(verdict, SextonError):
-            one = Refusal(
-                code=verdict.code, message=verdict.message, hint=verdict.hint, sample=[held.job.job_id]
-            )
-            refused[one.code] = refused[one.code].plus(one) if one.code in refused else one
-        elif verdict == UNCHANGED:
-            unchanged += 1
-        elif verdict.startswith("r_"):
-            made.append(verdict)
-    refusals = sum(each.jobs for each in refused.values())
+    refused = Refusal.by_code((held.job.job_id, verdict) for held, verdict in verdicts)
+    unchanged = sum(verdict == UNCHANGED for _, verdict in verdicts)
     return msgspec.structs.replace(
         done,
         matched=len(verdicts),
-        done=len(verdicts) - unchanged - refusals,
+        done=len(verdicts) - unchanged - sum(each.jobs for each in refused),
         unchanged=unchanged,
-        refused=[*refused.values()],
-        run_ids=made,
+        refused=refused,
+        run_ids=[each for _, each in verdicts if isinstance(each, str) and each.startswith("r_")],
         job_ids=[held.job.job_id for held, verdict in verdicts if named and verdict == DONE],
     )

@@ -9,14 +9,13 @@ from typing import Annotated, Any
 import asyncpg
 import msgspec
 
-from sexton.errors import Conflict
 from sexton.jobs.change import find
 from sexton.jobs.payload import check_payload_size, encode_payload
 from sexton.jobs.stored import StoredJob, concurrency_key_of_run
+from sexton.jobs.tally import check_expected
 from sexton.model import decode_id, encode_id
 from sexton.postgres.estimate import Total, total
 from sexton.postgres.transaction import Context, command, query
-from sexton.printable import counted
 from sexton.refusal import about, not_found
 from sexton.runs.dead_letters import list_dead
 from sexton.runs.trigger import step_of
@@ -110,14 +109,7 @@ async def count_matching(
 async def _expect(context: Context, filters: dict[str, Any], expected: int | None) -> None:
     if expected is None:
         return
-    found = await _count(context, filters)
-    if found.count > expected:
-        raise Conflict(
-            "count_changed",
-            f"{counted(found.count, 'dead letter is', 'dead letters are')} meant by now, and {expected:,} "
-            "were expected",
-            hint="count again (dry_run), and confirm that number",
-        )
+    check_expected((await _count(context, filters)).count, expected, "dead letter", "dead letters")
 
 
 async def _count(context: Context, filters: dict[str, Any]) -> Total:
