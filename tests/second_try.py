@@ -20,6 +20,7 @@ from pathlib import Path
 from tests.memory import in_memory
 
 MOST = 10
+TIDY_SECONDS = 60
 
 
 def run(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
@@ -50,9 +51,12 @@ def _pytest(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
     try:
         return process.wait()
     except BaseException:
-        # Ctrl-C has reached pytest too: let it tidy up before the servers go.
-        process.terminate()
-        process.wait()
+        # Ctrl-C has reached pytest too: it stops its servers before its files go.
+        try:
+            process.wait(TIDY_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.terminate()
+            process.wait()
         raise
 
 

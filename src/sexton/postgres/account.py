@@ -11,8 +11,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sexton.errors import Unavailable
+from sexton.postgres.file_lock import FileLock
 
 SYSTEM_USER = "sexton"
+# Only root can open it. `useradd` locks the same file in another way (`lockf`), so it does not wait for us.
+USERS_LOCK = Path("/etc/.pwd.lock")
+USERS_SECONDS = 30
 
 log = logging.getLogger("sexton")
 
@@ -132,6 +136,23 @@ def _system_user() -> pwd.struct_passwd:
     """The user `sexton`, made if need be; where none can be made, one that is there for such uses."""
     with contextlib.suppress(KeyError):
         return pwd.getpwnam(SYSTEM_USER)
+    # Of two `useradd` at once, the second replaces the user of the first with another uid.
+    with contextlib.suppress(OSError), FileLock.exclusive(USERS_LOCK, seconds=USERS_SECONDS):
+        if made := _make_system_user():
+            return made
+    for name in ("postgres", "nobody"):
+        with contextlib.suppress(KeyError):
+            return pwd.getpwnam(name)
+    raise Unavailable(
+        "private_server_user",
+        "PostgreSQL does not run as root, and there is no other user on this system and no way to make one.",
+        hint=f"make a system user named {SYSTEM_USER}, or run Sexton as an ordinary user",
+    )
+
+
+def _make_system_user() -> pwd.struct_passwd | None:
+    with contextlib.suppress(KeyError):  # another process has made it meanwhile
+        return pwd.getpwnam(SYSTEM_USER)
     for command in (
         [
             "useradd",
@@ -151,14 +172,7 @@ def _system_user() -> pwd.struct_passwd:
             told = "made the system account %s (uid %d), because PostgreSQL does not run as root"
             log.warning(told, SYSTEM_USER, made.pw_uid)
             return made
-    for name in ("postgres", "nobody"):
-        with contextlib.suppress(KeyError):
-            return pwd.getpwnam(name)
-    raise Unavailable(
-        "private_server_user",
-        "PostgreSQL does not run as root, and there is no other user on this system and no way to make one.",
-        hint=f"make a system user named {SYSTEM_USER}, or run Sexton as an ordinary user",
-    )
+    return None
 
 
 def _user_name(uid: int) -> str:
