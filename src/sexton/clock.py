@@ -30,3 +30,15 @@ async def sleep(seconds: float) -> None:
 def block(seconds: float) -> None:
     """Wait with the whole thread: only where there is no event loop."""
     time.sleep(seconds)
+
+
+def cpu_seconds(pid: int) -> float:
+    """Processor time of a process of this machine until now, by its own clock; 0 if it has ended.
+
+    The ticks in /proc are no measure: they count who runs when the tick comes. A process that sleeps until a
+    millisecond, as a scheduler does, runs just then, and is counted half as much again as it uses.
+    """
+    try:
+        return time.clock_gettime((~pid << 3) | 2)  # what clock_getcpuclockid(3) answers on Linux
+    except OSError:
+        return 0.0

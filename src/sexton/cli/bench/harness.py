@@ -54,8 +54,7 @@ class BenchProcess:
     said: IO[bytes]
 
     def cpu_seconds(self) -> float:
-        user, system, _, _ = _times(self.handle.pid)
-        return (user + system) / os.sysconf("SC_CLK_TCK")
+        return clock.cpu_seconds(self.handle.pid)
 
     def peak_memory(self) -> int:
         """The most memory it ever had, in bytes; 0 where the system does not tell."""
@@ -316,23 +315,16 @@ async def _local_postmaster(connection: Connection) -> int | None:
 
 def _family_cpu_seconds(postmaster: int) -> float:
     """The server, its processes, and those that have ended."""
-    ticks = sum(_times(postmaster))
+    seconds = clock.cpu_seconds(postmaster)
+    with suppress(OSError):
+        ended = _stat(postmaster)[13:15]
+        seconds += sum(map(int, ended)) / os.sysconf("SC_CLK_TCK")
     for entry in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             pid = int(entry.name)
             if int(_stat(pid)[1]) == postmaster:
-                ticks += sum(_times(pid)[:2])
-    return ticks / os.sysconf("SC_CLK_TCK")
-
-
-def _times(pid: int) -> tuple[int, int, int, int]:
-    """Ticks in user and system mode, of the process and of its children that have ended."""
-    try:
-        fields = _stat(pid)
-    except OSError:
-        return (0, 0, 0, 0)
-    user, system, children_user, children_system = map(int, fields[11:15])
-    return user, system, children_user, children_system
+                seconds += clock.cpu_seconds(pid)
+    return seconds
 
 
 def _stat(pid: int) -> list[str]:
