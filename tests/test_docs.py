@@ -39,7 +39,7 @@ from standardwebhooks.webhooks import Webhook
 
 from sexton.api.application import operations
 from sexton.api.operation import Operation
-from sexton.cli import COMMANDS, GROUPS
+from sexton.cli.table import COMMANDS, GROUPS
 from sexton.config import Settings
 from sexton.model import JobStatus, RunStatus, SkipReason
 from sexton.notifications.recipients.recipient import put_recipient

@@ -13,7 +13,7 @@ import pytest
 
 import sexton as package
 from sexton import cli
-from sexton.cli.table import Command
+from sexton.cli.table import COMMANDS, GROUPS, Command
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Sexton
@@ -33,21 +33,21 @@ def test_the_installed_command_answers(command: list[str]) -> None:
 def test_overview_names_every_command(sexton: Sexton, arguments: tuple[str, ...]) -> None:
     result = sexton(*arguments)
     assert (result.code, result.err) == (0, "")
-    for name, command in cli.COMMANDS.items():
+    for name, command in COMMANDS.items():
         assert f"  {name:<9}{command.summary}" in result.out
-    for name in cli.GROUPS:
+    for name in GROUPS:
         assert f"\n  {name} " in result.out
     assert "Exit codes" in result.out
     assert max(map(len, result.out.splitlines())) <= 80
 
 
-PARTS = [(group, verb) for group in cli.GROUPS for verb in cli.GROUPS[group].commands]
+PARTS = [(group, verb) for group in GROUPS for verb in GROUPS[group].commands]
 
 
 def test_every_command_loads_and_has_the_summary_of_the_overview() -> None:
     app = cli.app()
-    commands: dict[tuple[str, ...], Command] = {(name,): command for name, command in cli.COMMANDS.items()}
-    commands |= {(group, verb): cli.GROUPS[group].commands[verb] for group, verb in PARTS}
+    commands: dict[tuple[str, ...], Command] = {(name,): command for name, command in COMMANDS.items()}
+    commands |= {(group, verb): GROUPS[group].commands[verb] for group, verb in PARTS}
     for names, command in commands.items():
         part = app
         for name in names:
@@ -57,16 +57,16 @@ def test_every_command_loads_and_has_the_summary_of_the_overview() -> None:
 
 
 @pytest.mark.parametrize("arguments", [(), ("--help",), ("-h",)])
-@pytest.mark.parametrize("group", list(cli.GROUPS))
+@pytest.mark.parametrize("group", list(GROUPS))
 def test_a_group_lists_its_commands(sexton: Sexton, group: str, arguments: tuple[str, ...]) -> None:
     result = sexton(group, *arguments)
     assert (result.code, result.err) == (0, "")
-    for verb, command in cli.GROUPS[group].commands.items():
+    for verb, command in GROUPS[group].commands.items():
         assert re.search(rf"^  {verb} +{re.escape(command.summary)}$", result.out, re.MULTILINE)
     assert max(map(len, result.out.splitlines())) <= 80
 
 
-@pytest.mark.parametrize("names", [*((name,) for name in cli.COMMANDS), *PARTS], ids=" ".join)
+@pytest.mark.parametrize("names", [*((name,) for name in COMMANDS), *PARTS], ids=" ".join)
 def test_help_of_a_command_fits_the_terminal(sexton: Sexton, names: tuple[str, ...]) -> None:
     result = sexton(*names, "--help")
     assert result.code == 0

@@ -35,7 +35,8 @@ from pathlib import Path
 from typing import Any
 
 from sexton.api.application import WATCHED, load_late_modules, routes
-from sexton.cli import COMMANDS, GROUPS
+from sexton.cli.load import load
+from sexton.cli.table import COMMANDS, GROUPS
 from sexton.config import Settings
 from sexton.engine import crash
 
@@ -224,8 +225,10 @@ def main(arguments: Sequence[str]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for pytest, which ends us
     server = _Server(arguments[0])
     commands = (*COMMANDS.values(), *(each for group in GROUPS.values() for each in group.commands.values()))
-    for name in (*PRELOADED, *(f"sexton.cli.{each.path.partition(':')[0]}" for each in commands)):
+    for name in PRELOADED:
         importlib.import_module(name)
+    for command in commands:
+        load(command)
     for only in (None, WATCHED):
         routes(only)
     load_late_modules(Settings())

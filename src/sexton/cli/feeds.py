@@ -11,14 +11,11 @@ from sexton.cli.output import Table, console, write
 
 def show_list(found: list[dict[str, Any]], group: str, of: Callable[[dict[str, Any]], str]) -> None:
     """`of` says what a feed shows; `group` names the commands that make one."""
-    if not found:
-        write(console(), f"No feeds: sexton {group} add-feed makes one.", "dim")
-        return
     table = Table("feed", "name", "of", "made by", "state", elastic=("name", "made by"))
     for each in found:
         state, style = ("revoked", "dim") if each["revoked_at"] else ("open", "")
         table.add(each["feed_id"], each["name"], of(each), each["created_by"], state, style=style)
-    table.print(console())
+    table.print(none=f"No feeds: sexton {group} add-feed makes one.")
 
 
 def make(ask: Ask) -> int:
@@ -26,10 +23,10 @@ def make(ask: Ask) -> int:
         out = console()
         write(out, f"{found['name']} ({found['feed_id']})")
         write(out, f"{ask.client.url}{found['path']}")
-        write(console(error=True), "Who has this address may read the calendar. It is shown this once.")
+        write(console(error=True), "Anyone with this address may read the calendar. It is shown only once.")
 
     return ask.shown(view)
 
 
-def revoke(ask: Ask) -> int:
-    return ask.shown(lambda found: write(console(), f"revoked {found['name']} ({found['feed_id']})"))
+def show_revoked(found: dict[str, Any]) -> None:
+    write(console(), f"revoked {found['name']} ({found['feed_id']})")

@@ -34,8 +34,8 @@ class RefusedError(Exception):
 class Table:
     """Left-aligned columns; a row may be dimmed and may have a note below it.
 
-    On a terminal that is too narrow the `elastic` columns are cut, the widest one first; where that is not
-    enough, the `spare` columns are left out, the last one first. A pipe gets all.
+    If the terminal is too narrow, the `elastic` columns are cut, the widest one first. If that is not enough,
+    the `spare` columns are left out, the last one first. A pipe gets all columns.
     """
 
     def __init__(self, *headings: str, elastic: Sequence[str] = (), spare: Sequence[str] = ()) -> None:
@@ -46,18 +46,23 @@ class Table:
     def add(self, *cells: str, note: str | None = None, style: str = "") -> None:
         self._rows.append(([" ".join(cell.splitlines()) for cell in cells], note, style))
 
-    def print(self, console: Console) -> None:
+    def print(self, out: Console | None = None, *, none: str = "") -> None:
+        """Print to a console; by default, to the standard output. Without rows, print `none` instead."""
+        out = out or console()
+        if none and len(self._rows) == 1:
+            write(out, none, "dim")
+            return
         widths = [
             max(map(len, column)) for column in zip(*(cells for cells, _, _ in self._rows), strict=True)
         ]
-        if console.is_terminal:
-            self._fit(widths, width(console))
+        if out.is_terminal:
+            self._fit(widths, width(out))
         for cells, note, style in self._rows:
             columns = [(cell, width) for cell, width in zip(cells, widths, strict=True) if width]
             line = "  ".join(cut(cell, width).ljust(width) for cell, width in columns)
-            write(console, line.rstrip(), style)
+            write(out, line.rstrip(), style)
             for part in textwrap.wrap(note or "", WIDTH - 4):
-                write(console, f"    {part}", style or "yellow")
+                write(out, f"    {part}", style or "yellow")
 
     def _fit(self, widths: list[int], room: int) -> None:
         """Make the widths fit; a column that is left out has none."""

@@ -130,6 +130,14 @@ def show_fields(out: Console, fields: Iterable[tuple[str, Any]]) -> None:
         write(out, f"{name.ljust(width)}  {text}", STYLES.get(text, "") if name == "status" else "")
 
 
+def warn(found: dict[str, Any]) -> None:
+    """Write the warnings of an answer to the standard error."""
+    from sexton.cli.output import console, paragraph
+
+    for warning in found.get("warnings", []):
+        paragraph(console(error=True), f"warning: {warning}", "yellow")
+
+
 def show_runs(out: Console, runs: list[dict[str, Any]], *, with_job: bool) -> None:
     from sexton.cli.output import Table
 

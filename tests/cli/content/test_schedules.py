@@ -188,7 +188,7 @@ def test_feeds_are_made_listed_and_revoked(sexton: Sexton, server: Server) -> No
     name, address = made.out.splitlines()
     assert name.startswith("Ann (f_")
     assert address.startswith(f"{server.url}/api/v1/content/feeds/")
-    assert "shown this once" in made.err
+    assert "shown only once" in made.err
     [feed] = sexton("content", "feeds", "--json").json()
     assert f"revoked Ann ({feed['feed_id']})" in sexton("content", "revoke-feed", feed["feed_id"]).out
     assert "revoked" in sexton("content", "feeds").out

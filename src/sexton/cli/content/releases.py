@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from sexton.api.content import routes
 from sexton.cli.command import Ask, command
 from sexton.cli.content.schedules import STYLES, By, TimeArgument, entity_of, show_release, time_of, user_name
-from sexton.cli.output import Table, console, write
+from sexton.cli.output import Table
 from sexton.errors import InvalidField
 
 Items = Annotated[tuple[str, ...], Parameter(name="--item", help="ACTION:TYPE/ID[@VERSION]. Repeatable.")]
@@ -33,18 +33,6 @@ def release(
     return ask.shown(show_release, items=items, **time_of(when), created_by=by or user_name())
 
 
-@command(routes.LIST_RELEASES)
-def releases(ask: Ask) -> int:
-    """List releases, in the order of their time."""
-    return ask.shown(_show_all)
-
-
-@command(routes.CHECK_RELEASE)
-def check(ask: Ask) -> int:
-    """Check a release: what would fail if it went out now?"""
-    return ask.shown(show_release)
-
-
 @command(routes.ADD_RELEASE_ITEMS, without=("items",))
 def add_items(ask: Ask, *, item: Items) -> int:
     """Add actions at the end of a release.
@@ -52,12 +40,6 @@ def add_items(ask: Ask, *, item: Items) -> int:
     sexton content add-items cr_1 --item publish:post/43 --item archive:post/7
     """
     return ask.shown(show_release, items=[_item(text) for text in item])
-
-
-@command(routes.REMOVE_RELEASE_ITEM)
-def remove_item(ask: Ask) -> int:
-    """Remove an action from a release."""
-    return ask.shown(show_release)
 
 
 def _item(text: str) -> dict[str, Any]:
@@ -70,13 +52,10 @@ def _item(text: str) -> dict[str, Any]:
     return {"action": action, **entity_of(named), **({"version": int(version)} if at else {})}
 
 
-def _show_all(found: list[dict[str, Any]]) -> None:
-    if not found:
-        write(console(), "No releases: sexton content release plans one.", "dim")
-        return
+def show_all(found: list[dict[str, Any]]) -> None:
     table = Table("release", "when", "status", "items", "by", elastic=("by",))
     for each in found:
         when = each["local_time_display"].rpartition(" (")[0]
         count, style = str(len(each["items"])), STYLES[each["status"]]
         table.add(each["release_id"], when, each["status"], count, each["created_by"], style=style)
-    table.print(console())
+    table.print(none="No releases: sexton content release plans one.")

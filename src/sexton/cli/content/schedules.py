@@ -9,9 +9,8 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from sexton.api.content import routes
-from sexton.api.content import routes as releases
 from sexton.api.route import Route
-from sexton.cli import feeds as shown_feeds
+from sexton.cli import feeds
 from sexton.cli.command import Ask, command
 from sexton.cli.output import Table, console, write
 from sexton.cli.remote import first_line, instant, read_json, seconds, short_time, show_fields, took
@@ -54,7 +53,8 @@ def schedule(
 
     sexton content schedule publish post/42 '2027-03-14 09:00' --timezone Europe/Berlin
     """
-    return ask.shown(_show, action=action, **entity_of(entity), **time_of(when), created_by=by or user_name())
+    planned = {"action": action, **entity_of(entity), **time_of(when)}
+    return ask.shown(show_schedule, **planned, created_by=by or user_name())
 
 
 @command(routes.CREATE_WINDOW, without=(*ENTITY_FIELDS, "created_by", "starts", "ends"))
@@ -92,10 +92,10 @@ def list_(
 def show(ask: Ask) -> int:
     """Show a planned action, and how it was carried out."""
     if ask.path[0].startswith(RELEASE):
-        return replace(ask, route=releases.GET_RELEASE).shown(show_release)
+        return replace(ask, route=routes.GET_RELEASE).shown(show_release)
 
     def view(found: dict[str, Any]) -> None:
-        _show(found)
+        show_schedule(found)
         done = ask.client.ask(routes.SCHEDULE_EXECUTIONS, ask.path[0], limit=10)
         if done:
             write(console(), "")
@@ -117,7 +117,7 @@ def reschedule(
     sexton content reschedule c_1 '2027-03-15 09:00'
     """
     more = {"recurrence_rule": None} if once else {}
-    return _shown(ask, releases.RESCHEDULE_RELEASE, **time_of(when), **more)
+    return _shown(ask, routes.RESCHEDULE_RELEASE, **time_of(when), **more)
 
 
 @command(routes.CANCEL_CONTENT)
@@ -126,25 +126,19 @@ def cancel(ask: Ask) -> int:
 
     With what opens a window, the whole window is called off. cr_… is a release.
     """
-    return _shown(ask, releases.CANCEL_RELEASE)
-
-
-@command(routes.SKIP_CONTENT)
-def skip(ask: Ask) -> int:
-    """Skip the next time of a series."""
-    return ask.shown(_show)
+    return _shown(ask, routes.CANCEL_RELEASE)
 
 
 @command(routes.RUN_CONTENT)
 def run(ask: Ask) -> int:
     """Carry out an action now."""
-    return _shown(ask, releases.RUN_RELEASE)
+    return _shown(ask, routes.RUN_RELEASE)
 
 
 @command(routes.APPROVE_CONTENT)
 def approve(ask: Ask) -> int:
     """Approve an action that needs approval."""
-    return _shown(ask, releases.APPROVE_RELEASE)
+    return _shown(ask, routes.APPROVE_RELEASE)
 
 
 @command(routes.LIST_ENTITIES, names={"entity_type": "--type"})
@@ -189,35 +183,17 @@ def executions(ask: Ask) -> int:
     return ask.shown(show_executions)
 
 
-@command(routes.SCHEDULE_OCCURRENCES)
-def occurrences(ask: Ask) -> int:
-    """List the times of an action, with those before and after each."""
-    return ask.shown(_show_times)
-
-
-@command(routes.LIST_FEEDS)
-def feeds(ask: Ask) -> int:
-    """List calendar feeds, without their addresses."""
-    return ask.shown(lambda found: shown_feeds.show_list(found, "content", _of))
-
-
 @command(routes.CREATE_FEED, names={"entity_type": "--type"})
 def add_feed(ask: Ask) -> int:
     """Make a calendar feed: an address for your own calendar."""
-    return shown_feeds.make(ask)
-
-
-@command(routes.REVOKE_FEED)
-def revoke_feed(ask: Ask) -> int:
-    """Revoke a calendar feed: its address answers no more."""
-    return shown_feeds.revoke(ask)
+    return feeds.make(ask)
 
 
 def _shown(ask: Ask, release: Route, **more: Any) -> int:
     """The answer about an action, or about a release if its id was given."""
     if ask.path[0].startswith(RELEASE):
         return replace(ask, route=release).shown(show_release, **more)
-    return ask.shown(_show, **more)
+    return ask.shown(show_schedule, **more)
 
 
 def entity_of(text: str) -> dict[str, str]:
@@ -244,7 +220,7 @@ def user_name() -> str:
         ) from None
 
 
-def _show(found: dict[str, Any]) -> None:
+def show_schedule(found: dict[str, Any]) -> None:
     names = (
         "schedule_id", "content_id", "action", "status", "recurrence_rule", "version", "adapter", "note",
         "retry_count", "max_retries", "last_error", "created_by", "approved_by", "cancelled_by", "window_id",
@@ -265,8 +241,7 @@ def _show(found: dict[str, Any]) -> None:
         rows["executed_at"] = found["executed_at"]
     if found["needs_approval"] and not found["approved_by"]:
         rows["approval"] = f"needed: sexton content approve {found['schedule_id']}"
-    out = console()
-    show_fields(out, rows.items())
+    show_fields(console(), rows.items())
 
 
 def show_release(found: dict[str, Any]) -> None:
@@ -291,21 +266,17 @@ def show_release(found: dict[str, Any]) -> None:
 
 
 def _show_window(found: dict[str, Any]) -> None:
-    _show(found["starts"])
+    show_schedule(found["starts"])
     if found["ends"] is not None:
         write(console(), "")
-        _show(found["ends"])
+        show_schedule(found["ends"])
     else:
         write(console(), f"open for {seconds(found['open_seconds'])} each time", "dim")
 
 
 def _show_all(found: list[dict[str, Any]], status: str) -> None:
-    if not found:
-        more = "" if status == "all" else "; --status all shows those that are over"
-        write(console(), f"Nothing is planned{more}." if status == "pending" else f"None{more}.", "dim")
-        return
-    headings = ("action", "entity", "when", "status", "by", "id")
-    table = Table(*headings, elastic=("entity", "by"), spare=("by",))
+    more = "" if status == "all" else "; --status all shows those that are over"
+    table = Table("action", "entity", "when", "status", "by", "id", elastic=("entity", "by"), spare=("by",))
     for each in found:
         when = each["local_time_display"].rpartition(" (")[0]
         table.add(
@@ -314,15 +285,21 @@ def _show_all(found: list[dict[str, Any]], status: str) -> None:
             note=first_line(each["last_error"]) if each["last_error"] else None,
             style=STYLES[each["status"]],
         )  # fmt: skip
-    table.print(console())
+    table.print(none=f"Nothing is planned{more}." if status == "pending" else f"None{more}.")
 
 
 def show_executions(found: list[dict[str, Any]]) -> None:
-    if not found:
-        write(console(), "Nothing was carried out yet.", "dim")
-        return
-    headings = ("action", "entity", "planned for", "status", "took", "tries", "worker")
-    table = Table(*headings, elastic=("entity", "worker"), spare=("tries", "worker"))
+    table = Table(
+        "action",
+        "entity",
+        "planned for",
+        "status",
+        "took",
+        "tries",
+        "worker",
+        elastic=("entity", "worker"),
+        spare=("tries", "worker"),
+    )
     for each in found:
         times = {"started_at": each["execution_started"], "finished_at": each["execution_finished"]}
         table.add(
@@ -332,13 +309,10 @@ def show_executions(found: list[dict[str, Any]]) -> None:
             note=first_line(each["error_message"]) if each["error_message"] else None,
             style=STYLES[each["status"]],
         )  # fmt: skip
-    table.print(console())
+    table.print(none="Nothing was carried out yet.")
 
 
-def _show_times(found: list[dict[str, Any]]) -> None:
-    if not found:
-        write(console(), "It has no times there.", "dim")
-        return
+def show_times(found: list[dict[str, Any]]) -> None:
     table = Table("when", "action", "status", "before", "after", spare=("before", "after"))
     for each in found:
         around = [short_time(each[name]) if each[name] else "-" for name in ("previous_at", "next_at")]
@@ -348,13 +322,10 @@ def _show_times(found: list[dict[str, Any]]) -> None:
             note=first_line(each["last_error"]) if each["last_error"] else None,
             style=STYLES[each["status"]],
         )  # fmt: skip
-    table.print(console())
+    table.print(none="It has no times there.")
 
 
 def _show_entities(found: list[dict[str, Any]]) -> None:
-    if not found:
-        write(console(), "No entities: sexton content entities post/1 --body '{}' makes one.", "dim")
-        return
     table = Table("entity", "state", "published", "latest", "changed", elastic=("entity",))
     for each in found:
         versions = each["published_version"], each["latest_version"]
@@ -364,7 +335,7 @@ def _show_entities(found: list[dict[str, Any]]) -> None:
             short_time(each["updated_at"]) if each["updated_at"] else "-",
             note=first_line(each["error"]) if each["error"] else None,
         )  # fmt: skip
-    table.print(console())
+    table.print(none="No entities: sexton content entities post/1 --body '{}' makes one.")
 
 
 def _show_entity(found: dict[str, Any]) -> None:
@@ -391,6 +362,10 @@ def _show_entity(found: dict[str, Any]) -> None:
     if found["executions"]:
         write(out, "\nwhat happened:")
         show_executions(found["executions"])
+
+
+def show_feeds(found: list[dict[str, Any]]) -> None:
+    feeds.show_list(found, "content", _of)
 
 
 def _of(feed: dict[str, Any]) -> str:

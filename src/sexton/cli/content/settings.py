@@ -7,14 +7,13 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from sexton.api.content import routes as adapters_
-from sexton.api.content import routes as notices_
+from sexton.api.content import routes
 from sexton.cli.command import Ask, command
 from sexton.cli.output import Table, console, write
 from sexton.cli.remote import short_time, show_fields
 
 
-@command(adapters_.LIST_ADAPTERS)
+@command(routes.LIST_ADAPTERS)
 def adapters(
     ask: Ask,
     adapter: Annotated[str | None, Parameter(help="The adapter to show, such as blog. Default: all.")] = None,
@@ -23,10 +22,10 @@ def adapters(
     """List the adapters that were configured, or show one."""
     if adapter is None:
         return ask.shown(_show_adapters)
-    return replace(ask, route=adapters_.GET_ADAPTER, path=(adapter,)).shown(_show_adapter)
+    return replace(ask, route=routes.GET_ADAPTER, path=(adapter,)).shown(_show_adapter)
 
 
-@command(adapters_.PUT_ADAPTER)
+@command(routes.PUT_ADAPTER)
 def set_adapter(ask: Ask) -> int:
     """Configure an adapter, or change its configuration.
 
@@ -35,49 +34,34 @@ def set_adapter(ask: Ask) -> int:
     return ask.shown(_show_adapter)
 
 
-@command(adapters_.DELETE_ADAPTER)
+@command(routes.DELETE_ADAPTER)
 def remove_adapter(ask: Ask) -> int:
     """Remove an adapter: what is planned with it fails."""
     return ask.shown(lambda _: write(console(), f"removed {ask.path[0]}"))
 
 
-@command(notices_.GET_NOTICES)
-def notices(ask: Ask) -> int:
-    """Show where authors are told what became of their content."""
-    return ask.shown(_show_notices)
-
-
-@command(notices_.SET_NOTICES, names={"events": "--event"})
+@command(routes.SET_NOTICES, names={"events": "--event"})
 def set_notices(ask: Ask) -> int:
     """Send signed webhooks that tell what became of content.
 
     sexton content set-notices --url https://hooks.example/content --event failed
     """
-    return ask.shown(_show_notices)
-
-
-@command(notices_.REMOVE_NOTICES)
-def remove_notices(ask: Ask) -> int:
-    """Stop sending notices."""
-    return ask.shown(_show_notices)
+    return ask.shown(show_notices)
 
 
 def _show_adapters(found: list[dict[str, Any]]) -> None:
-    if not found:
-        write(console(), "No adapters but builtin: sexton content set-adapter configures one.", "dim")
-        return
     table = Table("adapter", "kind", "address", "changed", "by", elastic=("address", "by"), spare=("by",))
     for each in found:
         address = str(each["config"].get("url") or "-")
         table.add(each["name"], each["kind"], address, short_time(each["changed_at"]), each["changed_by"])
-    table.print(console())
+    table.print(none="No adapters but builtin: sexton content set-adapter configures one.")
 
 
 def _show_adapter(found: dict[str, Any]) -> None:
     show_fields(console(), found.items())
 
 
-def _show_notices(found: dict[str, Any]) -> None:
+def show_notices(found: dict[str, Any]) -> None:
     if found["url"] is None:
         write(console(), "No notices are sent: sexton content set-notices --url says where to.", "dim")
         return

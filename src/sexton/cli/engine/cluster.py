@@ -190,4 +190,4 @@ def _show_shards(found: dict[str, Any]) -> None:
             "-" if left is None else "over" if lost else seconds(left), short_time(shard["taken_at"]),
             f"{about}{shard['jobs']:,}", f"{shard['wheel_entries'] or 0:,}", style="yellow" if lost else "",
         )  # fmt: skip
-    table.print(console())
+    table.print()

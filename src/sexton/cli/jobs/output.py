@@ -9,8 +9,7 @@ from sexton import clock
 from sexton.api.jobs import routes
 from sexton.cli import DONE
 from sexton.cli.output import Table, console, cut, paragraph, write, write_json
-from sexton.cli.plain import warn
-from sexton.cli.remote import POLL_SECONDS, STYLES, note_of, seconds, short_time, took
+from sexton.cli.remote import POLL_SECONDS, STYLES, note_of, seconds, short_time, took, warn
 from sexton.errors import Unavailable
 from sexton.printable import counted
 
@@ -28,11 +27,7 @@ def show_made(job: dict[str, Any]) -> None:
 
 
 def show_all(jobs: list[dict[str, Any]], *, some: bool) -> None:
-    out = console()
-    if not jobs:
-        none = "No jobs. Make one: sexton jobs add hello --schedule 'every 10s' --handler sexton.log"
-        write(out, "No such jobs." if some else none)
-        return
+    none = "No jobs. Make one: sexton jobs add hello --schedule 'every 10s' --handler sexton.log"
     table = Table("name", "id", "status", "schedule", "next", "last", elastic=("name", "schedule"))
     for job in jobs:
         schedule = job["schedule"].replace("\n", " ")
@@ -42,7 +37,7 @@ def show_all(jobs: list[dict[str, Any]], *, some: bool) -> None:
             note=job.get("problem") and f"set aside: {job['problem']}",
             style="" if job["status"] == "active" else STYLES.get(job["status"], ""),
         )  # fmt: skip
-    table.print(out)
+    table.print(none="No such jobs." if some else none)
 
 
 def show_next(found: dict[str, Any]) -> None:

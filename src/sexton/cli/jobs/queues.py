@@ -14,18 +14,6 @@ from sexton.cli.remote import short_time, show_fields
 from sexton.errors import InvalidField
 
 
-@command(routes.LIST_QUEUES)
-def list_(ask: Ask) -> int:
-    """List queues with their limits and what waits in them."""
-    return ask.shown(_show_all)
-
-
-@command(routes.GET_QUEUE)
-def show(ask: Ask) -> int:
-    """Show a queue: its limits, whether it is paused, what waits."""
-    return ask.shown(_show)
-
-
 @command(routes.PUT_QUEUE)
 def set_(
     ask: Ask,
@@ -43,25 +31,10 @@ def set_(
             field="concurrency",
             hint="give --concurrency, --key-concurrency, --rate or --unlimited",
         )
-    return (ask if unlimited else replace(ask, route=routes.CHANGE_QUEUE)).shown(_show)
+    return (ask if unlimited else replace(ask, route=routes.CHANGE_QUEUE)).shown(show)
 
 
-@command(routes.PAUSE_QUEUE)
-def pause(ask: Ask) -> int:
-    """Pause a queue: its runs wait until it is resumed."""
-    return ask.shown(_show)
-
-
-@command(routes.RESUME_QUEUE)
-def resume(ask: Ask) -> int:
-    """Resume a paused queue."""
-    return ask.shown(_show)
-
-
-def _show_all(found: list[dict[str, Any]]) -> None:
-    if not found:
-        write(console(), "No queues: the first job makes one.", "dim")
-        return
+def show_all(found: list[dict[str, Any]]) -> None:
     headings = ("queue", "state", "running", "waiting", "in/s", "out/s", "at a time", "per key", "per second")
     table = Table(*headings, elastic=("queue",), spare=("per second", "per key"))
     for each in found:
@@ -71,10 +44,10 @@ def _show_all(found: list[dict[str, Any]]) -> None:
             _shown(each["concurrency"]), _shown(each["key_concurrency"]),
             _shown(each["rate"]), note=each["paused_reason"], style="yellow" if each["paused"] else "",
         )  # fmt: skip
-    table.print(console())
+    table.print(none="No queues: the first job makes one.")
 
 
-def _show(found: dict[str, Any]) -> None:
+def show(found: dict[str, Any]) -> None:
     out = console()
     at = {"paused_at", "oldest_available_at"}
     fields = [

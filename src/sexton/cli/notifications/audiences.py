@@ -10,7 +10,7 @@ from sexton.api.notifications import campaign_routes as routes
 from sexton.cli.client import path_of
 from sexton.cli.command import Ask, command
 from sexton.cli.imports import LinesFile, is_json, open_file
-from sexton.cli.output import Table, console, write
+from sexton.cli.output import Table, console
 from sexton.cli.remote import read_json, short_time, show_fields
 
 LINES, CSV = "application/x-ndjson", "text/csv"
@@ -26,36 +26,7 @@ def put_segment(
 
     sexton segments put customers '{"field": "plan", "is": "pro"}'
     """
-    return ask.shown(_show_segment, filter=read_json(filter_, "filter"))
-
-
-@command(routes.LIST_SEGMENTS)
-def list_segments(ask: Ask) -> int:
-    """List segments by name."""
-
-    def view(found: list[dict[str, Any]]) -> None:
-        if not found:
-            write(console(), "No segments: sexton segments put makes one.", "dim")
-            return
-        table = Table("segment", "by", "changed", "description", elastic=("segment", "description"))
-        for each in found:
-            about = each["description"] or ""
-            table.add(each["name"], each["changed_by"], short_time(each["changed_at"]), about)
-        table.print(console())
-
-    return ask.shown(view)
-
-
-@command(routes.GET_SEGMENT)
-def show_segment(ask: Ask) -> int:
-    """Show a segment, and how many recipients meet it."""
-    return ask.shown(_show_segment)
-
-
-@command(routes.DELETE_SEGMENT)
-def delete_segment(ask: Ask) -> int:
-    """Delete a segment. Campaigns whose ledger is written keep it."""
-    return ask.shown(lambda _: write(console(), f"{ask.path[0]} is deleted"))
+    return ask.shown(show_segment, filter=read_json(filter_, "filter"))
 
 
 @command(routes.PUT_AUDIENCE)
@@ -74,45 +45,32 @@ def upload(
     kind = LINES if is_json(content) else CSV
     path = path_of(ask.route, *ask.path)
     found, _ = ask.client.request("PUT", path, content, headers={"Content-Type": kind})
-    return ask.shown_as(found, _show_list)
+    return ask.shown_as(found, show_audience)
 
 
-@command(routes.LIST_AUDIENCES)
-def list_audiences(ask: Ask) -> int:
-    """List uploaded lists by name."""
-
-    def view(found: list[dict[str, Any]]) -> None:
-        if not found:
-            write(console(), "No lists: sexton audiences upload makes one.", "dim")
-            return
-        table = Table("list", "recipients", "by", "uploaded", elastic=("list",))
-        for each in found:
-            size, at = f"{each['size']:,}", short_time(each["uploaded_at"])
-            table.add(each["name"], size, each["uploaded_by"], at)
-        table.print(console())
-
-    return ask.shown(view)
-
-
-@command(routes.GET_AUDIENCE)
-def show_audience(ask: Ask) -> int:
-    """Show how many recipients an uploaded list names."""
-    return ask.shown(_show_list)
-
-
-@command(routes.DELETE_AUDIENCE)
-def delete_audience(ask: Ask) -> int:
-    """Delete an uploaded list. Campaigns whose ledger is written keep it."""
-    return ask.shown(lambda _: write(console(), f"{ask.path[0]} is deleted"))
-
-
-def _show_segment(found: dict[str, Any]) -> None:
+def show_segment(found: dict[str, Any]) -> None:
     show_fields(console(), [("segment", found["name"]), *_others(found)])
 
 
-def _show_list(found: dict[str, Any]) -> None:
+def show_audience(found: dict[str, Any]) -> None:
     show_fields(console(), [("list", found["name"]), *_others(found)])
 
 
 def _others(found: dict[str, Any]) -> list[tuple[str, Any]]:
     return [(name, value) for name, value in found.items() if name != "name"]
+
+
+def show_segments(found: list[dict[str, Any]]) -> None:
+    table = Table("segment", "by", "changed", "description", elastic=("segment", "description"))
+    for each in found:
+        about = each["description"] or ""
+        table.add(each["name"], each["changed_by"], short_time(each["changed_at"]), about)
+    table.print(none="No segments: sexton segments put makes one.")
+
+
+def show_audiences(found: list[dict[str, Any]]) -> None:
+    table = Table("list", "recipients", "by", "uploaded", elastic=("list",))
+    for each in found:
+        size, at = f"{each['size']:,}", short_time(each["uploaded_at"])
+        table.add(each["name"], size, each["uploaded_by"], at)
+    table.print(none="No lists: sexton audiences upload makes one.")

@@ -13,7 +13,7 @@ from sexton import clock
 from sexton.api.notifications import campaign_routes as routes
 from sexton.cli import DONE, NOT_DONE
 from sexton.cli.command import Ask, command
-from sexton.cli.output import Table, console, write, write_json
+from sexton.cli.output import Table, console, write_json
 from sexton.cli.remote import short_time, show_fields
 from sexton.errors import InvalidField
 
@@ -71,55 +71,7 @@ def create(
     }
     if window is not None:
         more["window"] = _window(window)
-    return ask.shown(_show, **more)
-
-
-@command(routes.LIST_CAMPAIGNS)
-def list_(ask: Ask) -> int:
-    """List campaigns, the latest first."""
-    return ask.shown(_show_all)
-
-
-@command(routes.CHECK_CAMPAIGN)
-def check(ask: Ask) -> int:
-    """Check a campaign: how many, when, who cannot be reached."""
-    return ask.shown(_show_check)
-
-
-@command(routes.START_CAMPAIGN)
-def start(ask: Ask) -> int:
-    """Start a campaign: at its time, or at once if it has none."""
-    return ask.shown(_show)
-
-
-@command(routes.PAUSE_CAMPAIGN)
-def pause(ask: Ask) -> int:
-    """Pause a campaign: no batch begins any more."""
-    return ask.shown(_show)
-
-
-@command(routes.RESUME_CAMPAIGN)
-def resume(ask: Ask) -> int:
-    """Resume a campaign that is paused, late, or at its canary."""
-    return ask.shown(_show)
-
-
-@command(routes.CANCEL_CAMPAIGN)
-def cancel(ask: Ask) -> int:
-    """Cancel a campaign: nothing more goes out."""
-    return ask.shown(_show)
-
-
-@command(routes.RESEND_CAMPAIGN)
-def resend(ask: Ask) -> int:
-    """Send again what is unconfirmed: it may arrive twice."""
-    return ask.shown(_show)
-
-
-@command(routes.CONFIRM_CAMPAIGN)
-def confirm(ask: Ask) -> int:
-    """Count as sent what is unconfirmed."""
-    return ask.shown(_show)
+    return ask.shown(show, **more)
 
 
 @command(routes.GET_CAMPAIGN)
@@ -132,7 +84,7 @@ def status(
 ) -> int:
     """Show how a campaign stands; with --watch, as it goes."""
     if not watch:
-        return ask.shown(_show)
+        return ask.shown(show)
     live = sys.stdout.isatty() and not ask.json
     shown = ""
     while True:
@@ -148,7 +100,7 @@ def status(
     if live:
         print()
     if not ask.json:
-        _show(found)
+        show(found)
     return DONE if found["status"] == "done" else NOT_DONE
 
 
@@ -170,7 +122,7 @@ def bar(found: dict[str, Any]) -> str:
     return "  ".join(parts)
 
 
-def _show(found: dict[str, Any]) -> None:
+def show(found: dict[str, Any]) -> None:
     out = console()
     counts = found["counts"]
     when = found["local_time"] and f"{found['local_time']} in each zone (past: {found['when_past']})"
@@ -196,10 +148,7 @@ def _show(found: dict[str, Any]) -> None:
     show_fields(out, fields)
 
 
-def _show_all(found: list[dict[str, Any]]) -> None:
-    if not found:
-        write(console(), "No campaigns: sexton campaigns create makes one.", "dim")
-        return
+def show_all(found: list[dict[str, Any]]) -> None:
     table = Table("campaign", "name", "status", "sent", "left", "of", elastic=("name",))
     for each in found:
         counts = each["counts"]
@@ -207,10 +156,10 @@ def _show_all(found: list[dict[str, Any]]) -> None:
             each["campaign_id"], each["name"], each["status"], f"{counts['sent']:,}", f"{counts['left']:,}",
             f"{counts['total']:,}", style=STYLES[each["status"]],
         )  # fmt: skip
-    table.print(console())
+    table.print(none="No campaigns: sexton campaigns create makes one.")
 
 
-def _show_check(found: dict[str, Any]) -> None:
+def show_check(found: dict[str, Any]) -> None:
     out = console()
     if found["zones"]:
         table = Table("zone", "when", "recipients", "note", elastic=("note",))

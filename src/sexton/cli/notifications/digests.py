@@ -28,25 +28,7 @@ def put(
 
     sexton digests put comments --template comments --schedule '0 9 * * mon'
     """
-    return ask.shown(_show, **({"is_active": False} if inactive else {}))
-
-
-@command(routes.LIST_DIGESTS)
-def list_(ask: Ask) -> int:
-    """List digests by name."""
-    return ask.shown(_show_all)
-
-
-@command(routes.GET_DIGEST)
-def show(ask: Ask) -> int:
-    """Show a digest."""
-    return ask.shown(_show)
-
-
-@command(routes.DELETE_DIGEST)
-def delete(ask: Ask) -> int:
-    """Delete a digest. What has been gathered is sent at its time."""
-    return ask.shown(lambda _: write(console(), f"{ask.path[0]} is deleted"))
+    return ask.shown(show, **({"is_active": False} if inactive else {}))
 
 
 @command(routes.ADD_DIGEST_EVENT, without=("user_id", "data"))
@@ -74,22 +56,19 @@ def add(
     return ask.shown(_show_event, user_id=user_id, data=given)
 
 
-def _show(found: dict[str, Any]) -> None:
+def show(found: dict[str, Any]) -> None:
     shown = {"digest": found["name"], **{name: value for name, value in found.items() if name != "name"}}
     show_fields(console(), shown.items())
 
 
-def _show_all(found: list[dict[str, Any]]) -> None:
-    if not found:
-        write(console(), "No digests: sexton digests put makes one.", "dim")
-        return
+def show_all(found: list[dict[str, Any]]) -> None:
     table = Table("digest", "template", "channels", "schedule", "at most", elastic=("digest", "schedule"))
     for each in found:
         table.add(
             each["name"], each["template_id"], ", ".join(each["channels"]), each["schedule"],
             f"{each['max_events']:,}", style="" if each["is_active"] else "dim",
         )  # fmt: skip
-    table.print(console())
+    table.print(none="No digests: sexton digests put makes one.")
 
 
 def _show_event(found: dict[str, Any]) -> None:

@@ -72,33 +72,13 @@ def send(
         more["address"] = read_json(address, "address") if address.startswith(("{", "[")) else address
     more |= _time_of(at)
     names = list(channel) if len(channel) > 1 else channel[0]
-    return ask.shown(_show, template_id=template, channel=names, **more)
+    return ask.shown(show_message, template_id=template, channel=names, **more)
 
 
 @command(routes.LIST_NOTIFICATIONS, names=CHOICE)
 def list_(ask: Ask) -> int:
     """List messages, the latest first."""
     return ask.shown(_show_all)
-
-
-@command(routes.GET_NOTIFICATION)
-def show(ask: Ask) -> int:
-    """Show a message."""
-    return ask.shown(_show)
-
-
-@command(routes.WHY_NOTIFICATION)
-def why(ask: Ask) -> int:
-    """Say why a message went when it went, or did not."""
-
-    def view(found: dict[str, Any]) -> None:
-        out = console()
-        status = found["status"]
-        write(out, f"{found['notification_id']}  {status}", STYLES.get(status, ""))
-        for line in found["lines"]:
-            write(out, f"{line['local']}  {line['text']}")
-
-    return ask.shown(view)
 
 
 @command(routes.CANCEL_NOTIFICATION, names=CHOICE, chosen=routes.NotificationActionFilter)
@@ -120,7 +100,7 @@ def cancel(
     one = many.named(ask, message, many.MESSAGES, dry_run=dry_run)
     if one is None:
         return many.act(ask, "cancel", many.MESSAGES, yes=yes, dry_run=dry_run)
-    return replace(ask, path=(one,)).shown(_show)
+    return replace(ask, path=(one,)).shown(show_message)
 
 
 @command(routes.RESCHEDULE_NOTIFICATION, without=("send_at", "local_time"))
@@ -139,19 +119,7 @@ def reschedule(
 
     sexton notify reschedule n_1 '2027-03-15 09:00'
     """
-    return ask.shown(_show, **_time_of(when))
-
-
-@command(routes.RESEND_NOTIFICATION)
-def resend(ask: Ask) -> int:
-    """Send a message again that is unconfirmed or has failed."""
-    return ask.shown(_show)
-
-
-@command(routes.CONFIRM_NOTIFICATION)
-def confirm(ask: Ask) -> int:
-    """Count a message as sent that is unconfirmed."""
-    return ask.shown(_show)
+    return ask.shown(show_message, **_time_of(when))
 
 
 @command(routes.SET_NOTIFICATION_SETTINGS, without=("caps",))
@@ -187,7 +155,7 @@ def _time_of(text: str | None) -> dict[str, str]:
     return {"send_at": instant(words, "at")} if relative or aware else {"local_time": words}
 
 
-def _show(found: dict[str, Any]) -> None:
+def show_message(found: dict[str, Any]) -> None:
     out = console()
     status = found["status"]
     to = found["user_id"] or "an address"
@@ -207,13 +175,17 @@ def _show(found: dict[str, Any]) -> None:
 
 
 def _show_all(found: list[dict[str, Any]]) -> None:
-    if not found:
-        write(console(), "no messages")
-        return
     table = Table(
-        "id", "status", "to", "channel", "template", "send at", "note",
-        elastic=("to", "template", "note"), spare=("note",),
-    )  # fmt: skip
+        "id",
+        "status",
+        "to",
+        "channel",
+        "template",
+        "send at",
+        "note",
+        elastic=("to", "template", "note"),
+        spare=("note",),
+    )
     for each in found:
         note = each["failure_reason"] or each["hold_reason"]
         table.add(
@@ -226,4 +198,12 @@ def _show_all(found: list[dict[str, Any]]) -> None:
             first_line(note) if note else "",
             style=STYLES.get(each["status"], ""),
         )
-    table.print(console())
+    table.print(none="no messages")
+
+
+def show_why(found: dict[str, Any]) -> None:
+    out = console()
+    status = found["status"]
+    write(out, f"{found['notification_id']}  {status}", STYLES.get(status, ""))
+    for line in found["lines"]:
+        write(out, f"{line['local']}  {line['text']}")

@@ -15,12 +15,6 @@ from sexton.cli.remote import show_fields
 STYLES = {"open": "red", "failing": "yellow", "off": "dim"}
 
 
-@command(routes.LIST_CHANNELS)
-def list_(ask: Ask) -> int:
-    """List providers, and how they are doing."""
-    return ask.shown(_show_all)
-
-
 @command(routes.PUT_PROVIDER, without=("enabled",))
 def set_(
     ask: Ask,
@@ -35,12 +29,6 @@ def set_(
     know, as JSON; passwords are secrets: sexton secret set NAME.
     """
     return ask.shown(_show, **({"enabled": False} if disabled else {}))
-
-
-@command(routes.GET_PROVIDER)
-def show(ask: Ask) -> int:
-    """Show a provider; secrets by their names."""
-    return ask.shown(_show)
 
 
 @command(routes.DELETE_PROVIDER)
@@ -63,7 +51,7 @@ def try_out(ask: Ask) -> int:
     return DONE if found["success"] else NOT_DONE
 
 
-def _show_all(found: list[dict[str, Any]]) -> None:
+def show_all(found: list[dict[str, Any]]) -> None:
     table = Table(
         "channel", "provider", "kind", "state", "accepted", "failed", elastic=("provider",), spare=("kind",)
     )
@@ -76,7 +64,7 @@ def _show_all(found: list[dict[str, Any]]) -> None:
                 f"{each['failed'] + each['rejected'] + each['unclear']:,}", note=each["reason"],
                 style=STYLES.get(each["state"], ""),
             )  # fmt: skip
-    table.print(console())
+    table.print()
     for channel in found:
         if channel["note"]:
             write(console(error=True), f"{channel['channel']}: {channel['note']}", "yellow")

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
 from sexton.api.notifications import routes
 from sexton.cli import DONE, NOT_DONE
+from sexton.cli.client import path_of
 from sexton.cli.command import Ask, command
 from sexton.cli.imports import LinesFile, import_file
 from sexton.cli.output import Table, console, write, write_json
-from sexton.cli.remote import Json, confirm, pair, read_json, show_fields
+from sexton.cli.remote import Json, Yes, confirm, pair, read_json, show_fields
 from sexton.printable import counted
-
-if TYPE_CHECKING:
-    pass
 
 CHUNK, MOST_LINES = 5000, 20_000
 Fields = Annotated[
@@ -41,35 +39,13 @@ def set_(
     own = dict(pair(each, "=", "field", "name=Ann") for each in field)
     typed = {"devices": devices, "opt_outs": opt_outs, "caps": caps}
     lists = {name: read_json(text, name) for name, text in typed.items() if text is not None}
-    answer, _ = ask.client.request("GET", _path(ask.path[0]), accept=(404,))
+    answer, _ = ask.client.request("GET", path_of(routes.GET_RECIPIENT, *ask.path), accept=(404,))
     if "user_id" in answer:
         more = {"fields": {**answer["fields"], **own}} if own else {}
         return ask.shown(_show, **lists, **more)
     given = {**ask.given, **lists, **({"fields": own} if own else {})}
     found = ask.client.ask(routes.PUT_RECIPIENT, ask.path[0], **given)
     return ask.shown_as(found, _show)
-
-
-@command(routes.GET_RECIPIENT)
-def show(ask: Ask) -> int:
-    """Show a recipient."""
-    return ask.shown(_show)
-
-
-@command(routes.LIST_RECIPIENTS)
-def list_(ask: Ask) -> int:
-    """List recipients in the order of their ids."""
-
-    def view(found: list[dict[str, Any]]) -> None:
-        if not found:
-            write(console(), "no recipients: sexton recipients set ann --email ann@example.org makes one")
-            return
-        table = Table("user", "email", "phone", "timezone", "locale", elastic=("user", "email"))
-        for each in found:
-            table.add(*(each[name] or "" for name in ("user_id", "email", "phone", "timezone", "locale")))
-        table.print(console())
-
-    return ask.shown(view)
 
 
 @command(routes.EXPORT_RECIPIENT)
@@ -83,7 +59,7 @@ def export(ask: Ask) -> int:
 def erase(
     ask: Ask,
     *,
-    yes: Annotated[bool, Parameter(name=("--yes", "-y"), help="Do not ask for confirmation.")] = False,
+    yes: Yes = False,
 ) -> int:
     """Erase all traces of a person. The audit keeps that it was done."""
     if not ask.json and not confirm(f"Erase {ask.path[0]} and all messages to them?", yes):
@@ -122,11 +98,12 @@ def import_recipients(
     )
 
 
-def _path(user_id: str) -> str:
-    from urllib.parse import quote
-
-    return f"/recipients/{quote(user_id, safe='')}"
-
-
 def _show(found: dict[str, Any]) -> None:
     show_fields(console(), found.items())
+
+
+def show_all(found: list[dict[str, Any]]) -> None:
+    table = Table("user", "email", "phone", "timezone", "locale", elastic=("user", "email"))
+    for each in found:
+        table.add(*(each[name] or "" for name in ("user_id", "email", "phone", "timezone", "locale")))
+    table.print(none="no recipients: sexton recipients set ann --email ann@example.org makes one")

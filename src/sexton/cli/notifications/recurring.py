@@ -7,7 +7,7 @@ from typing import Any
 from sexton.api.notifications import recurring_routes as routes
 from sexton.cli.command import Ask, command
 from sexton.cli.notifications.notify import Variables, read_variables
-from sexton.cli.output import Table, console, write
+from sexton.cli.output import Table, console
 from sexton.cli.remote import short_time, show_fields
 
 NAMES = {"recurrence_rule": "--rule", "recurrence_end": "--until", "user_id": "--to"}
@@ -24,19 +24,13 @@ def add(ask: Ask, *, var: Variables = ()) -> int:
 
     sexton notify add-schedule --to ann --template week --rule '0 9 * * mon'
     """
-    return ask.shown(_show, **read_variables(var))
+    return ask.shown(show, **read_variables(var))
 
 
 @command(routes.LIST_NOTIFICATION_SCHEDULES, names={"user_id": "--to"})
 def list_(ask: Ask) -> int:
     """List notifications that recur, with their next times."""
     return ask.shown(_show_all)
-
-
-@command(routes.GET_NOTIFICATION_SCHEDULE)
-def show(ask: Ask) -> int:
-    """Show a notification that recurs."""
-    return ask.shown(_show)
 
 
 @command(
@@ -49,28 +43,10 @@ def change(ask: Ask, *, var: Variables = ()) -> int:
 
     sexton notify change-schedule ns_1 --rule '0 10 * * mon'
     """
-    return ask.shown(_show, **read_variables(var))
+    return ask.shown(show, **read_variables(var))
 
 
-@command(routes.PAUSE_NOTIFICATION_SCHEDULE)
-def pause(ask: Ask) -> int:
-    """Pause a notification that recurs."""
-    return ask.shown(_show)
-
-
-@command(routes.RESUME_NOTIFICATION_SCHEDULE)
-def resume(ask: Ask) -> int:
-    """Resume a notification that recurs, with its next time."""
-    return ask.shown(_show)
-
-
-@command(routes.DELETE_NOTIFICATION_SCHEDULE)
-def delete(ask: Ask) -> int:
-    """Delete a notification that recurs; its messages stay."""
-    return ask.shown(lambda _: write(console(), f"{ask.path[0]} is deleted"))
-
-
-def _show(found: dict[str, Any]) -> None:
+def show(found: dict[str, Any]) -> None:
     follows = ", that of the recipient" if found["follows_recipient"] else ""
     channel = found["channel"] if isinstance(found["channel"], str) else ", ".join(map(str, found["channel"]))
     fields = [
@@ -88,9 +64,6 @@ def _show(found: dict[str, Any]) -> None:
 
 
 def _show_all(found: list[dict[str, Any]]) -> None:
-    if not found:
-        write(console(), "No notifications recur: sexton notify add-schedule makes one.", "dim")
-        return
     table = Table("schedule", "to", "template", "rule", "zone", "next", elastic=("to", "template", "rule"))
     for each in found:
         table.add(
@@ -98,4 +71,4 @@ def _show_all(found: list[dict[str, Any]]) -> None:
             each["timezone"], short_time(each["next_fire_at"]) if each["is_active"] else "paused",
             style="" if each["is_active"] else "dim",
         )  # fmt: skip
-    table.print(console())
+    table.print(none="No notifications recur: sexton notify add-schedule makes one.")

@@ -25,25 +25,7 @@ def put(
 
     sexton sequences put onboarding @steps.json --stop-on purchased
     """
-    return ask.shown(_show, steps=read_json(steps, "steps"))
-
-
-@command(routes.LIST_SEQUENCES)
-def list_(ask: Ask) -> int:
-    """List sequences by name."""
-    return ask.shown(_show_all)
-
-
-@command(routes.GET_SEQUENCE)
-def show(ask: Ask) -> int:
-    """Show a sequence with its steps."""
-    return ask.shown(_show)
-
-
-@command(routes.DELETE_SEQUENCE)
-def delete(ask: Ask) -> int:
-    """Delete a sequence. Those who have entered it keep their messages."""
-    return ask.shown(lambda _: write(console(), f"{ask.path[0]} is deleted"))
+    return ask.shown(show, steps=read_json(steps, "steps"))
 
 
 @command(routes.ENTER_SEQUENCE, without=("user_id", "template_vars"))
@@ -52,19 +34,7 @@ def enter(ask: Ask, user_id: User, /, *, var: Variables = ()) -> int:
 
     sexton sequences enter onboarding ann --var name=Ann
     """
-    return ask.shown(_show_member, user_id=user_id, **read_variables(var))
-
-
-@command(routes.GET_SEQUENCE_MEMBER)
-def member(ask: Ask) -> int:
-    """Show a recipient in a sequence, with the messages."""
-    return ask.shown(_show_member)
-
-
-@command(routes.LEAVE_SEQUENCE)
-def leave(ask: Ask) -> int:
-    """Stop a sequence for a recipient: what was not submitted is cancelled."""
-    return ask.shown(_show_member)
+    return ask.shown(show_member, user_id=user_id, **read_variables(var))
 
 
 @command(routes.NOTE_RECIPIENT_EVENT, without=("user_id", "event"))
@@ -85,7 +55,7 @@ def event(
     return ask.shown(view, user_id=user_id, event=event)
 
 
-def _show(found: dict[str, Any]) -> None:
+def show(found: dict[str, Any]) -> None:
     out = console()
     names = ("stop_on", "topic", "revision", "changed_by", "changed_at")
     show_fields(out, [("sequence", found["name"]), *((name, found[name]) for name in names)])
@@ -100,18 +70,15 @@ def _show(found: dict[str, Any]) -> None:
     table.print(out)
 
 
-def _show_all(found: list[dict[str, Any]]) -> None:
-    if not found:
-        write(console(), "No sequences: sexton sequences put makes one.", "dim")
-        return
+def show_all(found: list[dict[str, Any]]) -> None:
     table = Table("sequence", "steps", "stops on", "changed", elastic=("sequence", "stops on"))
     for each in found:
         steps, stops = f"{len(each['steps'])}", ", ".join(each["stop_on"])
         table.add(each["name"], steps, stops or "-", short_time(each["changed_at"]))
-    table.print(console())
+    table.print(none="No sequences: sexton sequences put makes one.")
 
 
-def _show_member(found: dict[str, Any]) -> None:
+def show_member(found: dict[str, Any]) -> None:
     out = console()
     fields = [("to", found["user_id"]), ("entered", found["entered_at"]), ("stopped", found["stopped_at"])]
     show_fields(out, [*fields, ("stopped by", found["stopped_by"])])

@@ -41,50 +41,7 @@ def put(
         body["email"] = {name: value for name, value in parts.items() if value is not None}
     if sms is not None:
         body["sms"] = {"text": sms}
-    return ask.shown(_show, **body)
-
-
-@command(routes.LIST_TEMPLATES)
-def list_(ask: Ask) -> int:
-    """List templates with their latest versions."""
-
-    def view(found: list[dict[str, Any]]) -> None:
-        if not found:
-            write(console(), "no templates: sexton templates put makes one")
-            return
-        table = Table("template", "version", "languages", "channels", "changed", elastic=("template",))
-        for each in found:
-            channels = sorted({channel for texts in each["locales"].values() for channel in texts})
-            languages = ", ".join(each["locales"])
-            cells = (str(each["version"]), languages, ", ".join(channels), short_time(each["created_at"]))
-            table.add(each["template_id"], *cells)
-        table.print(console())
-
-    return ask.shown(view)
-
-
-@command(routes.GET_TEMPLATE)
-def show(ask: Ask) -> int:
-    """Show a template."""
-    return ask.shown(_show)
-
-
-@command(routes.LIST_TEMPLATE_VERSIONS)
-def versions(ask: Ask) -> int:
-    """List the versions of a template, the latest first."""
-
-    def view(found: list[dict[str, Any]]) -> None:
-        table = Table("version", "languages", "by", "at")
-        for each in found:
-            table.add(
-                str(each["version"]),
-                ", ".join(each["locales"]),
-                each["created_by"],
-                short_time(each["created_at"]),
-            )
-        table.print(console())
-
-    return ask.shown(view)
+    return ask.shown(show, **body)
 
 
 @command(routes.PREVIEW_TEMPLATE, without=("template_vars",))
@@ -131,12 +88,6 @@ def try_(
     )
 
 
-@command(routes.DELETE_TEMPLATE)
-def delete(ask: Ask) -> int:
-    """Delete a template. Messages that were made with it still go out."""
-    return ask.shown(lambda _: write(console(), f"{ask.path[0]} is deleted"))
-
-
 def _values(given: tuple[str, ...]) -> dict[str, str]:
     return dict(pair(each, "=", "var", "name=Ann") for each in given)
 
@@ -145,7 +96,7 @@ def _text(given: str | None) -> str | None:
     return Path(given[1:]).read_text("utf-8") if given is not None and given.startswith("@") else given
 
 
-def _show(found: dict[str, Any]) -> None:
+def show(found: dict[str, Any]) -> None:
     out = console()
     write(out, f"{found['template_id']}, version {found['version']} of {found['latest_version']}", "bold")
     names = ("variables", "urgency", "expires_seconds", "topic", "created_by", "created_at")
@@ -155,3 +106,25 @@ def _show(found: dict[str, Any]) -> None:
             write(out, f"\n{channel} ({locale})", "bold")
             for name, text in parts.items():
                 write(out, f"{name}: {text}")
+
+
+def show_all(found: list[dict[str, Any]]) -> None:
+    table = Table("template", "version", "languages", "channels", "changed", elastic=("template",))
+    for each in found:
+        channels = sorted({channel for texts in each["locales"].values() for channel in texts})
+        languages = ", ".join(each["locales"])
+        cells = (str(each["version"]), languages, ", ".join(channels), short_time(each["created_at"]))
+        table.add(each["template_id"], *cells)
+    table.print(none="no templates: sexton templates put makes one")
+
+
+def show_versions(found: list[dict[str, Any]]) -> None:
+    table = Table("version", "languages", "by", "at")
+    for each in found:
+        table.add(
+            str(each["version"]),
+            ", ".join(each["locales"]),
+            each["created_by"],
+            short_time(each["created_at"]),
+        )
+    table.print()

@@ -5,14 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from sexton.api.console import routes
-from sexton.cli import feeds as shown
+from sexton.cli import feeds
 from sexton.cli.command import Ask, command
-
-
-@command(routes.LIST_CALENDAR_FEEDS)
-def feeds(ask: Ask) -> int:
-    """List feeds of the calendar, without their addresses."""
-    return ask.shown(lambda found: shown.show_list(found, "calendar", _of))
 
 
 @command(routes.CREATE_CALENDAR_FEED, names={"kinds": "--kind"})
@@ -22,13 +16,11 @@ def add_feed(ask: Ask) -> int:
     Jobs, content and campaigns, or only those of --kind; of jobs, only those with
     a --label. What fires often is one event a day.
     """
-    return shown.make(ask)
+    return feeds.make(ask)
 
 
-@command(routes.REVOKE_CALENDAR_FEED)
-def revoke_feed(ask: Ask) -> int:
-    """Revoke a feed of the calendar: its address answers no more."""
-    return shown.revoke(ask)
+def show_feeds(found: list[dict[str, Any]]) -> None:
+    feeds.show_list(found, "calendar", _of)
 
 
 def _of(feed: dict[str, Any]) -> str:

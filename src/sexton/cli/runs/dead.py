@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -32,13 +31,7 @@ def list_(
     if groups:
         given = {name: value for name, value in ask.given.items() if name in ("job", "limit")}
         ask = replace(ask, route=routes.LIST_DEAD_GROUPS, given=given, filters=("--job",))
-    return ask.shown(partial(_show_all, groups=groups))
-
-
-@command(routes.GET_DEAD)
-def show(ask: Ask) -> int:
-    """Show a dead letter with its payload and attempts."""
-    return ask.shown(_show)
+    return ask.shown(_show_groups if groups else _show_all)
 
 
 @command(routes.GET_DEAD_TARGET)
@@ -91,34 +84,25 @@ def discard(ask: Ask, run: Letter = None, /, *, yes: Yes = False) -> int:
     return DONE
 
 
-def _show_all(found: list[dict[str, Any]], *, groups: bool) -> None:
-    if not found:
-        write(console(), "No dead letters.", "green")
-        return
-    if groups:
-        table = Table("letters", "jobs", "reason", "last", "cause", elastic=("cause",))
-        for each in found:
-            cells = (
-                str(each["letters"]),
-                str(each["jobs"]),
-                each["reason"],
-                short_time(each["last_died_at"]),
-            )
-            table.add(*cells, each["error_group"])
-    else:
-        table = Table("run", "job", "died", "reason", "tries", "error", elastic=("job", "error"))
-        for each in found:
-            cells = (
-                each["run_id"],
-                each["job_name"] or each["job_id"],
-                short_time(each["died_at"]),
-                each["reason"],
-            )
-            table.add(*cells, str(each["attempt"]), first_line(each["error"]))
-    table.print(console())
+def _show_all(found: list[dict[str, Any]]) -> None:
+    table = Table("run", "job", "died", "reason", "tries", "error", elastic=("job", "error"))
+    for each in found:
+        table.add(
+            each["run_id"], each["job_name"] or each["job_id"], short_time(each["died_at"]), each["reason"],
+            str(each["attempt"]), first_line(each["error"]),
+        )  # fmt: skip
+    table.print(none="No dead letters.")
 
 
-def _show(found: dict[str, Any]) -> None:
+def _show_groups(found: list[dict[str, Any]]) -> None:
+    table = Table("letters", "jobs", "reason", "last", "cause", elastic=("cause",))
+    for each in found:
+        died_at = short_time(each["last_died_at"])
+        table.add(str(each["letters"]), str(each["jobs"]), each["reason"], died_at, each["error_group"])
+    table.print(none="No dead letters.")
+
+
+def show_letter(found: dict[str, Any]) -> None:
     out = console()
     show_fields(out, [(name, value) for name, value in found.items() if name != "attempts"])
     for each in found["attempts"]:

@@ -23,19 +23,7 @@ def create_key(ask: Ask) -> int:
 
     The key goes to the standard output, what it may do to the standard error. It is not shown again.
     """
-    return ask.shown(_show_new)
-
-
-@command(routes.LIST_KEYS)
-def list_keys(ask: Ask) -> int:
-    """List API keys, without their texts."""
-    return ask.shown(_show_keys)
-
-
-@command(routes.ROTATE_KEY)
-def rotate_key(ask: Ask) -> int:
-    """Make a new key like this one; both are good for a while."""
-    return ask.shown(_show_new)
+    return ask.shown(show_new_key)
 
 
 @command(routes.REVOKE_KEY)
@@ -60,18 +48,6 @@ def create_namespace(
     )
 
 
-@command(routes.LIST_NAMESPACES)
-def list_namespaces(ask: Ask) -> int:
-    """List the namespaces that you may see."""
-    return ask.shown(_show_namespaces)
-
-
-@command(routes.GET_NAMESPACE)
-def show_namespace(ask: Ask) -> int:
-    """Show a namespace: its quotas, and what it uses."""
-    return ask.shown(_show_namespace)
-
-
 @command(routes.CHANGE_NAMESPACE)
 def set_namespace(
     ask: Ask,
@@ -91,10 +67,10 @@ def set_namespace(
             "--campaign-sends-per-day or --unlimited",
         )
     none = dict.fromkeys(RANGES) if unlimited else {}
-    return replace(ask, given={**none, **ask.given}).shown(_show_namespace)
+    return replace(ask, given={**none, **ask.given}).shown(show_namespace)
 
 
-def _show_new(key: dict[str, Any]) -> None:
+def show_new_key(key: dict[str, Any]) -> None:
     until = f" until {short_time(key['expires_at'])}" if key["expires_at"] else ""
     where = "in all namespaces" if key["namespace"] == "*" else f"in the namespace {key['namespace']}"
     print(
@@ -105,11 +81,7 @@ def _show_new(key: dict[str, Any]) -> None:
     write(console(), key["key"])
 
 
-def _show_keys(keys: list[dict[str, Any]]) -> None:
-    out = console()
-    if not keys:
-        write(out, "no keys: sexton keys create --name NAME --role viewer makes one")
-        return
+def show_keys(keys: list[dict[str, Any]]) -> None:
     table = Table("key", "name", "role", "namespace", "begins", "used", "ends", elastic=("name", "namespace"))
     for key in keys:
         ends = "revoked" if key["revoked_at"] else short_time(key["expires_at"])
@@ -118,10 +90,10 @@ def _show_keys(keys: list[dict[str, Any]]) -> None:
             key["key_id"], key["name"], key["role"], key["namespace"], key["beginning"], used, ends,
             style="dim" if key["revoked_at"] else "",
         )  # fmt: skip
-    table.print(out)
+    table.print(none="no keys: sexton keys create --name NAME --role viewer makes one")
 
 
-def _show_namespace(found: dict[str, Any]) -> None:
+def show_namespace(found: dict[str, Any]) -> None:
     out = console()
     show_fields(
         out, [(name, value) for name, value in found.items() if name not in ("quotas", "used", "warnings")]
@@ -140,8 +112,8 @@ def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:,.15g}"
 
 
-def _show_namespaces(found: list[dict[str, Any]]) -> None:
+def show_namespaces(found: list[dict[str, Any]]) -> None:
     table = Table("namespace", "made", "description", elastic=("description",))
     for each in found:
         table.add(each["name"], short_time(each["created_at"]), each["description"] or "")
-    table.print(console())
+    table.print()

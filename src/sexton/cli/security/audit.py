@@ -119,16 +119,13 @@ def _tell(found: Any) -> None:
 
 
 def _show(found: list[dict[str, Any]]) -> None:
-    if not found:
-        write(console(), "No changes.", "dim")
-        return
     table = Table("at", "actor", "from", "action", "what", elastic=("actor", "what"), spare=("from",))
     for each in found:
         what = each["object_name"] or each["object_id"] or ""
         if each["namespace"] not in ("default", "*"):
             what = f"{each['namespace']}: {what}"
         table.add(short_time(each["at"]), each["actor"], each["face"], each["action"], what, note=_note(each))
-    table.print(console())
+    table.print(none="No changes.")
 
 
 def _note(entry: dict[str, Any]) -> str | None:

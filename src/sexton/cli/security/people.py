@@ -22,18 +22,6 @@ def login(ask: Ask) -> int:
     return ask.shown(_show_link)
 
 
-@command(routes.GET_SESSION)
-def whoami(ask: Ask) -> int:
-    """Say who you are to the server, and what you may do."""
-    return ask.shown(_show_caller)
-
-
-@command(routes.LIST_SESSIONS)
-def list_(ask: Ask) -> int:
-    """List browsers that are signed in."""
-    return ask.shown(_show_sessions)
-
-
 @command(routes.END_ONE_SESSION)
 def end(ask: Ask) -> int:
     """End a session: its browser is signed out within two seconds."""
@@ -60,25 +48,21 @@ def _show_link(link: dict[str, Any]) -> None:
     write(console(), link["url"])
 
 
-def _show_caller(caller: dict[str, Any]) -> None:
+def show_caller(caller: dict[str, Any]) -> None:
     roles = ", ".join(
         f"{role} in {'all namespaces' if name == '*' else name}" for name, role in caller["roles"].items()
     )
     show_fields(console(), [("name", caller["name"]), ("told by", caller["method"]), ("roles", roles)])
 
 
-def _show_sessions(found: list[dict[str, Any]]) -> None:
-    out = console()
-    if not found:
-        write(out, "no browser is signed in: sexton login makes a link for one")
-        return
+def show_sessions(found: list[dict[str, Any]]) -> None:
     table = Table(
         "session", "name", "by", "from", "began", "used", "ends", elastic=("name",), spare=("from", "began")
     )
     for each in found:
         times = [short_time(each[name]) for name in ("created_at", "used_at", "expires_at")]
         table.add(each["session_id"], each["name"], each["method"], each["address"] or "-", *times)
-    table.print(out)
+    table.print(none="no browser is signed in: sexton login makes a link for one")
 
 
 def _counted(number: int) -> str:

@@ -72,14 +72,12 @@ def list_(*, database_url: DatabaseUrl = None, data: Data = None, json: Json = F
     found = with_context(database_url, data, lambda context, _: secrets.names(context))
     if json:
         write_json(msgspec.to_builtins(found))
-    elif not found:
-        write(console(), "No secrets.")
     else:
         table = Table("secret", "for", "made", "changed", elastic=("secret", "for"))
         for each in found:
             times = (short_time(iso(each[when])) for when in ("created_at", "updated_at"))
             table.add(each["name"], str(Binding(each["hosts"], each["kinds"])), *times)
-        table.print(console())
+        table.print(none="No secrets.")
     return DONE
 
 
