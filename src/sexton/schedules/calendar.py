@@ -1,4 +1,4 @@
-"""Calendars: named sets of days and ranges that a schedule stays away from, or keeps to.
+"""Calendars: named sets of days and ranges that a schedule avoids, or keeps to.
 
 A calendar is floating: 25 December is 25 December in the zone of the schedule that excludes it. Ranges of
 instants (a freeze window with an offset, an event in a zone) stay instants. What happens to an
@@ -37,8 +37,8 @@ class Roll(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that recurs and lasts: excluded from each start of `schedule` for `seconds`. The times of a
-    floating event are wall times of the zone in which the calendar is asked; its schedule is in UTC."""
+    """A recurring event: it excludes `seconds` from each start of `schedule` on. The times of a floating
+    event are wall times of the zone of the schedule that asks; its own schedule is in UTC."""
 
     schedule: Schedule
     seconds: int
@@ -73,7 +73,7 @@ class Calendar:
         dates = tuple(_read_date(self.name, value) for value in self.dates)
         ranges = tuple(_read_range(self.name, value) for value in self.ranges)
         if self.roll not in tuple(Roll):
-            raise _refuse(self.name, f"unknown roll {self.roll!r}", "use skip, next or previous")
+            raise refuse(self.name, f"unknown roll {self.roll!r}", "use skip, next or previous")
         walls, instants = [(_day(value) * DAY, (_day(value) + 1) * DAY) for value in dates], []
         for start, end in ranges:
             if not isinstance(start, datetime) or not isinstance(end, datetime):
@@ -91,7 +91,7 @@ class Calendar:
         set_(self, "_walls", _Spans(walls))
         set_(self, "_instants", _Spans(instants))
         if self.roll != Roll.SKIP and not self._whole_days():
-            raise _refuse(self.name, "only whole days can roll", "use roll=skip, or dates instead of times")
+            raise refuse(self.name, "only whole days can roll", "use roll=skip, or dates instead of times")
 
     @classmethod
     def from_ics(cls, name: str, text: str, *, only: bool = False, roll: str = Roll.SKIP) -> Calendar:
@@ -152,7 +152,7 @@ class Calendar:
             budget.spend(DAY_STEPS)
 
     def _day_covered_until(self, day: int, budget: Budget) -> int | None:
-        """The end of a run of covered days that holds `day`; there may be more right after it."""
+        """The end of the covered days around `day`; more of them may follow it directly."""
         end = self._walls.end_of(day * DAY)
         if end is not None:
             return end // DAY
@@ -364,30 +364,26 @@ def _day(value: date) -> int:
 
 def _read_date(name: str, value: object) -> date:
     if isinstance(value, datetime):
-        raise _refuse(name, f"{value} is a time, not a day", "give a range of two times")
+        raise refuse(name, f"{value} is a time, not a day", "give a range of two times")
     if isinstance(value, date):
         return value
     try:
         return date.fromisoformat(str(value))
     except ValueError:
-        raise _refuse(name, f"{value!r} is not a date", "write 2026-12-25") from None
+        raise refuse(name, f"{value!r} is not a date", "write 2026-12-25") from None
 
 
 def _read_range(name: str, value: tuple[object, object]) -> tuple[date, date]:
     try:
         start, end = (_read_edge(name, edge) for edge in value)
     except (TypeError, ValueError) as error:
-        raise _refuse(name, f"{value!r} is not a range", "give a pair of dates or of times") from error
+        raise refuse(name, f"{value!r} is not a range", "give a pair of dates or of times") from error
     if isinstance(start, datetime) != isinstance(end, datetime):
-        raise _refuse(name, f"{start} to {end} mixes a day and a time", "give two days or two times")
-    if (
-        isinstance(start, datetime)
-        and isinstance(end, datetime)
-        and (start.tzinfo is None) != (end.tzinfo is None)
-    ):
-        raise _refuse(name, f"{start} to {end} has one offset", "give both times an offset, or neither")
+        raise refuse(name, f"{start} to {end} mixes a day and a time", "give two days or two times")
+    if len({edge.tzinfo is None for edge in (start, end) if isinstance(edge, datetime)}) > 1:
+        raise refuse(name, f"{start} to {end} has one offset", "give both times an offset, or neither")
     if end < start:
-        raise _refuse(name, f"{start} to {end} ends before it begins", "put the earlier one first")
+        raise refuse(name, f"{start} to {end} ends before it begins", "put the earlier one first")
     return start, end
 
 
@@ -400,6 +396,6 @@ def _read_edge(name: str, value: object) -> date:
     return moment.astimezone(UTC) if moment.tzinfo else moment
 
 
-def _refuse(name: str, what: str, hint: str) -> ScheduleError:
+def refuse(name: str, what: str, hint: str) -> ScheduleError:
     where = f"calendar {name!r}" if name else "exclude"
     return ScheduleError("bad_calendar", f"{where}: {what}", field="exclude", hint=hint)

@@ -19,8 +19,7 @@ LONGEST = 100 * 366 * DAY
 
 
 def end_after(rule: Recurrence, count: int, gaps: Iterable[tuple[int, int]], budget: Budget) -> None:
-    """Let the `count`-th wall time of a rule be its last. Wall times in `gaps`, which are in order, do not
-    count."""
+    """End a rule with its `count`-th wall time. Wall times in `gaps` do not count; `gaps` are in order."""
     if rule.last < rule.first:
         return
     try:
@@ -204,6 +203,3 @@ def _times_of_units(rule: Recurrence) -> _Times:
     starts = [minute * 60 + second for minute in times.minutes for second in times.seconds]
     tails = [start + offset for start in starts if (start - origin) % step == 0 for offset in rule.offsets]
     return _Times([hour * 3600 for hour in times.hours], tails)
-
-
-__all__ = ["end_after"]

@@ -32,13 +32,8 @@ from sexton.schedules.wall import (
     month_length,
 )
 
-MONTHS = {
-    n: i
-    for i, n in enumerate(
-        ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"], 1
-    )
-}
-DAYS = {n: i for i, n in enumerate(["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"])}
+MONTHS = {name[:3].upper(): number for number, name in enumerate(words.MONTH_NAMES, 1)}
+DAYS = {name: number for number, name in enumerate(["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"])}
 
 MACROS = {
     "@yearly": "0 0 1 1 *",
@@ -150,22 +145,12 @@ class Cron(Rule):
     def _macro(cls, tokens: list[Token]) -> Cron:
         name = tokens[0].text.lower()
         if name not in MACROS:
-            known = " ".join(MACROS)
-            raise ScheduleError(
-                "bad_macro",
-                f"unknown name {tokens[0].text!r}",
-                position=tokens[0].position,
-                hint="for once write 2026-12-24T18:00:00Z, or in 10m"
-                if name == "@once"
-                else f"known: {known}",
-            )
+            once = "for once write 2026-12-24T18:00:00Z, or in 10m"
+            hint = once if name == "@once" else f"known: {' '.join(MACROS)}"
+            raise _refuse("bad_macro", f"unknown name {tokens[0].text!r}", tokens[0].position, hint)
         if len(tokens) > 1:
-            raise ScheduleError(
-                "bad_macro",
-                f"nothing may follow {name}",
-                position=tokens[1].position,
-                hint=f"write {name} alone",
-            )
+            what = f"nothing may follow {name}"
+            raise _refuse("bad_macro", what, tokens[1].position, f"write {name} alone")
         return cls.parse(MACROS[name])
 
 
@@ -282,11 +267,8 @@ class _FieldReader:
                 return True
             if match := re.fullmatch(r"([0-9]{1,2}|[A-Z]{3})#([0-9]+)", upper):
                 if match[2] not in ("1", "2", "3", "4", "5"):
-                    raise self._error(
-                        f"#{match[2]}: a month has the 1st to the 5th of a weekday",
-                        position,
-                        "write a number from 1 to 5 after #, such as 5#2",
-                    )
+                    what = f"#{match[2]}: a month has the 1st to the 5th of a weekday"
+                    raise self._error(what, position, "write a number from 1 to 5 after #, such as 5#2")
                 self.special.add(("#", self._number(match[1], position) % 7, int(match[2])))
                 return True
         return False
@@ -324,12 +306,8 @@ class _FieldReader:
     def _in_range(self, number: int, position: int) -> int:
         high = 7 if self.spec is DAY_OF_WEEK else self.spec.high
         if not self.spec.low <= number <= high:
-            raise ScheduleError(
-                "out_of_range",
-                f"{self.spec.name} {number}: {self.spec.low}–{high}",
-                position=position,
-                hint=f"use {self.spec.low} to {high}",
-            )
+            what = f"{self.spec.name} {number}: {self.spec.low}–{high}"
+            raise _refuse("out_of_range", what, position, f"use {self.spec.low} to {high}")
         return number
 
     def _step(self, text: str, position: int) -> int:
@@ -388,7 +366,7 @@ class _FieldReader:
         return f"use numbers from {self.spec.low} to {self.spec.high}, lists, ranges and steps"
 
     def _error(self, what: str, position: int, hint: str) -> ScheduleError:
-        return ScheduleError("bad_cron", f"{self.spec.name}: {what}", position=position, hint=hint)
+        return _refuse("bad_cron", f"{self.spec.name}: {what}", position, hint)
 
 
 def never_comes(rule: Cron) -> str:
@@ -403,22 +381,17 @@ def never_comes(rule: Cron) -> str:
 
 def _wrong_count(tokens: list[Token], text: str) -> ScheduleError:
     if not tokens:
-        return ScheduleError(
-            "empty", "the schedule is empty", position=0, hint="write for example 0 9 * * 1-5"
-        )
+        return _refuse("empty", "the schedule is empty", 0, "write for example 0 9 * * 1-5")
     if len(tokens) == 7:
-        return ScheduleError(
-            "bad_cron",
-            "seven fields: a year field is not supported",
-            position=tokens[6].position,
-            hint="bound the schedule with starts_at and ends_at",
-        )
-    return ScheduleError(
+        what, hint = "a year field is not supported", "bound the schedule with starts_at and ends_at"
+        return _refuse("bad_cron", f"seven fields: {what}", tokens[6].position, hint)
+    return _refuse(
         "bad_cron",
         f"{len(tokens)} field{'s' if len(tokens) > 1 else ''}: cron has five, or six with the seconds first",
-        position=tokens[6].position if len(tokens) > 6 else len(text.rstrip()),
-        hint="write minute hour day-of-month month day-of-week, such as 0 9 * * 1-5",
+        tokens[6].position if len(tokens) > 6 else len(text.rstrip()),
+        "write minute hour day-of-month month day-of-week, such as 0 9 * * 1-5",
     )
 
 
-__all__ = ["Cron", "never_comes"]
+def _refuse(code: str, what: str, position: int, hint: str) -> ScheduleError:
+    return ScheduleError(code, what, position=position, hint=hint)

@@ -1,4 +1,4 @@
-"""Schedules as other programs write them, turned into a text of our own where the meaning is certain.
+"""Schedules as other programs write them, translated into a text of our own where the meaning is certain.
 
 Read: `cron(…)`, `rate(…)` and `at(…)` of AWS, the repeating intervals of ISO 8601 (`R/start/PT15M`), a time
 with the zone behind it, and the calendar expressions of systemd (in `systemd`). Refused, with the line to
@@ -19,6 +19,7 @@ from sexton.schedules import systemd
 from sexton.schedules.cron import DAYS, MONTHS, Cron
 from sexton.schedules.interval import read_seconds
 from sexton.schedules.once import is_once, read_time
+from sexton.schedules.systemd import refuse
 from sexton.schedules.zone import zone_names
 
 # The last field of a line of AWS.
@@ -68,28 +69,28 @@ def translate(text: str) -> Native | None:
         return _repeating(text)
     if setting := SETTING.match(text):
         hint = "write the fields of the line alone, such as 0 9 * * 1-5"
-        raise _refuse(f"{setting[1]}= is a setting of a crontab, and says nothing about when", hint)
+        raise refuse(f"{setting[1]}= is a setting of a crontab, and says nothing about when", hint)
     if span := re.match(
         r"(On(?:Active|Boot|Startup|UnitActive|UnitInactive)Sec)\s*=\s*(.*)", text, re.IGNORECASE
     ):
         line = f"every {span[2]}"
         hint = f"write {line}" if _is_interval(line) else "write for example every 15m"
-        raise _refuse(f"{span[1]}= counts from an event, not by the clock", hint)
+        raise refuse(f"{span[1]}= counts from an event, not by the clock", hint)
     if key := KEY.fullmatch(text):
         value = key[2].strip("\"' ")
-        raise _refuse(f"{key[1]} is a key of a file, not a part of the schedule", f"write {value}")
+        raise refuse(f"{key[1]} is a key of a file, not a part of the schedule", f"write {value}")
     if re.fullmatch(r"@?(?:[0-9]{10}|[0-9]{13})", text):
         at = datetime.fromtimestamp(int(text.lstrip("@")[:10]), UTC)
-        raise _refuse(f"{text} is a number of seconds since 1970", f"write {iso(at, 'seconds')}")
+        raise refuse(f"{text} is a number of seconds since 1970", f"write {iso(at, 'seconds')}")
     if re.fullmatch(r"@[0-9]{1,9}", text):
-        raise _refuse(f"{text} is a number of seconds without a unit", f"write every {int(text[1:])}s")
+        raise refuse(f"{text} is a number of seconds without a unit", f"write every {int(text[1:])}s")
     if re.match(r"@reboot\b", text, re.IGNORECASE):
-        raise _refuse(
+        raise refuse(
             "@reboot is when a machine starts, and no time of a schedule",
             "let the machine start it; every day is @daily, every hour @hourly",
         )
     if call := re.fullmatch(r"crontab\((.*)\)", text, re.DOTALL):
-        raise _refuse("this is a call of Celery", _celery_cron(call[1]))
+        raise refuse("this is a call of Celery", _celery_cron(call[1]))
     if (local := re.fullmatch(r"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+)\s+(\S+)", text)) and local[
         2
     ] in zone_names():
@@ -100,7 +101,7 @@ def translate(text: str) -> Native | None:
 
 
 def refuse_lookalikes(text: str, *, seconds_last: bool) -> None:
-    """Refuse cron lines that would be read as something else than they say."""
+    """Refuse cron lines that Sexton would read in another way than their author."""
     matches = list(re.finditer(r"[^ \t]+", text))
     tokens = [match.group() for match in matches]
     if len(tokens) < 5 and text[:1].isdigit() and _is_interval(f"every {text}"):
@@ -113,50 +114,30 @@ def refuse_lookalikes(text: str, *, seconds_last: bool) -> None:
         and YEARS.fullmatch(tokens[5])
     ):
         line = _aws_cron(" ".join(tokens)).text
-        raise ScheduleError(
-            "bad_cron",
-            "these six fields are in the order of AWS, with the year last",
-            position=matches[5].start(),
-            hint=f"write {line}" if _is_cron(line) else "write five fields, such as 0 9 * * 1-5",
-        )
+        hint = f"write {line}" if _is_cron(line) else "write five fields, such as 0 9 * * 1-5"
+        what = "these six fields are in the order of AWS, with the year last"
+        raise _refuse_cron(what, matches[5].start(), hint)
     if len(tokens) == 6 and not seconds_last and YEAR.fullmatch(tokens[5]) and _is_cron(" ".join(tokens[:5])):
-        raise ScheduleError(
-            "bad_cron",
-            f"a year ({tokens[5]}) is not supported",
-            position=matches[5].start(),
-            hint=f"write {' '.join(tokens[:5])} and bound it with starts_at and ends_at",
-        )
+        hint = f"write {' '.join(tokens[:5])} and bound it with starts_at and ends_at"
+        raise _refuse_cron(f"a year ({tokens[5]}) is not supported", matches[5].start(), hint)
     if len(tokens) == 7 and all(map(FIELD.fullmatch, tokens)):
         line = " ".join([*tokens[:5], weekdays_from_one(tokens[5]) or tokens[5]])
-        raise ScheduleError(
-            "bad_cron",
-            "seven fields, the last one a year as in Quartz: a year is not supported",
-            position=matches[6].start(),
-            hint=f"write {line} and bound it with starts_at and ends_at"
-            if _is_cron(line)
-            else "bound the schedule with starts_at and ends_at",
-        )
+        wanted = f"write {line} and bound it" if _is_cron(line) else "bound the schedule"
+        what = "seven fields, the last one a year as in Quartz: a year is not supported"
+        raise _refuse_cron(what, matches[6].start(), f"{wanted} with starts_at and ends_at")
     if "\n" in text:
-        hint = "make a job of each line"
-        raise ScheduleError("bad_cron", "more than one line", position=text.index("\n"), hint=hint)
+        raise _refuse_cron("more than one line", text.index("\n"), "make a job of each line")
     end = next((place for place, token in enumerate(tokens) if not FIELD.fullmatch(token)), 0)
     if end not in (5, 6) or not _is_cron(" ".join(tokens[:end])):
         return
+    fields, place = " ".join(tokens[:end]), matches[end].start()
     if len(tokens) == end + 1 and (zone := tokens[end].strip("()[]")) in zone_names():
-        raise ScheduleError(
-            "bad_cron",
-            f"the zone {zone} stands behind the fields",
-            position=matches[end].start(),
-            hint=f"write CRON_TZ={zone} {' '.join(tokens[:end])}, or give timezone",
-        )
+        hint = f"write CRON_TZ={zone} {fields}, or give timezone"
+        raise _refuse_cron(f"the zone {zone} stands behind the fields", place, hint)
     word = tokens[end].upper()
     if len(tokens) > 6 or not word.isalpha() or (len(word) > 3 and word[:2] not in {day[:2] for day in DAYS}):
-        raise ScheduleError(
-            "bad_cron",
-            f"{tokens[end]!r} is no field: in a crontab, a user or a command follows the fields",
-            position=matches[end].start(),
-            hint=f"write {' '.join(tokens[:end])} here, and the command as the job's target",
-        )
+        what = f"{tokens[end]!r} is no field: in a crontab, a user or a command follows the fields"
+        raise _refuse_cron(what, place, f"write {fields} here, and the command as the job's target")
 
 
 def reads_with_seconds_last(text: str) -> bool:
@@ -165,8 +146,8 @@ def reads_with_seconds_last(text: str) -> bool:
 
 
 def weekdays_from_one(text: str) -> str | None:
-    """A day of week whose numbers count from 1 = Sunday, as in AWS and Quartz, in the numbers of cron. None
-    if it has a number that there is no day for."""
+    """Translate a day of week whose numbers count from 1 = Sunday, as in AWS and Quartz, into the numbers of
+    cron. None if no day has one of its numbers."""
     if text.upper() == "L":
         return "SAT"
     numbers = re.compile(r"(?<![#/0-9])[0-9]+")
@@ -195,22 +176,22 @@ def _aws_cron(inside: str) -> Native:
     """Minute, hour, day of month, month, day of week, year; days of the week count from 1 = Sunday."""
     fields = inside.split()
     if len(fields) != 6:
-        raise _refuse(
+        raise refuse(
             f"cron() has six fields, the last one the year, not {len(fields)}",
             f"write {inside} without cron()" if _is_cron(inside) else "write for example cron(0 9 * * ? *)",
         )
     *fields, year = fields
     weekday = weekdays_from_one(fields[4])
     if weekday is None:
-        raise _refuse(
+        raise refuse(
             f"day of week {fields[4]}: AWS counts from 1 (Sunday) to 7 (Saturday)",
             "write names, such as cron(0 9 ? * MON *)",
         )
     line = " ".join([*fields[:2], fields[2].replace("?", "*"), fields[3], weekday.replace("?", "*")])
     if fields[2][0] not in "*?" and fields[4][0] not in "*?":
-        raise _refuse("AWS has ? in one of the two day fields", "write for example cron(0 9 ? * MON *)")
+        raise refuse("AWS has ? in one of the two day fields", "write for example cron(0 9 ? * MON *)")
     if year != "*":
-        raise _refuse(
+        raise refuse(
             f"a year ({year}) is not supported", f"write {line} and bound it with starts_at and ends_at"
         )
     return Native(line)
@@ -218,7 +199,7 @@ def _aws_cron(inside: str) -> Native:
 
 def _aws_rate(inside: str) -> Native:
     if not re.fullmatch(r"[0-9]+\s+(?:minute|hour|day)s?", inside, re.IGNORECASE):
-        raise _refuse(f"rate({inside}) is not understood", "write for example rate(5 minutes)")
+        raise refuse(f"rate({inside}) is not understood", "write for example rate(5 minutes)")
     return Native(f"every {inside}")
 
 
@@ -230,7 +211,7 @@ def _repeating(text: str) -> Native:
     elif len(pieces) == 2 and _is_duration(pieces[1]):
         start, duration = read_time(pieces[0]), pieces[1]
     else:
-        raise _refuse(f"{text!r} is not a start and a duration", f"write {_start_and_duration(pieces)}")
+        raise refuse(f"{text!r} is not a start and a duration", f"write {_start_and_duration(pieces)}")
     if by_calendar := re.fullmatch(r"P([0-9]{1,6})([YMWD])", duration, re.IGNORECASE):
         number, unit = int(by_calendar[1]), by_calendar[2].upper()
         if unit in "YM" or start is None or not start.tzinfo:
@@ -238,20 +219,20 @@ def _repeating(text: str) -> Native:
             line = rule if start is None else f"{_dtstart(start)} RRULE:{rule}"
             again = "/".join(["R", *pieces[:-1], f"PT{number * (168 if unit == 'W' else 24)}H"])
             hours = "" if unit in "YM" else f", or {again} for hours"
-            raise _refuse(
+            raise refuse(
                 f"{duration} is counted on a calendar, whose clock may change", f"write {line}{hours}"
             )
     try:
         seconds = read_seconds(duration)
     except ScheduleError as error:
-        raise _refuse(error.message, error.hint or "write for example R/PT15M") from None
+        raise refuse(error.message, error.hint or "write for example R/PT15M") from None
     if re.search("[WD]", duration.upper().partition("T")[0][1:]) and (start is None or not start.tzinfo):
-        raise _refuse(
+        raise refuse(
             f"{duration} has days on a clock that may change",
             f"write R/PT{seconds // 60}M" if seconds % 60 == 0 else f"write R/PT{seconds}S",
         )
     if count.upper() not in ("R", "R-1"):
-        raise _refuse(
+        raise refuse(
             f"{count}: programs count repetitions differently",
             f"write {_counted(start, seconds, int(count[1:]))}"
             if start is not None and start.tzinfo
@@ -261,7 +242,7 @@ def _repeating(text: str) -> Native:
 
 
 def _celery_cron(inside: str) -> str:
-    """What to write for a call; a day has to match both of its day fields, as no line can say."""
+    """What to write for a call. A day must match both day fields of a call; no cron line can say that."""
     fields = ["*"] * 5
     for number, argument in enumerate(re.findall(r"""(?:[^,"']|"[^"]*"|'[^']*')+""", inside)):
         name, _, value = argument.rpartition("=")
@@ -297,5 +278,5 @@ def _is_duration(text: str) -> bool:
     return bool(re.match("P[0-9T]", text, re.IGNORECASE))
 
 
-def _refuse(what: str, hint: str) -> ScheduleError:
-    return ScheduleError("bad_text", what, position=0, hint=hint)
+def _refuse_cron(what: str, position: int, hint: str) -> ScheduleError:
+    return ScheduleError("bad_cron", what, position=position, hint=hint)

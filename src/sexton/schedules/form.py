@@ -25,8 +25,9 @@ ZONE = re.compile(
     r"""\s*(?:CRON_TZ|TZ)\s*=\s*(?:(?P<quote>["'])(?P<quoted>[^"']+)(?P=quote)|(?P<plain>[^\s"']+))\s+""",
     re.IGNORECASE,
 )
-# `5 #2` may be meant as `5#2`, so a number does not begin a comment.
+# `5 #2` may mean `5#2`, so a comment does not begin with a number.
 COMMENT = re.compile(r"(?:^|(?<=\s))#(?![0-9]).*", re.MULTILINE)
+LONGEST_TEXT = 2048
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,8 @@ class Form:
     translated: bool = False
 
     def locate(self, error: ScheduleError) -> None:
-        """Let an error about `body` point into the text; about a translation it says what was read."""
+        """Let an error about `body` point into the text. If the text was translated, the error says into
+        what."""
         if self.translated:
             if error.field == "schedule" and self.body not in error.message:
                 error.message = f"{error.message} (read as {self.body})"
@@ -49,7 +51,25 @@ class Form:
             error.position += self.lead
 
 
+def check_text(text: str) -> None:
+    """Refuse what is no text, is empty or is too long."""
+    example = "write for example 0 9 * * 1-5"
+    if not isinstance(text, str):
+        raise ScheduleError("bad_text", f"a schedule is text, not {type(text).__name__}", hint=example)
+    if not text.strip():
+        raise ScheduleError("empty", "the schedule is empty", position=0, hint=example)
+    if len(encoded := text.encode("utf-8", "replace")) > LONGEST_TEXT:
+        long_event = re.match(r"\s*BEGIN:", text, re.IGNORECASE)
+        raise ScheduleError(
+            "too_long",
+            f"the schedule is longer than {LONGEST_TEXT} bytes",
+            position=len(encoded[:LONGEST_TEXT].decode("utf-8", "ignore")),
+            hint="paste only the lines DTSTART, RRULE, RDATE and EXDATE" if long_event else "split it",
+        )
+
+
 def read_form(text: str) -> Form:
+    check_text(text)
     plain = text.translate(PLAIN)
     if not is_recurrence(plain[_lead(plain) :]):
         plain = COMMENT.sub(lambda comment: " " * len(comment[0]), plain)

@@ -16,7 +16,7 @@ from icalendar import Event as Entry
 from icalendar import IncompleteComponent
 
 from sexton.errors import ScheduleError
-from sexton.schedules.calendar import Event
+from sexton.schedules.calendar import Event, refuse
 from sexton.schedules.lines import RecurrenceText, Stamp, read_line, read_recurrence, read_stamps
 from sexton.schedules.parse import recurrence
 from sexton.schedules.wall import DAY
@@ -42,7 +42,7 @@ def read_events(name: str, text: str) -> tuple[list[date], list[tuple[date, date
             else:
                 _read_single(name, entry, dates, ranges)
     except (ValueError, IncompleteComponent) as error:
-        raise _refuse(name, f"not an iCalendar file: {error}", "export it again as .ics") from error
+        raise refuse(name, f"not an iCalendar file: {error}", "export it again as .ics") from error
     return dates, ranges, events
 
 
@@ -55,7 +55,7 @@ def _replaced(name: str, entries: list[Entry]) -> dict[str, list[Stamp]]:
         line = read_line(_lines(entry, ("RECURRENCE-ID",))[0])
         if any(parameter.upper().startswith("RANGE=") for parameter in line.parameters):
             what = f"event {_title(entry)} changes all later occurrences (RANGE)"
-            raise _refuse(name, what, "end the first event with UNTIL and make a second one")
+            raise refuse(name, what, "end the first event with UNTIL and make a second one")
         try:
             found[str(entry.get("UID", ""))] += read_stamps(line)
         except ScheduleError as error:
@@ -115,12 +115,8 @@ def _lines(entry: Entry, names: tuple[str, ...]) -> list[str]:
 
 
 def _refuse_event(name: str, entry: Entry, error: ScheduleError) -> ScheduleError:
-    return _refuse(name, f"event {_title(entry)}: {error.message}", "correct or remove it")
+    return refuse(name, f"event {_title(entry)}: {error.message}", "correct or remove it")
 
 
 def _title(entry: Entry) -> str:
     return str(entry.get("SUMMARY") or entry.get("UID", ""))
-
-
-def _refuse(name: str, what: str, hint: str) -> ScheduleError:
-    return ScheduleError("bad_calendar", f"calendar {name!r}: {what}", field="exclude", hint=hint)

@@ -1,4 +1,4 @@
-"""Intervals: elapsed time from an anchor, whatever clocks do: `every 15m`, `@every 1h30m`, `PT15M`."""
+"""Intervals: elapsed time from an anchor, whatever the clocks do: `every 15m`, `@every 1h30m`, `PT15M`."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ UNITS = {
 }  # fmt: skip
 
 LONGEST = 100 * 366 * 86_400
+TIME_OF_DAY = "for a time of day write a cron line, such as 0 9 * * *"
 
 ISO_DURATION = re.compile(
     r"P(?:([0-9]+)Y)?(?:([0-9]+)M)?(?:([0-9]+)W)?(?:([0-9]+)D)?(?:T(?:([0-9]+)H)?(?:([0-9]+)M)?(?:([0-9.,]+)S)?)?",
@@ -62,9 +63,7 @@ def read_seconds(text: str) -> int:
     elif text[:1] in ("P", "p"):
         seconds = _read_iso(text)
     else:
-        raise ScheduleError(
-            "bad_interval", f"{text!r} is not an interval", position=0, hint="write every 15m or PT15M"
-        )
+        raise _refuse(f"{text!r} is not an interval", 0, "write every 15m or PT15M")
     return _bounded(seconds, "every")
 
 
@@ -75,13 +74,9 @@ def read_delay(text: str) -> int:
 
 def _bounded(seconds: int, word: str) -> int:
     if seconds < 1:
-        raise ScheduleError(
-            "bad_interval", "an interval is at least one second", position=0, hint=f"write {word} 1s or more"
-        )
+        raise _refuse("an interval is at least one second", 0, f"write {word} 1s or more")
     if seconds > LONGEST:
-        raise ScheduleError(
-            "bad_interval", "an interval is at most 100 years", position=0, hint="use a shorter one"
-        )
+        raise _refuse("an interval is at most 100 years", 0, "use a shorter one")
     return seconds
 
 
@@ -96,44 +91,31 @@ def _read_units(text: str, position: int, word: str) -> int:
         end = position + match.end()
         number, unit = match[1], match[2].lower()
         if not number.isdigit():
-            raise ScheduleError(
-                "bad_interval",
-                f"{number} is not a whole number",
-                position=position + match.start(1),
-                hint=f"use smaller units, such as {word} 1h30m",
-            )
+            hint = f"use smaller units, such as {word} 1h30m"
+            raise _refuse(f"{number} is not a whole number", position + match.start(1), hint)
+        place = position + match.start(2) - added
         if match[2] == "M" and not text.isupper():
-            raise ScheduleError(
-                "bad_interval",
-                "M may be minutes or months",
-                position=position + match.start(2) - added,
-                hint=f"write {word} {number}m for minutes, FREQ=MONTHLY for months",
-            )
+            hint = f"write {word} {number}m for minutes, FREQ=MONTHLY for months"
+            raise _refuse("M may be minutes or months", place, hint)
         if unit not in UNITS:
-            raise ScheduleError(
-                "bad_interval",
-                f"unknown unit {match[2]!r}" if unit else f"{number} has no unit",
-                position=position + match.start(2) - added,
-                hint=(word == "every" and _other_way(unit, text[position + match.start(1) :]))
-                or f"use s, m, h, d or w, such as {word} 15m",
-            )
+            other = word == "every" and _other_way(unit, text[position + match.start(1) :])
+            what = f"unknown unit {match[2]!r}" if unit else f"{number} has no unit"
+            raise _refuse(what, place, other or f"use s, m, h, d or w, such as {word} 15m")
         seconds += int(number[:15]) * UNITS[unit]
     if end == position or text[end:].strip():
-        raise ScheduleError(
-            "bad_interval",
+        at = re.match(r"\s*at\b", text[end:], re.IGNORECASE)
+        raise _refuse(
             f"{text[end:].strip()!r} is not understood",
-            position=end - added,
-            hint="for a time of day write a cron line, such as 0 9 * * *"
-            if re.match(r"\s*at\b", text[end:], re.IGNORECASE)
-            else f"write for example {word} 1h30m",
+            end - added,
+            TIME_OF_DAY if at else f"write for example {word} 1h30m",
         )
     return seconds
 
 
 def _other_way(unit: str, rest: str) -> str | None:
-    """How to write what is no length of time."""
+    """What to write for something that is no length of time."""
     if re.match("[0-9]{1,2}:[0-9]{2}", rest):
-        return "for a time of day write a cron line, such as 0 9 * * *"
+        return TIME_OF_DAY
     if unit == "other":
         last = rest.split()[-1].lower()
         return f"write every 2{last[0] if last in UNITS else 'd'}"
@@ -151,26 +133,16 @@ def _other_way(unit: str, rest: str) -> str | None:
 def _read_iso(text: str) -> int:
     match = ISO_DURATION.fullmatch(text)
     if not match or not any(match.groups()):
-        raise ScheduleError(
-            "bad_interval",
-            f"{text!r} is not an ISO-8601 duration",
-            position=0,
-            hint="write for example PT15M",
-        )
+        raise _refuse(f"{text!r} is not an ISO-8601 duration", 0, "write for example PT15M")
     years, months, weeks, days, hours, minutes, seconds = match.groups()
     if years or months:
-        raise ScheduleError(
-            "bad_interval",
-            "months and years have no fixed length",
-            position=match.start(1 if years else 2),
-            hint="write a rule, such as FREQ=MONTHLY",
-        )
+        place = match.start(1 if years else 2)
+        raise _refuse("months and years have no fixed length", place, "write a rule, such as FREQ=MONTHLY")
     if seconds and not seconds.isdigit():
-        raise ScheduleError(
-            "bad_interval",
-            f"{seconds} is not a whole number",
-            position=match.start(7),
-            hint="use whole seconds",
-        )
+        raise _refuse(f"{seconds} is not a whole number", match.start(7), "use whole seconds")
     numbers = [int((group or "0")[:15]) for group in (weeks, days, hours, minutes, seconds)]
     return sum(number * size for number, size in zip(numbers, (604_800, 86_400, 3600, 60, 1), strict=True))
+
+
+def _refuse(what: str, position: int, hint: str) -> ScheduleError:
+    return ScheduleError("bad_interval", what, position=position, hint=hint)

@@ -1,7 +1,8 @@
 """The lines of a recurrence: DTSTART, RRULE, RDATE and EXDATE of RFC 5545, or a bare rule.
 
-The lines may be parted by newlines or by spaces, folded, or pasted inside the one VEVENT of a VCALENDAR. What
-does not say when something happens (DTEND, SUMMARY, X- parameters) is passed over there. EXRULE is refused.
+Newlines or spaces separate the lines. They may be folded, or stand inside the one VEVENT of a VCALENDAR. The
+reader ignores what does not say when something happens there (DTEND, SUMMARY, X- parameters). It refuses
+EXRULE.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from sexton.errors import ScheduleError
-from sexton.schedules.rfc5545 import Parts, read_parts, read_stamp
+from sexton.schedules.rfc5545 import Parts, read_parts, read_stamp, refuse
 from sexton.schedules.zone_alias import iana_name
 
 NAMES = "DTSTART|RRULE|RDATE|EXDATE|EXRULE|DTEND|DURATION|RECURRENCE-ID|BEGIN|END|X-[A-Z0-9-]+"
@@ -85,39 +86,36 @@ def _read(lines: list[Line]) -> RecurrenceText:
         match line.name:
             case "RRULE":
                 if parts is not None:
-                    raise _refuse(
+                    raise refuse(
                         "a second RRULE", line.position, "make two jobs, or put the extra times into RDATE"
                     )
                 parts = read_parts(line.value, line.value_position)
             case "DTSTART":
                 if dtstart is not None:
-                    raise _refuse("a second DTSTART", line.position, "give one DTSTART")
+                    raise refuse("a second DTSTART", line.position, "give one DTSTART")
                 dtstart = read_stamps(line)[0]
             case "RDATE":
                 rdates += read_stamps(line)
             case "EXDATE":
                 exdates += read_stamps(line)
             case "EXRULE":
-                raise _refuse(
+                raise refuse(
                     "EXRULE was removed from the standard (RFC 5545) and is not supported",
                     line.position,
                     "list the times in EXDATE, or exclude a calendar",
                 )
             case "RECURRENCE-ID":
-                raise _refuse(
+                raise refuse(
                     "RECURRENCE-ID: this event is one changed occurrence of another event",
                     line.position,
                     "paste the event that has the RRULE",
                 )
-            case "DTEND" | "DURATION":
-                pass
-            case _ if line.name.startswith("X-"):
+            case name if name in ("DTEND", "DURATION") or name.startswith("X-"):
                 pass
             case _:
-                hint = (
-                    "use DTSTART, RRULE, RDATE and EXDATE, or paste the event from BEGIN:VEVENT to END:VEVENT"
-                )
-                raise _refuse(f"unknown line {line.name!r}", line.position, hint)
+                known = "use DTSTART, RRULE, RDATE and EXDATE"
+                hint = f"{known}, or paste the event from BEGIN:VEVENT to END:VEVENT"
+                raise refuse(f"unknown line {line.name!r}", line.position, hint)
     if parts is None and not rdates:
         raise _nothing_recurs(dtstart)
     return RecurrenceText(parts, dtstart, tuple(rdates), tuple(exdates))
@@ -136,7 +134,7 @@ def read_stamps(line: Line) -> list[Stamp]:
     for item in line.value.upper().split(","):
         at, utc, whole_day = read_stamp(item.strip(), position, line.name)
         if utc and tzid:
-            raise _refuse(f"{line.name} has both TZID and Z", position, "use one of them")
+            raise refuse(f"{line.name} has both TZID and Z", position, "use one of them")
         stamps.append(Stamp(at, utc, tzid, whole_day))
         position += len(item) + 1
     return stamps
@@ -170,7 +168,7 @@ def _unfold(text: str) -> tuple[str, range | list[int]]:
 
 
 def _only_event(lines: list[Line]) -> list[Line]:
-    """The lines of the one event that say when it happens; other components and what is inside them go."""
+    """The lines that say when the one event happens; other components are left out."""
     found: list[Line] = []
     inside: list[str] = []
     events = 0
@@ -181,27 +179,27 @@ def _only_event(lines: list[Line]) -> list[Line]:
             events += kind == "VEVENT"
             if events > 1:
                 hint = "paste one event, or make a job of each"
-                raise _refuse("more than one event", line.position, hint)
+                raise refuse("more than one event", line.position, hint)
         elif line.name == "END":
             if not inside or inside.pop() != kind:
-                raise _refuse(f"END:{kind} ends nothing", line.position, "paste the event as a whole")
+                raise refuse(f"END:{kind} ends nothing", line.position, "paste the event as a whole")
         elif inside and inside[-1] == "VEVENT":
             if line.name == "STATUS" and kind == "CANCELLED":
-                raise _refuse("the event is cancelled", line.position, "remove STATUS, or the event")
+                raise refuse("the event is cancelled", line.position, "remove STATUS, or the event")
             if re.fullmatch(NAMES, line.name):
                 found.append(line)
     if not events:
         hint = "paste a VEVENT, or its lines DTSTART and RRULE"
-        raise _refuse("no event (VEVENT) in this text", 0, hint)
+        raise refuse("no event (VEVENT) in this text", 0, hint)
     return found
 
 
 def _nothing_recurs(dtstart: Stamp | None) -> ScheduleError:
     if dtstart is None or dtstart.whole_day:
-        return _refuse("neither RRULE nor RDATE: nothing recurs", 0, "add a line such as RRULE:FREQ=DAILY")
+        return refuse("neither RRULE nor RDATE: nothing recurs", 0, "add a line such as RRULE:FREQ=DAILY")
     once = f"{dtstart.at.isoformat()}{'Z' if dtstart.utc else ''}"
     zone = f" with timezone {dtstart.tzid}" if dtstart.tzid else ""
-    return _refuse("neither RRULE nor RDATE: nothing recurs", 0, f"for one time write {once}{zone}")
+    return refuse("neither RRULE nor RDATE: nothing recurs", 0, f"for one time write {once}{zone}")
 
 
 def _tzid(line: Line) -> str | None:
@@ -215,7 +213,7 @@ def _tzid(line: Line) -> str | None:
             continue
         else:
             periods = name == "VALUE" and value.upper() == "PERIOD"
-            raise _refuse(
+            raise refuse(
                 f"{parameter!r} is not supported here",
                 line.position,
                 f"write the start of each period alone, such as {line.name}:20261231T235959Z"
@@ -223,7 +221,3 @@ def _tzid(line: Line) -> str | None:
                 else "use TZID, VALUE=DATE or VALUE=DATE-TIME",
             )
     return tzid
-
-
-def _refuse(what: str, position: int, hint: str) -> ScheduleError:
-    return ScheduleError("bad_recurrence", what, position=position, hint=hint)

@@ -33,7 +33,7 @@ class Listed(Rule):
 
 
 class Delay(Listed):
-    """One instant, so many seconds after an anchor that is not known yet."""
+    """One instant, this many seconds after an anchor that is not known yet."""
 
     def __init__(self, seconds: int) -> None:
         super().__init__((seconds,))
@@ -57,13 +57,8 @@ def read_time(text: str, field: str = "schedule") -> datetime:
     """An ISO-8601 date and time; naive if it has no offset."""
     position = None if field != "schedule" else 0
     if re.fullmatch(r"[0-9]{4}-?[0-9]{2}-?[0-9]{2}", text):
-        raise ScheduleError(
-            "bad_time",
-            f"{text} is a date without a time",
-            position=position,
-            field=field,
-            hint=f"write {text}T09:00",
-        )
+        what = f"{text} is a date without a time"
+        raise ScheduleError("bad_time", what, position=position, field=field, hint=f"write {text}T09:00")
     try:
         if not re.match(r"[0-9]{4}-?[0-9]{2}-?[0-9]{2}[T ]", text, re.IGNORECASE) or not text.isascii():
             raise ValueError("not a date and a time")
@@ -73,13 +68,8 @@ def read_time(text: str, field: str = "schedule") -> datetime:
         hint = "write for example 2026-12-24T18:00:00Z, or 2026-12-24T18:00 with a timezone"
         if named := re.fullmatch(r"(.+(?:Z|[+-][0-9:]+))\[[\w/+-]+\]", text):
             hint = f"write {named[1]}"
-        raise ScheduleError(
-            "bad_time",
-            f"{text!r} is not an ISO-8601 time{why}",
-            position=position,
-            field=field,
-            hint=hint,
-        ) from None
+        what = f"{text!r} is not an ISO-8601 time{why}"
+        raise ScheduleError("bad_time", what, position=position, field=field, hint=hint) from None
 
 
 def refuse_unclear(naive: datetime, zone: Zone) -> None:

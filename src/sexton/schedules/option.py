@@ -61,7 +61,7 @@ def wall_of(anchor: datetime, in_zone: Zone) -> int:
 
 
 def check_start(anchor: datetime | None, wall: int, in_zone: Zone) -> None:
-    """Refuse an anchor beside a text that starts elsewhere: one of the two would not be used."""
+    """Refuse an anchor if the text names another start: Sexton would use only one of the two."""
     if anchor is None or wall_of(anchor, in_zone) == wall:
         return
     if anchor.tzinfo is None or (anchor - EPOCH) // timedelta(seconds=1) != in_zone.first_instant(wall):

@@ -16,7 +16,7 @@ from sexton.schedules.calendar import Calendar, Roll, Rolled
 from sexton.schedules.count import end_after
 from sexton.schedules.cron import Cron, never_comes
 from sexton.schedules.foreign import reads_with_seconds_last, refuse_lookalikes
-from sexton.schedules.form import Form, read_form
+from sexton.schedules.form import Form, check_text, read_form
 from sexton.schedules.interval import Interval, is_interval, read_delay, read_seconds
 from sexton.schedules.lines import RecurrenceText, Stamp, is_recurrence, read_recurrence
 from sexton.schedules.once import Delay, Listed, is_delay, is_once, read_time, refuse_unclear
@@ -26,8 +26,6 @@ from sexton.schedules.schedule import Dates, Options, Schedule
 from sexton.schedules.wall import DAY, FIRST_WALL, LAST_WALL, Budget, Rule, to_wall
 from sexton.schedules.zone import EPOCH, Fold, Gap, Mapping, Zone, zone
 from sexton.schedules.zone_alias import iana_name
-
-LONGEST_TEXT = 2048
 
 
 class Kind(StrEnum):
@@ -62,71 +60,23 @@ def parse(
         >>> parse("every 15m").kind
         'interval'
     """
-    _check_text(text)
-    for field, value in (
-        ("timezone", timezone),
-        ("kind", kind),
-        ("gap", gap),
-        ("fold", fold),
-        ("key", key),
-        ("seconds", seconds),
-    ):
-        if value is not None and not isinstance(value, str):
+    check_text(text)
+    calendars = option.calendars(exclude)
+    asked = Asked(timezone, kind, anchor, gap, fold, starts_at, ends_at, calendars, key, seconds)
+    for field in ("timezone", "kind", "gap", "fold", "key", "seconds"):
+        if not isinstance(value := getattr(asked, field), str | None):
             raise ScheduleError(
                 "bad_option", f"{field} is text, not {value!r}", field=field, hint="write it as text"
             )
-    for field, moment in (("anchor", anchor), ("starts_at", starts_at), ("ends_at", ends_at)):
-        if not isinstance(moment, datetime | str | None):
+    for field in ("anchor", "starts_at", "ends_at"):
+        if not isinstance(moment := getattr(asked, field), datetime | str | None):
             hint = "pass a datetime or ISO-8601 text"
             raise ScheduleError("bad_time", f"{moment!r} is not a time", field=field, hint=hint)
-    calendars = option.calendars(exclude)
-    return _parse(text, timezone, kind, anchor, gap, fold, starts_at, ends_at, calendars, key, seconds)
-
-
-@lru_cache(maxsize=16_384)
-def _parse(
-    text: str,
-    timezone: str | None,
-    kind: str | None,
-    anchor: Time,
-    gap: str | None,
-    fold: str | None,
-    starts_at: Time,
-    ends_at: Time,
-    calendars: tuple[Calendar, ...],
-    key: str | None,
-    seconds: str | None,
-) -> Schedule:
-    form = read_form(text)
-    if None not in (timezone, form.timezone) and timezone != form.timezone:
-        raise ScheduleError(
-            "timezone_conflict",
-            f"the text says {form.timezone}, but timezone is {timezone}",
-            position=text.find(form.timezone or ""),
-            field="timezone",
-            hint="give the zone once",
-        )
-    asked = Asked(
-        form.timezone if timezone is None else timezone,
-        kind,
-        anchor,
-        gap,
-        fold,
-        starts_at,
-        ends_at,
-        calendars,
-        key,
-        seconds,
-    )
-    try:
-        return _read(text, form, asked)
-    except ScheduleError as error:
-        form.locate(error)
-        raise
+    return _parse(text, asked)
 
 
 class Asked(NamedTuple):
-    """The options of `parse` as they were given; the zone may come from the text."""
+    """The options of `parse` as the caller gave them; the zone may come from the text."""
 
     timezone: str | None
     kind: str | None
@@ -138,6 +88,26 @@ class Asked(NamedTuple):
     calendars: tuple[Calendar, ...]
     key: str | None
     seconds: str | None
+
+
+@lru_cache(maxsize=16_384)
+def _parse(text: str, asked: Asked) -> Schedule:
+    form = read_form(text)
+    if asked.timezone is None:
+        asked = asked._replace(timezone=form.timezone)
+    elif form.timezone not in (None, asked.timezone):
+        raise ScheduleError(
+            "timezone_conflict",
+            f"the text says {form.timezone}, but timezone is {asked.timezone}",
+            position=text.find(form.timezone or ""),
+            field="timezone",
+            hint="give the zone once",
+        )
+    try:
+        return _read(text, form, asked)
+    except ScheduleError as error:
+        form.locate(error)
+        raise
 
 
 def _read(text: str, form: Form, asked: Asked) -> Schedule:
@@ -197,15 +167,13 @@ def _read(text: str, form: Form, asked: Asked) -> Schedule:
 
 
 def kind_of(text: str) -> Kind:
-    """What a text looks like."""
-    _check_text(text)
+    """The kind of schedule that a text looks like."""
     return _kind_of(read_form(text).body)
 
 
 @lru_cache(maxsize=1024)
 def names_start(text: str) -> bool:
-    """Whether a text brings its own start, so that an anchor has nothing to add."""
-    _check_text(text)
+    """Whether a text names its own start, so that it needs no anchor."""
     form = read_form(text)
     lines = read_recurrence(form.body) if _kind_of(form.body) is Kind.RECURRENCE else None
     return form.start is not None or (lines is not None and lines.dtstart is not None)
@@ -213,8 +181,7 @@ def names_start(text: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def takes_anchor(text: str) -> bool:
-    """Whether a schedule begins at an anchor that stands beside its text."""
-    _check_text(text)
+    """Whether a schedule begins at an anchor that its text does not name."""
     form = read_form(text)
     which = _kind_of(form.body)
     if which is Kind.RECURRENCE:
@@ -224,8 +191,7 @@ def takes_anchor(text: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def delay_in(text: str) -> timedelta | None:
-    """How long after it was written a text such as `in 10m` means; None for any other."""
-    _check_text(text)
+    """The delay of a text such as `in 10m`; None for any other text."""
     form = read_form(text)
     if not is_delay(form.body):
         return None
@@ -238,7 +204,6 @@ def delay_in(text: str) -> timedelta | None:
 
 def zone_in(text: str) -> str | None:
     """The zone that a text names."""
-    _check_text(text)
     form = read_form(text)
     if _kind_of(form.body) is Kind.RECURRENCE:
         return _zone_of(read_recurrence(form.body), form.timezone)
@@ -246,7 +211,7 @@ def zone_in(text: str) -> str | None:
 
 
 def recurrence(text: str, lines: RecurrenceText) -> Schedule:
-    """A schedule of lines that were read already, however long they are. Floating times are in UTC."""
+    """A schedule from lines that the caller has read, however long they are. Floating times are in UTC."""
     in_zone = zone(_zone_of(lines, None) or "UTC")
     return _recurrence(text, lines, Options(timezone=in_zone.name), in_zone)
 
@@ -310,10 +275,8 @@ def _recurrence(text: str, lines: RecurrenceText, options: Options, in_zone: Zon
                 gaps = in_zone.gaps(rule.first) if mappings[0].gap is Gap.SKIP else ()
                 end_after(rule, lines.parts.count, gaps, budget)
         advice = warning.of_recurrence(rule, complete=lines.dtstart is not None)
-    listed, struck = (
-        _dates(lines.rdates, in_zone, midnight=True),
-        _dates(lines.exdates, in_zone, midnight=False),
-    )
+    listed = _dates(lines.rdates, in_zone, midnight=True)
+    struck = _dates(lines.exdates, in_zone, midnight=False)
     if struck.walls:
         shown = frozenset(at for wall in struck.walls for at in in_zone.instants_of(wall))
         struck = replace(struck, wall_instants=shown)
@@ -321,16 +284,8 @@ def _recurrence(text: str, lines: RecurrenceText, options: Options, in_zone: Zon
         mappings.append(_mapping(Listed(listed.walls), options, in_zone))
     if listed.instants:
         mappings.append(Mapping(Listed(listed.instants), zone("UTC"), Gap.AFTER, Fold.FIRST))
-    return Schedule(
-        Kind.RECURRENCE.value,
-        text,
-        options,
-        tuple(mappings),
-        until,
-        struck,
-        needs_anchor,
-        warnings=tuple(advice),
-    )
+    kind, walks, said = Kind.RECURRENCE.value, tuple(mappings), tuple(advice)
+    return Schedule(kind, text, options, walks, until, struck, needs_anchor, warnings=said)
 
 
 def _interval(text: str, body: str, options: Options) -> Schedule:
@@ -372,7 +327,7 @@ def _once(text: str, body: str, options: Options, in_zone: Zone, zone_given: boo
 
 
 def _delay(text: str, body: str, options: Options) -> Schedule:
-    """So long after the anchor, never earlier: to the next full second."""
+    """A time this long after the anchor, rounded up to a full second."""
     length, anchor = read_delay(body), options.anchor
     rule: Rule = Delay(length)
     if anchor is not None:
@@ -391,7 +346,7 @@ def _mapping(rule: Rule, options: Options, in_zone: Zone) -> Mapping:
 
 
 def _in_calendar(wall: int, field: str) -> int:
-    """Times at the very ends of what can be computed with are refused."""
+    """Refuse times in the first and the last year of the calendar: no offset may lead out of it."""
     if not FIRST_WALL <= wall < LAST_WALL:
         hint = "use a time from the year 2 to the year 9998"
         raise ScheduleError("out_of_range", "a time at the end of the calendar", field=field, hint=hint)
@@ -444,29 +399,8 @@ def _wall_of(stamp: Stamp, in_zone: Zone) -> int:
     return wall + in_zone.period(wall).offset if stamp.utc else wall
 
 
-def _check_text(text: str) -> None:
-    if not isinstance(text, str):
-        raise ScheduleError(
-            "bad_text", f"a schedule is text, not {type(text).__name__}", hint="write for example 0 9 * * 1-5"
-        )
-    if not text.strip():
-        raise ScheduleError(
-            "empty", "the schedule is empty", position=0, hint="write for example 0 9 * * 1-5"
-        )
-    if len(encoded := text.encode("utf-8", "replace")) > LONGEST_TEXT:
-        position = len(encoded[:LONGEST_TEXT].decode("utf-8", "ignore"))
-        raise ScheduleError(
-            "too_long",
-            f"the schedule is longer than {LONGEST_TEXT} bytes",
-            position=position,
-            hint="paste only the lines DTSTART, RRULE, RDATE and EXDATE"
-            if re.match(r"\s*BEGIN:", text, re.IGNORECASE)
-            else "split it",
-        )
-
-
 def _named_zone(name: str | None, text: str, lead: int) -> Zone:
-    """The zone; one that the text itself names is pointed at if it is unknown."""
+    """The zone. The refusal of an unknown zone points at its name, if the text itself has it."""
     try:
         return zone("UTC" if name is None else name)
     except ScheduleError as error:
@@ -475,6 +409,3 @@ def _named_zone(name: str | None, text: str, lead: int) -> Zone:
         if name and (other := iana_name(name)) != name:
             error.hint = f"did you mean {other}?"
         raise
-
-
-__all__ = ["Kind", "delay_in", "kind_of", "names_start", "parse", "recurrence", "takes_anchor", "zone_in"]

@@ -101,8 +101,8 @@ class Recurrence(Rule):
         return words.recurrence(self.parts, self.anchor)
 
     def check(self, budget: Budget, *, complete: bool) -> None:
-        """Refuse a rule that never fires, or so rarely that its first two times are not found. A complete
-        text with DTSTART may be over or empty."""
+        """Refuse a rule that never fires, or so rarely that the budget does not reach its first two times. A
+        complete text, with DTSTART, may have no times left."""
         first = self.next(self.first - 1, budget)
         if first is not None:
             self.next(first, budget)

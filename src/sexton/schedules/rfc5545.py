@@ -63,7 +63,7 @@ class Parts:
         )
 
     def with_days_of(self, anchor: date) -> Parts:
-        """The rule with the days it leaves open filled in from the anchor."""
+        """The rule with its missing days filled in from the anchor."""
         month, monthday, weekday = self.month, self.monthday, self.weekday
         if self.freq is Frequency.YEARLY:
             if self.weekno:
@@ -101,19 +101,19 @@ def read_parts(text: str, position: int = 0) -> Parts:
         value = value.strip().upper()
         at = position + piece.find("=") + 1
         if not piece.strip():
-            raise _refuse("an empty part", position, "remove the extra ;")
+            raise refuse("an empty part", position, "remove the extra ;")
         if not equals or not value:
-            raise _refuse(
+            raise refuse(
                 f"{name or piece!r} has no value", position, "write a name, = and a value, such as INTERVAL=2"
             )
         if name in seen:
-            raise _refuse(f"{name} is given twice", position, "give every part once")
+            raise refuse(f"{name} is given twice", position, "give every part once")
         seen[name] = position
         match name:
             case "FREQ":
                 if value not in Frequency.__members__:
                     known = ", ".join(Frequency.__members__)
-                    raise _refuse(f"unknown FREQ {value!r}", at, f"use one of {known}")
+                    raise refuse(f"unknown FREQ {value!r}", at, f"use one of {known}")
                 found["freq"] = Frequency[value]
             case "INTERVAL" | "COUNT":
                 found[name.lower()] = _positive(name, value, at)
@@ -121,18 +121,18 @@ def read_parts(text: str, position: int = 0) -> Parts:
                 found["until"] = _read_until(value, at)
             case "WKST":
                 if value not in WEEKDAYS:
-                    raise _refuse(f"unknown weekday {value!r}", at, f"use one of {', '.join(WEEKDAYS)}")
+                    raise refuse(f"unknown weekday {value!r}", at, f"use one of {', '.join(WEEKDAYS)}")
                 found["week_start"] = WEEKDAYS.index(value)
             case "BYDAY":
                 found["weekday"] = _read_weekdays(value, at)
             case "DTSTART" | "RDATE" | "EXDATE" | "TZID":
                 hint = "write lines, such as DTSTART:20261231T235959Z RRULE:FREQ=DAILY"
-                raise _refuse(f"{name} is no part of a rule", position, hint)
+                raise refuse(f"{name} is no part of a rule", position, hint)
             case "RSCALE" | "SKIP":
-                raise _refuse(f"{name} (RFC 7529) is not supported", position, "leave it out")
+                raise refuse(f"{name} (RFC 7529) is not supported", position, "leave it out")
             case _:
                 if name not in _NUMBER_PARTS:
-                    raise _refuse(
+                    raise refuse(
                         f"unknown part {name!r}", position, "RFC 5545 3.3.10 lists the parts of a rule"
                     )
                 field, low, high, negative = _NUMBER_PARTS[name]
@@ -142,7 +142,7 @@ def read_parts(text: str, position: int = 0) -> Parts:
                 found[field] = numbers
         position += len(piece) + 1
     if "freq" not in found:
-        raise _refuse("FREQ is missing", seen.get("INTERVAL", 0), "write for example FREQ=DAILY")
+        raise refuse("FREQ is missing", seen.get("INTERVAL", 0), "write for example FREQ=DAILY")
     parts = Parts(**found)  # type: ignore[arg-type]
     _check(parts, seen)
     return parts
@@ -154,53 +154,28 @@ def _check(parts: Parts, seen: dict[str, int]) -> None:
 
     def forbid(condition: bool, name: str, why: str) -> None:
         if condition:
-            raise _refuse(why, seen[name], "RFC 5545 3.3.10 says which parts go together")
+            raise refuse(why, seen[name], "RFC 5545 3.3.10 says which parts go together")
 
-    forbid(
-        parts.count is not None and parts.until is not None,
-        "COUNT",
-        "COUNT and UNTIL exclude each other: use one of them",
-    )
-    forbid(
-        bool(parts.weekno) and freq is not Frequency.YEARLY,
-        "BYWEEKNO",
-        f"BYWEEKNO needs FREQ=YEARLY, not {freq.name}",
-    )
-    forbid(
-        bool(parts.yearday) and freq in (Frequency.DAILY, Frequency.WEEKLY, Frequency.MONTHLY),
-        "BYYEARDAY",
-        f"BYYEARDAY does not go with FREQ={freq.name}",
-    )
-    forbid(
-        bool(parts.monthday) and freq is Frequency.WEEKLY,
-        "BYMONTHDAY",
-        "BYMONTHDAY does not go with FREQ=WEEKLY",
-    )
+    both_ends = parts.count is not None and parts.until is not None
+    forbid(both_ends, "COUNT", "COUNT and UNTIL exclude each other: use one of them")
+    weeks = bool(parts.weekno) and freq is not Frequency.YEARLY
+    forbid(weeks, "BYWEEKNO", f"BYWEEKNO needs FREQ=YEARLY, not {freq.name}")
+    shorter = freq in (Frequency.DAILY, Frequency.WEEKLY, Frequency.MONTHLY)
+    forbid(bool(parts.yearday) and shorter, "BYYEARDAY", f"BYYEARDAY does not go with FREQ={freq.name}")
+    in_week = bool(parts.monthday) and freq is Frequency.WEEKLY
+    forbid(in_week, "BYMONTHDAY", "BYMONTHDAY does not go with FREQ=WEEKLY")
     numbered = any(nth for nth, _ in parts.weekday)
-    forbid(
-        numbered and freq not in (Frequency.MONTHLY, Frequency.YEARLY),
-        "BYDAY",
-        f"a numbered BYDAY needs FREQ=MONTHLY or YEARLY, not {freq.name}",
-    )
+    elsewhere = numbered and freq not in (Frequency.MONTHLY, Frequency.YEARLY)
+    forbid(elsewhere, "BYDAY", f"a numbered BYDAY needs FREQ=MONTHLY or YEARLY, not {freq.name}")
     forbid(numbered and bool(parts.weekno), "BYDAY", "a numbered BYDAY does not go with BYWEEKNO")
-    limits = (
-        parts.second,
-        parts.minute,
-        parts.hour,
-        parts.weekday,
-        parts.monthday,
-        parts.yearday,
-        parts.weekno,
-        parts.month,
-    )
-    forbid(
-        bool(parts.setpos) and not any(limits), "BYSETPOS", "BYSETPOS needs another BY part to choose from"
-    )
+    times, days = (parts.second, parts.minute, parts.hour), (parts.weekday, parts.monthday, parts.yearday)
+    chosen = any((*times, *days, parts.weekno, parts.month))
+    forbid(bool(parts.setpos) and not chosen, "BYSETPOS", "BYSETPOS needs another BY part to choose from")
 
 
 def _positive(name: str, value: str, position: int) -> int:
     if not re.fullmatch(r"[0-9]{1,12}", value) or int(value) == 0:
-        raise _refuse(f"{name} {value!r} is not a number from 1 on", position, f"write for example {name}=2")
+        raise refuse(f"{name} {value!r} is not a number from 1 on", position, f"write for example {name}=2")
     return int(value)
 
 
@@ -226,7 +201,7 @@ def _read_weekdays(value: str, position: int) -> tuple[tuple[int, int], ...]:
     for item in value.split(","):
         match = re.fullmatch(r"([+-]?[0-9]{1,2})?(MO|TU|WE|TH|FR|SA|SU)", item)
         if not match:
-            raise _refuse(f"unknown weekday {item!r}", position, f"use {', '.join(WEEKDAYS)}, or 1MO, -1FR")
+            raise refuse(f"unknown weekday {item!r}", position, f"use {', '.join(WEEKDAYS)}, or 1MO, -1FR")
         nth = int(match[1]) if match[1] else 0
         if match[1] and not 1 <= abs(nth) <= 53:
             raise ScheduleError(
@@ -261,5 +236,5 @@ def read_stamp(value: str, position: int, name: str) -> tuple[datetime, bool, bo
         ) from None
 
 
-def _refuse(what: str, position: int, hint: str) -> ScheduleError:
+def refuse(what: str, position: int, hint: str) -> ScheduleError:
     return ScheduleError("bad_recurrence", what, position=position, hint=hint)

@@ -35,7 +35,7 @@ EXCLUSION_STEPS = 10
 
 @dataclass(frozen=True, slots=True)
 class Dates:
-    """Times listed beside a rule (RDATE) or struck from it (EXDATE)."""
+    """Times added to a rule (RDATE) or struck from it (EXDATE)."""
 
     walls: frozenset[int] = NOTHING
     instants: frozenset[int] = NOTHING
@@ -88,19 +88,11 @@ class Schedule:
     def __post_init__(self) -> None:
         set_, options = object.__setattr__, self.options
         set_(self, "zone", zone(options.timezone))
-        set_(
-            self,
-            "_low",
-            FIRST_WALL if options.starts_at is None else self._floor(options.starts_at - MICROSECOND),
-        )
+        low = FIRST_WALL if options.starts_at is None else self._floor(options.starts_at - MICROSECOND)
+        set_(self, "_low", low)
         set_(self, "_high", None if options.ends_at is None else self._floor(options.ends_at))
-        plain = (
-            len(self.mappings) == 1
-            and self.until is None
-            and self.struck == Dates()
-            and self._high is None
-            and self.move is None
-        )
+        bounds = (self.until, self._high, self.move)
+        plain = len(self.mappings) == 1 and bounds == (None, None, None) and self.struck == Dates()
         set_(self, "_plain", plain)
         set_(self, "_simple", plain and not options.exclude and not self.needs_anchor)
         set_(self, "timing_key", self._make_timing_key())
@@ -142,8 +134,8 @@ class Schedule:
 
     def previous_before(self, instant: datetime) -> datetime | None:
         """The last occurrence strictly before an instant; None if there is none."""
-        # The search goes back ever further, then narrows down what is left: since each step looks only at
-        # that, all of them together cost little.
+        # The search goes back in growing steps, then narrows down what is left. Each step looks only at that,
+        # so all of them together cost little.
         last, rest = divmod(_aware(instant, "instant") - EPOCH - self.fraction, SECOND)
         if not rest:
             last -= 1
@@ -191,8 +183,8 @@ class Schedule:
             yield self._instant(at)
 
     def count(self, start: datetime, end: datetime) -> int | None:
-        """How many occurrences `between` has, by arithmetic; None where that takes as long as going through
-        them. Only near clock changes are they gone through."""
+        """How many occurrences `between` has, by arithmetic. Only near clock changes it goes through them.
+        None where arithmetic takes as long."""
         if not self._simple:
             return None
         mapping = self.mappings[0]
@@ -236,8 +228,8 @@ class Schedule:
                 yield self._occurrence(hit, None, budget)
 
     def nominal(self, start: datetime, end: datetime) -> Iterator[tuple[datetime, int | None, bool]]:
-        """As `between`, with the wall time that each occurrence stands for, in seconds since 1970, and
-        whether it is the second of two. A time that was given as an instant stands for none."""
+        """As `between`; each occurrence with its wall time, in seconds since 1970, and whether it is the
+        second of two. A time that was given as an instant has no wall time."""
         at, last = self._floor(_aware(start, "start")), self._floor(_aware(end, "end"))
         walks = [self._nominal(number, max(at, self._low), last) for number in range(len(self.mappings))]
         if (moved := self._moved_after(max(at, self._low))) and moved[0].at <= last:
@@ -360,8 +352,8 @@ class Schedule:
                     break
 
     def _excluding(self, hit: Hit, budget: Budget) -> tuple[Calendar | None, int] | None:
-        """The calendar that excludes a hit, None if a move does, and an instant before which it excludes all
-        others."""
+        """What excludes a hit, and an instant before which it excludes all others: a calendar, or None for a
+        move."""
         if self.move is not None and self._floor(self.move.since) < hit.at <= self._floor(self.move.until):
             to = self._floor(self.move.to)
             if hit.at == to:
@@ -438,14 +430,9 @@ class Schedule:
 
     def _check_anchor(self) -> None:
         if self.needs_anchor:
-            raise ScheduleError(
-                "anchor_missing",
-                f"{self.text!r} counts from a start that was not given",
-                field="anchor",
-                hint="pass anchor=, or begin the text with DTSTART"
-                if self.kind == "recurrence"
-                else "pass anchor=",
-            )
+            other = ", or begin the text with DTSTART" if self.kind == "recurrence" else ""
+            what = f"{self.text!r} counts from a start that was not given"
+            raise ScheduleError("anchor_missing", what, field="anchor", hint=f"pass anchor={other}")
 
     def _make_timing_key(self) -> str:
         in_zone = self.options.timezone if self.options.exclude else None
@@ -481,18 +468,10 @@ def _iso(instant: datetime | None) -> str | None:
 
 def _aware(instant: datetime, field: str) -> datetime:
     if instant.tzinfo is None:
-        raise ScheduleError(
-            "naive_time",
-            f"{instant.isoformat()} has no time zone",
-            field=field,
-            hint="pass an aware datetime, such as datetime(…, tzinfo=UTC)",
-        )
+        hint = "pass an aware datetime, such as datetime(…, tzinfo=UTC)"
+        raise ScheduleError("naive_time", f"{instant.isoformat()} has no time zone", field=field, hint=hint)
     try:
         return instant.astimezone(UTC) if instant.tzinfo is not UTC else instant
     except OverflowError:
-        raise ScheduleError(
-            "out_of_range",
-            f"{instant.isoformat()} is outside the years 1 to 9999",
-            field=field,
-            hint="use another",
-        ) from None
+        what, hint = f"{instant.isoformat()} is outside the years 1 to 9999", "use a year in between"
+        raise ScheduleError("out_of_range", what, field=field, hint=hint) from None

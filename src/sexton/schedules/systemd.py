@@ -59,7 +59,7 @@ def read_calendar(text: str) -> tuple[str, str | None]:
     timezone = tokens.pop() if len(tokens) > 1 and tokens[-1] in zone_names() else None
     if len(tokens) == 1 and (word := tokens[0].casefold()) in WORDS:
         if word == "weekly" and not prefix:  # @weekly of cron is another day
-            raise _refuse("weekly is Monday in systemd and Sunday in cron", "write 0 0 * * MON or @weekly")
+            raise refuse("weekly is Monday in systemd and Sunday in cron", "write 0 0 * * MON or @weekly")
         return WORDS[word], timezone
     weekdays, date, time = "", ("*", "*", "-", "*"), ("0", "0", "0")
     for token in tokens:
@@ -70,12 +70,12 @@ def read_calendar(text: str) -> tuple[str, str | None]:
         elif match := TIME.fullmatch(token):
             time = (match[1], match[2], match[3] or "0")
         else:
-            raise _refuse(
+            raise refuse(
                 f"{token!r} is not understood in a calendar expression of systemd",
                 "write for example OnCalendar=Mon..Fri 09:00",
             )
     if not tokens:
-        raise _refuse("OnCalendar= is empty", "write for example OnCalendar=Mon..Fri 09:00")
+        raise refuse("OnCalendar= is empty", "write for example OnCalendar=Mon..Fri 09:00")
     return _native(weekdays, date, time), timezone
 
 
@@ -95,7 +95,7 @@ def _native(weekdays: str, date: tuple[str, str, str, str], time: tuple[str, str
         second = "" if cron["second"] == "0" else f"{cron['second']} "
         text = f"{second}{cron['minute']} {cron['hour']} {days} {cron['month']} {weekdays or '*'}"
     if year != "*":
-        raise _refuse(
+        raise refuse(
             f"a year ({year}) is not supported", f"write {text} and bound it with starts_at and ends_at"
         )
     return text
@@ -104,7 +104,7 @@ def _native(weekdays: str, date: tuple[str, str, str, str], time: tuple[str, str
 def _check(name: str, field: str) -> None:
     number = r"(?:\*|[0-9]+(?:\.\.[0-9]+)?)(?:/[0-9]+)?"
     if not re.fullmatch(rf"{number}(?:,{number})*", field):
-        raise _refuse(
+        raise refuse(
             f"{name} {field!r} is not understood", "use whole numbers, lists, ranges (1..5) and steps (0/15)"
         )
 
@@ -167,7 +167,7 @@ def _numbers(name: str, field: str, direction: int = 1) -> list[int]:
             last = start
         last, step = int(last_text) if dots else last, int(step_text or 1)
         if not (low <= start <= high and low <= last <= high and step):
-            raise _refuse(f"{name} {item} is not from {low} to {high}", f"use numbers from {low} to {high}")
+            raise refuse(f"{name} {item} is not from {low} to {high}", f"use numbers from {low} to {high}")
         found.update(range(start, last + direction, step * direction))
     return sorted(found)
 
@@ -176,5 +176,5 @@ def _joined(numbers: list[int]) -> str:
     return ",".join(map(str, numbers))
 
 
-def _refuse(what: str, hint: str) -> ScheduleError:
+def refuse(what: str, hint: str) -> ScheduleError:
     return ScheduleError("bad_text", what, position=0, hint=hint)

@@ -170,6 +170,3 @@ def _real(offset: int, changes: Iterable[ClockChange]) -> list[ClockChange]:
             real.append((at, new))
             offset = new
     return real
-
-
-__all__ = ["Changes", "read_changes", "read_rule"]

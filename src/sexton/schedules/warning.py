@@ -1,4 +1,4 @@
-"""Warnings: what a text means here, where other programs read it otherwise or its author may mean more.
+"""Warnings about a text that other programs read in another way, or whose author probably means more.
 
 A warning is one plain sentence: what the text means here, and what to write for the other meaning.
 """
@@ -142,8 +142,8 @@ def _in_quartz(dow: Field) -> str | None:
 
 
 def _year_last(text: str, key: str | None) -> str | None:
-    """What the line means without its last field, where that may well be any year: every hour of some months
-    is seldom meant."""
+    """What the line means without its last field, where that may stand for any year: few authors want every
+    hour of some months."""
     *_, hour, _, month, last = text.split()
     if last != "*" or not hour.startswith("*") or month.startswith("*"):
         return None
@@ -154,8 +154,8 @@ def _year_last(text: str, key: str | None) -> str | None:
 
 
 def _seconds_last(rule: Cron, text: str, key: str | None) -> str | None:
-    """What the line means with the seconds last, where its last field may well be seconds: 0, a step, or a
-    number beside an open hour."""
+    """What the line means with the seconds last, where its last field may be seconds: 0, a step, or a number
+    with an open hour."""
     *_, hour, _, _, last = text.split()
     if not (re.fullmatch(r"0+|[*0]/[0-9]+", last) or (last.isdigit() and hour.startswith("*"))):
         return None

@@ -65,7 +65,7 @@ def cron(second: Field, minute: Field, hour: Field, dom: Field, month: Field, do
 
 
 def recurrence(parts: Parts, anchor: int | None) -> str:
-    """What the rule leaves open is taken from the anchor; without one it is left unsaid."""
+    """The rule, with its missing parts taken from the anchor; without an anchor they are left out."""
     if anchor is not None:
         parts = _filled(parts, from_wall(anchor))
     freq, unit = parts.freq, UNITS[parts.freq]

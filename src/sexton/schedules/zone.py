@@ -113,7 +113,8 @@ class Zone:
         return max(period.start, wall - period.offset)
 
     def leaves(self, at: int, start: int, end: int) -> int:
-        """At the instant `at` the clock shows a wall time from `start` up to `end`: when this stops."""
+        """When the clock leaves the wall times from `start` up to `end`; at the instant `at` it shows one of
+        them."""
         period = self.period(at)
         if period.end + period.after < start:  # it goes back to before `start`
             return min(period.end, end - period.offset)
@@ -158,8 +159,8 @@ class Zone:
 
 
 class RecordedZone(Zone):
-    """A zone as it was in another zone database, from the changes that `Zone.changes` gave there. Before and
-    after their range the clock stays as it is at the ends."""
+    """A zone as another zone database describes it, from the changes that `Zone.changes` gave there. Before
+    the first and after the last of them its offset does not change."""
 
     def __init__(self, name: str, changes: Sequence[Sequence[int]]) -> None:
         (_, first), *others = changes
@@ -176,12 +177,8 @@ def zone(name: str) -> Zone:
     """The zone of that name, or an error that suggests one."""
     names = zone_names()
     if name not in names:
-        raise ScheduleError(
-            "unknown_timezone",
-            f"unknown time zone {name!r}",
-            field="timezone",
-            hint=_suggest(name, names),
-        )
+        hint = _suggest(name, names)
+        raise ScheduleError("unknown_timezone", f"unknown time zone {name!r}", field="timezone", hint=hint)
     data = _file(name)
     return Zone(name, ZoneInfo.from_file(io.BytesIO(data), key=name), read_changes(data))
 
@@ -197,8 +194,8 @@ def _file(name: str) -> bytes:
 
 
 def load_zones() -> None:
-    """Read the files of all zones, which takes some hundredths of a second: a process that runs for long must
-    not read them when another release is in their place."""
+    """Read the files of all zones, which takes some hundredths of a second. Later an upgrade may have
+    replaced them under the running process."""
     for name in zone_names():
         _file(name)
 
@@ -235,7 +232,7 @@ class Mapping:
         self.fold = fold
 
     def first_undisturbed(self, at: int, budget: Budget) -> int | None:
-        """What `walk` begins with, if no clock change is near: the usual case, in half the time."""
+        """The first instant of `walk`, if no clock change is near: the usual case, in half the time."""
         start, end, offset, before, after = self.zone.period(at)
         if at < start + abs(offset - before):
             return None

@@ -150,7 +150,7 @@ _BY_LOWER = {name.casefold(): zone for name, zone in WINDOWS.items()}
 
 
 def iana_name(name: str) -> str:
-    """The name in the zone database of a zone that is called otherwise; any other name as it is.
+    """The IANA name of a zone that has another name; any other name is returned as it is.
 
     `W. Europe Standard Time` is Europe/Berlin, `/freeassociation.sourceforge.net/Europe/Berlin` too.
     """
