@@ -1,4 +1,4 @@
-"""A kind of target: all that Sexton knows of it, from the fields of its specification to the step of a run.
+"""A kind of target: everything about it, from the fields of its specification to the step of a run.
 
 A kind is registered in `sexton.targets.table`, or comes from another package: by an entry point of the group
 `sexton.targets`, or by its dotted path in the setting `targets`.
@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Protocol, T
 
 import msgspec
 from msgspec import Meta
+
+from sexton.errors import InvalidField
 
 if TYPE_CHECKING:
     from sexton.config import Settings
@@ -32,7 +34,7 @@ Spec = TypeVar("Spec")
 
 
 class Refused(Exception):
-    """The other side has said no, and would say it again: the run is not tried again."""
+    """The other side refuses, and would refuse again: the run is not tried again."""
 
 
 class TargetKind(ABC, Generic[Spec]):
@@ -53,22 +55,22 @@ class TargetKind(ABC, Generic[Spec]):
 
     @abstractmethod
     def open(self, services: TargetServices) -> OpenKind:
-        """What carries runs out in this process. Called once per process; what costs is imported here."""
+        """What carries runs out in this process. Called once per process; it imports what takes long."""
 
     def configure(self, settings: Settings) -> None:
-        """Take from the settings what the kind must know in every process. Raises `InvalidField`."""
+        """Read the settings that the kind needs in every process. Raises `InvalidField`."""
 
     def check(self, spec: Spec, payload: Any, field: str) -> None:
-        """Refuse, with `InvalidField`, what the type lets through and no run could carry out. `field` is the
-        path of the specification, such as `target.http`."""
+        """Refuse, with `InvalidField`, a specification that has the right type but that no run could carry
+        out. `field` is its path, such as `target.http`."""
 
     def warnings(self, spec: Spec, field: str) -> list[str]:
-        """What is allowed but probably not meant."""
+        """Warnings about what is allowed but probably a mistake."""
         return []
 
     def need(self, spec: Spec) -> str:
-        """What of its kind a worker must have to carry it out, such as the client of a broker; "": nothing
-        beside the kind. Together they are the lane that a worker serves."""
+        """What a worker needs to carry it out, such as the client of a broker; "": nothing beside the kind.
+        Kind and need together are the lane that a worker serves."""
         return ""
 
     def served(self, settings: Settings) -> Collection[str]:
@@ -76,8 +78,8 @@ class TargetKind(ABC, Generic[Spec]):
         return ("",)
 
     def load(self, need: str) -> None:
-        """Import what runs with this need take, beside what `open` has imported. A worker calls it as soon as
-        there are such jobs: by the time of their runs, another release may be in the place of the files."""
+        """Import what runs with this need use, beside what `open` has imported. A worker calls it as soon as
+        there are such jobs: an upgrade may replace the files before their runs."""
 
 
 class OpenKind(Protocol):
@@ -92,12 +94,11 @@ class OpenKind(Protocol):
 
 @runtime_checkable
 class HearsOfDead(Protocol):
-    """What an `OpenKind` may have beside its contract, to know which of its runs were given up: also those
-    that ended the process of their worker again and again, and could not say so themselves."""
+    """An `OpenKind` may have this method, to learn which of its runs are dead: also those that ended the
+    process of their worker again and again, and could not report it themselves."""
 
     async def given_up(self, run: RunContext, error: str) -> None:
-        """Once this has returned, it is not called again for the run; until then, and after a crash, it
-        is."""
+        """Called again until it has returned once, also after a crash."""
         ...
 
 
@@ -136,5 +137,10 @@ class Target:
 
 
 def lane_name(kind: str, need: str) -> str:
-    """What a worker serves, in a word: `http`, `message:redis`, `shell:/bin/sh`."""
+    """The name of a lane: `http`, `message:redis`, `shell:/bin/sh`."""
     return f"{kind}:{need}" if need else kind
+
+
+def refuse(code: str, message: str, field: str, hint: str) -> InvalidField:
+    """What `check` of a kind raises."""
+    return InvalidField(code, message, field=field, hint=hint)

@@ -12,14 +12,7 @@ from msgspec import Meta
 from sexton import clock
 from sexton.config import Settings
 from sexton.errors import InvalidField
-from sexton.model import (
-    Cancel,
-    Failure,
-    Outcome,
-    Release,
-    Success,
-    Wait,
-)
+from sexton.model import Cancel, Failure, Outcome, Release, Success, Wait
 from sexton.postgres.database import Database
 from sexton.printable import counted
 from sexton.targets.base import LONGEST_TRIAL

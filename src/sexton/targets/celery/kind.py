@@ -11,10 +11,9 @@ import msgspec
 
 from sexton.config import Settings
 from sexton.connections.scheme import is_installed
-from sexton.errors import InvalidField
 from sexton.refusal import about, check_text
 from sexton.security.placeholder import SecretRef
-from sexton.targets.base import OpenKind, TargetKind, TargetServices
+from sexton.targets.base import OpenKind, TargetKind, TargetServices, refuse
 from sexton.targets.message.address import check_broker_address
 from sexton.targets.template import check_run_template
 
@@ -55,19 +54,12 @@ class CeleryKind(TargetKind[CeleryTarget]):
         if spec.result_url is not None:
             check_broker_address(spec.result_url, "redis", f"{field}.result_url")
             if not spec.wait:
-                raise InvalidField(
-                    "bad_target",
-                    "result_url is given, but nothing waits for the result",
-                    field=f"{field}.wait",
-                    hint='add "wait": true',
-                )
+                what = "result_url is given, but nothing waits for the result"
+                raise refuse("bad_target", what, f"{field}.wait", 'add "wait": true')
         elif spec.wait and spec.broker != "redis":
-            raise InvalidField(
-                "bad_target",
-                "waiting for a result needs the application's Redis result backend",
-                field=f"{field}.result_url",
-                hint='add "result_url": "redis://host:6379/0"',
-            )
+            what = "waiting for a result needs the application's Redis result backend"
+            hint = 'add "result_url": "redis://host:6379/0"'
+            raise refuse("bad_target", what, f"{field}.result_url", hint)
 
     def need(self, spec: CeleryTarget) -> str:
         return spec.broker

@@ -2,8 +2,8 @@
 
 What is sent is a message of Celery's protocol 2, the way its Redis and AMQP transports write it. The id of
 the task is the run's idempotency key, so that every attempt of an occurrence is the same task to Celery. With
-`wait` the task's result is awaited in the Redis result backend; a success that is there already, of an
-attempt that was not waited for until its end, is taken and the task is not sent again.
+`wait` the step waits for the task's result in the Redis result backend. If the backend already has a success,
+from an attempt that did not wait until the end, the step takes it and does not send the task again.
 """
 
 from __future__ import annotations
@@ -20,12 +20,7 @@ import msgspec
 
 from sexton.connections.address import Address
 from sexton.connections.scheme import is_installed
-from sexton.model import (
-    Cancel,
-    Failure,
-    Outcome,
-    Success,
-)
+from sexton.model import Cancel, Failure, Outcome, Success
 from sexton.security.binding import Use
 from sexton.targets.base import TargetServices
 from sexton.targets.celery.kind import CeleryTarget
@@ -84,7 +79,7 @@ class OpenCelery:
         listener = client.pubsub()
         name = META + message.number
         try:
-            # First listen, then look, then send: nothing can happen in between unheard.
+            # First listen, then look, then send: so no result is missed.
             await listener.subscribe(name)
             known = await client.get(name)
             if known is not None:
@@ -136,13 +131,7 @@ def task_message(target: CeleryTarget, run: RunContext, args: list[Any], kwargs:
         "ignore_result": False,
     }
     if target.broker == "rabbitmq":
-        return Message(
-            topic=target.queue,
-            body=body,
-            number=number,
-            headers=headers,
-            correlation=number,
-        )
+        return Message(target.queue, body, number, headers=headers, correlation=number)
     properties = {
         "correlation_id": number,
         "reply_to": "",
@@ -159,7 +148,7 @@ def task_message(target: CeleryTarget, run: RunContext, args: list[Any], kwargs:
         "headers": headers,
         "properties": properties,
     }
-    return Message(topic=target.queue, body=msgspec.json.encode(wrapped), number=number, redis_type="celery")
+    return Message(target.queue, msgspec.json.encode(wrapped), number, redis_type="celery")
 
 
 def read_result(data: bytes) -> Outcome | None:

@@ -10,13 +10,12 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Meta
 
-from sexton.errors import InvalidField
 from sexton.refusal import about, check_text
 from sexton.security.placeholder import secret_names
-from sexton.targets.base import OpenKind, TargetKind, TargetServices
+from sexton.targets.base import OpenKind, TargetKind, TargetServices, refuse
 
 LARGEST_BODY = 64 * 1024
-# What the template of a body may name. Anything else in braces is sent as it is: it may be meant for others.
+# What the template of a body may name. Anything else in braces is sent as it is: the receiver may use it.
 BODY_PLACEHOLDER = re.compile(r"\{\{\s*([\w.]+)\s*\}\}")
 BODY_NAMES = (
     "payload", "job_id", "job_name", "run_id", "attempt", "scheduled_at", "idempotency_key", "trigger",
@@ -90,27 +89,16 @@ class HttpKind(TargetKind[HttpTarget]):
         _check_url(spec.url, f"{field}.url")
         _check_headers(spec.headers, f"{field}.headers")
         if spec.body is not None and (len(spec.body) > LARGEST_BODY or "\0" in spec.body):
-            raise InvalidField(
-                "bad_body",
-                f"the body template is longer than {LARGEST_BODY} characters or contains a NUL character",
-                field=f"{field}.body",
-                hint="use the payload instead",
-            )
+            what = f"the body template is longer than {LARGEST_BODY} characters or contains a NUL character"
+            raise refuse("bad_body", what, f"{field}.body", "use the payload instead")
         codes = spec.success_codes
         if codes is not None and (not codes or not all(100 <= code <= 599 for code in codes)):
-            raise InvalidField(
-                "out_of_range",
-                f"success_codes is {codes}",
-                field=f"{field}.success_codes",
-                hint="list HTTP statuses, for example [200, 204], or leave it out for 2xx",
-            )
+            hint = "list HTTP statuses, for example [200, 204], or leave it out for 2xx"
+            raise refuse("out_of_range", f"success_codes is {codes}", f"{field}.success_codes", hint)
         if len(spec.capture_headers) > 50 or not all(map(_HEADER.fullmatch, spec.capture_headers)):
-            raise InvalidField(
-                "bad_header",
-                "capture_headers has more than 50 names, or one that is not the name of a header",
-                field=f"{field}.capture_headers",
-                hint='write for example ["content-type", "x-request-id"]',
-            )
+            what = "capture_headers has more than 50 names, or one that is not the name of a header"
+            hint = 'write for example ["content-type", "x-request-id"]'
+            raise refuse("bad_header", what, f"{field}.capture_headers", hint)
         for name, text in (("url", spec.url), ("body", spec.body or "")):
             secret_names(text, f"{field}.{name}")
         for name, text in spec.headers.items():
@@ -136,59 +124,37 @@ class HttpKind(TargetKind[HttpTarget]):
 
 def check_wait(mode: str, wait_seconds: int | None, field: str) -> None:
     if wait_seconds is not None and mode != "async":
-        raise InvalidField(
-            "bad_mode",
-            "wait_seconds is for the asynchronous mode",
-            field=f"{field}.wait_seconds",
-            hint='add "mode": "async", or leave it out',
-        )
+        what, hint = "wait_seconds is for the asynchronous mode", 'add "mode": "async", or leave it out'
+        raise refuse("bad_mode", what, f"{field}.wait_seconds", hint)
 
 
 def _check_url(url: str, field: str) -> None:
     check_text(url, field, 2048)
     if re.search(r"[\s\\]", url):
-        raise InvalidField(
-            "bad_url",
-            "the URL has a space, a line end or a backslash",
-            field=field,
-            hint="encode it as %20",
-        )
+        raise refuse("bad_url", "the URL has a space, a line end or a backslash", field, "encode it as %20")
     try:
         parts = urlsplit(url)
         valid = parts.scheme.lower() in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         valid = False
     if not valid:
-        raise InvalidField(
-            "bad_url",
-            f"{url!r} is not an http or https URL",
-            field=field,
-            hint="write https://host/path",
-        )
+        raise refuse("bad_url", f"{url!r} is not an http or https URL", field, "write https://host/path")
     if _is_never_reached(parts.hostname or ""):
-        raise InvalidField(
-            "bad_url",
-            f"{parts.hostname} is an address that is never reached: link-local, metadata or multicast",
-            field=field,
-            hint="name the host of a service",
-        )
+        what = f"{parts.hostname} is an address that is never reached: link-local, metadata or multicast"
+        raise refuse("bad_url", what, field, "name the host of a service")
 
 
 def _check_headers(headers: dict[str, str], field: str) -> None:
     for name, value in headers.items():
         if not _HEADER.fullmatch(name) or re.search(r"[\r\n\0]", value):
-            raise InvalidField(
-                "bad_header",
-                f"{name!r} is not a header",
-                field=field,
-                hint="no line ends, no spaces",
-            )
+            hint = "write a name without spaces, and a value without line ends"
+            raise refuse("bad_header", f"{name!r} is not a header", field, hint)
         if name.lower() in ("content-length", "transfer-encoding", "connection", "idempotency-key"):
-            raise InvalidField("bad_header", f"{name} is set by Sexton", field=field, hint="leave it out")
+            raise refuse("bad_header", f"{name} is set by Sexton", field, "leave it out")
 
 
 def _is_never_reached(host: str) -> bool:
-    """Whether the host is itself such an address; names are looked up when a request is sent."""
+    """Whether the host is such an address. A name is resolved only when a request is sent."""
     try:
         address = ipaddress.ip_address(host)
     except ValueError:
@@ -198,27 +164,14 @@ def _is_never_reached(host: str) -> bool:
 
 def _check_tls(http: HttpTarget, tls: HttpTls, field: str) -> None:
     if not http.url.lower().startswith("https:"):
-        raise InvalidField(
-            "bad_tls",
-            "tls is for https URLs",
-            field=field,
-            hint="write https://, or leave tls out",
-        )
+        raise refuse("bad_tls", "tls is for https URLs", field, "write https://, or leave tls out")
     for name in tls.__struct_fields__:
         path, where = getattr(tls, name), f"{field}.{name}"
         if path is None:
             continue
         if not check_text(path, where, 1000).startswith("/") and not secret_names(path, where):
-            raise InvalidField(
-                "bad_tls",
-                f"{path!r} is not the path of a file",
-                field=where,
-                hint="write the whole path on the worker's machine, beginning with /, or ${secret:name}",
-            )
+            hint = "write the whole path on the worker's machine, beginning with /, or ${secret:name}"
+            raise refuse("bad_tls", f"{path!r} is not the path of a file", where, hint)
     if tls.key is not None and tls.cert is None:
-        raise InvalidField(
-            "bad_tls",
-            "there is a key without a certificate",
-            field=f"{field}.cert",
-            hint="add the certificate that the key belongs to",
-        )
+        what, hint = "there is a key without a certificate", "add the certificate that the key belongs to"
+        raise refuse("bad_tls", what, f"{field}.cert", hint)

@@ -23,13 +23,7 @@ import msgspec
 from sexton import clock
 from sexton.connections.guard import RefusedAddress
 from sexton.errors import InvalidField
-from sexton.model import (
-    Failure,
-    Outcome,
-    Release,
-    Success,
-    Wait,
-)
+from sexton.model import Failure, Outcome, Release, Success, Wait
 from sexton.postgres.database import Connection, Database
 from sexton.postgres.transaction import SHARED, Context, command
 from sexton.printable import counted
@@ -37,14 +31,7 @@ from sexton.security.secrets import WEBHOOK_SECRET, SecretError, keep_webhook_se
 from sexton.targets.base import TargetServices
 from sexton.targets.http.hosts import HostBusy
 from sexton.targets.http.kind import BODY_NAMES, BODY_PLACEHOLDER, HttpTarget, HttpTls
-from sexton.targets.http.outbound import (
-    LARGEST_REQUEST,
-    BadRedirect,
-    BadTls,
-    Reply,
-    Request,
-    TooLarge,
-)
+from sexton.targets.http.outbound import LARGEST_REQUEST, BadRedirect, BadTls, Reply, Request, TooLarge
 from sexton.targets.run import TOKEN_HEADER, RunContext, Step, clean
 
 SECRET_SECONDS = 30.0

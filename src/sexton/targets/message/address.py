@@ -1,4 +1,4 @@
-"""The address of a broker in a target: it leads to that broker, and holds no password that people can see."""
+"""The address of a broker in a target: it names that broker, and holds no password that people can see."""
 
 from __future__ import annotations
 
@@ -25,19 +25,12 @@ def check_broker_address(url: str | SecretRef, broker: str, field: str) -> None:
         return
     known = examples("message", broker)
     if url.partition("://")[0] not in known or re.search(r"[\s\\]", url):
-        raise InvalidField(
-            "bad_url",
-            f"this is not the address of a {broker}",
-            field=field,
-            hint=f"write {', '.join(known.values())}",
-        )
+        what, hint = f"this is not the address of a {broker}", f"write {', '.join(known.values())}"
+        raise InvalidField("bad_url", what, field=field, hint=hint)
     address = Address.read(PLACEHOLDER.sub(HIDDEN, url), field=field)
     # Of a NATS without a password, the user is a token.
     shown = address.user if broker == "nats" and address.password is None else address.password
     if shown not in (None, "", HIDDEN, "guest"):
-        raise InvalidField(
-            "bad_url",
-            "the address holds a password, and the job is shown with it",
-            field=field,
-            hint='keep it as a secret: sexton secret set NAME, then {"secret": "NAME"} or ${secret:NAME}',
-        )
+        what = "the address holds a password, and the job is shown with it"
+        hint = 'keep it as a secret: sexton secret set NAME, then {"secret": "NAME"} or ${secret:NAME}'
+        raise InvalidField("bad_url", what, field=field, hint=hint)

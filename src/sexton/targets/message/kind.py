@@ -10,10 +10,9 @@ import msgspec
 
 from sexton.config import Settings
 from sexton.connections.scheme import is_installed, servers
-from sexton.errors import InvalidField
 from sexton.refusal import about, check_text
 from sexton.security.placeholder import SecretRef
-from sexton.targets.base import OpenKind, TargetKind, TargetServices
+from sexton.targets.base import OpenKind, TargetKind, TargetServices, refuse
 from sexton.targets.http.kind import WaitSeconds, check_wait
 from sexton.targets.message.address import check_broker_address
 from sexton.targets.template import check_run_template
@@ -61,39 +60,26 @@ class MessageKind(TargetKind[MessageTarget]):
                 check_text(template, f"{field}.{name}", 500)
                 check_run_template(template, payload, f"{field}.{name}")
         most = MOST_HEADERS.get(spec.broker, 50)
+        headers = f"{field}.headers"
         if len(spec.headers) > most:
-            raise InvalidField(
-                "too_many",
-                f"{spec.broker} takes {most} headers beside those of Sexton",
-                field=f"{field}.headers",
-                hint="leave some out, or put them into the payload",
-            )
+            what = f"{spec.broker} takes {most} headers beside those of Sexton"
+            raise refuse("too_many", what, headers, "leave some out, or put them into the payload")
         for name, value in spec.headers.items():
             if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}", name):
-                raise InvalidField(
-                    "bad_header",
-                    f"{name!r} is not the name of a header",
-                    field=f"{field}.headers",
-                    hint="use letters, digits, dots, dashes and underscores",
-                )
+                hint = "use letters, digits, dots, dashes and underscores"
+                raise refuse("bad_header", f"{name!r} is not the name of a header", headers, hint)
             if name.lower().startswith("sexton-") or name.lower() == "idempotency-key":
-                raise InvalidField(
-                    "bad_header", f"{name} is set by Sexton", field=f"{field}.headers", hint="leave it out"
-                )
+                raise refuse("bad_header", f"{name} is set by Sexton", headers, "leave it out")
             if value:
-                check_text(value, f"{field}.headers.{name}", 2000)
-                check_run_template(value, payload, f"{field}.headers.{name}")
+                check_text(value, f"{headers}.{name}", 2000)
+                check_run_template(value, payload, f"{headers}.{name}")
         if spec.exchange:
             check_text(spec.exchange, f"{field}.exchange", 255)
         check_wait(spec.mode, spec.wait_seconds, field)
         for name, broker, default in (("exchange", "rabbitmq", ""), ("redis_type", "redis", "stream")):
             if spec.broker != broker and getattr(spec, name) != default:
-                raise InvalidField(
-                    "bad_target",
-                    f"{name} is for {broker}, not for {spec.broker}",
-                    field=f"{field}.{name}",
-                    hint="leave it out",
-                )
+                what = f"{name} is for {broker}, not for {spec.broker}"
+                raise refuse("bad_target", what, f"{field}.{name}", "leave it out")
 
     def need(self, spec: MessageTarget) -> str:
         return spec.broker

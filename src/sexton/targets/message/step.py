@@ -19,12 +19,7 @@ from sexton.clock import iso
 from sexton.connections.address import Address
 from sexton.connections.guard import Guard
 from sexton.connections.scheme import is_installed
-from sexton.model import (
-    Failure,
-    Outcome,
-    Success,
-    Wait,
-)
+from sexton.model import Failure, Outcome, Success, Wait
 from sexton.targets.base import Refused, TargetServices
 from sexton.targets.message.brokers.base import (
     CONNECT_SECONDS,

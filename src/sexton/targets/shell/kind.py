@@ -9,10 +9,9 @@ import msgspec
 from msgspec import Meta
 
 from sexton.config import Settings
-from sexton.errors import InvalidField
 from sexton.refusal import about, check_text
 from sexton.security.placeholder import secret_names
-from sexton.targets.base import OpenKind, TargetKind, TargetServices
+from sexton.targets.base import OpenKind, TargetKind, TargetServices, refuse
 
 SHELL = "/bin/sh"
 LARGEST_SCRIPT = 64 * 1024
@@ -44,58 +43,36 @@ class ShellKind(TargetKind[ShellTarget]):
     harmless = True
 
     def check(self, spec: ShellTarget, payload: Any, field: str) -> None:
+        where, example = f"{field}.command", 'write "command": ["program", "argument"]'
         if (spec.command is None) == (spec.script is None):
-            raise InvalidField(
-                "bad_target",
-                "it takes either a command or a script",
-                field=f"{field}.command",
-                hint='write "command": ["program", "argument"]',
-            )
+            raise refuse("bad_target", "it takes either a command or a script", where, example)
         if spec.command is not None:
             if not spec.command or not spec.command[0].strip() or len(spec.command[0]) > 200:
-                raise InvalidField(
-                    "bad_target",
-                    "the command has no program, or one with more than 200 characters",
-                    field=f"{field}.command",
-                    hint='write "command": ["program", "argument"]',
-                )
+                what = "the command has no program, or one with more than 200 characters"
+                raise refuse("bad_target", what, where, example)
             if len(spec.command) > 1000 or sum(map(len, spec.command)) > LARGEST_SCRIPT:
-                raise InvalidField(
-                    "too_long",
-                    f"the command has more than 1000 words or {LARGEST_SCRIPT} characters",
-                    field=f"{field}.command",
-                    hint="pass the data in the payload: the command gets it on its standard input",
-                )
+                what = f"the command has more than 1000 words or {LARGEST_SCRIPT} characters"
+                hint = "pass the data in the payload: the command gets it on its standard input"
+                raise refuse("too_long", what, where, hint)
         else:
             check_text(spec.script or "", f"{field}.script", LARGEST_SCRIPT)
         for name, value in spec.environment.items():
             if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,199}", name) or name.startswith("SEXTON_"):
-                raise InvalidField(
-                    "bad_environment",
-                    f"{name!r} cannot be the name of a variable here",
-                    field=f"{field}.environment",
-                    hint="use letters, digits and underscores; SEXTON_… is set by Sexton",
-                )
+                what = f"{name!r} cannot be the name of a variable here"
+                hint = "use letters, digits and underscores; SEXTON_… is set by Sexton"
+                raise refuse("bad_environment", what, f"{field}.environment", hint)
             secret_names(value, f"{field}.environment.{name}")
         for words in (*(spec.command or ()), *spec.environment.values(), spec.directory or ""):
             if "\0" in words:
-                raise InvalidField("nul_character", "it has a NUL character", field=field, hint="remove it")
+                raise refuse("nul_character", "it has a NUL character", field, "remove it")
         if spec.directory is not None and not spec.directory.startswith("/"):
-            raise InvalidField(
-                "bad_target",
-                f"{spec.directory!r} is not an absolute path",
-                field=f"{field}.directory",
-                hint="write /srv/reports",
-            )
+            what, hint = f"{spec.directory!r} is not an absolute path", "write /srv/reports"
+            raise refuse("bad_target", what, f"{field}.directory", hint)
         for name in ("success_codes", "permanent_codes"):
             codes = getattr(spec, name)
             if not all(0 <= code <= 255 for code in codes or ()):
-                raise InvalidField(
-                    "out_of_range",
-                    f"{name} is {codes}",
-                    field=f"{field}.{name}",
-                    hint="list codes from 0 to 255",
-                )
+                hint = "list codes from 0 to 255"
+                raise refuse("out_of_range", f"{name} is {codes}", f"{field}.{name}", hint)
 
     def need(self, spec: ShellTarget) -> str:
         return spec.words[0]

@@ -1,12 +1,12 @@
 """The shell target: a command on the worker's machine, in a session of its own.
 
-A worker serves only the programs that its settings allow. They are found when the worker starts: a job
-cannot change which file a name stands for. The command gets the payload on its standard input, and in its
-environment the ids of its run and those of the job's variables that the settings allow. Of the worker's
-environment it sees where programs and homes are, and nothing else: the worker's settings and secrets stay
-hidden. Its output is kept in the run's log. When its time is up it is asked to end, and killed if it does
-not. On Linux a supervisor kills everything that the command started, wherever it went; elsewhere, what stayed
-in its process group is killed.
+A worker serves only the programs that its settings allow. It finds them when it starts: a job cannot change
+which file a name stands for. The command gets the payload on its standard input. Its environment has the ids
+of its run, and the variables of the job that the settings allow. Of the worker's environment it sees where
+programs and homes are, and nothing else: the worker's settings and secrets stay hidden. Its output goes into
+the run's log. When its time is up it gets SIGTERM, and SIGKILL if it does not end. On Linux a supervisor
+kills everything that the command started, also outside its process group; elsewhere Sexton kills its process
+group.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from sexton.targets.shell.kind import ShellTarget
 INHERITED = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR")
 # A worker waits ten seconds for a run that was stopped.
 END_SECONDS = 5.0
-# A process that cannot be killed may hold on to the output.
+# A process that cannot be killed may keep the output open.
 DRAIN_SECONDS = 2.0
 SUPERVISOR = Path(__file__).with_name("supervisor.py")
 # What it says, and its exit code, if it cannot start the command.
@@ -56,7 +56,7 @@ class OpenShell:
         # None: not on this machine.
         self._programs = {name: _program(name, path) for name in settings.allowed_commands()}
         self._variables = settings.allowed_variables()
-        # Read now, and kept by the kernel: another release may be in the place of its file later.
+        # Read now and kept in memory: an upgrade may replace its file later.
         self._supervisor = _kept("supervisor", SUPERVISOR.read_bytes()) if SUPERVISED else -1
         self._python = os.path.realpath(sys.executable)
 
@@ -97,7 +97,7 @@ class OpenShell:
         _feed(transport, (run.payload_json or "").encode())
         try:
             await asyncio.shield(command.exited)
-            # What it left running in the background may hold on to its output.
+            # Background processes of the command may keep its output open.
             _kill(transport)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(asyncio.shield(command.closed), DRAIN_SECONDS)
@@ -141,7 +141,7 @@ class OpenShell:
 
 
 class ShellProcess(asyncio.SubprocessProtocol):
-    """A command under way: every line it says is passed on, the last ones are kept."""
+    """A running command. It passes every line of output on, and keeps the last ones."""
 
     def __init__(self, pass_on: Callable[[str, str], object]) -> None:
         loop = asyncio.get_running_loop()
@@ -235,7 +235,7 @@ def judge(shell: ShellTarget, code: int, command: ShellProcess) -> Outcome:
 
 
 def _kept(name: str, content: bytes) -> int:
-    """A file without a place, to be read from its start; its descriptor."""
+    """The descriptor of a file in memory, at its start."""
     number = os.memfd_create(name)
     with os.fdopen(number, "wb", closefd=False) as file:
         file.write(content)
@@ -247,7 +247,7 @@ def _account(settings: Settings) -> tuple[str, dict[str, str]]:
     """How the supervisor is told the account of commands, and the variables that they inherit."""
     environment = {name: os.environ[name] for name in INHERITED if name in os.environ}
     if "PATH" in environment:
-        # A part that is not absolute would be looked up in the directory that a job names.
+        # A relative part would be looked up in the directory that a job names.
         parts = environment["PATH"].split(os.pathsep)
         environment["PATH"] = os.pathsep.join(filter(os.path.isabs, parts))
     name = settings.shell_user
@@ -280,7 +280,7 @@ def _program(name: str, path: str | None) -> str | None:
 
 
 def _feed(transport: asyncio.SubprocessTransport, data: bytes) -> None:
-    """A command that does not read its input does not need it."""
+    """Write the whole input. A command may end without reading it."""
     pipe = transport.get_pipe_transport(0)
     assert isinstance(pipe, asyncio.WriteTransport)
     pipe.write(data)
@@ -288,7 +288,7 @@ def _feed(transport: asyncio.SubprocessTransport, data: bytes) -> None:
 
 
 async def _end(transport: asyncio.SubprocessTransport, command: ShellProcess) -> None:
-    """Everything of the command: politely, then not."""
+    """End the command and all its processes: with SIGTERM, then by force."""
     if not command.exited.done():
         _signal(transport, signal.SIGTERM)
         with contextlib.suppress(TimeoutError):
@@ -298,7 +298,7 @@ async def _end(transport: asyncio.SubprocessTransport, command: ShellProcess) ->
 
 
 def _kill(transport: asyncio.SubprocessTransport) -> None:
-    """A supervisor must stay to end what has left the group."""
+    """A supervisor must live on, to end the processes that have left the group."""
     _signal(transport, signal.SIGINT if SUPERVISED else signal.SIGKILL)
 
 

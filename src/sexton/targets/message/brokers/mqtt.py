@@ -12,12 +12,7 @@ from sexton.connections.address import Address
 from sexton.connections.guard import Guard
 from sexton.connections.tls import context_of
 from sexton.targets.base import Refused
-from sexton.targets.message.brokers.base import (
-    CONNECT_SECONDS,
-    FIELD,
-    PUBLISH_SECONDS,
-    Message,
-)
+from sexton.targets.message.brokers.base import CONNECT_SECONDS, FIELD, PUBLISH_SECONDS, Message
 
 # Reasons of the protocol that stay: credentials, permissions, names, sizes.
 REFUSALS = frozenset({0x81, 0x82, 0x84, 0x85, 0x86, 0x87, 0x8A, 0x8C, 0x90, 0x95, 0x99, 0x9B})

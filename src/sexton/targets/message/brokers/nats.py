@@ -12,12 +12,7 @@ from sexton.connections.address import Address
 from sexton.connections.guard import Guard
 from sexton.connections.nats import nats_client
 from sexton.targets.base import Refused
-from sexton.targets.message.brokers.base import (
-    CONNECT_SECONDS,
-    FIELD,
-    PUBLISH_SECONDS,
-    Message,
-)
+from sexton.targets.message.brokers.base import CONNECT_SECONDS, FIELD, PUBLISH_SECONDS, Message
 
 
 class NatsPublisher:

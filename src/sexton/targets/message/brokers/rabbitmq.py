@@ -13,12 +13,7 @@ from sexton.connections.address import Address
 from sexton.connections.guard import Guard
 from sexton.connections.rabbitmq import rabbitmq_connection
 from sexton.targets.base import Refused
-from sexton.targets.message.brokers.base import (
-    CONNECT_SECONDS,
-    FIELD,
-    PUBLISH_SECONDS,
-    Message,
-)
+from sexton.targets.message.brokers.base import CONNECT_SECONDS, FIELD, PUBLISH_SECONDS, Message
 
 REFUSALS = (exceptions.ProbableAuthenticationError, exceptions.AuthenticationError)
 

@@ -13,12 +13,7 @@ from sexton.connections.address import Address
 from sexton.connections.guard import Guard
 from sexton.connections.redis import redis_client
 from sexton.targets.base import Refused
-from sexton.targets.message.brokers.base import (
-    CONNECT_SECONDS,
-    FIELD,
-    PUBLISH_SECONDS,
-    Message,
-)
+from sexton.targets.message.brokers.base import CONNECT_SECONDS, FIELD, PUBLISH_SECONDS, Message
 
 REFUSALS = (exceptions.AuthenticationError, exceptions.NoPermissionError, exceptions.DataError)
 
