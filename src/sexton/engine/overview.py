@@ -17,15 +17,7 @@ from sexton.postgres.estimate import MOST_EXACT, total
 from sexton.postgres.transaction import Context, query
 from sexton.printable import counted
 from sexton.refusal import about
-from sexton.runs.activity import (
-    MINUTE,
-    Activity,
-    Figures,
-    MinuteOfRuns,
-    MinuteRow,
-    read_activity,
-    read_whole,
-)
+from sexton.runs.activity import MINUTE, Activity, Figures, MinuteOfRuns, MinuteRow, read_activity, read_whole
 from sexton.runs.situation import list_nodes
 from sexton.runs.view import NodeView
 from sexton.runs.words import span

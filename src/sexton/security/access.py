@@ -1,9 +1,9 @@
-"""Who may use the API: the user who runs it and root, from this machine; or every caller who has a key, or
-has signed in.
+"""Who may use the API: the user who runs it and root, from this machine; or every caller with a key or a
+session.
 
-An API that others can reach must have keys or OpenID Connect. This is decided here, for every process that
-serves it. On a system whose kernel does not tell the user of a connection, a token in a file that only the
-user can read stands for the user.
+An API that other machines can reach must have keys or OpenID Connect. This module decides that for every
+process that serves the API. Where the kernel does not name the user of a connection, a token stands for the
+user: it is in a file that only the user can read.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ log = logging.getLogger("sexton.api")
 
 ROOT = 0
 SHORTEST_KEY = 16
-# Wrong keys that one address may send in a minute before they are refused unseen.
+# After so many wrong keys from one address in a minute, further ones are refused unseen.
 WRONG_KEYS = 20
 # Of the hash of a configured key: enough to tell two of them apart.
 SHOWN_DIGITS = 32
 
 
 def require_keys(settings: Settings) -> list[str]:
-    """The API keys. Raises `InvalidField` if others can reach the API, and neither keys nor OpenID Connect
-    tell who they are."""
+    """The API keys. Raises `InvalidField` if other machines can reach the API, and it has neither keys nor
+    OpenID Connect."""
     keys, openid = read_keys(settings), read_openid(settings)
     if keys or openid is not None or not is_reachable(settings):
         return keys
@@ -69,47 +69,39 @@ def read_keys(settings: Settings) -> list[str]:
         try:
             lines = Path(text[1:]).read_text("utf-8").splitlines()
         except OSError as error:
-            raise InvalidField(
-                "bad_config",
-                f"the file of API keys cannot be read: {error}",
-                field="api_keys",
-                hint="write @PATH of a file that Sexton may read, one key per line",
-            ) from error
+            hint = "write @PATH of a file that Sexton may read, one key per line"
+            raise _bad_keys(f"the file of API keys cannot be read: {error}", hint) from error
         keys = [line.strip() for line in lines if not line.lstrip().startswith("#")]
     else:
         keys = [key.strip() for key in text.split(",")]
     keys = [key for key in keys if key]
     if any(len(key) < SHORTEST_KEY for key in keys):
-        raise InvalidField(
-            "bad_config",
-            f"an API key has fewer than {SHORTEST_KEY} characters",
-            field="api_keys",
-            hint="make one: python -c 'import secrets; print(secrets.token_urlsafe())'",
-        )
+        hint = "make one: python -c 'import secrets; print(secrets.token_urlsafe())'"
+        raise _bad_keys(f"an API key has fewer than {SHORTEST_KEY} characters", hint)
     if text and not keys:
-        raise InvalidField(
-            "bad_config",
-            "there is no key in the file of API keys",
-            field="api_keys",
-            hint="write one key per line; lines that begin with # do not count",
-        )
+        hint = "write one key per line; lines that begin with # do not count"
+        raise _bad_keys("there is no key in the file of API keys", hint)
     return keys
 
 
+def _bad_keys(problem: str, hint: str) -> InvalidField:
+    return InvalidField("bad_config", problem, field="api_keys", hint=hint)
+
+
 class OwnerCheck:
-    """Without keys, a request is let in from the user who runs the server, and from root."""
+    """Without keys, the API admits the user who runs the server, and root."""
 
     def __init__(self, settings: Settings) -> None:
         self._token = None if can_tell() else make_token(token_file(settings.data))
 
     @property
     def by_user(self) -> bool:
-        """Whether the kernel tells the user: the answer is the same for the whole connection."""
+        """Whether the kernel names the user: the answer is the same for the whole connection."""
         return self._token is None
 
     def is_owner(self, client: Place | None, server: Place | None, inode: int | None, header: str) -> bool:
-        """Whether the connection, or the token in this Authorization header, is theirs. `inode` is that of
-        the server's socket."""
+        """Whether the connection, or the token in this Authorization header, belongs to one of them. `inode`
+        is that of the server's socket."""
         if self._token is not None:
             given = header.removeprefix("Bearer ").strip()
             return hmac.compare_digest(given.encode(), self._token.encode())
@@ -153,7 +145,7 @@ def token_file(data: Path | None) -> Path:
 
 
 def make_token(path: Path) -> str:
-    """The token in the file, which is made if there is none, readable by its user alone."""
+    """The token in the file. A missing file is made, readable only by its user."""
     make_private_file(path, secrets.token_urlsafe(32))
     return read_private_file(path)
 
@@ -161,8 +153,8 @@ def make_token(path: Path) -> str:
 class KeyCheck:
     """Compares keys, and slows down an address that keeps sending wrong ones.
 
-    A right key is always accepted: behind a proxy all callers have one address, and one of them must not be
-    able to lock the others out.
+    It always accepts a right key: behind a proxy all callers have one address, and one caller must not lock
+    the others out.
     """
 
     def __init__(self, keys: list[str]) -> None:
@@ -173,14 +165,14 @@ class KeyCheck:
         return bool(self._keys)
 
     def find(self, header: str) -> str | None:
-        """What to call the key in this Authorization header, if it is one of these. Each is compared, so that
-        the time says nothing about which one was near."""
+        """The name of the key in this Authorization header, if it is one of these. It compares all of them,
+        so that the time it takes tells nothing about them."""
         given = sha256(bearer(header).encode()).digest()
         matches = [hmac.compare_digest(given, key) for key in self._keys]
         return given.hex()[:SHOWN_DIGITS] if any(matches) else None
 
     def names(self) -> set[str]:
-        """What `find` calls them: sessions that came from a key end when it is taken out."""
+        """The names that `find` gives. A session that came from a key ends when the key is removed."""
         return {key.hex()[:SHOWN_DIGITS] for key in self._keys}
 
     def refuse(self, header: str, address: str, *, signs_in: bool = False) -> NoReturn:
@@ -206,8 +198,8 @@ class KeyCheck:
         )
 
     def _note(self, address: str) -> int:
-        """How many wrong keys this address has sent in its minute. The first and the last one that is
-        answered are logged."""
+        """How many wrong keys this address has sent within its minute. Logs the first, and the first that is
+        refused unseen."""
         count = self._wrong.note(address)
         if count == 1:
             log.warning("a wrong API key came from %s", address)

@@ -1,8 +1,9 @@
 """Which keys and namespaces there are, as a process that serves the API knows them.
 
-They are few, and kept in memory: a request costs no statement, and a made-up key costs the database nothing.
-A row counts every change, in its transaction. At most once a second a request compares it, and reads
-everything again if it has grown: a revoked key is refused within two seconds, everywhere.
+They are few, and stay in memory: a request costs no statement, and a made-up key costs the database nothing.
+Every change raises a number in a row, in the same transaction. At most once a second a request compares that
+number, and reads everything again if it has changed. So every process refuses a revoked key within two
+seconds.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class AccessTable:
         self.namespaces: frozenset[str] = frozenset()
 
     async def refresh(self, seconds: float = FRESH_SECONDS) -> None:
-        """See that what is known is at most so old. Raises `Unavailable` if the database is away."""
+        """Read again what is older than this. Raises `Unavailable` if the database is away."""
         if clock.monotonic() - self._asked_at < seconds:
             return
         async with self._refreshing:
@@ -70,7 +71,7 @@ class AccessTable:
         self._asked_at = float("-inf")
 
     def find(self, text: str) -> Principal | None:
-        """Who holds this key; None if it is none, has ended or was revoked."""
+        """The holder of this key; None if there is no such key, or it has ended or was revoked."""
         if not well_formed(text):
             return None
         known = self._keys.get(hash_of(text, self._pepper))
@@ -86,7 +87,7 @@ class AccessTable:
             try:
                 self._pepper = await read_pepper(self._database, self._source)
             except Conflict as error:
-                # Keys of the configuration are good, and the user who runs the server is let in.
+                # Keys of the configuration still work, and so does the user who runs the server.
                 log.error("%s", error)
         rows = await self._database.fetch("access/read_access")
         self.namespaces = frozenset(row["namespace"] for row in rows if row["id"] is None)

@@ -101,8 +101,8 @@ EVERY_ENTRY = AuditFilter()
 
 
 def seen_by(context: Context, *, shared: bool, every: bool) -> list[str] | None:
-    """The namespaces whose entries are shown: that of the context, with what all of them share for a caller
-    who may see it, or all of them."""
+    """The namespaces whose entries are shown; None: all. `shared`: the caller may also see what all
+    namespaces share."""
     return None if every else [context.namespace, *([SHARED] if shared else [])]
 
 
@@ -116,8 +116,8 @@ async def list_entries(
     cursor: str | None = None,
     limit: int = 100,
 ) -> Page[AuditView]:
-    """The latest first. With `shared`, also what all namespaces share; with `every`, those of all of them. A
-    page may have fewer than `limit` entries though there are more: the cursor tells."""
+    """The latest first. `shared`: also what all namespaces share; `every`: the entries of all namespaces. A
+    page may have fewer than `limit` entries although there are more: then it has a cursor."""
     if not 1 <= limit <= MOST_ROWS:
         raise InvalidField("out_of_range", f"limit is {limit}", field="limit", hint=f"give 1 to {MOST_ROWS}")
     at, number = (chosen.until, 0) if cursor is None else decode_cursor(cursor, tuple[datetime, Number])
@@ -142,16 +142,13 @@ async def list_changes(
 ) -> Page[JobChange]:
     """What was changed of a job, the latest first."""
     page = await list_entries(context, AuditFilter(job_id=job_id), cursor=cursor, limit=limit)
-    names = JobChange.__struct_fields__
-    return Page(
-        [JobChange(**{name: getattr(each, name) for name in names}) for each in page.items], page.cursor
-    )
+    return Page([msgspec.convert(each, JobChange, from_attributes=True) for each in page.items], page.cursor)
 
 
 async def exported(
     context: Context, chosen: AuditFilter = EVERY_ENTRY, *, shared: bool = False, every: bool = False
 ) -> AsyncIterator[list[AuditView]]:
-    """All that is sealed, in the order of the chain, a part at a time."""
+    """All sealed entries, in the order of the chain, in parts."""
     after = 0
     namespaces = seen_by(context, shared=shared, every=every)
     while True:
@@ -180,7 +177,7 @@ async def record(
     namespace: str | None = None,
     detail: State | None = None,
 ) -> None:
-    """Write an entry of its own, for what changes nothing else in the database, such as a sign-in."""
+    """Write an entry about something that changes nothing else in the database, such as a sign-in."""
     context.changed(action, object_id, object_name, job_id=job_id, namespace=namespace, detail=detail)
 
 

@@ -1,15 +1,16 @@
 """The chain that makes tampering with the audit evident.
 
-Each row of `audit` holds a number, the hash of the row before, and its own hash, which is made of everything
-in it. So a row that is changed, removed, inserted or moved breaks the chain where it stands, and the last
-hash, kept elsewhere, stands for all rows up to it. A program that can write to the database can also compute
-all hashes anew: only a hash that was kept elsewhere tells.
+Each row of `audit` holds a number, the hash of the row before, and its own hash over everything in it. So a
+row that is changed, removed, inserted or moved breaks the chain at that row. A copy of the last hash proves
+all rows up to it. A program that can write to the database can also compute all hashes again: only a copy of
+a hash outside the database reveals that.
 
-Writers must not wait for each other, so they only add rows to `audit_pending`. One process at a time, the one
-that holds the row of `audit_head`, moves those that are committed into the chain. Their order in it is that
-in which they are found: a transaction that commits late comes later.
+Writers must not wait for each other, so they only add rows to `audit_pending`. One process at a time, the
+owner of the lock on the row of `audit_head`, moves committed rows into the chain, in the order in which it
+finds them: a transaction that commits late comes later.
 
-Retention removes rows from the oldest end, and keeps the hash of the last one: the chain begins behind it.
+Retention removes the oldest rows, and keeps the hash of the last one that it removed: the chain begins after
+it.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class Link(NamedTuple):
 
 
 def hash_of(entry: AuditView) -> str:
-    """Of every field but the hash, in an encoding with one way to write each value."""
+    """The hash of every other field, in an encoding that has one form for each value."""
     values = [SCHEME, *(getattr(entry, name) for name in FIELDS)]
     return hashlib.sha256(msgspec.json.encode(values, order="sorted")).hexdigest()
 
@@ -73,7 +74,7 @@ def sealed(entry: AuditView, after: Link) -> AuditView:
 
 @command
 async def seal(context: Context, limit: int = BATCH) -> int:
-    """Move entries that are committed into the chain; how many. None, if another process is at it."""
+    """Move committed entries into the chain; returns how many. 0 if another process does it now."""
     head = await context.fetchrow("audit/lock_head")
     if head is None:
         return 0
@@ -90,7 +91,7 @@ async def seal(context: Context, limit: int = BATCH) -> int:
 
 @command
 async def remove_old(context: Context, keep_days: int, limit: int) -> int:
-    """Remove the oldest rows that were kept long enough, at most so many; how many."""
+    """Remove the oldest rows that were kept long enough, up to `limit`; returns how many."""
     row = await context.fetchrow("audit/remove", now=context.now, keep_days=keep_days, limit=limit)
     assert row is not None
     if row["count"]:
@@ -134,8 +135,8 @@ class Verifier:
     """Follows the chain, row by row."""
 
     def __init__(self, first: Link | None, kept: Link | None = None) -> None:
-        """`first` is the place before the first row; None: whatever the first row says. `kept` is a place
-        that was noted before."""
+        """`first` is the place before the first row; None: take it from the first row. `kept` is a place that
+        was noted before."""
         self.found = Verified(Link(), Link())
         self._last = first
         self._kept = kept
@@ -150,16 +151,15 @@ class Verifier:
             self._begin(Link(entry.sequence - 1, entry.previous))
         assert self._last is not None
         last, found = self._last, self.found
+        problem = None
         if entry.sequence > last.sequence + 1:
             self._missing(last.sequence + 1, entry.sequence - 1)
         elif entry.sequence <= last.sequence:
-            found.add_fault(
-                entry.sequence, f"it comes after row {last.sequence}: rows were moved or inserted"
-            )
+            problem = f"it comes after row {last.sequence}: rows were moved or inserted"
         elif entry.previous != last.hash:
-            found.add_fault(
-                entry.sequence, f"it does not follow row {last.sequence}: one of the two is not what it was"
-            )
+            problem = f"it does not follow row {last.sequence}: one of the two is not what it was"
+        if problem is not None:
+            found.add_fault(entry.sequence, problem)
         if hash_of(entry) != entry.hash:
             found.add_fault(entry.sequence, f"{entry.action} of {entry.at} is not what was sealed")
         found.rows += 1
@@ -204,8 +204,8 @@ async def verify(
     kept: Link | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Verified:
-    """Compute the whole chain again, a part at a time. `kept` is a head that was noted before; `progress` is
-    told how many rows of how many are done. What is added meanwhile is left for the next time."""
+    """Compute the whole chain again, in parts. `kept` is a head that was noted before. `progress` gets the
+    number of rows that are done, and of all. Rows that are added meanwhile are left out."""
     head = await read_head(context)
     end = Link(head["sequence"], head["hash"])
     verifier = Verifier(Link(head["removed_sequence"], head["removed_hash"]), kept)
@@ -244,7 +244,7 @@ async def verify_lines(lines: AsyncIterable[bytes], kept: Link | None = None) ->
 
 
 async def read_head(context: Context) -> Any:
-    """Where the chain ends and begins, and what waits to be sealed for longer than it should."""
+    """Where the chain ends and begins, and which entries wait too long to be sealed."""
     row = await context.fetchrow("audit/read_head", now=context.now)
     if row is None:
         raise InvalidField(

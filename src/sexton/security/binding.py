@@ -16,7 +16,8 @@ HOST = re.compile(r"(\*\.)?[A-Za-z0-9_]([A-Za-z0-9_.:-]{0,251}[A-Za-z0-9_])?")
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """What a secret is wanted for: a kind of target, the hosts that get it, and whose job wants it."""
+    """How a job uses a secret: the kind of its target, the hosts that get it, and the namespace of the
+    job."""
 
     kind: str = ""
     hosts: tuple[str, ...] = ()
@@ -31,7 +32,8 @@ class Binding:
     kinds: tuple[str, ...] = ()
 
     def allows(self, use: Use) -> bool:
-        """A command can send what it knows to any host: a secret that has hosts is for shell only by name."""
+        """A command can send a secret to any host: a secret with hosts is for shell only if it names
+        shell."""
         if self.kinds and use.kind not in self.kinds:
             return False
         if not self.hosts or (use.kind == "shell" and "shell" in self.kinds):
@@ -70,22 +72,14 @@ def hosts_of(url: str) -> tuple[str, ...]:
 
 
 def check_binding(binding: Binding, kinds: Iterable[str]) -> Binding:
-    """Refuse hosts and kinds that cannot be."""
+    """Refuse hosts and kinds that cannot exist."""
     known = list(kinds)
     for host in binding.hosts:
         if not HOST.fullmatch(host):
-            raise InvalidField(
-                "bad_host",
-                f"{host!r} is not a host",
-                field="host",
-                hint="write crm.example.com, or *.example.com for all below it; no scheme, no port",
-            )
+            hint = "write crm.example.com, or *.example.com for all below it; no scheme, no port"
+            raise InvalidField("bad_host", f"{host!r} is not a host", field="host", hint=hint)
     for kind in binding.kinds:
         if kind not in known:
-            raise InvalidField(
-                "bad_kind",
-                f"there is no kind of target {kind!r}",
-                field="kind",
-                hint=f"use {', '.join(known)}",
-            )
+            what, hint = f"there is no kind of target {kind!r}", f"use {', '.join(known)}"
+            raise InvalidField("bad_kind", what, field="kind", hint=hint)
     return binding

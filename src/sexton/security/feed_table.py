@@ -1,6 +1,7 @@
 """Feeds: addresses where people's own calendars read what is planned.
 
-Who has the address may read; so it holds a secret, of which only a keyed hash is kept, and it can be revoked.
+The address is the credential: it holds a secret, and it can be revoked. The database keeps only a keyed hash
+of the secret.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from typing import Any, Generic, TypeVar
 import msgspec
 from asyncpg import Record
 
-from sexton.model import decode_id, encode_id
+from sexton.model import encode_id
 from sexton.postgres.page import Number, Page, decode_cursor, encode_cursor, make_page
-from sexton.postgres.row import from_row
+from sexton.postgres.row import from_row, number_of
 from sexton.postgres.transaction import Context
 from sexton.refusal import not_found
 from sexton.security.token import is_token, new_token, token_hash
@@ -63,16 +64,13 @@ class FeedTable(Generic[View]):
         return make_page([(encode_cursor(row["id"]), self._shown(row)) for row in rows], limit)
 
     async def revoke(self, context: Context, feed_id: str) -> View:
-        number = decode_id(self.id_prefix, feed_id)
-        row = None
-        if number is not None:
-            row = await context.fetchrow(
-                self.revoking,
-                feed_id=number,
-                namespace=context.namespace,
-                actor=context.actor,
-                now=context.now,
-            )
+        row = await context.fetchrow(
+            self.revoking,
+            feed_id=number_of(self.id_prefix, feed_id, self.noun),
+            namespace=context.namespace,
+            actor=context.actor,
+            now=context.now,
+        )
         if row is None:
             raise not_found(self.noun, feed_id)
         shown = self._shown(row)
@@ -82,8 +80,8 @@ class FeedTable(Generic[View]):
         return shown
 
     async def find(self, context: Context, token: str, pepper: bytes) -> tuple[View, str] | None:
-        """The feed that a secret belongs to, and its namespace. A secret that was made up is told without
-        asking the database."""
+        """The feed that a secret belongs to, and its namespace. A made-up secret is refused without a
+        statement."""
         if not is_token(token, self.token_kind, pepper):
             return None
         hash_ = token_hash(token, self.token_kind, pepper)

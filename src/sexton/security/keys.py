@@ -17,10 +17,10 @@ import msgspec
 from asyncpg import Record
 
 from sexton.errors import Conflict, InvalidField
-from sexton.model import decode_id, encode_id
+from sexton.model import encode_id
 from sexton.postgres.database import Connection, Database
 from sexton.postgres.page import number_in_cursor
-from sexton.postgres.row import from_row
+from sexton.postgres.row import from_row, number_of
 from sexton.postgres.transaction import Context, command
 from sexton.refusal import about, check_text, not_found
 from sexton.security.key_spec import LONGEST_NAME, KeySpec
@@ -86,8 +86,8 @@ def hash_of(text: str, pepper: bytes) -> bytes:
 
 
 async def read_pepper(database: Database, source: str | None, connection: Connection | None = None) -> bytes:
-    """The key of the hashes, made when it is first needed, and encrypted with the key for secrets. Raises
-    `Conflict` if it was encrypted with another one than `source` names."""
+    """The key of the hashes: made on first use, and encrypted with the key for secrets. Raises `Conflict` if
+    `source` names another key for secrets."""
     try:
         return bytes.fromhex(
             await sealed_setting(database, source, PEPPER, secrets.token_hex(32), connection)
@@ -101,14 +101,10 @@ async def read_pepper(database: Database, source: str | None, connection: Connec
         ) from error
 
 
+@command
 async def create_key(context: Context, spec: KeySpec, source: str | None = None) -> NewKey:
     """Make a key. Its text is in the answer, and nowhere else. `source` is the key for secrets."""
-    pepper = await read_pepper(context.database, source)
-    return await _create(context, spec, pepper)
-
-
-@command
-async def _create(context: Context, spec: KeySpec, pepper: bytes) -> NewKey:
+    pepper = await read_pepper(context.database, source, context.connection)
     check_text(spec.name, "name", LONGEST_NAME)
     now = await context.time()
     if spec.expires_at is not None and spec.expires_at <= now:
@@ -132,12 +128,7 @@ async def _create(context: Context, spec: KeySpec, pepper: bytes) -> NewKey:
     if row is None:
         raise not_found("namespace", namespace)
     made = NewKey(**msgspec.structs.asdict(_view(row)), key=text)
-    after = {
-        "role": made.role,
-        "beginning": made.beginning,
-        "expires_at": made.expires_at,
-        "rate": made.rate,
-    }
+    after = {name: getattr(made, name) for name in ("role", "beginning", "expires_at", "rate")}
     context.changed("key.created", made.key_id, made.name, after=after, namespace=namespace)
     return made
 
@@ -161,6 +152,7 @@ async def revoke_key(context: Context, key_id: str, *, cluster: bool = False) ->
     return _view(await _end(context, "key.revoked", key_id, cluster, expires_at=None))
 
 
+@command
 async def rotate_key(
     context: Context,
     key_id: str,
@@ -169,32 +161,19 @@ async def rotate_key(
     cluster: bool = False,
     source: str | None = None,
 ) -> NewKey:
-    """Make a key like this one, which lasts as long as this one was made for; the old one goes on for
-    `overlap_seconds`."""
-    pepper = await read_pepper(context.database, source)
-    return await _rotate(context, key_id, overlap_seconds, cluster, pepper)
-
-
-@command
-async def _rotate(
-    context: Context, key_id: str, overlap_seconds: int, cluster: bool, pepper: bytes
-) -> NewKey:
+    """Make a key like this one, with the same lifetime. The old key ends after `overlap_seconds`."""
     now = await context.time()
     end = now + timedelta(seconds=overlap_seconds)
     row = await _end(context, "key.rotated", key_id, cluster, expires_at=end)
     old = _view(row)
     if old.revoked_at is not None or (old.expires_at is not None and old.expires_at < now):
-        raise InvalidField(
-            "key_ended",
-            f"the key {key_id} has ended",
-            field="key_id",
-            hint="make a new one: sexton keys create",
-        )
+        hint = "make a new one: sexton keys create"
+        raise InvalidField("key_ended", f"the key {key_id} has ended", field="key_id", hint=hint)
     expires_at = None if row["expired_at"] is None else now + (row["expired_at"] - old.created_at)
     spec = KeySpec(
         name=old.name, role=old.role, namespace=old.namespace, expires_at=expires_at, rate=old.rate
     )
-    return await _create(context, spec, pepper)
+    return await create_key(context, spec, source)
 
 
 async def _end(
@@ -202,7 +181,7 @@ async def _end(
 ) -> Record:
     row = await context.fetchrow(
         "access/end_key",
-        key_id=_number(key_id),
+        key_id=number_of("k", key_id, "key"),
         namespace=EVERY_NAMESPACE if cluster else context.namespace,
         expires_at=expires_at,
         now=context.now,
@@ -213,13 +192,6 @@ async def _end(
     after = {name: row[name] for name in before}
     context.changed(action, key_id, row["name"], before=before, after=after, namespace=row["namespace"])
     return row
-
-
-def _number(key_id: str) -> int:
-    number = decode_id("k", key_id)
-    if number is None:
-        raise not_found("key", key_id)
-    return number
 
 
 def _view(row: Record) -> KeyView:

@@ -32,12 +32,9 @@ class NamespaceView(msgspec.Struct, frozen=True, kw_only=True):
 @command
 async def create_namespace(context: Context, spec: NamespaceSpec) -> NamespaceView:
     if not NAMESPACE_NAME.fullmatch(spec.name):
-        raise InvalidField(
-            "bad_name",
-            f"{spec.name!r} cannot be the name of a namespace",
-            field="name",
-            hint="use lower-case letters, digits and hyphens, at most 63, such as billing",
-        )
+        hint = "use lower-case letters, digits and hyphens, at most 63, such as billing"
+        what = f"{spec.name!r} cannot be the name of a namespace"
+        raise InvalidField("bad_name", what, field="name", hint=hint)
     row = await context.fetchrow(
         "access/create_namespace", name=spec.name, description=spec.description, now=context.now
     )
@@ -57,7 +54,7 @@ async def list_namespaces(context: Context, only: Iterable[str] | None = None) -
 
 
 async def get_namespace(context: Context, name: str) -> NamespaceView:
-    """One with what it uses."""
+    """One namespace, with how much it uses."""
     found = await list_namespaces(context, [name])
     if not found:
         raise not_found("namespace", name)

@@ -21,28 +21,20 @@ class SecretRef(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def secret_names(text: str, field: str) -> list[str]:
-    """The secrets that a text names; names that cannot be are refused."""
+    """The secrets that a text names. Refuses names that no secret can have."""
     names = PLACEHOLDER.findall(text)
     for name in names:
         check_secret_name(name, field)
     if "${secret" in PLACEHOLDER.sub("", text):
-        raise InvalidField(
-            "bad_secret",
-            f"{field}: a placeholder of a secret is not closed",
-            field=field,
-            hint="write ${secret:name}",
-        )
+        what = f"{field}: a placeholder of a secret is not closed"
+        raise InvalidField("bad_secret", what, field=field, hint="write ${secret:name}")
     return names
 
 
 def check_secret_name(name: str, field: str) -> str:
     if not SECRET_NAME.fullmatch(name):
-        raise InvalidField(
-            "bad_secret",
-            f"{name!r} cannot be the name of a secret",
-            field=field,
-            hint="use letters, digits, dots, dashes and underscores, 100 at most",
-        )
+        hint = "use letters, digits, dots, dashes and underscores, 100 at most"
+        raise InvalidField("bad_secret", f"{name!r} cannot be the name of a secret", field=field, hint=hint)
     return name
 
 

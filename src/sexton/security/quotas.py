@@ -1,13 +1,13 @@
 """What a namespace may use: how many jobs and live runs, how many firings per second, how large payloads.
 
-Most namespaces have no quota, and nothing is counted for them. One that has gets a row in `meters`. What is
-made is added to `taken` there, in the transaction that makes it; what ends is not subtracted. A
-count of what there is, together with `taken` at that moment, bounds what there can be now:
+Most namespaces have no quota, and Sexton counts nothing for them. A namespace with a quota has a row in
+`meters`. A transaction that makes jobs or runs adds their number to `taken` there; nothing is subtracted when
+they end. A count, together with `taken` at that moment, bounds how many there can be now:
 
     counted + (taken - counted_taken)
 
-so nothing that is made exceeds the quota, however many make it at once, and a new count is due only when the
-bound is reached. Jobs are counted by the one who makes some. Live runs are counted beside the firing
+So no transaction exceeds the quota, however many run at once, and a new count is needed only when the bound
+is reached. The transaction that makes jobs counts jobs. Live runs are counted beside the firing
 (`firing/count_live.sql`), because nothing else must wait for that.
 """
 
@@ -75,12 +75,8 @@ async def change_quotas(context: Context, namespace: str, changes: QuotaChanges)
     for name, (least, most) in RANGES.items():
         value = wanted[name]
         if value is not None and not least <= value <= most:
-            raise InvalidField(
-                "out_of_range",
-                f"{name} is {value}",
-                field=name,
-                hint=f"give a number from {least:g} to {int(most):,}, or null for no quota",
-            )
+            hint = f"give a number from {least:g} to {int(most):,}, or null for no quota"
+            raise InvalidField("out_of_range", f"{name} is {value}", field=name, hint=hint)
     await context.execute("quotas/set", namespace=namespace, **wanted)
     before = {name: row[name] for name in wanted}
     context.changed("namespace.changed", namespace, namespace, before=before, after=wanted, namespace=SHARED)
@@ -90,13 +86,13 @@ async def change_quotas(context: Context, namespace: str, changes: QuotaChanges)
 
 
 async def take_jobs(context: Context, count: int) -> None:
-    """Take so many of the namespace's jobs, or raise `QuotaExceeded`. Others that make jobs there wait for
-    the end of the transaction."""
+    """Take so many of the namespace's jobs, or raise `QuotaExceeded`. Other transactions that make jobs there
+    wait for the end of this one."""
     where = {"namespace": context.namespace}
     taking = {**where, "count": count}
     if await context.fetchval("quotas/take_jobs", **taking) is not None:
         return
-    # The rest is rare: nothing is left of what was counted. Another may have counted while this one waited.
+    # The rest is rare: the count is used up. Another transaction may have counted while this one waited.
     quota = await context.fetchval("quotas/lock_jobs", **where)
     if quota is None or await context.fetchval("quotas/take_jobs", **taking) is not None:
         return
@@ -124,14 +120,14 @@ class Grant(NamedTuple):
     refusal: QuotaExceeded | None = None
 
     def starts_of(self, wanted: list[datetime]) -> list[datetime]:
-        """When those that wanted to start at these times may."""
+        """When runs may start that wanted to start at these times."""
         if self.starts is None:
             return wanted
         return [max(pair) for pair in zip(wanted, self.starts, strict=False)]
 
 
 async def take_runs(context: Context, count: int, now: datetime) -> Grant:
-    """As many of the namespace's live runs as are left, up to `count`."""
+    """Take as many of the namespace's live runs as are left, up to `count`."""
     where = {"namespace": context.namespace}
     row = await context.fetchrow("quotas/lock_runs", **where, now=context.now)
     if row is None or not count:

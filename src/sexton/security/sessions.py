@@ -1,9 +1,9 @@
 """Sessions of people in browsers, and the links that begin one.
 
 A link is made with a credential (a key, or the user who runs the server) and gives a session with the same
-roles; it is good once, for ten minutes. A sign-in with OpenID Connect gives a session with the roles of the
-person's groups. A session ends at its time, when it is not used, when its person signs out, and together with
-the API key that it came from. Its token is in a cookie; only a keyed hash is kept.
+roles; it works once, within ten minutes. A sign-in with OpenID Connect gives a session with the roles of the
+person's groups. A session ends at its time, after too long without use, when its person signs out, and with
+the API key that it came from. Its token is in a cookie; the database keeps only a keyed hash of it.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from asyncpg import Record
 
 from sexton.config import Settings
 from sexton.errors import SextonError
-from sexton.model import decode_id, encode_id
+from sexton.model import encode_id
 from sexton.postgres.page import number_in_cursor
-from sexton.postgres.row import from_row
+from sexton.postgres.row import from_row, number_of
 from sexton.postgres.transaction import SHARED, Context, command
 from sexton.refusal import about, not_found
 from sexton.security.keys import read_pepper
@@ -29,14 +29,14 @@ from sexton.security.role import Role
 from sexton.security.token import is_token, new_token, token_hash
 
 LINK, SESSION = "link", "session"
-# Where links lead: the secret of one stands behind the #, which browsers do not send.
+# The path of links. The secret of a link stands behind the #, which browsers do not send.
 SIGN_IN_PATH = "/sign-in"
 LINK_SECONDS = 600.0
 LONGEST_NAME = 200
 LONGEST_AGENT = 200
 # Beyond every id: where a list begins.
 FIRST = 2**63 - 1
-# Sessions that end together and have an entry of their own in the audit; the others are counted.
+# Of sessions that end together, this many have their own entry in the audit; the others are counted.
 MOST_TOLD = 100
 
 Method = Literal["openid", "link"]
@@ -75,6 +75,7 @@ class Visitor:
     user_id: int | None = None
 
 
+@command
 async def make_link(context: Context, caller: Principal, source: str | None = None) -> NewLink:
     """Make a link that gives a session with the roles of the caller, once. `source` is the key for
     secrets."""
@@ -84,16 +85,11 @@ async def make_link(context: Context, caller: Principal, source: str | None = No
             "a session cannot make a sign-in link: it would outlive itself",
             hint="use an API key, or run sexton login where the server runs",
         )
-    pepper = await read_pepper(context.database, source)
+    pepper = await read_pepper(context.database, source, context.connection)
     token = new_token(LINK, pepper)
-    return await _keep_link(context, caller, token, token_hash(token, LINK, pepper))
-
-
-@command
-async def _keep_link(context: Context, caller: Principal, token: str, hash_: bytes) -> NewLink:
     expires_at = await context.fetchval(
         "access/make_link",
-        hash=hash_,
+        hash=token_hash(token, LINK, pepper),
         name=caller.name,
         credential=caller.credential,
         key_id=caller.key_id,
@@ -105,40 +101,34 @@ async def _keep_link(context: Context, caller: Principal, token: str, hash_: byt
     return NewLink(token, expires_at)
 
 
+@command
 async def sign_in_with_link(
     context: Context, token: str, visitor: Visitor, settings: Settings
 ) -> NewSession | None:
-    """The session that a link gives; None if it was used, is too old or was made up."""
-    pepper = await read_pepper(context.database, settings.secret_key)
+    """The session that a link gives; None if the link was used, is too old or was made up."""
+    pepper = await read_pepper(context.database, settings.secret_key, context.connection)
     if not is_token(token, LINK, pepper):
         return None
-    return await _exchange(context, token, pepper, visitor, settings)
-
-
-@command
-async def _exchange(
-    context: Context, token: str, pepper: bytes, visitor: Visitor, settings: Settings
-) -> NewSession | None:
     row = await context.fetchrow("access/take_link", hash=token_hash(token, LINK, pepper), now=context.now)
     if row is None:
         return None
     caller = Principal(row["name"], decoded(row["grants"]), row["key_id"], row["credential"])
-    return await _open(context, caller, "link", visitor, settings, pepper)
+    return await _open(context, caller, "link", visitor, settings)
 
 
+@command
 async def sign_in_person(
     context: Context, person: Principal, visitor: Visitor, settings: Settings
 ) -> NewSession:
     """A session for a person whom the provider of OpenID Connect has named."""
-    pepper = await read_pepper(context.database, settings.secret_key)
-    return await _open(context, person, "openid", visitor, settings, pepper)
+    return await _open(context, person, "openid", visitor, settings)
 
 
-@command
 async def _open(
-    context: Context, caller: Principal, method: Method, visitor: Visitor, settings: Settings, pepper: bytes
+    context: Context, caller: Principal, method: Method, visitor: Visitor, settings: Settings
 ) -> NewSession:
-    """The token is always a new one: what a browser brought along never becomes a session."""
+    """The token is always new: a token that the browser sends never becomes a session."""
+    pepper = await read_pepper(context.database, settings.secret_key, context.connection)
     token = new_token(SESSION, pepper)
     row = await context.fetchrow(
         "access/open_session",
@@ -192,19 +182,17 @@ async def list_sessions(
 @command
 async def end_session(context: Context, session_id: str, caller: Principal, *, any_: bool = False) -> None:
     """End one of the caller's own sessions, or with `any_` one of all."""
-    ended = await _end(
-        context, session_id=_number(session_id), credential=None if any_ else caller.credential
-    )
-    if not ended:
+    number = number_of("s", session_id, "session")
+    if not await _end(context, session_id=number, credential=None if any_ else caller.credential):
         raise not_found("session", session_id)
 
 
 @command
 async def end_sessions(context: Context, *, credential: str | None = None, name: str | None = None) -> int:
-    """End all sessions of a credential, or of a name: how many. Every process refuses them within two
+    """End all sessions of a credential, or of a name; returns how many. Every process refuses them within two
     seconds."""
     if credential is None and name is None:
-        raise ValueError("say whose sessions are to end")
+        raise ValueError("give a credential or a name")
     return len(await _end(context, credential=credential, name=name))
 
 
@@ -232,13 +220,6 @@ def decoded(grants: str) -> dict[str, Role]:
 
 def _encoded(grants: Mapping[str, Role]) -> str:
     return msgspec.json.encode(dict(grants)).decode()
-
-
-def _number(session_id: str) -> int:
-    number = decode_id("s", session_id)
-    if number is None:
-        raise not_found("session", session_id)
-    return number
 
 
 def _view(row: Record | Mapping[str, Any], *, current: bool = False) -> SessionView:

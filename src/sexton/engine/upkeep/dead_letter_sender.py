@@ -23,14 +23,7 @@ from sexton.config import Settings
 from sexton.engine.loop import Loop
 from sexton.engine.telemetry import Telemetry
 from sexton.errors import InvalidField
-from sexton.model import (
-    Cancel,
-    Failure,
-    Outcome,
-    Release,
-    Success,
-    encode_id,
-)
+from sexton.model import Cancel, Failure, Outcome, Release, Success, encode_id
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
 from sexton.runs.read import key_of

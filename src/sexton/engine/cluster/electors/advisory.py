@@ -15,12 +15,7 @@ from typing import TypeVar
 import asyncpg
 
 from sexton import clock
-from sexton.engine.cluster.electors.base import (
-    Elector,
-    View,
-    patience,
-    unreachable,
-)
+from sexton.engine.cluster.electors.base import Elector, View, patience, unreachable
 from sexton.engine.cluster.lease import trusted_until
 from sexton.errors import InvalidField, Unavailable
 from sexton.postgres.database import Database

@@ -21,13 +21,7 @@ from grpc import ssl_channel_credentials  # type: ignore[import-untyped]
 from sexton import clock
 from sexton.connections.address import Address
 from sexton.connections.tls import context_of, files_of
-from sexton.engine.cluster.electors.base import (
-    FIELD,
-    Elector,
-    View,
-    patience,
-    unreachable,
-)
+from sexton.engine.cluster.electors.base import FIELD, Elector, View, patience, unreachable
 from sexton.engine.cluster.lease import trusted_until
 from sexton.errors import InvalidField
 

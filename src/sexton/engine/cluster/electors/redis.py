@@ -19,13 +19,7 @@ from sexton import clock
 from sexton.connections.address import Address
 from sexton.connections.redis import redis_client
 from sexton.connections.tls import context_of
-from sexton.engine.cluster.electors.base import (
-    FIELD,
-    Elector,
-    View,
-    patience,
-    unreachable,
-)
+from sexton.engine.cluster.electors.base import FIELD, Elector, View, patience, unreachable
 from sexton.engine.cluster.lease import trusted_until
 
 RENEW = """

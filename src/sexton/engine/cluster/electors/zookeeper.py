@@ -25,12 +25,7 @@ from kazoo.retry import KazooRetry
 
 from sexton import clock
 from sexton.connections.address import Address
-from sexton.engine.cluster.electors.base import (
-    FIELD,
-    Elector,
-    View,
-    unreachable,
-)
+from sexton.engine.cluster.electors.base import FIELD, Elector, View, unreachable
 from sexton.engine.cluster.lease import trusted_until
 from sexton.errors import InvalidField
 
